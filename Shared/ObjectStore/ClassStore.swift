@@ -36,7 +36,13 @@ public struct PostgreSQLDatabase: Sendable {
     ///   - schema: the schema's name.
     public init(connection: String, schema: String) {
         self.schema = schema
-        target = PostgreSQLTarget(connection, schema: schema, applicationName: "satchel-\(schema)")
+        // A client that vanished holds the writer's lock until the server misses it.
+        target = PostgreSQLTarget(
+            connection, schema: schema, applicationName: "satchel-\(schema)",
+            settings: [
+                "tcp_keepalives_idle": "4", "tcp_keepalives_interval": "2", "tcp_keepalives_count": "3",
+                "idle_in_transaction_session_timeout": "60000",
+            ])
     }
 }
 

@@ -1,4 +1,5 @@
 import MessageBus
+import ObjectStore
 import ProcessKit
 
 /// The settings every process of the suite reads from its environment. Services with settings of their own read them
@@ -30,8 +31,29 @@ public struct ServiceConfiguration: Sendable {
     /// Whether the service tells what it is about to change, so that the gateway may keep answers of it. One without
     /// classes has none.
     func keepsBoard(_ plan: ServicePlan) throws(StartupProblem) -> Bool {
-        guard plan.ownsUnknownClasses || !plan.classes.isEmpty else { return false }
+        guard plan.ownsUnknownClasses || !plan.classes.isEmpty, try server(plan.name) == nil else { return false }
         return try settings.readCacheBytes() > 0
+    }
+
+    /// `SATCHEL_<SERVICE>_DATABASE`, or `SATCHEL_DATABASE` for all services: the connection string of a PostgreSQL
+    /// database; nil for a file. It has the password.
+    private func server(_ service: String) throws(StartupProblem) -> String? {
+        for name in ["satchel.\(service).database", "satchel.database"] {
+            guard let text = settings[name] else { continue }
+            guard text.hasPrefix("postgresql://") || text.hasPrefix("postgres://") else {
+                throw StartupProblem(
+                    "\(Settings.variable(name)) must be a connection string such as postgresql://user@host/shop.")
+            }
+            return text
+        }
+        return nil
+    }
+
+    /// The service's own database: a file, or a schema that has its name.
+    /// - Throws: `StartupProblem` for a connection string that is none.
+    func database(_ plan: ServicePlan) throws(StartupProblem) -> StoreDatabase {
+        guard let server = try server(plan.name) else { return .file(path: databasePath(plan.name)) }
+        return .postgresql(PostgreSQLDatabase(connection: server, schema: "satchel_\(plan.name)"))
     }
 
     /// The service's own database file.

@@ -35,7 +35,7 @@ public final class ServiceHost: Sendable {
         let quotas = try Quotas(configuration)
         let keepsBoard = try configuration.keepsBoard(plan)
         let store = try ClassStore(
-            .file(path: configuration.databasePath(plan.name)), classes: plan.classes, synchronous: plan.synchronous,
+            configuration.database(plan), classes: plan.classes, synchronous: plan.synchronous,
             allowClassCreation: plan.ownsUnknownClasses
                 && (try configuration.settings.flag("satchel.allow.client.class.creation", default: true)),
             allowCustomObjectId: configuration.settings.flag("satchel.allow.custom.object.id", default: false),

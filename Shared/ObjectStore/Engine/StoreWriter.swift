@@ -11,6 +11,9 @@ protocol StoreWriter: AnyObject {
     /// Why nothing more is written by this process when it is not; nil when it may begin again.
     var refusal: DatabaseRefused? { get }
 
+    /// Seconds between two tries to take the right to write.
+    var patience: Double { get }
+
     /// Takes the right to write.
     /// - Returns: false while another process has it.
     /// - Throws: what is wrong with the place of the database.

@@ -148,7 +148,7 @@ final class WriterThread: @unchecked Sendable {
             do {
                 guard try writer.take() else {
                     condition.withLock { hasTried = true }
-                    pause(0.025)
+                    pause(writer.patience)
                     continue
                 }
                 return try write(became)

@@ -43,15 +43,38 @@ public final class StoreReader: ObjectReader {
     /// costs less than the two it replaces.
     override func reading<T>(_ body: () throws -> T) throws -> T {
         if isReading { return try super.reading(body) }
-        if connection.isInTransaction { try connection.execute("ROLLBACK") }
-        try connection.beginReading()
-        isReading = true
-        defer {
-            isReading = false
-            try? connection.execute("COMMIT")
+        return try answered {
+            if connection.isInTransaction { try connection.execute("ROLLBACK") }
+            try connection.beginReading()
+            isReading = true
+            defer {
+                isReading = false
+                try? connection.execute("COMMIT")
+            }
+            if try connection.generation() != schema.generation { schema = try Schema.load(connection) }
+            return try super.reading(body)
         }
-        if try connection.generation() != schema.generation { schema = try Schema.load(connection) }
-        return try super.reading(body)
+    }
+
+    /// PostgreSQL is asked for the schema's number together with the read, in one round trip and without a transaction.
+    override func readingOnce<T>(_ body: () throws -> T) throws -> T {
+        guard !isReading, let server = connection as? PostgreSQLStoreConnection else { return try reading(body) }
+        isReading = true
+        defer { isReading = false }
+        return try answered {
+            if let result = try server.checked(schema.generation, { try super.reading(body) }) { return try result.get() }
+            schema = try Schema.load(connection)
+            return try super.reading(body)
+        }
+    }
+
+    /// A server that is away is no fault of the read.
+    private func answered<T>(_ body: () throws -> T) throws -> T {
+        do {
+            return try body()
+        } catch where StorageTrouble(error) == .away {
+            throw ParseError(.serviceUnavailable, "The database does not answer. Try again.")
+        }
     }
 
     /// Runs several reads that see the same commits, and together cost less than each alone. The time limit of one read

@@ -4,8 +4,9 @@ import PostgreSQL
 extension PostgreSQLStoreConnection {
     /// What PostgreSQL has in the place of `PRAGMA user_version` and of the text of SQLite's indexes.
     static let ownTables = """
-        CREATE TABLE IF NOT EXISTS storeState(id int PRIMARY KEY CHECK (id = 1), generation bigint NOT NULL);
-        INSERT INTO storeState(id, generation) VALUES (1, 0) ON CONFLICT DO NOTHING;
+        CREATE TABLE IF NOT EXISTS storeState(
+            id int PRIMARY KEY CHECK (id = 1), generation bigint NOT NULL, writer bigint NOT NULL);
+        INSERT INTO storeState(id, generation, writer) VALUES (1, 0, 0) ON CONFLICT DO NOTHING;
         CREATE TABLE IF NOT EXISTS storeIndexes(
             name text PRIMARY KEY, relation text NOT NULL, columns text NOT NULL);
         """
@@ -18,6 +19,10 @@ extension PostgreSQLStoreConnection {
 
     func setGeneration(_ generation: Int64) throws {
         try execute("UPDATE storeState SET generation = ?", [.int(generation)])
+    }
+
+    func hasSchema(_ name: String) throws -> Bool {
+        try !rows("SELECT 1 FROM pg_namespace WHERE nspname = ?", [.text(name)]).isEmpty
     }
 
     func hasTable(_ name: String) throws -> Bool {

@@ -94,8 +94,8 @@ final class PostgreSQLStoreConnection: StoreConnection {
         return rows
     }
 
-    /// What it reads is as if no other transaction ran at the same time; else it fails and is done again.
-    func beginWriting() throws { try begin("ISOLATION LEVEL SERIALIZABLE") }
+    /// Nobody else writes (`PostgreSQLWriter`), so that each statement sees what the one before it left.
+    func beginWriting() throws { try begin("ISOLATION LEVEL READ COMMITTED") }
 
     func beginReading() throws { try begin("ISOLATION LEVEL REPEATABLE READ READ ONLY") }
 
@@ -122,6 +122,27 @@ final class PostgreSQLStoreConnection: StoreConnection {
             if timeLimit.slice != nil { timeLimit.decline() }
             throw timeLimit.error
         }
+    }
+
+    // MARK: The schema's number
+
+    private lazy var generationStatement = PostgreSQLStoreStatement("SELECT generation FROM storeState", self)
+
+    /// Runs a read while the schema's number is asked for: both travel together.
+    /// - Returns: what the read gave or threw; nil when the schema is another one, or the read failed because of it.
+    func checked<T>(_ generation: Int64, _ body: () throws -> T) throws -> Result<T, any Error>? {
+        try revive()
+        try generationStatement.send()
+        let result = Result { try body() }
+        // A statement that failed took those with it that travelled together.
+        if case .failure(let error as StoreError) = result {
+            generationStatement.reset()
+            guard StorageTrouble(error) == nil, error.sqlState != Self.timedOut else { throw error }
+            return try self.generation() == generation ? result : nil
+        }
+        defer { generationStatement.reset() }
+        guard try generationStatement.step() else { return result }
+        return generationStatement.int(0) == generation ? result : nil
     }
 
     // MARK: Running

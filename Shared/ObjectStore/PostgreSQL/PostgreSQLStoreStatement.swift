@@ -60,6 +60,12 @@ final class PostgreSQLStoreStatement: StoreStatement {
 
     func reset() { statement?.reset() }
 
+    /// Queues a run, which goes to the server with what follows; `step` takes what it gives.
+    func send() throws {
+        let statement = try current()
+        try connection.run { () throws(PostgreSQLError) in try statement.send() }
+    }
+
     func insert() throws -> Int64 {
         guard try step() else { throw StoreError(sqlState: "02000", message: "an INSERT without a number") }
         let number = int(0)

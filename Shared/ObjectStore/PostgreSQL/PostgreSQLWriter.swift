@@ -2,17 +2,18 @@ import Logging
 import ParseProtocol
 import PostgreSQL
 
-/// Writes a schema of a PostgreSQL database, as any number of processes may at the same time.
+/// Writes a schema of a PostgreSQL database: the one process whose writing connection holds the schema's advisory lock.
 ///
-/// Groups of jobs are serializable transactions: what a job reads nobody else changes before its commit, or its group
-/// fails and is done again. A group that was overtaken once takes a lock of its own, so that groups that were overtaken
-/// wait for one another.
+/// The lock belongs to the connection by which everything is written, so that nobody writes without it: a connection that
+/// is lost has lost both. Who finds that somebody else wrote meanwhile does not go on, because what its process remembers
+/// may be wrong; it is started anew.
 final class PostgreSQLWriter: StoreWriter {
     private let target: PostgreSQLTarget
     private let settings: WriterThread.Settings
     private let logger: Logger
     private var connection: PostgreSQLStoreConnection?
-    private var isLocked = false
+    /// The number that this process gave its writing; nil before it wrote.
+    private var term: Int64?
 
     init(target: PostgreSQLTarget, settings: WriterThread.Settings, logger: Logger) {
         self.target = target
@@ -21,25 +22,56 @@ final class PostgreSQLWriter: StoreWriter {
     }
 
     let boardIdentity: UInt64 = 0
+    /// A round trip to a server, which other replicas ask too.
+    let patience = 0.25
     var isInPlace: Bool { connection.map { !$0.isBroken } ?? false }
-    /// Another connection is as good.
+    /// Another connection may be as good.
     let refusal: DatabaseRefused? = nil
 
-    func take() throws -> Bool { true }
-    func release() {}
+    func take() throws -> Bool {
+        let connection = try self.connection ?? PostgreSQLStoreConnection(target)
+        self.connection = connection
+        do {
+            if let schema = target.schema, try !connection.hasSchema(schema) {
+                try connection.executeOnce("CREATE SCHEMA IF NOT EXISTS \(quoted(schema))")
+            }
+            let rows = try connection.rows("SELECT pg_try_advisory_lock(\(lock))")
+            if try rows.first?.int(0) == 1 { return true }
+            // The lock may still be that of our own connection before, until the server misses it.
+            if let term { try requireOwn(term, connection) }
+            return false
+        } catch {
+            close()
+            throw error
+        }
+    }
+
+    func release() { close() }
 
     func open() throws -> (connection: any StoreConnection, schema: Schema) {
-        let connection = try PostgreSQLStoreConnection(target)
-        self.connection = connection
-        // Processes that start together do this one after the other.
-        _ = try connection.rows("SELECT pg_advisory_lock(\(lock(2)))")
-        defer { _ = try? connection.rows("SELECT pg_advisory_unlock(\(lock(2)))") }
-        if let schema = target.schema { try connection.executeOnce("CREATE SCHEMA IF NOT EXISTS \(quoted(schema))") }
+        guard let connection else { throw ParseError.internalError }
         try requireOrderOfBytes(connection)
         try connection.executeOnce(PostgreSQLStoreConnection.ownTables)
+        try begin(connection)
         try settings.migrator.requireKnown(in: connection, settings.path)
         try settings.migrator.migrate(connection, settings, logger)
         return (connection, try settings.prepare(connection) { _ in })
+    }
+
+    /// Gives the writing of this process a number, or finds that it is still the last one's.
+    private func begin(_ connection: PostgreSQLStoreConnection) throws {
+        let last = try connection.rows("SELECT writer FROM storeState").first?.int(0) ?? 0
+        if let term { return try requireOwn(term, connection) }
+        try connection.execute("UPDATE storeState SET writer = ?", [.int(last + 1)])
+        term = last + 1
+    }
+
+    private func requireOwn(_ term: Int64, _ connection: PostgreSQLStoreConnection) throws {
+        guard try connection.rows("SELECT writer FROM storeState").first?.int(0) == term else {
+            throw DatabaseRefused(
+                settings.path, "was written by another replica while this one had lost its connection.",
+                "This replica is started anew.")
+        }
     }
 
     /// Texts are sorted by their bytes, as everywhere in Satchel. PostgreSQL sorts those of `jsonb` by the order of the
@@ -56,24 +88,16 @@ final class PostgreSQLWriter: StoreWriter {
         }
     }
 
-    /// A lock of this schema's among those of the database.
-    private func lock(_ number: Int) -> String {
-        "hashtextextended('satchel \((target.schema ?? "").replacing("'", with: "''"))', \(number))"
+    /// The writer's lock among those of the database.
+    private var lock: String {
+        "hashtextextended('satchel writer \((target.schema ?? "").replacing("'", with: "''"))', 0)"
     }
 
     func ready() {}
 
-    func begin(_ transaction: StoreTransaction, isRepeated: Bool) throws {
+    func begin(_ transaction: StoreTransaction, isRepeated _: Bool) throws {
         guard let connection else { throw ParseError.internalError }
-        // Before the transaction: it would else see what there was before it had the lock.
-        if isRepeated, !isLocked {
-            _ = try connection.rows("SELECT pg_advisory_lock(\(lock(1)))")
-            isLocked = true
-        }
         try connection.beginWriting()
-        if try connection.generation() != transaction.schema.generation {
-            transaction.schema = try Schema.load(connection)
-        }
     }
 
     func commit(_: ChangeSet, hasChanged _: Bool) throws {
@@ -81,13 +105,7 @@ final class PostgreSQLWriter: StoreWriter {
         try connection.commit()
     }
 
-    func ended(_: ChangeSet) {
-        guard isLocked else { return }
-        isLocked = false
-        // A connection that is gone has no locks.
-        _ = try? connection?.rows("SELECT pg_advisory_unlock(\(lock(1)))")
-    }
-
+    func ended(_: ChangeSet) {}
     func answered() {}
     func rest(waits _: () -> Bool) {}
 

@@ -20,6 +20,7 @@ final class SQLiteWriter: StoreWriter {
     }
 
     var boardIdentity: UInt64 { board?.identity ?? 0 }
+    let patience = 0.025
     var isInPlace: Bool { lock.isOfTheFile }
 
     /// Somebody removed or replaced the file: what is written now would be gone, and another process may write the new
