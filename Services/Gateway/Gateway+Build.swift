@@ -11,7 +11,7 @@ func runGateway() async throws {
     ProcessStart.setUpLogging()
     ProcessMemory.keepSmall()
     let configuration = try GatewayConfiguration()
-    let logger = configuration.start.makeLogger("gateway-1")
+    let logger = configuration.start.makeLogger(configuration.replica)
 
     if configuration.cloud.codeReplacesFunctions {
         logger.warning("Functions of cloud code take the place of Satchel's own of the same name.")

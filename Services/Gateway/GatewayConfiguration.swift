@@ -6,6 +6,8 @@ import ProcessKit
 
 /// The gateway's settings from the environment; README's table lists them.
 struct GatewayConfiguration: Sendable {
+    /// `SATCHEL_REPLICA`: name of this process, `gateway-1` or another number.
+    let replica: String
     let host: String
     let port: Int
     /// Path components before the Parse routes; `["parse"]`. `/1` always works too.
@@ -76,6 +78,7 @@ struct GatewayConfiguration: Sendable {
         start = try ProcessStart(settings)
         try start.makeDataDirectory()
         let data = start.dataDirectory
+        replica = settings.text("satchel.replica", default: "gateway-1")
         host = settings.text("satchel.host", default: "127.0.0.1")
         port = try settings.number("satchel.port", 1...65_535, default: 1337)
         mount = settings.text("satchel.mount", default: "/parse").split(separator: "/")
@@ -122,7 +125,7 @@ struct GatewayConfiguration: Sendable {
             "satchel.file.url.seconds", 1...Int(FileSigner.secondsMax), default: 3600)
         fileSigner = FileSigner(key: try filesKey.key(), seconds: Int64(fileSeconds))
         cloud = try CloudSettings(settings, dataDirectory: data)
-        bus = try BusConfiguration(settings, dataDirectory: data)
+        bus = try BusConfiguration(ofGateway: replica, settings, dataDirectory: data)
         logsRequests = try settings.flag("satchel.log.requests", default: false)
     }
 

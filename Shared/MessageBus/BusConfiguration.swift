@@ -2,10 +2,10 @@ import CZeroMQ
 import Glibc
 import Logging
 
-/// The endpoint of the bus and the keys of those who may join it.
+/// The endpoints of the bus, one for each gateway, and the keys of those who may join it.
 public struct BusConfiguration: Sendable {
-    /// `ipc:///path` on one host, `tcp://host:port` between hosts.
-    public var endpoint: String
+    /// The gateways that a service dials. An endpoint is `ipc:///path` on one host, `tcp://host:port` between hosts.
+    public let gateways: GatewayList
     /// The keys for CURVE; nil for a bus without encryption, which does not leave the host.
     public var keys: CurveKeys?
 
@@ -16,6 +16,8 @@ public struct BusConfiguration: Sendable {
         case keysNeeded(String)
         case keyFile(String)
         case cannotLock(String, Int32)
+        case noGateway
+        case notListed(String, Int)
 
         /// A sentence for the operator.
         public var description: String {
@@ -29,18 +31,37 @@ public struct BusConfiguration: Sendable {
             case .keysNeeded(let endpoint): "\(endpoint) leaves this host, so SATCHEL_BUS_KEYS must name a key file."
             case .keyFile(let path): "The bus key file \(path) could not be read; gateway make-bus-keys FILE makes one."
             case .cannotLock(let path, let number): "\(path) could not be locked (error \(number))."
+            case .noGateway: "SATCHEL_BUS names no gateway."
+            case .notListed(let name, let count):
+                "SATCHEL_BUS has \(count) endpoints and none for \(name), which takes the one of its number."
             }
         }
     }
 
+    /// The bus of a gateway, which binds `endpoint`, or of a service that dials that one gateway.
     /// - Throws: `Problem` when the endpoint cannot work or would be open to others.
     public init(endpoint: String, keys: CurveKeys? = nil) throws {
+        try self.init(gateways: GatewayList([endpoint]), keys: keys)
+    }
+
+    /// The bus of a service.
+    /// - Throws: `Problem` when an endpoint that is listed now cannot work or would be open to others.
+    public init(gateways: GatewayList, keys: CurveKeys? = nil) throws {
+        guard !gateways.endpoints.isEmpty else { throw Problem.noGateway }
+        for endpoint in gateways.current { try Self.check(endpoint, keys: keys) }
+        self.gateways = gateways
+        self.keys = keys
+    }
+
+    /// What a gateway binds.
+    public var endpoint: String { gateways.endpoints[0] }
+
+    /// - Throws: `Problem` when the endpoint cannot work or would be open to others.
+    static func check(_ endpoint: String, keys: CurveKeys?) throws {
         if endpoint.hasPrefix("ipc://"), endpoint.utf8.count - 6 > 107 { throw Problem.pathTooLong(endpoint) }
         let isLocal =
             endpoint.hasPrefix("ipc://") || endpoint.hasPrefix("tcp://127.") || endpoint.hasPrefix("tcp://[::1]")
         guard isLocal || keys != nil else { throw Problem.keysNeeded(endpoint) }
-        self.endpoint = endpoint
-        self.keys = keys
     }
 
     /// A second bind of an ipc path silently takes the endpoint away from the first, so a lock file comes before it.

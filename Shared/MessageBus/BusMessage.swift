@@ -65,6 +65,9 @@ extension Envelope {
     /// The service that a kind names: `catalog` of `catalog.find.v1`.
     public var destination: Substring { kind.prefix { $0 != "." } }
 
+    /// Whether the request may be carried out twice: a read, or a change that is recognised by its key.
+    var isRepeatable: Bool { !writes || !idempotencyKey.isEmpty }
+
     /// The envelope of the answer to this request.
     package func reply(_ failure: Failure? = nil) -> Envelope {
         var reply = Envelope()

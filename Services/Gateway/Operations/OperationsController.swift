@@ -28,7 +28,7 @@ struct OperationsController: Sendable {
         self.federation = federation
         self.registry = registry
         ownFunctions = functions
-        ownReport = ProcessReport(replica: "gateway-1", settings: configuration.settings)
+        ownReport = ProcessReport(replica: configuration.replica, settings: configuration.settings)
         let data = configuration.start.dataDirectory
         codePath = configuration.settings.text("satchel.cloud.code", default: data + "/cloud")
         backupLog = BackupLog(path: data + "/backups.log")

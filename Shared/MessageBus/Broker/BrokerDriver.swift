@@ -164,7 +164,7 @@ final class BrokerDriver: SocketDriver {
         publishStates()
     }
 
-    func peersChanged() {
+    func peersChanged(_ changes: [PeerChange]) {
         sweepsLeft = 5
         sweep()
     }
@@ -207,7 +207,8 @@ final class BrokerDriver: SocketDriver {
             case .stop, .answer: break
             }
         }
-        dispatcher.abandon(&actions)
+        dispatcher.abandon(
+            asksElsewhere: { if case .lane = $0 { true } else { false } }, &actions)
         act()
     }
 

@@ -135,10 +135,9 @@ package struct Dispatcher<Origin> {
             if isSilent || entry.lastDead != lane.process { entry.deaths += 1 }
             entry.lastDead = isSilent ? nil : lane.process
             pending[correlation] = entry
-            let isRepeatable = !entry.message.envelope.writes || !entry.message.envelope.idempotencyKey.isEmpty
             if correlation == suspect {
                 finish(correlation, with: .stalled, &actions)
-            } else if isRepeatable, entry.deaths < Self.deathsMax {
+            } else if entry.message.envelope.isRepeatable, entry.deaths < Self.deathsMax {
                 waiting[service, default: WaitingLine()].prepend(correlation, of: entry.message.shareholder)
             } else {
                 finish(correlation, with: .outcomeUnknown, &actions)
@@ -260,8 +259,14 @@ package struct Dispatcher<Origin> {
     }
 
     /// The gateway stops: everybody who waits is told.
-    package mutating func abandon(_ actions: inout [Action]) {
+    /// - Parameter asksElsewhere: whether an origin sends what may be repeated by another gateway, or by the next one,
+    ///   when it sees this one go. It is told nothing of such.
+    package mutating func abandon(asksElsewhere: (Origin) -> Bool = { _ in false }, _ actions: inout [Action]) {
         for (correlation, entry) in pending.sorted(by: { $0.key < $1.key }) {
+            if entry.message.envelope.isRepeatable, asksElsewhere(entry.origin) {
+                pending[correlation] = nil
+                continue
+            }
             let mayBeDone = entry.message.envelope.writes && entry.attempts > 0
             finish(
                 correlation,

@@ -3,130 +3,206 @@ import Logging
 import Messages
 import Synchronization
 
-/// A service's end of the bus: a few lanes that dial the gateway, take requests and carry calls to other services.
+/// A service's end of the bus: a few lanes to each gateway, which take requests and carry calls to other services.
+///
+/// The list of gateways may change while it runs: lanes to new ones begin, and those to vanished ones end when what is
+/// under way has ended.
 public final class BusEndpoint: Sendable {
+    private struct State {
+        /// What each lane says first.
+        var hello: Hello
+        var links: [GatewayLink] = []
+        var lastLink = 0
+        var watch: GatewayListWatch
+        /// What lanes begin with; nil before the start and after the end.
+        var means: Means?
+        var isStopped = false
+    }
+
+    private struct Means {
+        let context: ZeroMQContext
+        let makeHandler: GatewayLink.MakeHandler
+    }
+
     private let configuration: BusConfiguration
-    private let lanes: [LaneLink]
-    /// What each lane says first.
-    private let hello: Mutex<Hello>
+    private let laneCount: Int
     private let logger: Logger
-    private let nextLane = Atomic<Int>(0)
-    private let hasStarted = Atomic<Bool>(false)
+    private let calls = CallTable()
+    private let state: Mutex<State>
+
+    /// Time for what a gateway is waiting for that is not in the list any more.
+    private static let endingMax = Duration.seconds(10)
 
     /// - Parameters:
     ///   - replica: name of this process, unique in the suite.
-    ///   - laneCount: sockets and threads, 1 to 16.
+    ///   - laneCount: sockets and threads to each gateway, 1 to 16.
     ///   - keepsBoard: whether this process, as the writer, has a board for `setWriter`.
     public init(
         configuration: BusConfiguration, service: String, replica: String, release: String, laneCount: Int,
         keepsBoard: Bool = false, logger: Logger
     ) throws {
         self.configuration = configuration
+        self.laneCount = max(1, min(laneCount, 16))
         self.logger = logger
-        lanes = try (0..<max(1, min(laneCount, 16))).map { _ in try LaneLink() }
-        hello = Mutex(
-            Hello.with {
-                $0.service = service
-                $0.replica = replica
-                $0.release = release
-                $0.clock = keepsBoard ? BusClock.name : 0
-            })
+        let hello = Hello.with {
+            $0.service = service
+            $0.replica = replica
+            $0.release = release
+            $0.clock = keepsBoard ? BusClock.name : 0
+        }
+        // Before the list is read for the first time: a change in between is one.
+        var first = State(hello: hello, watch: GatewayListWatch(configuration.gateways))
+        for endpoint in configuration.gateways.current {
+            first.lastLink += 1
+            first.links.append(
+                try GatewayLink(endpoint, number: first.lastLink, laneCount: self.laneCount, calls: calls))
+        }
+        state = Mutex(first)
     }
 
-    /// Connects every lane. `makeHandler` runs on the lane's thread.
+    /// Connects every lane. `makeHandler` runs on the lane's thread, also later for a gateway that is new.
     public func start(makeHandler: @escaping @Sendable (_ lane: Int) throws -> any LaneHandler) async throws {
-        hasStarted.store(true, ordering: .relaxed)
-        let hello = hello.withLock(\.self)
-        let identity = "\(hello.replica)-\(UInt64.random(in: .min ... .max))"
-        // One context for all lanes: one I/O thread, whose wake-ups then serve several sockets at once.
-        let context = try ZeroMQContext()
-        for (index, link) in lanes.enumerated() {
-            try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
-                let once = Once(continuation)
-                link.thread.start(name: "bus-lane-\(index)", monitoring: ZMQ_EVENT_HANDSHAKE_SUCCEEDED, logger: logger)
-                {
-                    [self] in
-                    let socket = try ZeroMQSocket(.dealer, context: context)
-                    try configuration.configureClient(socket)
-                    try socket.set(ZMQ_ROUTING_ID, "\(identity)-\(index)")
-                    try socket.connect(configuration.endpoint)
-                    return LaneDriver(
-                        socket: socket, link: link, handler: try makeHandler(index), hello: hello, logger: logger)
-                } started: {
-                    once.resume($0)
-                }
-            }
+        let means = Means(context: try ZeroMQContext(), makeHandler: makeHandler)
+        let (links, hello) = state.withLock { state in
+            state.means = means
+            return (state.links, state.hello)
+        }
+        for link in links { try await begin(link, hello, means) }
+    }
+
+    private func begin(_ link: GatewayLink, _ hello: Hello, _ means: Means) async throws {
+        try await link.start(
+            configuration, context: means.context, identity: "\(hello.replica)-\(UInt64.random(in: .min ... .max))",
+            hello: hello, ticked: { [weak self] in self?.look() }, makeHandler: means.makeHandler, logger: logger)
+    }
+
+    /// Tells the gateways whether this process holds the writer's lock.
+    /// - Parameter board: the board on which it says what it is about to change (`ChangeBoard`); 0 for none.
+    public func setWriter(_ isWriter: Bool, board: UInt64 = 0) {
+        say(.setWriter(isWriter, board: board)) {
+            $0.writer = isWriter
+            $0.board = board
         }
     }
 
-    /// Tells the gateway whether this process holds the writer's lock.
-    /// - Parameter board: the board on which it says what it is about to change (`ChangeBoard`); 0 for none.
-    public func setWriter(_ isWriter: Bool, board: UInt64 = 0) {
-        for lane in lanes { lane.thread.mailbox.post(.setWriter(isWriter, board: board)) }
+    /// Tells the gateways what keeps this process from working as it should; empty when nothing does. Said before the
+    /// start, it is what a gateway hears first.
+    public func setProblem(_ problem: String) { say(.setProblem(problem)) { $0.problem = problem } }
+
+    /// Tells the gateways what this process runs and can run now (`Hello.edition`); 0 when it is nothing.
+    public func setEdition(_ edition: UInt64) { say(.setEdition(edition)) { $0.edition = edition } }
+
+    /// Tells the gateways what is missing while this process serves all the same; empty when nothing is.
+    public func setWarning(_ warning: String) { say(.setWarning(warning)) { $0.warning = warning } }
+
+    /// Says it to those that are dialled, and to those that will be.
+    private func say(_ work: LaneLink.Work, _ change: (inout Hello) -> Void) {
+        // Under the lock: two that are said at once reach every lane in the same order.
+        state.withLock { state in
+            change(&state.hello)
+            for link in state.links { link.post(work) }
+        }
     }
 
-    /// Tells the gateway what keeps this process from working as it should; empty when nothing does. Said before the
-    /// start, it is what the gateway hears first.
-    public func setProblem(_ problem: String) {
-        hello.withLock { $0.problem = problem }
-        for lane in lanes { lane.thread.mailbox.post(.setProblem(problem)) }
-    }
-
-    /// Tells the gateway what this process runs and can run now (`Hello.edition`); 0 when it is nothing.
-    public func setEdition(_ edition: UInt64) {
-        for lane in lanes { lane.thread.mailbox.post(.setEdition(edition)) }
-    }
-
-    /// Tells the gateway what is missing while this process serves all the same; empty when nothing is.
-    public func setWarning(_ warning: String) {
-        for lane in lanes { lane.thread.mailbox.post(.setWarning(warning)) }
-    }
-
-    /// Asks for no more requests, and waits until the gateway has heard it: after that none comes, and the gateway has
+    /// Asks for no more requests, and waits until the gateways have heard it: after that none comes, and they have
     /// every answer that was given before. Those under way can still be answered, and calls of our own go on. Done
     /// again, it waits for what was answered meanwhile.
-    /// - Parameter limit: for a gateway that is not there.
-    /// - Returns: whether the gateway has heard it.
+    ///
+    /// A gateway that is not there is not waited for while another one is.
+    /// - Parameter limit: for gateways that do not answer.
+    /// - Returns: whether those that are waited for have heard it.
     @discardableResult
     public func leave(within limit: Duration) async -> Bool {
         let end = ContinuousClock.now + limit
+        let links = state.withLock { state in
+            state.means = nil  // A gateway that comes now gets nothing of this process.
+            return state.links
+        }
+        let there = links.filter(\.isThere)
+        for link in links where !there.isEmpty && !link.isThere { link.post(.leave(until: end) { _ in }) }
         return await withTaskGroup(of: Bool.self) { group in
-            for lane in lanes {
-                group.addTask {
-                    await withCheckedContinuation { (continuation: CheckedContinuation<Bool, Never>) in
-                        let work = LaneLink.Work.leave(until: end) { continuation.resume(returning: $0) }
-                        if !lane.thread.mailbox.post(work) { continuation.resume(returning: false) }
-                    }
-                }
-            }
+            for link in there.isEmpty ? links : there { group.addTask { await link.leave(until: end) } }
             return await group.reduce(true) { $0 && $1 }
         }
     }
 
     /// Ends the lanes. Calls are refused from then on, also those of an endpoint that never started.
     public func stop() {
-        guard hasStarted.load(ordering: .relaxed) else {
-            for lane in lanes {
-                for case .call(_, let completion) in lane.thread.mailbox.close() {
-                    completion(.failure(.unavailable("The service is stopping.")))
-                }
-            }
-            return
+        calls.stop()
+        let links = state.withLock { state in
+            state.means = nil
+            state.isStopped = true
+            return state.links
         }
-        for lane in lanes { lane.thread.mailbox.post(.stop) }
+        for link in links { link.stop() }
     }
 
-    /// Sends a request to another service and waits for its answer.
+    /// Sends a request to another service by one of the gateways that are there, and waits for its answer. When the
+    /// gateway goes away meanwhile, reads and requests with a key are sent by another one.
     /// - Throws: `BusFailure`, also when the deadline passes.
     public func call(_ request: BusRequest) async throws(BusFailure) -> BusReply {
-        let lane = lanes[
-            Int(UInt(bitPattern: nextLane.wrappingAdd(1, ordering: .relaxed).newValue) % UInt(lanes.count))]
-        return try await request.budgeted { request in
+        try await request.budgeted { request in
             let message = BusMessage(envelope: request.envelope, body: request.body, documents: request.documents)
             return await withCheckedContinuation { continuation in
-                let accepted = lane.thread.mailbox.post(.call(message) { continuation.resume(returning: $0) })
-                if !accepted { continuation.resume(returning: .failure(.unavailable("The service is stopping."))) }
+                calls.call(message) { continuation.resume(returning: $0) }
             }
+        }
+    }
+
+    // MARK: The list
+
+    /// Looks whether there are other gateways now. Called by lanes, about twice a second by each.
+    private func look() {
+        calls.tick()
+        let hasChanged = state.withLock { $0.means != nil && $0.watch.hasChanged(now: BusClock.now) }
+        if hasChanged { Task { await self.followList() } }
+    }
+
+    private func followList() async {
+        let wanted = configuration.gateways.current.filter { endpoint in
+            do {
+                try BusConfiguration.check(endpoint, keys: configuration.keys)
+                return true
+            } catch {
+                logger.error("A gateway in the list cannot be dialled.", metadata: ["problem": "\(error)"])
+                return false
+            }
+        }
+        guard !wanted.isEmpty else { return }
+        do {
+            let (new, vanished) = try change(to: wanted)
+            for (link, hello, means) in new {
+                logger.notice("Dials a gateway.", metadata: ["bus.endpoint": "\(link.endpoint)"])
+                try await begin(link, hello, means)
+                // Ended meanwhile, it would otherwise begin for ever.
+                if state.withLock({ $0.isStopped }) { link.stop() }
+            }
+            await withTaskGroup { group in
+                for link in vanished {
+                    logger.notice("Leaves a gateway.", metadata: ["bus.endpoint": "\(link.endpoint)"])
+                    group.addTask { await link.end(within: Self.endingMax) }
+                }
+            }
+        } catch {
+            logger.error("A gateway cannot be dialled.", metadata: ["error": "\(error)"])
+        }
+    }
+
+    private typealias New = (link: GatewayLink, hello: Hello, means: Means)
+
+    private func change(to wanted: [String]) throws -> (new: [New], vanished: [GatewayLink]) {
+        try state.withLock { state in
+            guard let means = state.means else { return ([], []) }
+            let vanished = state.links.filter { !wanted.contains($0.endpoint) }
+            state.links.removeAll { !wanted.contains($0.endpoint) }
+            var new: [New] = []
+            for endpoint in wanted where !state.links.contains(where: { $0.endpoint == endpoint }) {
+                state.lastLink += 1
+                let link = try GatewayLink(endpoint, number: state.lastLink, laneCount: laneCount, calls: calls)
+                state.links.append(link)
+                new.append((link, state.hello, means))
+            }
+            return (new, vanished)
         }
     }
 }

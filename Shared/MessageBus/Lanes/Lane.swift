@@ -50,9 +50,19 @@ public protocol LaneHandler: AnyObject {
 
 /// The way in which other threads reach a lane's thread.
 final class LaneLink: ReplyWay {
+    /// What became of a call that a lane got.
+    enum CallOutcome: Sendable {
+        case answered(Result<BusReply, BusFailure>)
+        /// The gateway had it and went away.
+        case lost
+        /// The gateway had gone away before.
+        case unsent
+    }
+
     enum Work: Sendable {
         case send(BusMessage)
-        case call(BusMessage, Broker.Completion)
+        /// The completion is called once.
+        case call(BusMessage, @Sendable (CallOutcome) -> Void)
         case setWriter(Bool, board: UInt64)
         case setProblem(String)
         case setEdition(UInt64)
@@ -63,8 +73,14 @@ final class LaneLink: ReplyWay {
     }
 
     let thread: SocketThread<Work>
+    /// Requests that have no answer yet, and calls.
+    private let underWay = Atomic<Int>(0)
 
     init() throws { thread = try SocketThread() }
+
+    /// Whether nothing is under way.
+    var isIdle: Bool { underWay.load(ordering: .relaxed) == 0 }
+    fileprivate func set(underWay count: Int) { underWay.store(count, ordering: .relaxed) }
 
     /// Sends a reply, together with others where some are gathered.
     func send(_ message: BusMessage) {
@@ -79,15 +95,19 @@ final class LaneDriver: SocketDriver {
 
     private struct Call {
         let deadline: BusClock.Milliseconds
-        let completion: Broker.Completion
+        let completion: @Sendable (LaneLink.CallOutcome) -> Void
     }
 
     let socket: ZeroMQSocket
     private(set) var isRunning = true
     private let link: LaneLink
     private let handler: any LaneHandler
+    private let watch: LaneWatch
     private let logger: Logger
     private var hello: Hello
+    private var isConnected = false
+    /// Requests that have no answer yet.
+    private var unanswered = 0
     private var isLeaving = false
     /// The number of the goodbye said last.
     private var lastGoodbye: UInt64 = 0
@@ -97,18 +117,23 @@ final class LaneDriver: SocketDriver {
     private var calls: [UInt64: Call] = [:]
     private var lastCorrelation: UInt64 = 0
 
-    init(socket: ZeroMQSocket, link: LaneLink, handler: any LaneHandler, hello: Hello, logger: Logger) {
+    init(
+        socket: ZeroMQSocket, link: LaneLink, handler: any LaneHandler, hello: Hello, watch: LaneWatch, logger: Logger
+    ) {
         self.socket = socket
         self.link = link
         self.handler = handler
         self.hello = hello
+        self.watch = watch
         self.logger = logger
         sayHello()
     }
 
     func perform(_ work: LaneLink.Work) {
         switch work {
-        case .send(let message): send(message)
+        case .send(let message):
+            unanswered -= 1
+            send(message)
         case .call(let message, let completion): call(message, completion)
         case .setWriter(let writer, let board):
             hello.writer = writer
@@ -146,12 +171,13 @@ final class LaneDriver: SocketDriver {
                 return send(
                     BusMessage(envelope: message.envelope.reply(BusFailure.timedOut.failure)))
             }
+            unanswered += 1
             handler.handle(
                 ServiceRequest(envelope: message.envelope, body: message.body, documents: message.documents, way: link)
             )
         case .reply:
             guard let call = calls.removeValue(forKey: message.envelope.correlation) else { return }
-            call.completion(Result { () throws(BusFailure) in try BusReply(message) })
+            call.completion(.answered(Result { () throws(BusFailure) in try BusReply(message) }))
         case .hello: break  // The broker looks whether we are still there.
         case .goodbye: heardGoodbye(message.envelope.correlation)
         case .unknown, .UNRECOGNIZED: refuse(frames[...], .envelope)
@@ -177,7 +203,8 @@ final class LaneDriver: SocketDriver {
         send(BusMessage(envelope: envelope.reply(failure.failure)))
     }
 
-    private func call(_ message: BusMessage, _ completion: @escaping Broker.Completion) {
+    private func call(_ message: BusMessage, _ completion: @escaping @Sendable (LaneLink.CallOutcome) -> Void) {
+        guard isConnected else { return completion(.unsent) }
         lastCorrelation += 1
         var message = message
         message.envelope.correlation = lastCorrelation
@@ -210,27 +237,50 @@ final class LaneDriver: SocketDriver {
         send(BusMessage(envelope: envelope, body: (try? hello.serializedBytes()) ?? []))
     }
 
-    /// Connected, perhaps to a gateway that was restarted and knows nobody.
-    func peersChanged() { sayHello() }
+    func peersChanged(_ changes: [PeerChange]) {
+        for change in changes {
+            switch change {
+            case .connected:
+                isConnected = true
+                watch.connected()
+                // Perhaps to a gateway that was restarted and knows nobody.
+                sayHello()
+            case .disconnected: disconnected()
+            }
+        }
+    }
+
+    /// The answers to what the gateway had are lost with the connection.
+    private func disconnected() {
+        isConnected = false
+        watch.disconnected()
+        let lost = calls.values
+        calls = [:]
+        for call in lost { call.completion(.lost) }
+    }
 
     var isWaiting: Bool { !calls.isEmpty || leaving != nil }
 
+    func batchEnded() { link.set(underWay: unanswered + calls.count) }
+
     func tick() {
+        watch.ticked()
         if ContinuousClock.now - lastHello >= .seconds(1) { sayHello() }
         if let leaving, leaving.until <= .now { endLeaving(heard: false) }
         let now = BusClock.now
         // The broker answers at the deadline; this is for a broker that is gone.
         for (correlation, call) in calls where call.deadline + 500 <= now {
             calls[correlation] = nil
-            call.completion(.failure(.timedOut))
+            call.completion(.answered(.failure(.timedOut)))
         }
     }
 
     func stopped(left: [LaneLink.Work]) {
         endLeaving(heard: false)
         for case .leave(_, let heard) in left { heard(false) }
-        for call in calls.values { call.completion(.failure(.outcomeUnknown)) }
-        for case .call(_, let completion) in left { completion(.failure(.unavailable("The service is stopping."))) }
+        watch.disconnected()
+        for call in calls.values { call.completion(.lost) }
+        for case .call(_, let completion) in left { completion(.unsent) }
         try? socket.set(ZMQ_LINGER, 1000)  // The last replies still leave.
     }
 }

@@ -8,8 +8,8 @@ protocol SocketDriver<Work>: AnyObject {
     var socket: ZeroMQSocket { get }
     func perform(_ work: Work)
     func received(_ frames: [[UInt8]])
-    /// A peer connected or went away.
-    func peersChanged()
+    /// Peers connected or went away, in this order.
+    func peersChanged(_ changes: [PeerChange])
     /// Called about ten times a second while `isWaiting`, else twice; less often while one message takes longer.
     func tick()
     /// Whether `tick` has deadlines to keep.
@@ -24,6 +24,21 @@ protocol SocketDriver<Work>: AnyObject {
 
 extension SocketDriver {
     func batchEnded() {}
+}
+
+/// What a socket's monitor says of a connection.
+enum PeerChange {
+    case connected, disconnected
+
+    /// - Parameter frames: an event (zmq_socket_monitor(3)): its number in 16 bits, its value, and the endpoint.
+    init?(_ frames: [[UInt8]]) {
+        guard let event = frames.first, event.count >= 2 else { return nil }
+        switch event.withUnsafeBytes({ Int32($0.loadUnaligned(as: UInt16.self)) }) {
+        case ZMQ_EVENT_HANDSHAKE_SUCCEEDED: self = .connected
+        case ZMQ_EVENT_DISCONNECTED: self = .disconnected
+        default: return nil
+        }
+    }
 }
 
 /// Runs one socket on one thread: work posted by others, messages from the wire and monitor events, each drained in
@@ -103,8 +118,9 @@ final class SocketThread<Work: Sendable>: Sendable {
             }
             mailbox.awake()
             if items[2].revents != 0 {
-                while try monitor.receive() != nil {}
-                driver.peersChanged()
+                var changes: [PeerChange] = []
+                while let frames = try monitor.receive() { PeerChange(frames).map { changes.append($0) } }
+                driver.peersChanged(changes)
             }
         }
         driver.stopped(left: mailbox.close())
