@@ -33,6 +33,7 @@ func runGateway() async throws {
     let services = ServiceClient(broker: broker)
     let meter = RequestMeter()
     let outbound = OutboundClient(authorities: configuration.cloud.authorities)
+    let standing = GatewayStanding(name: configuration.replica)
     let hooks = HookScopes(
         registry: HookRegistry(cache: known, services: services),
         webhooks: Webhooks(client: outbound, settings: configuration.cloud, logger: logger))
@@ -47,7 +48,8 @@ func runGateway() async throws {
     hearers.set(hub)
     let router = ParseRouter(
         configuration: configuration, admission: admission, principals: principals, hooks: hooks,
-        controllers: try Controllers(configuration, broker, services, cache, hooks.registry, hub, outbound, logger),
+        controllers: try Controllers(
+            configuration, standing, broker, services, cache, hooks.registry, hub, outbound, logger),
         meter: meter, logger: logger)
 
     let gate = ConnectionGate(configuration.capacity, proxies: configuration.admission.trustedProxies)
@@ -62,8 +64,10 @@ func runGateway() async throws {
             BrokerLife(broker: broker, code: CodeRequests(router: router, answers: answers)),
             RequestReporter(meter: meter, services: services, logger: logger),
             server(front, gate, configuration, hub, router.mount, logger),
-            // First of all: its streams have no end of their own.
+            // Before it: its streams have no end of their own.
             hub,
+            // First of all: nobody is turned away before a balancer knows.
+            GatewayDrain(standing: standing, duration: configuration.drain, logger: logger),
         ], until: await ProcessEnd.bySignal())
 }
 
@@ -72,7 +76,7 @@ private func server(
     _ logger: Logger
 ) -> HTTPServer {
     HTTPServer(
-        host: configuration.host, port: configuration.port, logger: logger, url: "\(configuration.publicURL)",
+        address: configuration.address, logger: logger, url: "\(configuration.publicURL)",
         handlers: {
             [
                 ConnectionGuard(gate), ContinueHandler(), ConnectionUseHandler(),
@@ -85,8 +89,9 @@ private func server(
 extension Controllers {
     /// - Throws: when a page or a part of the OpenAPI document cannot be used.
     fileprivate init(
-        _ configuration: GatewayConfiguration, _ broker: Broker, _ services: ServiceClient, _ cache: ReadCache?,
-        _ registry: HookRegistry, _ hub: LiveHub, _ outbound: OutboundClient, _ logger: Logger
+        _ configuration: GatewayConfiguration, _ standing: GatewayStanding, _ broker: Broker,
+        _ services: ServiceClient, _ cache: ReadCache?, _ registry: HookRegistry, _ hub: LiveHub,
+        _ outbound: OutboundClient, _ logger: Logger
     ) throws {
         let cloud = configuration.cloud
         let federation = Federation(services: services, limitMax: configuration.limitMax)
@@ -126,7 +131,7 @@ extension Controllers {
             security: SecurityController(
                 configuration: configuration, settings: cloud, services: services, registry: registry),
             system: SystemController(
-                broker: broker, cache: cache, files: files, hooks: registry.cache, document: document),
+                standing: standing, broker: broker, cache: cache, files: files, hooks: registry.cache, document: document),
             operations: OperationsController(
                 broker: broker, services: services, federation: federation, registry: registry,
                 functions: document.functions, configuration: configuration))

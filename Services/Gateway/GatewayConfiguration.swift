@@ -10,6 +10,10 @@ struct GatewayConfiguration: Sendable {
     let replica: String
     let host: String
     let port: Int
+    /// `SATCHEL_LISTEN`, a path of a unix socket, instead of host and port.
+    let listenPath: String?
+    /// `SATCHEL_DRAIN_MILLISECONDS`: time in which a gateway that stops tells balancers and serves on.
+    let drain: Duration
     /// Path components before the Parse routes; `["parse"]`. `/1` always works too.
     let mount: [Substring]
     /// Base of `Location` and file URLs, without a slash at the end.
@@ -81,6 +85,12 @@ struct GatewayConfiguration: Sendable {
         replica = settings.text("satchel.replica", default: "gateway-1")
         host = settings.text("satchel.host", default: "127.0.0.1")
         port = try settings.number("satchel.port", 1...65_535, default: 1337)
+        listenPath = settings["satchel.listen"]
+        guard listenPath.map({ $0.hasPrefix("/") && $0.utf8.count <= Self.socketPathBytesMax }) ?? true else {
+            throw StartupProblem(
+                "SATCHEL_LISTEN is the path of a unix socket: absolute, of at most \(Self.socketPathBytesMax) bytes.")
+        }
+        drain = .milliseconds(try settings.number("satchel.drain.milliseconds", 0...8000, default: 0))
         mount = settings.text("satchel.mount", default: "/parse").split(separator: "/")
         publicURL = PublicURL { settings[$0] }.text
         publicPath = try ParseRequest.path(URLComponents(string: publicURL)?.percentEncodedPath ?? "")
@@ -128,6 +138,12 @@ struct GatewayConfiguration: Sendable {
         bus = try BusConfiguration(ofGateway: replica, settings, dataDirectory: data)
         logsRequests = try settings.flag("satchel.log.requests", default: false)
     }
+
+    /// Where it takes connections.
+    var address: ListenAddress { listenPath.map { .file(path: $0) } ?? .network(host: host, port: port) }
+
+    /// Of a unix socket's path (sockaddr_un).
+    private static let socketPathBytesMax = 107
 
     /// Bodies and files travel in one frame of the bus, which has at most 64 MiB.
     private static let frameBytes = 1...48 << 20

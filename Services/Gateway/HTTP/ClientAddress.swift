@@ -16,7 +16,7 @@ enum ClientAddress {
     ///   - peer: the other end of the connection.
     /// - Returns: nil when a proxy of ours says something that is no address; then no list of networks contains it.
     static func find(in headers: HTTPFields, from peer: SocketAddress?, proxies: [Network]) -> SocketAddress? {
-        guard proxies.contains(where: { $0.contains(peer) }) else { return peer }
+        guard proxies.areProxy(peer) else { return peer }
         var address = peer
         let hops = headers[values: forwardedFor].flatMap { $0.split(separator: ",", omittingEmptySubsequences: false) }
         for hop in hops.reversed().prefix(hopsMax) {

@@ -12,6 +12,7 @@ struct OperationsController: Sendable {
     let registry: HookRegistry
     /// Satchel's own functions (`OpenAPIDocument`).
     let ownFunctions: [JSON]
+    private let ownName: String
     private let ownReport: ProcessReport
     private let codePath: String
     private let backupLog: BackupLog
@@ -28,6 +29,7 @@ struct OperationsController: Sendable {
         self.federation = federation
         self.registry = registry
         ownFunctions = functions
+        ownName = configuration.replica
         ownReport = ProcessReport(replica: configuration.replica, settings: configuration.settings)
         let data = configuration.start.dataDirectory
         codePath = configuration.settings.text("satchel.cloud.code", default: data + "/cloud")
@@ -61,7 +63,7 @@ struct OperationsController: Sendable {
         let sent = await broker.requestsByReplica.mapValues { JSON.int(Int64($0)) }
         return ParseResponse([
             "at": .string(Timestamp.now.iso), "bounds": .array(AnswerTimes.bounds.map(JSON.int)),
-            "gateway": ["answers": times.json], "services": .object(all), "processes": .array(processes),
+            "gateway": ["name": .string(ownName), "answers": times.json], "services": .object(all), "processes": .array(processes),
             "requestsByReplica": .object(sent),
         ])
     }

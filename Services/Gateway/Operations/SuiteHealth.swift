@@ -72,8 +72,15 @@ package struct SuiteHealth {
 }
 
 extension ParseResponse {
-    init(_ health: SuiteHealth) {
-        self.init(status: health.isServing ? 200 : 503, health.body)
+    /// The suite's health as a gateway sees it. One that stops says so and nothing else.
+    init(_ health: SuiteHealth, of gateway: GatewayStanding) {
+        if gateway.isStopping {
+            self = gateway.answer(health)
+            return
+        }
+        var body = health.body
+        body["gateway"] = .string(gateway.name)
+        self.init(status: health.isServing ? 200 : 503, body)
         if !health.isServing { retryAfterSeconds = 1 }
     }
 }

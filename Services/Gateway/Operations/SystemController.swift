@@ -5,6 +5,7 @@ import ProcessKit
 
 /// The routes by which operators and SDKs ask about the suite itself.
 struct SystemController: Sendable {
+    let standing: GatewayStanding
     let broker: Broker
     let cache: ReadCache?
     let files: FileCache?
@@ -19,8 +20,10 @@ struct SystemController: Sendable {
         return response
     }
 
-    func health() -> ParseResponse {
-        ParseResponse(SuiteHealth(broker.services, hasCode: hooks.last?.hasCode ?? true))
+    /// Of the suite; with `of=gateway` of this gateway alone, which is what a balancer before several asks.
+    func health(_ request: ParseRequest) -> ParseResponse {
+        let health = SuiteHealth(broker.services, hasCode: hooks.last?.hasCode ?? true)
+        return request.query == "of=gateway" ? standing.answer(health) : ParseResponse(health, of: standing)
     }
 
     /// The features SDKs and dashboards look for (PARSE_PROTOCOL section 12); false where Satchel has none yet.
@@ -32,6 +35,7 @@ struct SystemController: Sendable {
         return ParseResponse([
             "parseServerVersion": "7.3.0",
             "satchelVersion": .string(satchelRelease),
+            "gateway": .string(standing.name),
             "replicas": .object(replicas),
             "readCache": cache?.counts ?? .null, "fileCache": files?.counts ?? .null,
             "features": [

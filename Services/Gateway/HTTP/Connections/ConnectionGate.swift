@@ -20,7 +20,7 @@ final class ConnectionGate: Sendable {
 
     /// - Returns: nil when there is no place for a connection from there.
     func enter(_ address: SocketAddress?) -> Place? {
-        let isProxy = proxies.contains { $0.contains(address) }
+        let isProxy = proxies.areProxy(address)
         let network = isProxy ? nil : address.map(Network.customer) ?? []
         return shares.withLock { $0.enter(network) } ? Place(network: network) : nil
     }

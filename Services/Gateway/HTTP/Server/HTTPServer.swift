@@ -7,8 +7,7 @@ import ProcessKit
 
 /// The gateway's HTTP/1 server: accepts connections, gives each its handlers, and ends them in order.
 struct HTTPServer: ProcessPart {
-    let host: String
-    let port: Int
+    let address: ListenAddress
     let logger: Logger
     /// The address that the log names.
     let url: String
@@ -28,7 +27,7 @@ struct HTTPServer: ProcessPart {
     /// - Throws: when the address cannot be listened on, or the listening socket fails.
     func run(until end: ProcessEnd) async throws {
         let connections = OpenConnections()
-        let listener = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+        let bootstrap = ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .serverChannelOption(.backlog, value: Self.backlog)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
             .serverChannelInitializer { channel in
@@ -42,7 +41,13 @@ struct HTTPServer: ProcessPart {
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture { try setUp(channel, among: connections) }
             }
-            .bind(host: host, port: port).get()
+        let listener =
+            switch address {
+            case .network(let host, let port): try await bootstrap.bind(host: host, port: port).get()
+            // A file that is there was left by a gateway that was killed.
+            case .file(let path):
+                try await bootstrap.bind(unixDomainSocketPath: path, cleanupExistingSocketFile: true).get()
+            }
         logger.notice("Listening.", metadata: ["url": "\(url)"])
         let closed = ProcessEnd()
         listener.closeFuture.whenComplete { _ in closed.ask() }

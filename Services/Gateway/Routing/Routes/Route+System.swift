@@ -22,11 +22,11 @@ extension Route {
 
     static let system: [Route] = [
         Route(.get, "/health", .system, "getHealth", "Whether every service is there.", access: .anyone) {
-            $0.controllers.system.health()
+            $0.controllers.system.health($0.request)
         },
         // Parse Server answers every verb here, and the Swift SDK uses this one.
         Route(.post, "/health", .system, "postHealth", "Whether every service is there.", access: .anyone) {
-            $0.controllers.system.health()
+            $0.controllers.system.health($0.request)
         },
         Route(.get, "/openapi.json", .system, "getOpenAPI", "This document.", access: .anyone) {
             $0.controllers.system.openAPI()
