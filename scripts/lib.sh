@@ -17,6 +17,9 @@ RUN_PACKAGES=(supervisor curl libvips-tools python3)
 # while it opens it.
 DATA_PATH_BYTES_MAX=$((107 - $(printf '/sockets/ctl.sock.4194304' | wc -c)))
 
+# shellcheck source-path=SCRIPTDIR source=gateways.sh
+. "$ROOT/scripts/gateways.sh"
+
 say() { printf '%s\n' "$*"; }
 warn() { printf '%s\n' "$*" >&2; }
 die() {
@@ -235,11 +238,11 @@ declare -A EXTRA_REPLICAS=()
 
 # The wanted number of replicas of service $1.
 replicas_of() {
-    local line count=1
-    if [[ -e $SATCHEL_DATA/scale ]]; then
+    local line count=1 file=${SCALE_FILE:-$SATCHEL_DATA/scale}
+    if [[ -e $file ]]; then
         while IFS= read -r line; do
             [[ ! $line =~ ^$1=([0-9]+)$ ]] || count=${BASH_REMATCH[1]}
-        done <"$SATCHEL_DATA/scale"
+        done <"$file"
     fi
     say "$((count + ${EXTRA_REPLICAS[$1]:-0}))"
 }
@@ -255,13 +258,16 @@ store_scale() {
         [[ " ${SERVICES[*]} " == *" $name "* && -n $name ]] || die "no such service: '$name' (known: ${SERVICES[*]:1})"
         [[ $pair == *=* && $count =~ ^[0-9]{1,3}$ ]] || die "write $name=COUNT, not '$pair'"
         count=$((10#$count))
-        [[ $name != gateway || $count == 1 ]] || die "the gateway has exactly one process; scale the services behind it"
+        [[ $name != gateway ]] || ((count >= 1 && count <= GATEWAYS_MAX)) ||
+            die "gateway=$count: there are 1 to $GATEWAYS_MAX gateways"
         ((count >= 1 && count <= REPLICAS_MAX)) || die "$name=$count: a service has 1 to $REPLICAS_MAX replicas"
         wanted[$name]=$count
     done
     lines=''
-    for service in "${SERVICES[@]:1}"; do lines+="$service=${wanted[$service]:-$(replicas_of "$service")}"$'\n'; done
+    for service in "${SERVICES[@]}"; do lines+="$service=${wanted[$service]:-$(replicas_of "$service")}"$'\n'; done
     printf %s "$lines" >"$SATCHEL_DATA/scale.new"
+    # Before it is in force: a scale that cannot run would stop the next start.
+    (SCALE_FILE=$SATCHEL_DATA/scale.new need_balancer) || { rm -f -- "$SATCHEL_DATA/scale.new" && exit 1; }
     mv -- "$SATCHEL_DATA/scale.new" "$SATCHEL_DATA/scale"
 }
 
@@ -270,19 +276,29 @@ wanted_replicas() {
     for service in "${SERVICES[@]}"; do
         for ((number = 1; number <= $(replicas_of "$service"); number++)); do say "$service-$number"; done
     done
+    ! has_balancer || say balancer-1
 }
 
 # Makes the program files match the scale. Existing ones are left as they are: the manager restarts a replica whose
-# file changed.
+# file changed. Only a gateway's is another one where the first balancer comes or the last one goes.
 write_programs() {
-    local replica service file priority
+    local replica service file priority besides
     local -A wanted=()
     while read -r replica; do
         wanted[$replica]=1
+        if [[ $replica == balancer-1 ]]; then
+            cp -n -- "$ROOT/compose/balancer.conf" "$SATCHEL_DATA/supervisor/balancer-1.conf"
+            continue
+        fi
         service=${replica%-*} priority=20
         [[ $service != gateway ]] || priority=10
         file=$SATCHEL_DATA/supervisor/$replica.conf
-        [[ -e $file ]] || sed "s/@SERVICE@/$service/g; s/@REPLICA@/$replica/g; s/@PRIORITY@/$priority/g" \
+        besides=$(environment_of "$replica")
+        if [[ -e $file ]]; then
+            [[ $service == gateway ]] || continue
+            ! grep -qxF -- "environment = SATCHEL_REPLICA=\"$replica\"$besides" "$file" || continue
+        fi
+        sed "s/@SERVICE@/$service/g; s/@REPLICA@/$replica/g; s/@PRIORITY@/$priority/g; s|@BESIDES@|$besides|" \
             "$ROOT/compose/program.conf" >"$file"
     done < <(wanted_replicas)
     for file in "$SATCHEL_DATA"/supervisor/*.conf; do
@@ -293,10 +309,11 @@ write_programs() {
 
 # --- Health ----------------------------------------------------------------------------------------------------
 
-# Prints the body of /health; fails unless the status is 200. Services that are not essential may still be missing in it.
+# Prints the body of /health of gateway $1, the first one unless told; fails unless the status is 200. Services that are
+# not essential may still be missing in it.
 health() {
     local answer
-    answer=$(curl -sS --noproxy '*' --max-time 2 -w '\n%{http_code}' "$URL/health" 2>/dev/null) || return 1
+    answer=$(ask_gateway "${1:-1}" /health -w '\n%{http_code}' 2>/dev/null) || return 1
     say "${answer%$'\n'*}"
     [[ ${answer##*$'\n'} == 200 ]]
 }
@@ -328,11 +345,11 @@ problem_in() { [[ ! $1 =~ \"problem\"[[:space:]]*:[[:space:]]*\"([^\"]+)\" ]] ||
 
 # Waits until every service has a writer and all its replicas, $1 seconds at most. Says what is missing while it waits.
 wait_healthy() {
-    local body missing shown='' started=$SECONDS ok
+    local missing shown='' started=$SECONDS ok
     while :; do
         ok=true
-        body=$(health) || ok=false
-        missing=$(missing_services "$body")
+        health >/dev/null || ok=false
+        missing=$(missing_anywhere)
         $ok && [[ -z $missing ]] && return 0
         if ((SECONDS - started >= $1)); then
             warn "Not healthy after $1 seconds; missing: ${missing:-nothing, but the gateway does not answer 200}"
@@ -350,7 +367,7 @@ wait_healthy() {
 # The last lines of the logs of the replicas whose services are missing in /health.
 show_failed_logs() {
     local missing file name
-    missing=$(missing_services "$(health)") || true
+    missing=$(missing_anywhere) || true
     for file in "$SATCHEL_DATA"/logs/*.log; do
         name=${file##*/}
         [[ $name == supervisord.log || $missing == *"${name%-*}"* ]] || continue
