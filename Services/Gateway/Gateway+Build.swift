@@ -152,11 +152,15 @@ private struct BrokerLife: ProcessPart {
     let broker: Broker
     let code: CodeRequests
 
+    /// For calls of services that go by this gateway. They are repeated elsewhere where that is safe.
+    private static let callsMax = Duration.seconds(2)
+
     func run(until end: ProcessEnd) async throws {
         // Cloud code waits for triggers of its own, which are calls of cloud code as well; its pool bounds them.
         try await broker.start(
             answering: [CloudCalls.ask.kind: { code.take($0) }], withoutWindow: [CloudCalls.run.service])
         await end.wait()
+        await broker.leave(within: Self.callsMax)
         broker.stop()
     }
 }

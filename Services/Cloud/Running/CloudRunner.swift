@@ -284,6 +284,8 @@ final class CloudRunner: Sendable {
         if let run = ask.run, run.deadline > BusClock.now {
             request.deadline = min(run.deadline, BusClock.now + Self.longestLimit.milliseconds)
         }
+        // It may be a change of anything: without a key, so that no other gateway is asked once more.
+        request.writes = true
         request.documents = [ask.text]
         request.principal.network = ask.run?.network ?? ""
         request.traceId = ask.run?.traceId ?? ""

@@ -18,6 +18,8 @@ public final class Broker: Sendable {
         case answer(BusMessage, lane: [UInt8])
         case countRequests(@Sendable ([String: Int]) -> Void)
         case countWaiting(@Sendable ([String: Int]) -> Void)
+        /// The completion is called once.
+        case leave(until: ContinuousClock.Instant, @Sendable () -> Void)
         case stop
     }
 
@@ -108,6 +110,16 @@ public final class Broker: Sendable {
                     lock = nil
                 }
             }
+        }
+    }
+
+    /// Tells the services to make their calls by other gateways, or by the next one, and waits until those under way
+    /// are answered.
+    /// - Parameter limit: for calls that take longer.
+    public func leave(within limit: Duration) async {
+        let end = ContinuousClock.now + limit
+        await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
+            if !thread.mailbox.post(.leave(until: end) { continuation.resume() }) { continuation.resume() }
         }
     }
 

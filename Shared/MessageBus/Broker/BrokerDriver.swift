@@ -21,6 +21,10 @@ final class BrokerDriver: SocketDriver {
     private let onBatchEnd: @Sendable () -> Void
     /// A completion was called since the end of the last batch.
     private var hasCompleted = false
+    /// Requests of services that the gateway itself has not answered yet.
+    private var unanswered = 0
+    /// The end of the wait for services' calls, and whom to tell.
+    private var leaving: (until: ContinuousClock.Instant, left: @Sendable () -> Void)?
     /// Sweeps still to do: a peer's pipe may live a little longer than the event that says it is gone.
     private var sweepsLeft = 0
 
@@ -45,7 +49,11 @@ final class BrokerDriver: SocketDriver {
         case .stop: isRunning = false
         case .countRequests(let completion): completion(dispatcher.requestsByReplica)
         case .countWaiting(let completion): completion(dispatcher.waitingByService)
+        case .leave(let until, let left):
+            leaving = (until, left)
+            sayGoodbye()
         case .answer(let message, let lane):
+            unanswered -= 1
             sendReply(message, to: lane)
             act()
         case .request(let message, let completion):
@@ -69,6 +77,7 @@ final class BrokerDriver: SocketDriver {
                 dispatcher.request(message, from: .lane(lane), now: BusClock.now, &actions)
                 break
             }
+            unanswered += 1
             answerer(
                 ServiceRequest(
                     envelope: message.envelope, body: message.body, documents: message.documents,
@@ -179,9 +188,28 @@ final class BrokerDriver: SocketDriver {
         act()
     }
 
-    var isWaiting: Bool { dispatcher.hasPending || sweepsLeft > 0 }
+    /// Lanes make no more calls by this gateway then.
+    private func sayGoodbye() {
+        var envelope = Envelope()
+        envelope.version = BusMessage.version
+        envelope.form = .goodbye
+        for lane in dispatcher.lanes.keys { sendReply(BusMessage(envelope: envelope), to: lane) }
+        act()
+    }
+
+    private func endLeaving() {
+        leaving?.left()
+        leaving = nil
+    }
+
+    private static func isLane(_ origin: Origin) -> Bool { if case .lane = origin { true } else { false } }
+
+    var isWaiting: Bool { dispatcher.hasPending || sweepsLeft > 0 || leaving != nil }
 
     func tick() {
+        if let leaving, leaving.until <= .now || unanswered == 0 && !dispatcher.hasPending(from: Self.isLane) {
+            endLeaving()
+        }
         let lanesBefore = dispatcher.lanes.count
         dispatcher.tick(now: BusClock.now, &actions)
         if dispatcher.lanes.count != lanesBefore { publishStates() }
@@ -200,15 +228,16 @@ final class BrokerDriver: SocketDriver {
 
     func stopped(left: [Broker.Work]) {
         hasCompleted = true
+        endLeaving()
         for work in left {
             switch work {
             case .request(_, let completion): completion(.failure(.unavailable("Satchel is stopping.")))
             case .countRequests(let completion), .countWaiting(let completion): completion([:])
+            case .leave(_, let heard): heard()
             case .stop, .answer: break
             }
         }
-        dispatcher.abandon(
-            asksElsewhere: { if case .lane = $0 { true } else { false } }, &actions)
+        dispatcher.abandon(asksElsewhere: Self.isLane, &actions)
         act()
     }
 

@@ -227,6 +227,9 @@ package struct Dispatcher<Origin> {
     /// Whether a request has no answer yet.
     package var hasPending: Bool { !pending.isEmpty }
 
+    /// Whether a request of such an origin has no answer yet.
+    package func hasPending(from isMeant: (Origin) -> Bool) -> Bool { pending.values.contains { isMeant($0.origin) } }
+
     /// Ends requests whose deadline passed and lanes that fell silent. To be called several times a second.
     package mutating func tick(now: BusClock.Milliseconds, _ actions: inout [Action]) {
         waitForSuccessors(now: now)

@@ -122,6 +122,9 @@ final class GatewayLink: Sendable {
         if isComplete { calls.arrived(self) }
     }
 
+    /// Answers still come, and requests; calls go elsewhere until there is another connection.
+    fileprivate func gatewayLeaves() { calls.left(self) }
+
     fileprivate func disconnected(_ lane: Int) {
         state.withLock { _ = $0.connected.remove(lane) }
         calls.left(self)
@@ -137,4 +140,5 @@ struct LaneWatch: Sendable {
 
     func connected() { link.connected(index) }
     func disconnected() { link.disconnected(index) }
+    func gatewayLeaves() { link.gatewayLeaves() }
 }

@@ -185,8 +185,10 @@ final class LaneDriver: SocketDriver {
     }
 
     /// The broker has all that we sent before that goodbye, and we have all that it sent before its answer.
-    /// - Parameter number: 0 from a gateway of an earlier release, whose answers do not say to which goodbye.
+    /// - Parameter number: 0 from a gateway that says goodbye itself, and in the answers of one of an earlier release,
+    ///   which do not say to which goodbye.
     private func heardGoodbye(_ number: UInt64) {
+        if number == 0 { watch.gatewayLeaves() }
         guard let leaving, number == 0 || number >= leaving.goodbye else { return }
         endLeaving(heard: true)
     }
