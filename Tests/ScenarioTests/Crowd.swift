@@ -19,11 +19,18 @@ final class Crowd: Sendable {
     private let customers: [Customer]
     private let state: Mutex<State>
 
-    init(_ suite: Suite, shelf: Shelf, count: Int) async throws {
+    /// - Parameter url: where they browse and buy, unless it is the suite's.
+    init(_ suite: Suite, shelf: Shelf, count: Int, url: String? = nil) async throws {
         self.suite = suite
         self.shelf = shelf
         customers = try await withThrowingTaskGroup(of: Customer.self) { group in
-            for _ in 0..<count { group.addTask { try await Customer.signUp(suite) } }
+            for _ in 0..<count {
+                group.addTask {
+                    var customer = try await Customer.signUp(suite)
+                    customer.client.url = url ?? suite.url
+                    return customer
+                }
+            }
             return try await group.reduce(into: []) { $0.append($1) }
         }
         state = Mutex(State(receipts: Array(repeating: [:], count: count)))

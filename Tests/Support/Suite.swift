@@ -6,6 +6,10 @@ package final class Suite: Sendable {
     /// The gateway's URL with the mount path.
     package let url: String
     package let dataDirectory: String
+    /// The URL of one of several gateways, past the balancer before them.
+    package func url(ofGateway number: Int) -> String {
+        "unix:\(dataDirectory)/sockets/gateway-\(number).http:/parse"
+    }
     /// The gateway's URL without a path.
     package var origin: String { url.replacing("/parse", with: "") }
     package static let masterKey = "test-master"
@@ -52,7 +56,8 @@ package final class Suite: Sendable {
 
     /// Starts a suite with an admin and nothing else in it, and waits until it is healthy.
     /// - Parameters:
-    ///   - scale: replicas as scripts/up takes them, `catalog=2,bag=2`.
+    ///   - scale: replicas as scripts/up takes them, `catalog=2,bag=2`. With `gateway=2` there are two gateways behind
+    ///     a balancer, whose address is the suite's.
     ///   - settings: further `SATCHEL_*` variables.
     ///   - data: a folder whose files it starts with; they are copied.
     package static func start(

@@ -10,16 +10,20 @@ struct HTTPRequest: Sendable {
     let body: ByteBuffer
 
     /// - Parameters:
-    ///   - url: `http://<IP address>:<port>` and a path; tests reach no host but this one.
+    ///   - url: `http://<IP address>:<port>` and a path; tests reach no host but this one. Or `unix:`, the path of a
+    ///     unix socket, `:` and a path.
     ///   - headers: `Content-Length` and `Transfer-Encoding` among them are passed over; `RawRequest` sends such.
     /// - Throws: `HTTPFailure.refused` for what no client may send.
     init(_ method: HTTPMethod, _ url: String, headers: HTTPHeaders, body: [UInt8]) throws {
-        guard let parts = URL(string: url).flatMap({ URLComponents(url: $0, resolvingAgainstBaseURL: true) }),
+        let unix = Self.unixParts(of: url)
+        guard let parts = URL(string: unix.map { "http://127.0.0.1:80\($0.path)" } ?? url).flatMap({ URLComponents(url: $0, resolvingAgainstBaseURL: true) }),
             parts.scheme == "http", let host = parts.host, let port = parts.port
         else { throw HTTPFailure.refused("No URL of this host: \(url)") }
         // RFC 9110, section 9.3.8.
         guard method != .TRACE || body.isEmpty else { throw HTTPFailure.refused("TRACE with a body") }
-        address = try SocketAddress(ipAddress: host, port: port)
+        address =
+            try unix.map { try SocketAddress(unixDomainSocketPath: $0.file) }
+            ?? SocketAddress(ipAddress: host, port: port)
         var headers = headers
         headers.remove(name: "Content-Length")
         headers.remove(name: "Transfer-Encoding")
@@ -32,6 +36,12 @@ struct HTTPRequest: Sendable {
         let query = parts.percentEncodedQuery.map { "?\($0)" } ?? ""
         head = HTTPRequestHead(version: .http1_1, method: method, uri: path + query, headers: headers)
         self.body = ByteBuffer(bytes: body)
+    }
+
+    private static func unixParts(of url: String) -> (file: String, path: String)? {
+        let parts = url.split(separator: ":", maxSplits: 2)
+        guard parts.count == 3, parts[0] == "unix" else { return nil }
+        return (String(parts[1]), String(parts[2]))
     }
 }
 
