@@ -256,7 +256,7 @@ if Context.environment["SATCHEL_SHOP_ONLY"] != "1" {
             dependencies: ["MessageBus", "Messages", "CZeroMQ", .product(name: "Logging", package: "swift-log")],
             swiftSettings: unoptimised),
         .testTarget(name: "CryptographyTests", dependencies: ["Cryptography", "SignedTokens", "ParseProtocol"]),
-        .testTarget(name: "ProcessKitTests", dependencies: ["ProcessKit"]),
+        .testTarget(name: "ProcessKitTests", dependencies: ["ProcessKit", "MessageBus"]),
         .testTarget(
             name: "OutboundTests", dependencies: ["Outbound", "TestSupport", "ParseProtocol"],
             swiftSettings: unoptimised),

@@ -1,7 +1,8 @@
 # shellcheck shell=bash disable=SC2034
 # Several gateways of one host, and the balancer before them. Sourced by lib.sh, never run.
 #
-# One gateway has the port itself. Of several each has a unix socket, and HAProxy has the port: program `balancer-1`.
+# One gateway has the port itself. Of several each has a unix socket, and HAProxy has the port: program `balancer-1`. Paths
+# of sockets are short, because HAProxy allows 10 bytes fewer than the system.
 
 GATEWAYS_MAX=8
 HAPROXY=/usr/sbin/haproxy
@@ -27,7 +28,7 @@ need_balancer() {
 environment_of() {
     [[ $1 == gateway-* ]] && has_balancer || return 0
     # The balancer asks every 0.3 s and believes the second refusal.
-    printf ',SATCHEL_LISTEN="%%(ENV_SATCHEL_DATA)s/sockets/%s.http",SATCHEL_DRAIN_MILLISECONDS="1500"' "$1"
+    printf ',SATCHEL_LISTEN="%%(ENV_SATCHEL_DATA)s/sockets/gw-%s",SATCHEL_DRAIN_MILLISECONDS="1500"' "${1##*-}"
 }
 
 # The endpoints of $1 gateways, which services dial, where there are several; they look at the file once a second.
@@ -44,7 +45,7 @@ write_gateways() {
 # Writes the configuration of a balancer before $1 gateways; one that runs with another is told.
 write_balancer() {
     local file=$SATCHEL_DATA/haproxy.cfg
-    (($1 > 1)) || { rm -f -- "$file" "$SATCHEL_DATA/balancer.start" && return; }
+    (($1 > 1)) || { rm -f -- "$file" "$SATCHEL_DATA"/{balancer.start,sockets/lb,sockets/gw-*} && return; }
     balancer_configuration "$1" >"$file.new"
     "$HAPROXY" -c -q -f "$file.new" || die "HAProxy refuses its configuration $file.new"
     # In the shell's own words, so that the manager need not know its port.
@@ -68,7 +69,7 @@ balancer_configuration() {
     [[ $host != *:* ]] || host="ipv6@[$host]"
     for ((number = 1; number <= $1; number++)); do
         name=gateway-$number
-        gateways+="    server $name \"unix@$SATCHEL_DATA/sockets/$name.http\""$'\n'
+        gateways+="    server $name \"unix@$SATCHEL_DATA/sockets/gw-$number\""$'\n'
         standing+="$name %[srv_is_up(gateways/$name)]\\n"
     done
     # Proxies of the operator's own have many clients.
@@ -111,9 +112,9 @@ change_programs() {
 # From one gateway to several: all but the first join, then the balancer waits for the port that the first one gives back
 # as soon as it stops. Refused are connections of the moment in between.
 balancer_takes_port() {
-    local others number
-    mapfile -t others < <(wanted_replicas | grep -vxE 'gateway-1|balancer-1')
-    ctl update "${others[@]}"
+    local joining number
+    mapfile -t joining < <(wanted_replicas | grep -vxE 'gateway-1|balancer-1')
+    ctl update "${joining[@]}"
     for ((number = 2; number <= $(gateway_count); number++)); do
         await_gateway "$number" 30 ||
             die "gateway-$number did not join; gateway-1 goes on as before: scripts/logs gateway-$number, scripts/scale gateway=1"
@@ -143,7 +144,7 @@ ask_gateway() {
     shift 2
     if has_balancer; then
         # It believes what a process of its own user says of the client.
-        curl -sS --noproxy '*' --max-time 2 --unix-socket "$SATCHEL_DATA/sockets/gateway-$number.http" \
+        curl -sS --noproxy '*' --max-time 2 --unix-socket "$SATCHEL_DATA/sockets/gw-$number" \
             -H 'X-Forwarded-For: 127.0.0.1' "$@" "http://localhost/${SATCHEL_MOUNT#/}$path"
     else
         curl -sS --noproxy '*' --max-time 2 "$@" "$URL$path"
@@ -152,7 +153,7 @@ ask_gateway() {
 
 # Whether the balancer sends requests to gateway $1; without a balancer they come by themselves.
 is_balanced() {
-    ! has_balancer || curl -s --noproxy '*' --max-time 2 --unix-socket "$SATCHEL_DATA/sockets/balancer.http" \
+    ! has_balancer || curl -s --noproxy '*' --max-time 2 --unix-socket "$SATCHEL_DATA/sockets/lb" \
         http://localhost/ 2>/dev/null | grep -qx "gateway-$1 1"
 }
 

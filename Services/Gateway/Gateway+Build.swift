@@ -131,7 +131,8 @@ extension Controllers {
             security: SecurityController(
                 configuration: configuration, settings: cloud, services: services, registry: registry),
             system: SystemController(
-                standing: standing, broker: broker, cache: cache, files: files, hooks: registry.cache, document: document),
+                standing: standing, broker: broker, cache: cache, files: files, hooks: registry.cache,
+                document: document),
             operations: OperationsController(
                 broker: broker, services: services, federation: federation, registry: registry,
                 functions: document.functions, configuration: configuration))

@@ -341,4 +341,20 @@ import Testing
         #expect(
             after { $0.reply(BusMessage(envelope: sent.envelope.reply()), from: first, now: 0, &$1) }.answered.isEmpty)
     }
+
+    /// Whoever asks elsewhere by himself must not be told that something failed which then succeeds.
+    @Test func aGatewayThatStopsLeavesToServicesWhatTheyRepeat() {
+        _ = after { $0.hello(first, hello(writer: true), now: 0, &$1) }
+        let requests = [
+            "a service's read": request(), "its change with a key": request(writes: true, key: "k"),
+            "its change without": request(writes: true), "the gateway's own read": request(),
+        ]
+        for (origin, message) in requests {
+            _ = after { $0.request(message, from: origin, now: 0, &$1) }
+        }
+        let answered = after { $0.abandon(asksElsewhere: { $0 != "the gateway's own read" }, &$1) }.answered
+        #expect(answered.keys.sorted() == ["its change without", "the gateway's own read"])
+        #expect(answered["its change without"]?.envelope.failure == BusFailure.outcomeUnknown.failure)
+        #expect(!subject.hasPending)
+    }
 }

@@ -27,6 +27,7 @@ import Testing
             try await eachReadsWhatTheOtherWrites(suite)
             try await theBalancersWordCountsAndNotTheClients(suite)
             try await eachCountsItsOwnRequests(suite)
+            try await theBalancerPassesWebSockets(suite)
         }
     }
 
@@ -70,6 +71,14 @@ import Testing
         }
     }
 
+    private func theBalancerPassesWebSockets(_ suite: Suite) async throws {
+        let connection = try await LiveConnection.connect(suite)
+        // A message that is no operation is answered, too: frames pass both ways.
+        try await connection.send(["op": "nothing"])
+        let answer = try await connection.next()
+        #expect(answer["op"] == "error", "\(answer.serializedText)")
+    }
+
     private func eachCountsItsOwnRequests(_ suite: Suite) async throws {
         let className = "Counted\(Names.random(6))"
         for gateway in [1, 2] {
@@ -80,7 +89,7 @@ import Testing
         }
         try await eventually("analytics has the counts of both") {
             let counted = try await suite.rows(
-                "analytics", "SELECT coalesce(sum(count), 0) FROM requests WHERE target = '\(className)'")
+                "analytics", "SELECT coalesce(sum(count), 0) FROM requestHours WHERE target = '\(className)'")
             return counted.first?.at(0) == 10
         }
     }

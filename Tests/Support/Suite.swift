@@ -8,7 +8,7 @@ package final class Suite: Sendable {
     package let dataDirectory: String
     /// The URL of one of several gateways, past the balancer before them.
     package func url(ofGateway number: Int) -> String {
-        "unix:\(dataDirectory)/sockets/gateway-\(number).http:/parse"
+        "unix:\(dataDirectory)/sockets/gw-\(number):/parse"
     }
     /// The gateway's URL without a path.
     package var origin: String { url.replacing("/parse", with: "") }

@@ -291,7 +291,8 @@ func headerName(_ text: String) -> HTTPField.Name {
 /// Ids that follow a request through logs and services, and keys under which its writes are kept: unique for a
 /// gateway's life and, by its start time, across restarts.
 enum RequestIds {
-    private static let prefix = String(Timestamp.now.milliseconds, radix: 36) + "-"
+    // With something by chance: gateways may start in the same millisecond.
+    private static let prefix = String(Timestamp.now.milliseconds, radix: 36) + Names.random(3) + "-"
     private static let last = Atomic<UInt64>(0)
 
     static func next() -> String { prefix + String(last.wrappingAdd(1, ordering: .relaxed).newValue) }

@@ -7,29 +7,41 @@ import Synchronization
 ///
 /// What all gateways lack alike, such as a writer that is being started again, is no reason: each of them waits for it
 /// on behalf of its requests, and a balancer without gateways would refuse them.
-final class GatewayStanding: Sendable {
+package final class GatewayStanding: Sendable {
+    package enum Status: String {
+        case ok
+        /// It has not had all that it needs yet.
+        case starting
+        /// It is about to stop and takes connections still.
+        case stopping
+    }
+
     /// Name of this process, such as `gateway-2`.
-    let name: String
+    package let name: String
     private let hasServed = Atomic<Bool>(false)
     private let stops = Atomic<Bool>(false)
 
-    init(name: String) { self.name = name }
+    package init(name: String) { self.name = name }
 
-    /// Whether it is about to stop and takes connections still.
-    var isStopping: Bool { stops.load(ordering: .relaxed) }
-
-    /// - Parameter health: of the suite as this gateway sees it.
-    func answer(_ health: SuiteHealth) -> ParseResponse {
+    /// - Parameter health: of the suite as this gateway sees it now.
+    package func status(_ health: SuiteHealth) -> Status {
         if health.isServing { hasServed.store(true, ordering: .relaxed) }
-        let isReady = hasServed.load(ordering: .relaxed)
-        let status = isStopping ? "stopping" : isReady ? "ok" : "starting"
-        var response = ParseResponse(
-            status: status == "ok" ? 200 : 503, ["status": .string(status), "gateway": .string(name)])
-        if status != "ok" { response.retryAfterSeconds = 1 }
-        return response
+        if stops.load(ordering: .relaxed) { return .stopping }
+        return hasServed.load(ordering: .relaxed) ? .ok : .starting
     }
 
-    fileprivate func stop() { stops.store(true, ordering: .relaxed) }
+    /// From now on it is about to stop.
+    package func stop() { stops.store(true, ordering: .relaxed) }
+}
+
+extension ParseResponse {
+    /// The answer to a balancer.
+    init(_ status: GatewayStanding.Status, of gateway: GatewayStanding) {
+        self.init(
+            status: status == .ok ? 200 : 503,
+            ["status": .string(status.rawValue), "gateway": .string(gateway.name)])
+        if status != .ok { retryAfterSeconds = 1 }
+    }
 }
 
 /// The first part of a gateway's end: it says that it stops and serves on, until a balancer has seen it.

@@ -63,8 +63,8 @@ struct OperationsController: Sendable {
         let sent = await broker.requestsByReplica.mapValues { JSON.int(Int64($0)) }
         return ParseResponse([
             "at": .string(Timestamp.now.iso), "bounds": .array(AnswerTimes.bounds.map(JSON.int)),
-            "gateway": ["name": .string(ownName), "answers": times.json], "services": .object(all), "processes": .array(processes),
-            "requestsByReplica": .object(sent),
+            "gateway": ["name": .string(ownName), "answers": times.json], "services": .object(all),
+            "processes": .array(processes), "requestsByReplica": .object(sent),
         ])
     }
 

@@ -72,14 +72,10 @@ package struct SuiteHealth {
 }
 
 extension ParseResponse {
-    /// The suite's health as a gateway sees it. One that stops says so and nothing else.
-    init(_ health: SuiteHealth, of gateway: GatewayStanding) {
-        if gateway.isStopping {
-            self = gateway.answer(health)
-            return
-        }
+    /// The suite's health as a gateway sees it.
+    init(_ health: SuiteHealth, seenBy gateway: String) {
         var body = health.body
-        body["gateway"] = .string(gateway.name)
+        body["gateway"] = .string(gateway)
         self.init(status: health.isServing ? 200 : 503, body)
         if !health.isServing { retryAfterSeconds = 1 }
     }

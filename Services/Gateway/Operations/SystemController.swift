@@ -23,7 +23,10 @@ struct SystemController: Sendable {
     /// Of the suite; with `of=gateway` of this gateway alone, which is what a balancer before several asks.
     func health(_ request: ParseRequest) -> ParseResponse {
         let health = SuiteHealth(broker.services, hasCode: hooks.last?.hasCode ?? true)
-        return request.query == "of=gateway" ? standing.answer(health) : ParseResponse(health, of: standing)
+        let status = standing.status(health)
+        // One that stops has nothing else to say.
+        guard status != .stopping, request.query != "of=gateway" else { return ParseResponse(status, of: standing) }
+        return ParseResponse(health, seenBy: standing.name)
     }
 
     /// The features SDKs and dashboards look for (PARSE_PROTOCOL section 12); false where Satchel has none yet.

@@ -16,7 +16,8 @@ struct HTTPRequest: Sendable {
     /// - Throws: `HTTPFailure.refused` for what no client may send.
     init(_ method: HTTPMethod, _ url: String, headers: HTTPHeaders, body: [UInt8]) throws {
         let unix = Self.unixParts(of: url)
-        guard let parts = URL(string: unix.map { "http://127.0.0.1:80\($0.path)" } ?? url).flatMap({ URLComponents(url: $0, resolvingAgainstBaseURL: true) }),
+        let text = unix.map { "http://127.0.0.1:80\($0.path)" } ?? url
+        guard let parts = URL(string: text).flatMap({ URLComponents(url: $0, resolvingAgainstBaseURL: true) }),
             parts.scheme == "http", let host = parts.host, let port = parts.port
         else { throw HTTPFailure.refused("No URL of this host: \(url)") }
         // RFC 9110, section 9.3.8.
