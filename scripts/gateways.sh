@@ -101,7 +101,7 @@ change_programs() {
     write_programs
     if ((before == 1 && now > 1)); then
         balancer_takes_port
-    elif ((before > 1 && now == 1)); then
+    elif ((before > 1 && now == 1)) && [[ $(ctl status balancer-1) =~ RUNNING ]]; then
         gateway_takes_port
     fi
     ctl update

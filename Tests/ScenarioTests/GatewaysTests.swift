@@ -28,6 +28,7 @@ import Testing
             try await theBalancersWordCountsAndNotTheClients(suite)
             try await eachCountsItsOwnRequests(suite)
             try await theBalancerPassesWebSockets(suite)
+            try await theBalancerPassesWhatGatewaysTake(suite)
         }
     }
 
@@ -77,6 +78,20 @@ import Testing
         try await connection.send(["op": "nothing"])
         let answer = try await connection.next()
         #expect(answer["op"] == "error", "\(answer.serializedText)")
+    }
+
+    /// Its own bounds of headers would be narrower.
+    private func theBalancerPassesWhatGatewaysTake(_ suite: Suite) async throws {
+        let long = String(repeating: "long ", count: 8000)
+        let found = try await ParseClient(suite).find("Product", ["name": .string(long)])
+        #expect(found.status == 200, "\(found.text.prefix(200))")
+        var client = ParseClient(suite)
+        client.applicationId = nil
+        // A number that gateways refuse in their own words.
+        let headers = (0..<200).map { ("X-Header-\($0)", "value") }
+        let refused = try await client.send(.GET, "/health", headers: headers)
+        #expect(refused.status == 431, "\(refused.text.prefix(200))")
+        #expect(refused.code == 116, "\(refused.text.prefix(200))")
     }
 
     private func eachCountsItsOwnRequests(_ suite: Suite) async throws {
