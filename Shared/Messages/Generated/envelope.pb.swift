@@ -99,7 +99,7 @@ public nonisolated struct Envelope: @unchecked Sendable {
   /// Clears the value of `failure`. Subsequent reads from it will return its default value.
   public mutating func clearFailure() {_uniqueStorage()._failure = nil}
 
-  /// Replies of `users` and `catalog` only: the gateway forgets this before it passes the reply on.
+  /// Replies of `users` and `catalog`: the gateway forgets this before it passes the reply on. In a FORGET of theirs: at once.
   public var forget: Forget {
     get {_storage._forget ?? Forget()}
     set {_uniqueStorage()._forget = newValue}
@@ -141,6 +141,22 @@ public nonisolated struct Envelope: @unchecked Sendable {
     set {_uniqueStorage()._shared = newValue}
   }
 
+  /// Names the gateway's process: in a HELLO by which it asks for a lease, and in every FORGET that it sends.
+  public var gateway: UInt64 {
+    get {_storage._gateway}
+    set {_uniqueStorage()._gateway = newValue}
+  }
+
+  /// In a HELLO of a writer, which answers one of the gateway with the same correlation id: absent where no lease is given.
+  public var lease: Lease {
+    get {_storage._lease ?? Lease()}
+    set {_uniqueStorage()._lease = newValue}
+  }
+  /// Returns true if `lease` has been explicitly set.
+  public var hasLease: Bool {_storage._lease != nil}
+  /// Clears the value of `lease`. Subsequent reads from it will return its default value.
+  public mutating func clearLease() {_uniqueStorage()._lease = nil}
+
   public var unknownFields = SwiftProtobuf.UnknownStorage()
 
   public nonisolated enum Form: SwiftProtobuf.Enum, Swift.CaseIterable {
@@ -157,6 +173,11 @@ public nonisolated struct Envelope: @unchecked Sendable {
 
     /// Answers the request with the same correlation id; `failure` is set when it failed.
     case reply // = 4
+
+    /// A writer tells a gateway with a lease what it must no longer believe (`forget`), before it answers whoever changed it. The
+    /// gateway says it back, with the same correlation id and its own name (`gateway`), when it believes it no more. Without a
+    /// correlation id the gateway says that it believes nothing of this service any more: it stops.
+    case forget // = 5
     case UNRECOGNIZED(Int)
 
     public init() {
@@ -170,6 +191,7 @@ public nonisolated struct Envelope: @unchecked Sendable {
       case 2: self = .goodbye
       case 3: self = .request
       case 4: self = .reply
+      case 5: self = .forget
       default: self = .UNRECOGNIZED(rawValue)
       }
     }
@@ -181,6 +203,7 @@ public nonisolated struct Envelope: @unchecked Sendable {
       case .goodbye: return 2
       case .request: return 3
       case .reply: return 4
+      case .forget: return 5
       case .UNRECOGNIZED(let i): return i
       }
     }
@@ -192,6 +215,7 @@ public nonisolated struct Envelope: @unchecked Sendable {
       .goodbye,
       .request,
       .reply,
+      .forget,
     ]
 
   }
@@ -199,6 +223,24 @@ public nonisolated struct Envelope: @unchecked Sendable {
   public init() {}
 
   fileprivate var _storage = _StorageClass.defaultInstance
+}
+
+/// The right to believe what was learnt of a service, for 3 seconds from the moment when the gateway asked for it (docs/gateways.md).
+public nonisolated struct Lease: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  /// The `Hello.term` of the writer that gives it.
+  public var term: UInt64 = 0
+
+  /// The number of the forgettings of that term when the gateway had its first lease in a row. Of all later ones it was told. Another
+  /// number than before: it may have missed some.
+  public var since: UInt64 = 0
+
+  public var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  public init() {}
 }
 
 /// On whose behalf a request is made. The gateway fills it in from the session; services trust it.
@@ -275,6 +317,12 @@ public nonisolated struct Hello: Sendable {
   /// /health.
   public var warning: String = String()
 
+  /// Names the time for which this process is the writer; another writer has another one. 0: it does not write.
+  public var term: UInt64 = 0
+
+  /// Whether there may be several gateways: then each believes what it has learnt of the service under a lease alone.
+  public var leases: Bool = false
+
   public var unknownFields = SwiftProtobuf.UnknownStorage()
 
   public init() {}
@@ -331,7 +379,7 @@ fileprivate nonisolated let _protobuf_package = "satchel"
 
 nonisolated extension Envelope: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   public static let protoMessageName: String = _protobuf_package + ".Envelope"
-  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}version\0\u{1}form\0\u{1}kind\0\u{1}correlation\0\u{1}deadline\0\u{1}principal\0\u{1}writes\0\u{3}idempotency_key\0\u{3}trace_id\0\u{1}failure\0\u{1}forget\0\u{1}budget\0\u{1}used\0\u{1}remaining\0\u{1}clock\0\u{1}shared\0")
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}version\0\u{1}form\0\u{1}kind\0\u{1}correlation\0\u{1}deadline\0\u{1}principal\0\u{1}writes\0\u{3}idempotency_key\0\u{3}trace_id\0\u{1}failure\0\u{1}forget\0\u{1}budget\0\u{1}used\0\u{1}remaining\0\u{1}clock\0\u{1}shared\0\u{1}gateway\0\u{1}lease\0")
 
   fileprivate class _StorageClass {
     var _version: UInt32 = 0
@@ -350,6 +398,8 @@ nonisolated extension Envelope: SwiftProtobuf.Message, SwiftProtobuf._MessageImp
     var _remaining: Int64 = 0
     var _clock: UInt64 = 0
     var _shared: Bool = false
+    var _gateway: UInt64 = 0
+    var _lease: Lease? = nil
 
       // This property is used as the initial default value for new instances of the type.
       // The type itself is protecting the reference to its storage via CoW semantics.
@@ -376,6 +426,8 @@ nonisolated extension Envelope: SwiftProtobuf.Message, SwiftProtobuf._MessageImp
       _remaining = source._remaining
       _clock = source._clock
       _shared = source._shared
+      _gateway = source._gateway
+      _lease = source._lease
     }
   }
 
@@ -410,6 +462,8 @@ nonisolated extension Envelope: SwiftProtobuf.Message, SwiftProtobuf._MessageImp
         case 14: try { try decoder.decodeSingularInt64Field(value: &_storage._remaining) }()
         case 15: try { try decoder.decodeSingularFixed64Field(value: &_storage._clock) }()
         case 16: try { try decoder.decodeSingularBoolField(value: &_storage._shared) }()
+        case 17: try { try decoder.decodeSingularFixed64Field(value: &_storage._gateway) }()
+        case 18: try { try decoder.decodeSingularMessageField(value: &_storage._lease) }()
         default: break
         }
       }
@@ -470,6 +524,12 @@ nonisolated extension Envelope: SwiftProtobuf.Message, SwiftProtobuf._MessageImp
       if _storage._shared != false {
         try visitor.visitSingularBoolField(value: _storage._shared, fieldNumber: 16)
       }
+      if _storage._gateway != 0 {
+        try visitor.visitSingularFixed64Field(value: _storage._gateway, fieldNumber: 17)
+      }
+      try { if let v = _storage._lease {
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 18)
+      } }()
     }
     try unknownFields.traverse(visitor: &visitor)
   }
@@ -495,6 +555,8 @@ nonisolated extension Envelope: SwiftProtobuf.Message, SwiftProtobuf._MessageImp
         if _storage._remaining != rhs_storage._remaining {return false}
         if _storage._clock != rhs_storage._clock {return false}
         if _storage._shared != rhs_storage._shared {return false}
+        if _storage._gateway != rhs_storage._gateway {return false}
+        if _storage._lease != rhs_storage._lease {return false}
         return true
       }
       if !storagesAreEqual {return false}
@@ -505,7 +567,42 @@ nonisolated extension Envelope: SwiftProtobuf.Message, SwiftProtobuf._MessageImp
 }
 
 nonisolated extension Envelope.Form: SwiftProtobuf._ProtoNameProviding {
-  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{2}\0UNKNOWN\0\u{1}HELLO\0\u{1}GOODBYE\0\u{1}REQUEST\0\u{1}REPLY\0")
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{2}\0UNKNOWN\0\u{1}HELLO\0\u{1}GOODBYE\0\u{1}REQUEST\0\u{1}REPLY\0\u{1}FORGET\0")
+}
+
+nonisolated extension Lease: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  public static let protoMessageName: String = _protobuf_package + ".Lease"
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}term\0\u{1}since\0")
+
+  public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularFixed64Field(value: &self.term) }()
+      case 2: try { try decoder.decodeSingularUInt64Field(value: &self.since) }()
+      default: break
+      }
+    }
+  }
+
+  public func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if self.term != 0 {
+      try visitor.visitSingularFixed64Field(value: self.term, fieldNumber: 1)
+    }
+    if self.since != 0 {
+      try visitor.visitSingularUInt64Field(value: self.since, fieldNumber: 2)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  public static func ==(lhs: Lease, rhs: Lease) -> Bool {
+    if lhs.term != rhs.term {return false}
+    if lhs.since != rhs.since {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
 }
 
 nonisolated extension Principal: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
@@ -585,7 +682,7 @@ nonisolated extension Principal: SwiftProtobuf.Message, SwiftProtobuf._MessageIm
 
 nonisolated extension Hello: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   public static let protoMessageName: String = _protobuf_package + ".Hello"
-  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}service\0\u{1}replica\0\u{1}writer\0\u{1}release\0\u{1}problem\0\u{1}clock\0\u{1}board\0\u{1}edition\0\u{1}warning\0")
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}service\0\u{1}replica\0\u{1}writer\0\u{1}release\0\u{1}problem\0\u{1}clock\0\u{1}board\0\u{1}edition\0\u{1}warning\0\u{1}term\0\u{1}leases\0")
 
   public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -602,6 +699,8 @@ nonisolated extension Hello: SwiftProtobuf.Message, SwiftProtobuf._MessageImplem
       case 7: try { try decoder.decodeSingularFixed64Field(value: &self.board) }()
       case 8: try { try decoder.decodeSingularFixed64Field(value: &self.edition) }()
       case 9: try { try decoder.decodeSingularStringField(value: &self.warning) }()
+      case 10: try { try decoder.decodeSingularFixed64Field(value: &self.term) }()
+      case 11: try { try decoder.decodeSingularBoolField(value: &self.leases) }()
       default: break
       }
     }
@@ -635,6 +734,12 @@ nonisolated extension Hello: SwiftProtobuf.Message, SwiftProtobuf._MessageImplem
     if !self.warning.isEmpty {
       try visitor.visitSingularStringField(value: self.warning, fieldNumber: 9)
     }
+    if self.term != 0 {
+      try visitor.visitSingularFixed64Field(value: self.term, fieldNumber: 10)
+    }
+    if self.leases != false {
+      try visitor.visitSingularBoolField(value: self.leases, fieldNumber: 11)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -648,6 +753,8 @@ nonisolated extension Hello: SwiftProtobuf.Message, SwiftProtobuf._MessageImplem
     if lhs.board != rhs.board {return false}
     if lhs.edition != rhs.edition {return false}
     if lhs.warning != rhs.warning {return false}
+    if lhs.term != rhs.term {return false}
+    if lhs.leases != rhs.leases {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

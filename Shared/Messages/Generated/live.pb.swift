@@ -31,7 +31,7 @@ public nonisolated struct LiveSubscribe: Sendable {
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
   // methods supported on all messages.
 
-  /// Names the gateway's process: what another one had is forgotten.
+  /// Names the gateway's process. Each has subscriptions, numbers and news of its own.
   public var gateway: UInt64 = 0
 
   /// Made by the gateway; not used again.
@@ -118,7 +118,7 @@ public nonisolated struct LiveUnsubscribe: Sendable {
 }
 
 /// Kind `<service>.liveNext.v1`. Sender: gateway. Receiver: the writer, which answers when it has something or the wait is over. One
-/// at a time; a second one ends the first.
+/// of a gateway at a time; a second one ends the first.
 public nonisolated struct LiveNext: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for

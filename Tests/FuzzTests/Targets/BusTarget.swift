@@ -17,7 +17,7 @@ struct BusTarget: FuzzTarget {
         OrderLine.self, PricedLine.self, ReserveRequest.self, ReserveReply.self, CommitReservationRequest.self,
         CommitReservationReply.self, ReleaseReservationRequest.self, ReleaseReservationReply.self,
         PriceRequest.self, PriceReply.self, ConfigRequest.self, ConfigReply.self, SetConfigRequest.self,
-        Envelope.self, Principal.self, Hello.self, Failure.self, Forget.self, SendMailRequest.self,
+        Envelope.self, Principal.self, Hello.self, Failure.self, Forget.self, Lease.self, SendMailRequest.self,
         OrderMade.self, OrderChanged.self, UserDeleted.self, UserRenamed.self, MergeBag.self, AppEvent.self,
         Accepted.self,
         SaveFileRequest.self, FileRequest.self, FileReply.self, DeleteFileRequest.self, Hook.self,
@@ -44,7 +44,7 @@ struct BusTarget: FuzzTarget {
     func generate(_ random: inout Seeded) -> [UInt8] {
         var envelope = Envelope()
         envelope.version = random.chance(95) ? BusMessage.version : UInt32(random.below(100))
-        envelope.form = Envelope.Form(rawValue: random.below(6)) ?? .request
+        envelope.form = Envelope.Form(rawValue: random.below(7)) ?? .request
         envelope.kind = random.pick(Self.kinds + ["", "nothing", ".."])
         envelope.correlation = UInt64(random.below(1000))
         if random.chance(30) {
