@@ -106,7 +106,9 @@ private struct RunningService: ProcessPart {
         // After this no request comes any more: all that came are counted.
         let isHeard = await host.bus.leave(within: Self.goodbyeMax)
         if host.plan.yieldsFirst { await yieldLock() }
-        while !load.isIdle, ContinuousClock.now < end { try? await Task.sleep(for: .milliseconds(5)) }
+        while !(load.isIdle && host.bus.hasToldGateways), ContinuousClock.now < end {
+            try? await Task.sleep(for: .milliseconds(5))
+        }
         await work
         await host.endIdle(within: Self.idleMax)
         if !host.plan.yieldsFirst { await yieldLock() }

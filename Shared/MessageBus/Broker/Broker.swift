@@ -13,9 +13,16 @@ public final class Broker: Sendable {
     /// the broker's thread, so it must only hand over.
     public typealias Answerer = @Sendable (ServiceRequest) -> Void
 
+    /// Hears what must be forgotten although no reply of this gateway carries it, on the broker's thread. It calls
+    /// `done` once, on any thread: when nobody can act on it any more.
+    /// - isGap: it may have been acted on already, so that nothing may be told any more that was decided before.
+    public typealias Told = @Sendable (_ forget: Forget, _ isGap: Bool, _ done: @escaping @Sendable () -> Void) -> Void
+
     enum Work: Sendable {
         case request(BusMessage, Completion)
         case answer(BusMessage, lane: [UInt8])
+        /// What a round told this gateway is forgotten.
+        case forgot(round: UInt64, lane: [UInt8])
         case countRequests(@Sendable ([String: Int]) -> Void)
         case countWaiting(@Sendable ([String: Int]) -> Void)
         /// The completion is called once.
@@ -50,6 +57,8 @@ public final class Broker: Sendable {
     private let configuration: BusConfiguration
     private let logger: Logger
     private let onForget: @Sendable (Forget) -> Void
+    private let leases: [LeasedKnowledge]
+    private let onTold: Told
     private let onStates: @Sendable ([String: ServiceState]) -> Void
     private let onBatchEnd: @Sendable () -> Void
     private let states = Mutex<[String: ServiceState]>([:])
@@ -57,11 +66,14 @@ public final class Broker: Sendable {
 
     /// - Parameters:
     ///   - onForget: called on the broker's thread before the reply that carried it goes anywhere.
+    ///   - leases: what is kept of services, and may be believed under a lease alone where there are several gateways.
+    ///   - onTold: called for what another gateway's call changed, and when changes may have been missed.
     ///   - onStates: called on the broker's thread when `services` changed.
     ///   - onBatchEnd: called on the broker's thread after completions that were called one after the other, before it
     ///     waits for anything.
     public init(
         configuration: BusConfiguration, logger: Logger, onForget: @escaping @Sendable (Forget) -> Void = { _ in },
+        leases: [LeasedKnowledge] = [], onTold: @escaping Told = { _, _, done in done() },
         onStates: @escaping @Sendable ([String: ServiceState]) -> Void = { _ in },
         onBatchEnd: @escaping @Sendable () -> Void = {}
     ) throws {
@@ -69,6 +81,8 @@ public final class Broker: Sendable {
         self.configuration = configuration
         self.logger = logger
         self.onForget = onForget
+        self.leases = leases
+        self.onTold = onTold
         self.onStates = onStates
         self.onBatchEnd = onBatchEnd
     }
@@ -96,7 +110,7 @@ public final class Broker: Sendable {
                 try socket.bind(configuration.endpoint)
                 return BrokerDriver(
                     socket: socket, answering: answering, withoutWindow: withoutWindow, mailbox: thread.mailbox,
-                    logger: logger, onForget: onForget,
+                    logger: logger, onForget: onForget, leases: leases, onTold: onTold,
                     onStates: { [self] new in
                         states.withLock { $0 = new }
                         onStates(new)

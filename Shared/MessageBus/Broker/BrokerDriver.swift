@@ -1,3 +1,4 @@
+import CZeroMQ
 import Logging
 import Messages
 
@@ -17,6 +18,8 @@ final class BrokerDriver: SocketDriver {
     private let mailbox: ThreadMailbox<Broker.Work>
     private let logger: Logger
     private let onForget: @Sendable (Forget) -> Void
+    private let onTold: Broker.Told
+    private var leases: LeaseKeeper
     private let onStates: @Sendable ([String: Broker.ServiceState]) -> Void
     private let onBatchEnd: @Sendable () -> Void
     /// A completion was called since the end of the last batch.
@@ -31,6 +34,7 @@ final class BrokerDriver: SocketDriver {
     init(
         socket: ZeroMQSocket, answering: [String: Broker.Answerer], withoutWindow: Set<String>,
         mailbox: ThreadMailbox<Broker.Work>, logger: Logger, onForget: @escaping @Sendable (Forget) -> Void,
+        leases: [LeasedKnowledge], onTold: @escaping Broker.Told,
         onStates: @escaping @Sendable ([String: Broker.ServiceState]) -> Void,
         onBatchEnd: @escaping @Sendable () -> Void
     ) {
@@ -40,13 +44,15 @@ final class BrokerDriver: SocketDriver {
         self.mailbox = mailbox
         self.logger = logger
         self.onForget = onForget
+        self.onTold = onTold
+        self.leases = LeaseKeeper(leases) { onTold($0, $1) {} }
         self.onStates = onStates
         self.onBatchEnd = onBatchEnd
     }
 
     func perform(_ work: Broker.Work) {
         switch work {
-        case .stop: isRunning = false
+        case .stop: stop()
         case .countRequests(let completion): completion(dispatcher.requestsByReplica)
         case .countWaiting(let completion): completion(dispatcher.waitingByService)
         case .leave(let until, let left):
@@ -55,6 +61,9 @@ final class BrokerDriver: SocketDriver {
         case .answer(let message, let lane):
             unanswered -= 1
             sendReply(message, to: lane)
+            act()
+        case .forgot(let round, let lane):
+            sendReply(leases.answer(toRound: round), to: lane)
             act()
         case .request(let message, let completion):
             dispatcher.request(message, from: .gateway(completion), now: BusClock.now, &actions)
@@ -93,6 +102,10 @@ final class BrokerDriver: SocketDriver {
             let isNew = dispatcher.lanes[lane]?.hello != hello
             dispatcher.hello(lane, hello, now: BusClock.now, &actions)
             if isNew { publishStates() }
+            if leases.hello(hello, message.envelope, from: lane, now: LeaseTerms.now) { askForLeases() }
+        case .forget:
+            let round = message.envelope.correlation
+            onTold(message.envelope.forget, false) { [mailbox] in mailbox.post(.forgot(round: round, lane: lane)) }
         case .goodbye:
             dispatcher.goodbye(lane, now: BusClock.now)
             publishStates()
@@ -213,11 +226,26 @@ final class BrokerDriver: SocketDriver {
         let lanesBefore = dispatcher.lanes.count
         dispatcher.tick(now: BusClock.now, &actions)
         if dispatcher.lanes.count != lanesBefore { publishStates() }
+        askForLeases()
         act()
         if sweepsLeft > 0 {
             sweepsLeft -= 1
             sweep()
         }
+    }
+
+    private func askForLeases() {
+        for (lane, message) in leases.questions(now: LeaseTerms.now) where dispatcher.lanes[lane] != nil {
+            sendReply(message, to: lane)
+        }
+    }
+
+    /// Whoever stops believes nothing any more: then no change waits for it.
+    private func stop() {
+        let farewells = leases.farewells
+        for (lane, message) in farewells { _ = send(message, to: lane) }
+        if !farewells.isEmpty { try? socket.set(ZMQ_LINGER, 300) }
+        isRunning = false
     }
 
     func batchEnded() {
@@ -234,7 +262,7 @@ final class BrokerDriver: SocketDriver {
             case .request(_, let completion): completion(.failure(.unavailable("Satchel is stopping.")))
             case .countRequests(let completion), .countWaiting(let completion): completion([:])
             case .leave(_, let heard): heard()
-            case .stop, .answer: break
+            case .stop, .answer, .forgot: break
             }
         }
         dispatcher.abandon(asksElsewhere: Self.isLane, &actions)

@@ -28,10 +28,14 @@ public final class BusEndpoint: Sendable {
     private let laneCount: Int
     private let logger: Logger
     private let calls = CallTable()
+    /// Nil for a service of which gateways keep nothing.
+    private let news: GatewayNews?
     private let state: Mutex<State>
 
     /// Time for what a gateway is waiting for that is not in the list any more.
     private static let endingMax = Duration.seconds(10)
+    /// Time for gateways to hear that there are several now, before another one is dialled.
+    private static let leasesMax = Duration.seconds(10)
 
     /// - Parameters:
     ///   - replica: name of this process, unique in the suite.
@@ -44,18 +48,23 @@ public final class BusEndpoint: Sendable {
         self.configuration = configuration
         self.laneCount = max(1, min(laneCount, 16))
         self.logger = logger
+        // Before the list is read for the first time: a change in between is one.
+        let watch = GatewayListWatch(configuration.gateways)
+        let endpoints = configuration.gateways.current
+        news = LeaseTerms.services.contains(service) ? GatewayNews(isOn: endpoints.count > 1) : nil
         let hello = Hello.with {
             $0.service = service
             $0.replica = replica
             $0.release = release
             $0.clock = keepsBoard ? BusClock.name : 0
         }
-        // Before the list is read for the first time: a change in between is one.
-        var first = State(hello: hello, watch: GatewayListWatch(configuration.gateways))
-        for endpoint in configuration.gateways.current {
+        var first = State(hello: hello, watch: watch)
+        first.hello.leases = news != nil && endpoints.count > 1
+        for endpoint in endpoints {
             first.lastLink += 1
             first.links.append(
-                try GatewayLink(endpoint, number: first.lastLink, laneCount: self.laneCount, calls: calls))
+                try GatewayLink(
+                    endpoint, number: first.lastLink, laneCount: self.laneCount, calls: calls, news: news))
         }
         state = Mutex(first)
     }
@@ -79,9 +88,13 @@ public final class BusEndpoint: Sendable {
     /// Tells the gateways whether this process holds the writer's lock.
     /// - Parameter board: the board on which it says what it is about to change (`ChangeBoard`); 0 for none.
     public func setWriter(_ isWriter: Bool, board: UInt64 = 0) {
-        say(.setWriter(isWriter, board: board)) {
+        let term = isWriter ? UInt64.random(in: 1 ... .max) : 0
+        // Before anybody can send it a change.
+        if isWriter { news?.begin(term: term) }
+        say(.setWriter(isWriter, board: board, term: term)) {
             $0.writer = isWriter
             $0.board = board
+            $0.term = term
         }
     }
 
@@ -113,6 +126,8 @@ public final class BusEndpoint: Sendable {
     /// - Returns: whether those that are waited for have heard it.
     @discardableResult
     public func leave(within limit: Duration) async -> Bool {
+        // The next writer counts from the moment at which it has the lock.
+        news?.close()
         let end = ContinuousClock.now + limit
         let links = state.withLock { state in
             state.means = nil  // A gateway that comes now gets nothing of this process.
@@ -125,6 +140,9 @@ public final class BusEndpoint: Sendable {
             return await group.reduce(true) { $0 && $1 }
         }
     }
+
+    /// Whether every reply has left that gateways had to hear of first.
+    public var hasToldGateways: Bool { !(news?.isWaiting ?? false) }
 
     /// Ends the lanes. Calls are refused from then on, also those of an endpoint that never started.
     public func stop() {
@@ -169,6 +187,7 @@ public final class BusEndpoint: Sendable {
             }
         }
         guard !wanted.isEmpty else { return }
+        if wanted.count > 1 { await beginLeases() }
         do {
             let (new, vanished) = try change(to: wanted)
             for (link, hello, means) in new {
@@ -188,6 +207,19 @@ public final class BusEndpoint: Sendable {
         }
     }
 
+    /// There are several gateways from now on: those that are there believe what they keep under leases, before another
+    /// one can change anything.
+    private func beginLeases() async {
+        guard let news, !state.withLock({ $0.hello.leases }) else { return }
+        news.turnOn()
+        say(.setLeases) { $0.leases = true }
+        let (links, writes) = state.withLock { ($0.links, $0.hello.writer) }
+        let end = ContinuousClock.now + Self.leasesMax
+        while writes, ContinuousClock.now < end, !links.allSatisfy({ !$0.isThere || $0.has(news.askers) }) {
+            try? await Task.sleep(for: .milliseconds(20))
+        }
+    }
+
     private typealias New = (link: GatewayLink, hello: Hello, means: Means)
 
     private func change(to wanted: [String]) throws -> (new: [New], vanished: [GatewayLink]) {
@@ -198,7 +230,8 @@ public final class BusEndpoint: Sendable {
             var new: [New] = []
             for endpoint in wanted where !state.links.contains(where: { $0.endpoint == endpoint }) {
                 state.lastLink += 1
-                let link = try GatewayLink(endpoint, number: state.lastLink, laneCount: laneCount, calls: calls)
+                let link = try GatewayLink(
+                    endpoint, number: state.lastLink, laneCount: laneCount, calls: calls, news: news)
                 state.links.append(link)
                 new.append((link, state.hello, means))
             }

@@ -23,13 +23,15 @@ final class GatewayLink: Sendable {
         var turn = 0
     }
 
-    /// - Parameter calls: hears when the gateway is there.
+    /// - Parameters:
+    ///   - calls: hears when the gateway is there.
+    ///   - news: whoever tells gateways what they must forget.
     /// - Throws: `ThreadMailboxError`.
-    init(_ endpoint: String, number: Int, laneCount: Int, calls: CallTable) throws {
+    init(_ endpoint: String, number: Int, laneCount: Int, calls: CallTable, news: GatewayNews?) throws {
         self.endpoint = endpoint
         self.number = number
         self.calls = calls
-        lanes = try (0..<laneCount).map { _ in try LaneLink() }
+        lanes = try (0..<laneCount).map { _ in try LaneLink(news: news) }
     }
 
     /// Connects the lanes.
@@ -66,6 +68,9 @@ final class GatewayLink: Sendable {
 
     /// Whether each lane is connected to the gateway.
     var isThere: Bool { state.withLock { $0.connected.count == lanes.count } }
+
+    /// Whether one of the lanes is its own.
+    func has(_ others: [LaneLink]) -> Bool { lanes.contains { lane in others.contains { $0 === lane } } }
 
     /// Hands work to all lanes.
     func post(_ work: LaneLink.Work) {

@@ -63,7 +63,10 @@ final class LaneLink: ReplyWay {
         case send(BusMessage)
         /// The completion is called once.
         case call(BusMessage, @Sendable (CallOutcome) -> Void)
-        case setWriter(Bool, board: UInt64)
+        /// A message that answers nothing.
+        case tell(BusMessage)
+        case setWriter(Bool, board: UInt64, term: UInt64)
+        case setLeases
         case setProblem(String)
         case setEdition(UInt64)
         case setWarning(String)
@@ -73,17 +76,24 @@ final class LaneLink: ReplyWay {
     }
 
     let thread: SocketThread<Work>
+    /// Whoever must hear of replies before they leave; nil where nobody keeps what the service says.
+    let news: GatewayNews?
     /// Requests that have no answer yet, and calls.
     private let underWay = Atomic<Int>(0)
 
-    init() throws { thread = try SocketThread() }
+    init(news: GatewayNews?) throws {
+        self.news = news
+        thread = try SocketThread()
+    }
 
     /// Whether nothing is under way.
     var isIdle: Bool { underWay.load(ordering: .relaxed) == 0 }
     fileprivate func set(underWay count: Int) { underWay.store(count, ordering: .relaxed) }
 
-    /// Sends a reply, together with others where some are gathered.
+    /// Sends a reply, together with others where some are gathered, and after other gateways have heard what must be
+    /// forgotten.
     func send(_ message: BusMessage) {
+        if message.envelope.hasForget, let news, news.hold(message, self) { return }
         if let batch = ReplyBatch.current, batch.add(message, to: self) { return }
         thread.mailbox.post(.send(message))
     }
@@ -135,9 +145,14 @@ final class LaneDriver: SocketDriver {
             unanswered -= 1
             send(message)
         case .call(let message, let completion): call(message, completion)
-        case .setWriter(let writer, let board):
+        case .tell(let message): send(message)
+        case .setWriter(let writer, let board, let term):
             hello.writer = writer
             hello.board = board
+            hello.term = term
+            sayHello()
+        case .setLeases:
+            hello.leases = true
             sayHello()
         case .setProblem(let problem):
             hello.problem = problem
@@ -178,10 +193,17 @@ final class LaneDriver: SocketDriver {
         case .reply:
             guard let call = calls.removeValue(forKey: message.envelope.correlation) else { return }
             call.completion(.answered(Result { () throws(BusFailure) in try BusReply(message) }))
-        case .hello: break  // The broker looks whether we are still there.
+        case .hello: askedForLease(message.envelope)
+        case .forget: link.news?.heard(message.envelope.gateway, round: message.envelope.correlation)
         case .goodbye: heardGoodbye(message.envelope.correlation)
         case .unknown, .UNRECOGNIZED: refuse(frames[...], .envelope)
         }
+    }
+
+    /// Without a name the broker only looks whether we are still there.
+    private func askedForLease(_ envelope: Envelope) {
+        guard envelope.gateway != 0, !isLeaving, let lease = link.news?.ask(envelope.gateway, by: link) else { return }
+        sayHello(lease, answering: envelope.correlation)
     }
 
     /// The broker has all that we sent before that goodbye, and we have all that it sent before its answer.
@@ -226,11 +248,13 @@ final class LaneDriver: SocketDriver {
         }
     }
 
-    private func sayHello() {
+    private func sayHello(_ lease: Lease? = nil, answering question: UInt64 = 0) {
         lastHello = .now
         var envelope = Envelope()
         envelope.version = BusMessage.version
         envelope.form = isLeaving ? .goodbye : .hello
+        envelope.correlation = question
+        if let lease { envelope.lease = lease }
         if isLeaving {
             lastGoodbye += 1
             envelope.correlation = lastGoodbye
@@ -261,12 +285,13 @@ final class LaneDriver: SocketDriver {
         for call in lost { call.completion(.lost) }
     }
 
-    var isWaiting: Bool { !calls.isEmpty || leaving != nil }
+    var isWaiting: Bool { !calls.isEmpty || leaving != nil || link.news?.isWaiting == true }
 
     func batchEnded() { link.set(underWay: unanswered + calls.count) }
 
     func tick() {
         watch.ticked()
+        link.news?.tick()
         if ContinuousClock.now - lastHello >= .seconds(1) { sayHello() }
         if let leaving, leaving.until <= .now { endLeaving(heard: false) }
         let now = BusClock.now

@@ -32,9 +32,16 @@ package struct LeaseBook {
     /// Whether the writer gives leases, which must be asked for.
     package var asks: Bool { writer?.leases ?? false }
 
+    /// Whether a term is that of the writer.
+    package func isOf(_ term: UInt64) -> Bool { writer?.term == term }
+
     /// A writer says hello.
     package mutating func hello(_ hello: Hello, now: BusClock.Milliseconds) -> Change {
-        guard hello.writer, hello.term != 0, hello.term != writer?.term else { return .none }
+        guard hello.writer, hello.term != 0 else { return .none }
+        guard hello.term != writer?.term else {
+            if hello.leases, writer?.leases == false { beginsLeases(now) }
+            return .none
+        }
         let isFirst = writer == nil
         let isBelieved = now < validUntil
         writer = Writer(term: hello.term, leases: hello.leases)
@@ -46,6 +53,13 @@ package struct LeaseBook {
         if validUntil == Self.always { validUntil = 0 }
         // The one before may have changed something in its last moment and told nobody.
         return isFirst ? .none : .forget(isGap: false)
+    }
+
+    /// There may be another gateway soon. The writer dials none before this one has asked for a lease, or before a
+    /// lease from now on would be over (`BusEndpoint`).
+    private mutating func beginsLeases(_ now: BusClock.Milliseconds) {
+        writer = writer.map { Writer(term: $0.term, leases: true) }
+        validUntil = now + LeaseTerms.length
     }
 
     /// A writer gives a lease.

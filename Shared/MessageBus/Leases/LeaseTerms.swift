@@ -1,8 +1,9 @@
 import Glibc
-import Messages
 
 /// The times of leases, which gateways and services know without telling each other.
 package enum LeaseTerms {
+    /// The services of which gateways keep something that others may change: sessions, and webhooks with cloud code.
+    package static let services: Set<String> = ["users", "catalog"]
     /// The time for which a gateway believes what it keeps, from the moment when it asked.
     package static let length: BusClock.Milliseconds = 3000
     /// The time after which a gateway asks again: several may be lost or late.
