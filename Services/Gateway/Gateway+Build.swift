@@ -17,17 +17,24 @@ func runGateway() async throws {
         logger.warning("Functions of cloud code take the place of Satchel's own of the same name.")
     }
 
-    let sessions = SessionCache()
+    let leases = GatewayLeases()
+    let sessions = SessionCache(lease: leases.sessions)
     let cache = ReadCache(configuration)
     let hearers = LiveHearers()
     let traffic = BusTraffic()
-    let known = HookCache()
+    let known = HookCache(lease: leases.hooks)
     let broker = try Broker(
         configuration: configuration.bus, logger: logger,
         onForget: {
             sessions.forget($0)
             hearers.forget($0)
             if $0.hooks { known.forget() }
+        },
+        leases: leases.all,
+        onTold: { forget, isGap, done in
+            sessions.forget(forget)
+            if forget.hooks { known.forget() }
+            hearers.forget(forget, isGap: isGap, done)
         },
         onStates: { cache?.servicesChanged($0) }, onBatchEnd: { traffic.deliver() })
     let services = ServiceClient(broker: broker)
@@ -42,9 +49,10 @@ func runGateway() async throws {
     let principals = PrincipalResolver(configuration: configuration, sessions: sessions, services: services)
     let hub = LiveHub(
         access: LiveAccess(
-            settings: configuration.live, principals: principals, admission: admission, hooks: hooks.registry),
+            settings: configuration.live, principals: principals, admission: admission, hooks: hooks.registry,
+            leases: leases),
         triggers: LiveTriggers(scopes: hooks, links: configuration.fileLinks), broker: broker,
-        links: configuration.fileLinks, logger: logger)
+        links: configuration.fileLinks, place: configuration.replica, logger: logger)
     hearers.set(hub)
     let router = ParseRouter(
         configuration: configuration, admission: admission, principals: principals, hooks: hooks,
@@ -145,7 +153,10 @@ private final class LiveHearers: Sendable {
 
     func set(_ hub: LiveHub) { self.hub.withLock { $0 = hub } }
 
-    func forget(_ forget: Forget) { hub.withLock { $0 }?.forget(forget) }
+    func forget(_ forget: Forget, isGap: Bool = false, _ done: @escaping @Sendable () -> Void = {}) {
+        guard let hub = hub.withLock({ $0 }) else { return done() }
+        hub.forget(forget, isGap: isGap, done)
+    }
 }
 
 /// The broker's life: it starts before the listener and stops after it.

@@ -1,3 +1,4 @@
+import MessageBus
 import Messages
 import ParseProtocol
 import Synchronization
@@ -5,7 +6,9 @@ import Synchronization
 /// The gateway's cache of sessions: who is behind each token, for as long as `users` has not said otherwise.
 ///
 /// `users` puts what must be forgotten into the reply of the call that changed it, and the broker applies it before
-/// that reply goes anywhere: a revoked session is dead when the call that revoked it returns.
+/// that reply goes anywhere: a revoked session is dead when the call that revoked it returns. Where there are several
+/// gateways, `users` tells the others first, and each believes what is here under a lease alone (docs/gateways.md):
+/// without one, `users` is asked for every request.
 final class SessionCache: Sendable {
     private struct Entry {
         let principal: Principal
@@ -30,12 +33,16 @@ final class SessionCache: Sendable {
     /// A bound for what changes without a message, such as an operator editing the database.
     private static let lifetime = Duration.seconds(60)
 
+    /// Whether what is here may be believed.
+    private let lease: KnowledgeLease
     private let state = Mutex(State())
+
+    init(lease: KnowledgeLease = .endless) { self.lease = lease }
 
     /// The cached principal, or the generation to give to `keep`.
     func find(_ token: String, now: Timestamp = .now) -> (principal: Principal?, generation: Int) {
         state.withLock { state in
-            guard let entry = state.entries[token], entry.validUntil > now.milliseconds else {
+            guard let entry = state.entries[token], entry.validUntil > now.milliseconds, lease.isValid else {
                 return (nil, state.generation)
             }
             return (entry.principal, state.generation)

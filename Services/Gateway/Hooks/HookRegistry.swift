@@ -1,11 +1,13 @@
+import MessageBus
 import Messages
 import ParseProtocol
 import Synchronization
 
 /// The gateway's copy of what the catalog keeps about webhooks and cloud code, for as long as it holds.
 ///
-/// A change forgets it: of webhooks the gateway's own (`HooksController`), of cloud code the catalog's reply to `cloud`
-/// as it passes the broker (`Forget.hooks`).
+/// A change forgets it: the catalog's reply to whoever made it, as it passes the broker (`Forget.hooks`), and where
+/// there are several gateways, what the catalog tells the others before. Then each believes what is here under a lease
+/// alone (docs/gateways.md): without one, the catalog is asked each time.
 final class HookCache: Sendable {
     private struct State {
         var table: HookTable?
@@ -15,16 +17,21 @@ final class HookCache: Sendable {
         var generation = 0
     }
 
+    private let lease: KnowledgeLease
     private let state = Mutex(State())
 
-    /// The table as far as it is known; nil before the first answer and while a change is being made.
-    var known: HookTable? { state.withLock { $0.table } }
+    init(lease: KnowledgeLease = .endless) { self.lease = lease }
+
+    /// The table as far as it is known; nil before the first answer, while a change is being made, and without a lease.
+    var known: HookTable? { find().table }
 
     /// The table that was known last; nil before the first answer only.
     var last: HookTable? { state.withLock { $0.last } }
 
     /// The table, or the generation to give to `keep`.
-    func find() -> (table: HookTable?, generation: Int) { state.withLock { ($0.table, $0.generation) } }
+    func find() -> (table: HookTable?, generation: Int) {
+        state.withLock { (lease.isValid ? $0.table : nil, $0.generation) }
+    }
 
     func keep(_ table: HookTable, generation: Int) {
         state.withLock { state in

@@ -8,6 +8,7 @@ struct LiveAccess: Sendable {
     let principals: PrincipalResolver
     let admission: Admission
     let hooks: HookRegistry
+    let leases: GatewayLeases
 
     /// The client that connects.
     /// - Throws: `LiveProblem` with code 4 for wrong keys, and for too many connections from there.
@@ -54,9 +55,17 @@ struct LiveAccess: Sendable {
             """)
     }
 
-    /// How a class stands by the triggers that are known, which may have changed since a subscription began.
-    func standing(of className: String) -> LiveStanding {
-        (hooks.known ?? hooks.last).map { LiveStanding(of: className, in: $0) } ?? .open
+    /// How classes stand by the triggers that there are now, which may have changed since subscriptions began. While
+    /// nobody can be asked it is by those that were known last; nil where another gateway may have changed them.
+    func standing() async -> ((String) -> LiveStanding)? {
+        do throws(ParseError) {
+            let table = try await hooks.table()
+            return { LiveStanding(of: $0, in: table) }
+        } catch {
+            guard leases.hooks.isValid else { return nil }
+            let last = hooks.last
+            return { name in last.map { LiveStanding(of: name, in: $0) } ?? .open }
+        }
     }
 
     func signIn(_ admitted: Principal, _ credentials: Credentials) async throws(ParseError) -> Principal {

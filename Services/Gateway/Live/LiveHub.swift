@@ -21,6 +21,8 @@ final class LiveHub: ProcessPart {
     private let broker: Broker
     private let links: FileLinks
     private let logger: Logger
+    /// This gateway's name in the suite.
+    private let place: String
     /// Names this process to services.
     private let gateway = UInt64.random(in: 1 ... .max)
     private let register = Mutex(LiveRegister())
@@ -36,12 +38,13 @@ final class LiveHub: ProcessPart {
     /// Subscriptions that are renewed at the same time, after a change of roles.
     private static let renewalsAtOnce = 32
 
-    init(access: LiveAccess, triggers: LiveTriggers, broker: Broker, links: FileLinks, logger: Logger) {
+    init(access: LiveAccess, triggers: LiveTriggers, broker: Broker, links: FileLinks, place: String, logger: Logger) {
         self.access = access
         self.triggers = triggers
         turns = Mutex(LiveTurns(bytesMax: access.settings.queueBytesMax, backlog: backlog))
         self.broker = broker
         self.links = links
+        self.place = place
         self.logger = logger
     }
 
@@ -133,6 +136,7 @@ final class LiveHub: ProcessPart {
         let wish = subscription.wish
         let message = LiveSubscribe.with {
             $0.gateway = gateway
+            $0.place = place
             $0.subscription = number
             $0.className = wish.className
             $0.keys = wish.keys
@@ -188,20 +192,39 @@ final class LiveHub: ProcessPart {
     // MARK: Rights
 
     /// On the broker's thread, before the reply that carried it goes anywhere.
-    func forget(_ forget: Forget) {
+    /// - Parameters:
+    ///   - isGap: changes may have been missed that somebody knows of: what was decided since must not be told.
+    ///   - done: called once, when services hold the subscriptions, or nothing more is told of them.
+    func forget(_ forget: Forget, isGap: Bool = false, _ done: @escaping @Sendable () -> Void = {}) {
+        if isGap { end(register.withLock { $0.withSessions(in: forget) }, LiveRegister.reconnect) }
         let renewals = register.withLock { $0.forget(forget) }
-        guard !renewals.isEmpty else { return }
-        for (service, renewals) in Dictionary(grouping: renewals, by: \.subscription.service) {
-            let message = LiveHold.with {
-                $0.gateway = gateway
-                $0.subscriptions = renewals.map(\.replaces)
-            }
-            guard var request = try? BusRequest(ObjectCalls(of: service).liveHold, message) else { continue }
-            // It goes the way of writes, before those that somebody sends who knows of the change.
-            request.writes = true
-            broker.call(request) { _ in }
-        }
+        guard !renewals.isEmpty else { return done() }
+        let all = Dictionary(grouping: renewals, by: \.subscription.service)
+        let holds = LiveHolds(all.count, done)
+        for (service, renewals) in all { hold(renewals, in: service) { holds.end() } }
         renew(renewals)
+    }
+
+    private func hold(
+        _ renewals: [LiveRegister.Renewal], in service: String, _ done: @escaping @Sendable () -> Void
+    ) {
+        let message = LiveHold.with {
+            $0.gateway = gateway
+            $0.subscriptions = renewals.map(\.replaces)
+        }
+        guard var request = try? BusRequest(ObjectCalls(of: service).liveHold, message) else { return done() }
+        // It goes the way of writes, before those that somebody sends who knows of the change.
+        request.writes = true
+        broker.call(request) { [weak self] result in
+            // Nobody knows what it still tells under the old rights.
+            if case .failure = result { self?.end(renewals.map(\.subscription), LiveRegister.reconnect) }
+            done()
+        }
+    }
+
+    private func end(_ subscriptions: [LiveSubscription], _ problem: LiveProblem) {
+        end(subscriptions)
+        for subscription in subscriptions { subscription.sink.deliver([(subscription, .ended(problem))]) }
     }
 
     /// Looks up the sessions, and goes on where they still are.
@@ -226,8 +249,7 @@ final class LiveHub: ProcessPart {
 
     private func end(_ subscription: LiveSubscription, _ error: ParseError) {
         end([subscription])
-        let problem = LiveProblem(error, requestId: subscription.requestId)
-        subscription.sink.deliver([(subscription, .ended(problem))])
+        subscription.sink.deliver([(subscription, .ended(LiveProblem(error, requestId: subscription.requestId)))])
     }
 
     // MARK: News
@@ -242,6 +264,7 @@ final class LiveHub: ProcessPart {
         while let question = register.withLock({ $0.question(service) }) {
             let message = LiveNext.with {
                 $0.gateway = gateway
+                $0.place = place
                 $0.feed = question.feed
                 $0.taken = question.taken
                 $0.waitMs = Self.waitMilliseconds
@@ -251,7 +274,7 @@ final class LiveHub: ProcessPart {
                 var request = try BusRequest(call, message, timeout: .milliseconds(Int(Self.waitMilliseconds) + 10_000))
                 request.writes = true
                 let reply = try await broker.call(request)
-                take(try LiveNews(serializedBytes: reply.body), reply.documents, of: service)
+                await take(try LiveNews(serializedBytes: reply.body), reply.documents, of: service)
             } catch {
                 // A writer that starts anew is asked for its feed, and then it shows whether something was missed.
                 logger.debug("live.news.failed", metadata: ["bus.service": "\(service)", "error": "\(error)"])
@@ -260,10 +283,15 @@ final class LiveHub: ProcessPart {
         }
     }
 
-    private func take(_ news: LiveNews, _ documents: [[UInt8]], of service: String) {
+    private func take(_ news: LiveNews, _ documents: [[UInt8]], of service: String) async {
         let linked = documents.map(links.linked)
+        let standing = news.notices.isEmpty ? { _ in .open } : await access.standing()
         let strangers = register.withLock { register in
-            let (told, strangers) = register.take(news, linked, of: service, standing: access.standing)
+            // After the news have come: what is known of rights at this moment counts for all that they tell.
+            let trust = LiveRegister.Trust(sessions: access.leases.sessions.isValid, classes: standing != nil)
+            let (told, strangers) = register.take(news, linked, of: service, trust: trust) {
+                standing?($0) ?? .closed
+            }
             // Within the lock, so that nothing overtakes anything.
             hand(told)
             return strangers
@@ -294,4 +322,17 @@ final class LiveHub: ProcessPart {
             }
         }
     }
+}
+
+/// Counts holds that are on their way.
+private final class LiveHolds: Sendable {
+    private let left: Atomic<Int>
+    private let done: @Sendable () -> Void
+
+    init(_ count: Int, _ done: @escaping @Sendable () -> Void) {
+        left = Atomic(count)
+        self.done = done
+    }
+
+    func end() { if left.subtract(1, ordering: .acquiringAndReleasing).newValue == 0 { done() } }
 }

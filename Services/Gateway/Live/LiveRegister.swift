@@ -39,6 +39,22 @@ package struct LiveRegister {
         package let replaces: UInt64
     }
 
+    /// Whether what this gateway knows at a moment is all that others have changed (`KnowledgeLease`).
+    package struct Trust {
+        let sessions: Bool
+        let classes: Bool
+
+        package init(sessions: Bool = true, classes: Bool = true) {
+            self.sessions = sessions
+            self.classes = classes
+        }
+
+        /// Whether a subscription may be told what was decided under its rights.
+        func holds(for subscription: LiveSubscription) -> Bool {
+            classes && (sessions || subscription.credentials.sessionToken == nil)
+        }
+    }
+
     package typealias Told = [(subscription: LiveSubscription, message: LiveMessage)]
 
     /// The consequence of a service's answer.
@@ -200,6 +216,13 @@ package struct LiveRegister {
         return renewals
     }
 
+    /// The subscriptions that have begun and whose rights something may have changed.
+    func withSessions(in forget: Forget) -> [LiveSubscription] {
+        guard forget.everything else { return [] }
+        return entries.values.filter { $0.feed != nil && $0.subscription.credentials.sessionToken != nil }
+            .map(\.subscription)
+    }
+
     /// Every subscription with a session.
     var withSessions: [LiveSubscription] {
         entries.values.map(\.subscription).filter { $0.credentials.sessionToken != nil }
@@ -226,10 +249,12 @@ package struct LiveRegister {
     /// What the news mean for subscriptions.
     /// - Parameters:
     ///   - documents: what notices show, with the URLs of files.
+    ///   - trust: where it does not hold, a subscription ends, and its client comes back.
     ///   - standing: how a class stands by the triggers that there are now.
     /// - Returns: what is told, and numbers that the service may forget.
     package mutating func take(
-        _ news: LiveNews, _ documents: [[UInt8]], of service: String, standing: (String) -> LiveStanding
+        _ news: LiveNews, _ documents: [[UInt8]], of service: String, trust: Trust = Trust(),
+        standing: (String) -> LiveStanding
     ) -> (told: Told, strangers: [UInt64]) {
         guard var state = services[service] else { return ([], []) }
         var told: Told = []
@@ -251,6 +276,11 @@ package struct LiveRegister {
             let message = Self.message(notice, documents, news.feed)
             for number in notice.subscriptions {
                 guard let entry = entries[number] else {
+                    strangers.append(number)
+                    continue
+                }
+                guard trust.holds(for: entry.subscription) else {
+                    deliver(.ended(Self.reconnect), to: number, entry, &told)
                     strangers.append(number)
                     continue
                 }

@@ -44,7 +44,7 @@ struct LeaseKeeper {
     /// A lane says hello, perhaps with a lease.
     /// - Returns: whether a lease should be asked for at once.
     mutating func hello(_ hello: Hello, _ envelope: Envelope, from lane: LaneID, now: BusClock.Milliseconds) -> Bool {
-        guard hello.writer, hello.term != 0, var entry = entries[hello.service] else { return false }
+        guard hello.writer, var entry = entries[hello.service] else { return false }
         let wasAsking = (entry.lane != nil, entry.book.asks)
         apply(entry.book.hello(hello, now: now), &entry)
         if envelope.hasLease {

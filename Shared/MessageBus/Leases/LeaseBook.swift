@@ -37,12 +37,17 @@ package struct LeaseBook {
 
     /// A writer says hello.
     package mutating func hello(_ hello: Hello, now: BusClock.Milliseconds) -> Change {
-        guard hello.writer, hello.term != 0 else { return .none }
+        guard hello.writer else { return .none }
+        guard hello.term != 0 else {
+            // Of an earlier release, which knows one gateway.
+            if writer == nil { validUntil = Self.always }
+            return .none
+        }
         guard hello.term != writer?.term else {
             if hello.leases, writer?.leases == false { beginsLeases(now) }
             return .none
         }
-        let isFirst = writer == nil
+        let isFirst = writer == nil && validUntil == 0
         let isBelieved = now < validUntil
         writer = Writer(term: hello.term, leases: hello.leases)
         guard hello.leases else {

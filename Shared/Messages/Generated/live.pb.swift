@@ -58,6 +58,10 @@ public nonisolated struct LiveSubscribe: Sendable {
   /// It is only asked whether it may be: nothing begins, and the answer has nothing in it.
   public var checks: Bool = false
 
+  /// The gateway's name in the suite, such as `gateway-2`. Another process of that name takes its place: what the earlier one had is
+  /// forgotten.
+  public var place: String = String()
+
   public var unknownFields = SwiftProtobuf.UnknownStorage()
 
   public init() {}
@@ -134,6 +138,9 @@ public nonisolated struct LiveNext: Sendable {
 
   /// At most 60,000.
   public var waitMs: UInt32 = 0
+
+  /// As in LiveSubscribe.
+  public var place: String = String()
 
   public var unknownFields = SwiftProtobuf.UnknownStorage()
 
@@ -254,7 +261,7 @@ fileprivate nonisolated let _protobuf_package = "satchel"
 
 nonisolated extension LiveSubscribe: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   public static let protoMessageName: String = _protobuf_package + ".LiveSubscribe"
-  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}gateway\0\u{1}subscription\0\u{3}class_name\0\u{1}keys\0\u{1}watch\0\u{1}resumes\0\u{1}feed\0\u{1}after\0\u{1}replaces\0\u{1}checks\0")
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}gateway\0\u{1}subscription\0\u{3}class_name\0\u{1}keys\0\u{1}watch\0\u{1}resumes\0\u{1}feed\0\u{1}after\0\u{1}replaces\0\u{1}checks\0\u{1}place\0")
 
   public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -272,6 +279,7 @@ nonisolated extension LiveSubscribe: SwiftProtobuf.Message, SwiftProtobuf._Messa
       case 8: try { try decoder.decodeSingularUInt64Field(value: &self.after) }()
       case 9: try { try decoder.decodeSingularUInt64Field(value: &self.replaces) }()
       case 10: try { try decoder.decodeSingularBoolField(value: &self.checks) }()
+      case 11: try { try decoder.decodeSingularStringField(value: &self.place) }()
       default: break
       }
     }
@@ -308,6 +316,9 @@ nonisolated extension LiveSubscribe: SwiftProtobuf.Message, SwiftProtobuf._Messa
     if self.checks != false {
       try visitor.visitSingularBoolField(value: self.checks, fieldNumber: 10)
     }
+    if !self.place.isEmpty {
+      try visitor.visitSingularStringField(value: self.place, fieldNumber: 11)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -322,6 +333,7 @@ nonisolated extension LiveSubscribe: SwiftProtobuf.Message, SwiftProtobuf._Messa
     if lhs.after != rhs.after {return false}
     if lhs.replaces != rhs.replaces {return false}
     if lhs.checks != rhs.checks {return false}
+    if lhs.place != rhs.place {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -444,7 +456,7 @@ nonisolated extension LiveUnsubscribe: SwiftProtobuf.Message, SwiftProtobuf._Mes
 
 nonisolated extension LiveNext: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   public static let protoMessageName: String = _protobuf_package + ".LiveNext"
-  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}gateway\0\u{1}feed\0\u{1}taken\0\u{3}wait_ms\0")
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}gateway\0\u{1}feed\0\u{1}taken\0\u{3}wait_ms\0\u{1}place\0")
 
   public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -456,6 +468,7 @@ nonisolated extension LiveNext: SwiftProtobuf.Message, SwiftProtobuf._MessageImp
       case 2: try { try decoder.decodeSingularFixed64Field(value: &self.feed) }()
       case 3: try { try decoder.decodeSingularUInt64Field(value: &self.taken) }()
       case 4: try { try decoder.decodeSingularUInt32Field(value: &self.waitMs) }()
+      case 5: try { try decoder.decodeSingularStringField(value: &self.place) }()
       default: break
       }
     }
@@ -474,6 +487,9 @@ nonisolated extension LiveNext: SwiftProtobuf.Message, SwiftProtobuf._MessageImp
     if self.waitMs != 0 {
       try visitor.visitSingularUInt32Field(value: self.waitMs, fieldNumber: 4)
     }
+    if !self.place.isEmpty {
+      try visitor.visitSingularStringField(value: self.place, fieldNumber: 5)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -482,6 +498,7 @@ nonisolated extension LiveNext: SwiftProtobuf.Message, SwiftProtobuf._MessageImp
     if lhs.feed != rhs.feed {return false}
     if lhs.taken != rhs.taken {return false}
     if lhs.waitMs != rhs.waitMs {return false}
+    if lhs.place != rhs.place {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

@@ -70,6 +70,11 @@ package final class LiveMatcher {
     /// The class of a subscription; nil when it is not there.
     package func className(of id: UInt64) -> String? { queries[id]?.query.className }
 
+    /// Removes all subscriptions of which `isGone` says so.
+    package func remove(where isGone: (UInt64) -> Bool) {
+        for id in queries.keys where isGone(id) { remove(id) }
+    }
+
     package func removeAll() {
         classes = [:]
         queries = [:]

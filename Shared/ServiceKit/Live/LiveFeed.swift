@@ -2,11 +2,13 @@ import Messages
 import ObjectStore
 import ParseProtocol
 
-/// A writer's live queries: who subscribes, what is new, and what the gateway has taken of it. Pure but for its clock;
+/// A writer's live queries: who subscribes, what is new, and what each gateway has taken of it. Pure but for its clock;
 /// `LiveFeedThread` owns it.
 ///
-/// Positions count the changes that were watched. They mean something within one feed only: another writer, or one that
-/// had to drop something, begins another, and whoever asks for the old one is told so. Nothing is missed in silence.
+/// Each gateway has subscriptions, numbers and notices of its own, and a name for the feed. Positions count the changes
+/// that were watched, for all gateways together, so that a client may come back by another one. They mean something
+/// as long as the feed's name is known: another writer, or one that had to drop something, has others, and whoever asks
+/// for an old one is told so. Nothing is missed in silence.
 package final class LiveFeed {
     /// A wish to subscribe, checked.
     package struct Wish: Sendable {
@@ -33,13 +35,14 @@ package final class LiveFeed {
     private let makeFeed: () -> UInt64
     private let matcher: LiveMatcher
     private var window = LiveWindow()
-    private var outbox = LiveOutbox()
-    private var feed: UInt64
     private var position: UInt64 = 0
-    private var gateway: UInt64 = 0
-    private var lastHeard: Int64 = 0
+    private var gateways = LiveGateways()
+    /// The feed's names under which positions of `window` were told, the latest last.
+    private var names: [UInt64] = []
     /// The moments at which classes lost their last subscription.
     private var left: [String: Int64] = [:]
+    /// Names that are remembered. Each gateway that starts anew has another one.
+    private static let namesMax = 64
     /// Subscriptions whose rights may have changed, with the position from which on they are told nothing.
     private var held: [UInt64: (position: UInt64, className: String, at: Int64)] = [:]
     /// The classes whose every later change is told: the writer has begun a job since they are watched.
@@ -55,14 +58,12 @@ package final class LiveFeed {
         self.clock = clock
         self.makeFeed = makeFeed
         matcher = LiveMatcher(clock: clock, processor: processor)
-        feed = makeFeed()
     }
 
     /// The classes whose changes are wanted.
     package var classes: Set<String> { matcher.classNames.union(left.keys) }
     /// Whether a class is one of them.
     package func watches(_ className: String) -> Bool { matcher.hasClass(className) || left[className] != nil }
-    package var hasNews: Bool { !outbox.isEmpty }
     package var subscriptionCount: Int { matcher.count }
 
     // MARK: Subscriptions
@@ -72,10 +73,12 @@ package final class LiveFeed {
     /// - Returns: the answer, and whether a job of the writer must have ended before it is given, so that no change
     ///   after it is overlooked.
     package func subscribe(_ wish: Wish) throws -> (answer: LiveSubscribed, isSettled: Bool) {
-        meet(wish.message.gateway)
+        meet(wish.message.gateway, at: wish.message.place)
         // Who was there before goes on.
         if wish.message.replaces == 0 { try matcher.checkBudget(of: wish.client) }
-        let id = wish.message.subscription
+        guard let id = gateways.id(of: wish.message.subscription, at: wish.message.gateway) else {
+            throw ParseError.internalError
+        }
         let className = wish.query.className
         let start = start(of: wish.message, className)
         let missed = start?.isKnown == false
@@ -87,11 +90,12 @@ package final class LiveFeed {
                 tell(matcher.outcome(of: entry.change, for: id), of: entry.position)
             }
         }
+        let own = gateways[wish.message.gateway]
         let answer = LiveSubscribed.with {
-            $0.feed = feed
+            $0.feed = own?.name ?? 0
             $0.position = position
             $0.missed = missed
-            $0.sent = outbox.last
+            $0.sent = own?.outbox.last ?? 0
         }
         return (answer, settled.contains(className))
     }
@@ -99,20 +103,20 @@ package final class LiveFeed {
     /// Where a subscription begins that does not begin now, and whether all that followed is known.
     private func start(of message: LiveSubscribe, _ className: String) -> (position: UInt64, isKnown: Bool)? {
         if message.replaces != 0 {
-            guard let place = held[message.replaces], place.className == className else { return (0, false) }
+            let former = gateways.id(of: message.replaces, at: message.gateway)
+            guard let place = former.flatMap({ held[$0] }), place.className == className else { return (0, false) }
             return (place.position, window.changes(of: className, after: place.position) != nil)
         }
         guard message.resumes else { return nil }
         let isKnown =
-            message.feed == feed && message.after <= position
+            names.contains(message.feed) && message.after <= position
             && window.changes(of: className, after: message.after) != nil
         return (message.after, isKnown)
     }
 
     /// Stops matching for subscriptions until others take their places.
     package func hold(_ message: LiveHold) {
-        guard message.gateway == gateway else { return }
-        for id in message.subscriptions {
+        for id in message.subscriptions.compactMap({ gateways.id(of: $0, at: message.gateway) }) {
             guard let className = matcher.className(of: id) else { continue }
             held[id] = (position, className, clock())
             matcher.remove(id)
@@ -121,14 +125,13 @@ package final class LiveFeed {
     }
 
     /// A job of the writer has begun and ended since the class is watched.
-    /// - Parameter feed: the one that watched it then. Another one may have begun to do so since.
+    /// - Parameter feed: the name of the one that watched it then. Another one may have begun to do so since.
     package func settle(_ className: String, in feed: UInt64) {
-        if feed == self.feed, watches(className) { settled.insert(className) }
+        if names.contains(feed), watches(className) { settled.insert(className) }
     }
 
     package func unsubscribe(_ message: LiveUnsubscribe) {
-        guard message.gateway == gateway else { return }
-        for id in message.subscriptions {
+        for id in message.subscriptions.compactMap({ gateways.id(of: $0, at: message.gateway) }) {
             matcher.remove(id)
             held[id] = nil
         }
@@ -149,14 +152,32 @@ package final class LiveFeed {
         window.watch(classes, from: position)
     }
 
-    /// Another gateway has other subscriptions.
-    private func meet(_ other: UInt64) {
-        lastHeard = clock()
-        guard other != gateway else { return }
-        gateway = other
-        held = [:]
-        matcher.removeAll()
-        outbox.removeAll()
+    /// A gateway is there: one that was known, or another one, which has nothing yet.
+    private func meet(_ gateway: UInt64, at place: String) {
+        if gateways[gateway] == nil {
+            for other in gateways.replaced(by: gateway, at: place) { drop(other) }
+            gateways.add(gateway, at: place, name: newName())
+        }
+        gateways[gateway]?.lastHeard = clock()
+    }
+
+    private func newName() -> UInt64 {
+        let name = makeFeed()
+        names.append(name)
+        if names.count > Self.namesMax { names.removeFirst() }
+        return name
+    }
+
+    /// A gateway is gone, or has lost something: its subscriptions are over.
+    private func drop(_ gateway: UInt64, renaming: Bool = false) {
+        let isOwn = gateways.owns(gateway)
+        matcher.remove(where: isOwn)
+        held = held.filter { !isOwn($0.key) }
+        if renaming {
+            gateways[gateway]?.begin(name: newName())
+        } else {
+            gateways.remove(gateway)
+        }
         noteLeft()
     }
 
@@ -169,66 +190,79 @@ package final class LiveFeed {
         let outcome = matcher.outcome(of: change)
         tell(outcome, of: position)
         if !outcome.ended.isEmpty { noteLeft() }
-        if outbox.isOverfull { lose() }
+        // One gateway that takes nothing is no reason for clients of another one to come anew.
+        for gateway in gateways.overfull { drop(gateway, renaming: true) }
     }
 
     /// Something was lost: all subscriptions are over, which whoever asks next hears.
     package func lose() {
-        feed = makeFeed()
+        names = []
+        for gateway in gateways.all { gateways[gateway]?.begin(name: newName()) }
         held = [:]
         matcher.removeAll()
-        outbox.removeAll()
         window.removeAll()
         left = [:]
         settled = []
     }
 
     private func tell(_ outcome: LiveOutcome, of changePosition: UInt64) {
-        // The last notice of a change completes it. Those of a replay are of changes before the present position.
-        let count = outcome.events.count + outcome.ended.count
-        var number = 0
-        func add(_ notice: LiveNotice, _ object: [UInt8]? = nil, _ original: [UInt8]? = nil) {
-            number += 1
-            let isComplete = number == count || changePosition < position
-            outbox.add(
-                notice, object: object, original: original, through: isComplete ? position : position - 1)
-        }
+        var drafts: [UInt64: [LiveGateways.Draft]] = [:]
         for event in outcome.events {
-            let notice = LiveNotice.with {
-                $0.kind = .init(event.kind)
-                $0.position = changePosition
-                $0.subscriptions = event.ids
-                $0.hidden = event.hidden
+            for (gateway, numbers) in gateways.numbers(of: event.ids) {
+                let notice = LiveNotice.with {
+                    $0.kind = .init(event.kind)
+                    $0.position = changePosition
+                    $0.subscriptions = numbers
+                    $0.hidden = event.hidden
+                }
+                drafts[gateway, default: []].append((notice, event.object, event.original))
             }
-            add(notice, event.object, event.original)
         }
         for (ids, error) in outcome.ended {
-            let notice = LiveNotice.with {
-                $0.kind = .ended
-                $0.position = changePosition
-                $0.subscriptions = ids
-                $0.code = Int32(error.code.rawValue)
-                $0.message = error.message
+            for (gateway, numbers) in gateways.numbers(of: ids) {
+                let notice = LiveNotice.with {
+                    $0.kind = .ended
+                    $0.position = changePosition
+                    $0.subscriptions = numbers
+                    $0.code = Int32(error.code.rawValue)
+                    $0.message = error.message
+                }
+                drafts[gateway, default: []].append((notice, nil, nil))
             }
-            add(notice)
+        }
+        for (gateway, drafts) in drafts {
+            // Those of a replay are of changes before the present position.
+            gateways[gateway]?.add(drafts, through: position, isLatest: changePosition == position)
         }
     }
 
-    // MARK: The gateway
+    // MARK: The gateways
 
     /// The answer to a question for news; nil when there is nothing and the feed is the one that was asked for.
     package func next(_ message: LiveNext) -> (news: LiveNews, documents: [[UInt8]])? {
-        meet(message.gateway)
-        guard message.feed == 0 || message.feed == feed else { return (.with { $0.feed = feed }, []) }
-        outbox.taken(message.taken)
-        return outbox.isEmpty ? nil : outbox.news(feed: feed, position: position)
+        asked(message)
+        return news(for: message)
+    }
+
+    /// A gateway has asked for news.
+    package func asked(_ message: LiveNext) {
+        meet(message.gateway, at: message.place)
+        guard message.feed == gateways[message.gateway]?.name else { return }
+        gateways[message.gateway]?.outbox.taken(message.taken)
+    }
+
+    /// The answer to a question that was asked; nil when there is nothing yet.
+    package func news(for message: LiveNext) -> (news: LiveNews, documents: [[UInt8]])? {
+        guard let own = gateways[message.gateway] else { return (.with { $0.feed = makeFeed() }, []) }
+        guard message.feed == 0 || message.feed == own.name else { return (.with { $0.feed = own.name }, []) }
+        return own.outbox.isEmpty ? nil : own.outbox.news(feed: own.name, position: position)
     }
 
     /// The answer when the wait is over.
-    package var nothing: LiveNews {
+    package func nothing(for message: LiveNext) -> LiveNews {
         .with {
-            $0.feed = feed
-            $0.sent = outbox.last
+            $0.feed = gateways[message.gateway]?.name ?? 0
+            $0.sent = gateways[message.gateway]?.outbox.last ?? 0
             $0.position = position
         }
     }
@@ -236,8 +270,8 @@ package final class LiveFeed {
     /// Lets go of what nobody wants any more. To be called every few seconds.
     package func tidy() {
         let now = clock()
-        // Should it come back, it must hear that its subscriptions are gone.
-        if matcher.count > 0, now - lastHeard > Self.silenceNanoseconds { lose() }
+        // Should one come back, it hears by another name that its subscriptions are gone.
+        for gateway in gateways.unheard(since: now - Self.silenceNanoseconds) { drop(gateway) }
         held = held.filter { now - $0.value.at < Self.lingerNanoseconds }
         left = left.filter { now - $0.value < Self.lingerNanoseconds }
         window.watch(classes, from: position)

@@ -119,21 +119,21 @@ package final class LiveFeedThread: @unchecked Sendable {
     private func run() {
         let feed = LiveFeed(
             clock: { Self.nanoseconds(CLOCK_MONOTONIC) }, processor: { Self.nanoseconds(CLOCK_THREAD_CPUTIME_ID) })
-        var waiter: Waiter?
+        var waiters: [UInt64: Waiter] = [:]
         var tidied = Date()
-        while let (items, hasLost) = take(until: waiter?.deadline ?? .distantFuture) {
+        while let (items, hasLost) = take(until: waiters.values.map(\.deadline).min() ?? .distantFuture) {
             if hasLost { feed.lose() }
-            for item in items { perform(item, feed, &waiter) }
+            for item in items { perform(item, feed, &waiters) }
             if -tidied.timeIntervalSinceNow > Self.tidyingSeconds {
                 tidied = Date()
                 feed.tidy()
                 // Those that nobody wants any more; the others are there since their subscriptions began.
                 watch.watch(feed.classes)
             }
-            answer(&waiter, feed)
+            answer(&waiters, feed)
         }
         watch.watch([])
-        waiter?.completion(.failure(Self.stopping))
+        for waiter in waiters.values { waiter.completion(.failure(Self.stopping)) }
         // What came in the last moment.
         for item in condition.withLock({ work }) {
             switch item {
@@ -157,7 +157,7 @@ package final class LiveFeedThread: @unchecked Sendable {
         }
     }
 
-    private func perform(_ item: Work, _ feed: LiveFeed, _ waiter: inout Waiter?) {
+    private func perform(_ item: Work, _ feed: LiveFeed, _ waiters: inout [UInt64: Waiter]) {
         switch item {
         case .changes(let changes): changes.forEach(feed.changed)
         case .settle(let className, let former): feed.settle(className, in: former)
@@ -170,24 +170,26 @@ package final class LiveFeedThread: @unchecked Sendable {
             if isNew { watch.watch(feed.classes) }
             completion(result)
         case .next(let message, let completion):
-            waiter?.completion(.failure(ParseError(.serviceUnavailable, "Somebody else asks.")))
+            waiters[message.gateway]?.completion(.failure(ParseError(.serviceUnavailable, "Asked again.")))
+            feed.asked(message)
             let milliseconds = min(message.waitMs, Self.waitMillisecondsMax)
-            waiter = Waiter(
+            waiters[message.gateway] = Waiter(
                 message: message, deadline: Date(timeIntervalSinceNow: Double(milliseconds) / 1000),
                 completion: completion)
         }
     }
 
-    private func answer(_ waiter: inout Waiter?, _ feed: LiveFeed) {
-        guard let asked = waiter else { return }
-        if let news = feed.next(asked.message) {
-            asked.completion(.success(news))
-        } else if asked.deadline <= Date() {
-            asked.completion(.success((feed.nothing, [])))
-        } else {
-            return
+    private func answer(_ waiters: inout [UInt64: Waiter], _ feed: LiveFeed) {
+        for (gateway, waiter) in waiters {
+            if let news = feed.news(for: waiter.message) {
+                waiter.completion(.success(news))
+            } else if waiter.deadline <= Date() {
+                waiter.completion(.success((feed.nothing(for: waiter.message), [])))
+            } else {
+                continue
+            }
+            waiters[gateway] = nil
         }
-        waiter = nil
     }
 
     private static func nanoseconds(_ clock: clockid_t) -> Int64 {

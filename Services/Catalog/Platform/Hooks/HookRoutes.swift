@@ -9,7 +9,7 @@ func installHooks(_ host: ServiceHost, _ routes: inout ServiceRoutes) {
         reply.code = try CodeHooks.all(in: reader)
         return reply
     }
-    routes.accept(HookCalls.set) { message, request, transaction in
+    routes.write(framed: HookCalls.set) { message, request, transaction in
         // A trigger is told of whole objects, whoever may read them, and changes what others save.
         try request.requireMaster(or: message.hook.functionName.isEmpty ? .admins : .developers)
         let before = try HookDefinitions.shown(message.hook, in: transaction)
@@ -18,6 +18,7 @@ func installHooks(_ host: ServiceHost, _ routes: inout ServiceRoutes) {
         let name = message.hook.functionName.isEmpty ? message.hook.triggerName : message.hook.functionName
         try host.audit.note(
             .init("hook", message.hook.className, name, before: before, after: after), by: request, in: transaction)
+        return try BusReply(Accepted(), forget: .with { $0.hooks = true })
     }
     // The same whenever it is done, so that no answer is kept for a repetition.
     routes.write(framed: HookCalls.setCode, keyed: false) { message, request, transaction in
