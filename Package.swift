@@ -253,7 +253,9 @@ if Context.environment["SATCHEL_SHOP_ONLY"] != "1" {
         .testTarget(name: "ParseProtocolTests", dependencies: ["ParseProtocol"]),
         .testTarget(
             name: "MessageBusTests",
-            dependencies: ["MessageBus", "Messages", "CZeroMQ", .product(name: "Logging", package: "swift-log")],
+            dependencies: [
+                "MessageBus", "Messages", "CZeroMQ", "TestSupport", .product(name: "Logging", package: "swift-log"),
+            ],
             swiftSettings: unoptimised),
         .testTarget(name: "CryptographyTests", dependencies: ["Cryptography", "SignedTokens", "ParseProtocol"]),
         .testTarget(name: "ProcessKitTests", dependencies: ["ProcessKit", "MessageBus"]),
