@@ -134,6 +134,30 @@ import Testing
         #expect(heard == expected)
     }
 
+    /// A gateway that may have missed something tells nothing that was decided under rights of before: with a session
+    /// while it knows nothing of sessions, and to nobody while it knows nothing of triggers.
+    @Test(
+        arguments: [
+            (true, true, [1: "1", 2: "1"]), (false, true, [1: "reconnect", 2: "1"]),
+            (true, false, [1: "reconnect", 2: "reconnect"]),
+        ] as [(Bool, Bool, [Int64: String])])
+    func whatCannotBeTrustedIsNotTold(sessions: Bool, classes: Bool, expected: [Int64: String]) {
+        var register = LiveRegister()
+        let numbers = [Self.subscription(), Self.subscription(token: nil, 2)].map { subscription in
+            let number = register.begin(subscription, after: nil)
+            _ = register.identify(number, "ann")
+            _ = register.began(number, Self.answer(0))
+            return number
+        }
+        let (told, strangers) = register.take(
+            Self.news([(1, numbers)], position: 1), [Array("{}".utf8)], of: "catalog",
+            trust: .init(sessions: sessions, classes: classes)) { _ in .open }
+        let heard = Dictionary(told.map { ($0.0.requestId, Self.short([$0])[0]) }) { $1 }
+        #expect(heard == expected)
+        #expect(strangers.count == expected.values.count { $0 == "reconnect" })
+        #expect(register.count == expected.values.count { $0 == "1" })
+    }
+
     @Test func rightsThatMayChangeWhileTheServiceIsAskedCount() {
         var register = LiveRegister()
         let subscription = Self.subscription()

@@ -184,20 +184,20 @@ import Testing
     @Test func aGatewayThatIsAddedToTheFileIsDialledAndOneThatVanishesIsLeft() async throws {
         let first = try await broker(1)
         let file = "\(folder)/gateways"
-        let catalog = try await endpoint("catalog", GatewayList([path(1)], file: file))
-        try await until { first.services["catalog"] != nil }
+        let bag = try await endpoint("bag", GatewayList([path(1)], file: file))
+        try await until { first.services["bag"] != nil }
 
         let second = try await broker(2)
         try "# two\n\(path(1))\n\(path(2))\n".write(toFile: file, atomically: true, encoding: .utf8)
-        try await until { second.services["catalog"]?.hasWriter == true }
-        let reply = try await second.call(request("catalog.echo.v1"))
+        try await until { second.services["bag"]?.hasWriter == true }
+        let reply = try await second.call(request("bag.echo.v1"))
         #expect(reply.body == [42])
 
         try "\(path(2))\n".write(toFile: file, atomically: true, encoding: .utf8)
-        try await until { first.services["catalog"] == nil }
-        let another = try await second.call(request("catalog.echo.v1"))
+        try await until { first.services["bag"] == nil }
+        let another = try await second.call(request("bag.echo.v1"))
         #expect(another.body == [42])
-        catalog.stop()
+        bag.stop()
         for broker in [first, second] { broker.stop() }
     }
 

@@ -40,11 +40,12 @@ import Testing
     }
 
     private static func wish(
-        _ id: UInt64, gateway: UInt64 = 1, after: (feed: UInt64, position: UInt64)? = nil,
+        _ id: UInt64, gateway: UInt64 = 1, place: String? = nil, after: (feed: UInt64, position: UInt64)? = nil,
         replaces: UInt64 = 0
     ) throws -> LiveFeed.Wish {
         let message = LiveSubscribe.with {
             $0.gateway = gateway
+            $0.place = place ?? "gateway-\(gateway)"
             $0.subscription = id
             $0.className = "Note"
             $0.resumes = after != nil
@@ -59,8 +60,25 @@ import Testing
     private static func question(feed: UInt64, taken: UInt64, gateway: UInt64 = 1) -> LiveNext {
         .with {
             $0.gateway = gateway
+            $0.place = "gateway-\(gateway)"
             $0.feed = feed
             $0.taken = taken
+        }
+    }
+
+    private static func held(_ number: UInt64, gateway: UInt64) -> LiveHold {
+        .with {
+            $0.gateway = gateway
+            $0.subscriptions = [number]
+        }
+    }
+
+    /// Names of feeds, one after the other.
+    private static func counter(from first: UInt64) -> () -> UInt64 {
+        var next = first
+        return {
+            defer { next += 1 }
+            return next
         }
     }
 
@@ -157,16 +175,71 @@ import Testing
         #expect(try feed.subscribe(try Self.wish(3, replaces: 9)).answer.missed, "Nobody of that number is held.")
     }
 
-    @Test func anotherGatewayBeginsWithNothing() throws {
-        let feed = LiveFeed(clock: { 0 }, makeFeed: { 5 })
+    /// Two gateways use the same numbers, and each hears of its own subscriptions alone.
+    @Test func eachGatewayHasNewsOfItsOwn() async throws {
+        let writer = try await Writer()
+        let feed = LiveFeed(clock: { 0 }, makeFeed: Self.counter(from: 5))
+        let (first, second) = (try feed.subscribe(try Self.wish(1)), try feed.subscribe(try Self.wish(1, gateway: 2)))
+        #expect([first.answer.feed, second.answer.feed] == [5, 6])
+        _ = try feed.subscribe(try Self.wish(2, gateway: 2))
+        #expect(feed.subscriptionCount == 3)
+        for change in try await writer.create(1) { feed.changed(change) }
+        let one = try #require(feed.next(Self.question(feed: 5, taken: 0))).news
+        #expect(one.notices.map(\.subscriptions) == [[1]])
+        let two = try #require(feed.next(Self.question(feed: 6, taken: 0, gateway: 2))).news
+        #expect(two.notices.map { $0.subscriptions.sorted() } == [[1, 2]])
+        #expect(two.position == 1)
+        // What one has taken the other has still to take.
+        #expect(feed.next(Self.question(feed: 5, taken: one.sent)) == nil)
+        #expect(feed.next(Self.question(feed: 6, taken: 0, gateway: 2))?.news == two)
+        feed.hold(Self.held(1, gateway: 2))
+        for change in try await writer.create(2) { feed.changed(change) }
+        let later = try #require(feed.next(Self.question(feed: 5, taken: one.sent))).news
+        #expect(later.notices.map(\.position) == [2])
+        let rest = try #require(feed.next(Self.question(feed: 6, taken: two.sent, gateway: 2))).news
+        #expect(rest.notices.map(\.subscriptions) == [[2]])
+    }
+
+    /// A client may come back by another gateway.
+    @Test func aCursorOfOneGatewayCountsAtAnother() async throws {
+        let writer = try await Writer()
+        let feed = LiveFeed(clock: { 0 }, makeFeed: Self.counter(from: 5))
         _ = try feed.subscribe(try Self.wish(1))
-        _ = try feed.subscribe(try Self.wish(1, gateway: 2))
-        #expect(feed.subscriptionCount == 1)
+        for n in 1...2 { for change in try await writer.create(Int64(n)) { feed.changed(change) } }
+        let resumed = try feed.subscribe(try Self.wish(1, gateway: 2, after: (5, 1))).answer
+        #expect(!resumed.missed)
+        let news = try #require(feed.next(Self.question(feed: resumed.feed, taken: 0, gateway: 2))).news
+        #expect(news.notices.map(\.position) == [2])
+    }
+
+    /// Of one place there is one process: another one of the name is the gateway started again.
+    @Test func aGatewayThatIsStartedAgainBeginsWithNothing() throws {
+        let feed = LiveFeed(clock: { 0 }, makeFeed: Self.counter(from: 5))
+        _ = try feed.subscribe(try Self.wish(1, place: "gateway-1"))
+        _ = try feed.subscribe(try Self.wish(1, gateway: 2, place: "gateway-2"))
+        let again = try feed.subscribe(try Self.wish(1, gateway: 3, place: "gateway-1")).answer
+        #expect(feed.subscriptionCount == 2)
+        #expect(again.feed == 7)
         feed.settle("Note", in: 4)
-        #expect(!(try feed.subscribe(try Self.wish(2, gateway: 2)).isSettled), "Another feed watched it then.")
-        feed.settle("Note", in: 5)
-        #expect(try feed.subscribe(try Self.wish(2, gateway: 2)).isSettled)
+        #expect(!(try feed.subscribe(try Self.wish(2, gateway: 3, place: "gateway-1")).isSettled), "Another feed.")
+        feed.settle("Note", in: 6)
+        #expect(try feed.subscribe(try Self.wish(2, gateway: 3, place: "gateway-1")).isSettled)
         #expect(feed.classes == ["Note"])
+    }
+
+    /// A gateway that was away for long hears that its subscriptions are gone, and nobody else does.
+    @Test func oneThatIsSilentLosesNothingOfTheOthers() throws {
+        let time = Mutex<Int64>(0)
+        let feed = LiveFeed(clock: { time.withLock { $0 } }, makeFeed: Self.counter(from: 5))
+        _ = try feed.subscribe(try Self.wish(1, place: "gateway-1"))
+        _ = try feed.subscribe(try Self.wish(1, gateway: 2, place: "gateway-2"))
+        time.withLock { $0 = LiveFeed.silenceNanoseconds }
+        #expect(feed.next(Self.question(feed: 6, taken: 0, gateway: 2)) == nil)
+        time.withLock { $0 += 1 }
+        feed.tidy()
+        #expect(feed.subscriptionCount == 1)
+        #expect(feed.next(Self.question(feed: 6, taken: 0, gateway: 2)) == nil)
+        #expect(try #require(feed.next(Self.question(feed: 5, taken: 0))).news.feed == 7)
     }
 
     /// Whoever makes up names of classes leaves nothing behind that grows.
