@@ -34,9 +34,10 @@ package final class LiveConnection: Sendable {
     ///   - headers: lines of further headers.
     ///   - isMute: leaves pings without an answer.
     ///   - receiveBytes: bytes that the socket keeps for one who does not read; the system's choice unless told.
+    ///   - gateway: the number of one of several, past the balancer.
     package init(
         _ suite: Suite, path: String = "/parse", headers: [String] = [], isMute: Bool = false,
-        receiveBytes: Int32? = nil
+        receiveBytes: Int32? = nil, gateway: Int? = nil
     ) async throws {
         let shared = Shared(isMute: isMute)
         self.shared = shared
@@ -50,7 +51,12 @@ package final class LiveConnection: Sendable {
         if let receiveBytes {
             bootstrap = bootstrap.channelOption(.socketOption(.so_rcvbuf), value: Int(receiveBytes))
         }
-        channel = try await bootstrap.connect(host: "127.0.0.1", port: port).get()
+        if let gateway {
+            let file = suite.url(ofGateway: gateway).split(separator: ":")[1]
+            channel = try await bootstrap.connect(unixDomainSocketPath: String(file)).get()
+        } else {
+            channel = try await bootstrap.connect(host: "127.0.0.1", port: port).get()
+        }
         let lines = [
             "GET \(path) HTTP/1.1", "Host: 127.0.0.1:\(port)", "Connection: Upgrade", "Upgrade: websocket",
             "Sec-WebSocket-Version: 13", "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
@@ -65,9 +71,11 @@ package final class LiveConnection: Sendable {
 
     /// A connection that is connected with the suite's application id, and whatever else is given.
     package static func connect(
-        _ suite: Suite, _ members: [String: JSON] = [:], isMute: Bool = false, receiveBytes: Int32? = nil
+        _ suite: Suite, _ members: [String: JSON] = [:], isMute: Bool = false, receiveBytes: Int32? = nil,
+        gateway: Int? = nil
     ) async throws -> LiveConnection {
-        let connection = try await LiveConnection(suite, isMute: isMute, receiveBytes: receiveBytes)
+        let connection = try await LiveConnection(
+            suite, isMute: isMute, receiveBytes: receiveBytes, gateway: gateway)
         let connect: [String: JSON] = ["op": "connect", "applicationId": "satchel"]
         try await connection.send(.object(connect.merging(members) { $1 }))
         let answer = try await connection.next()
