@@ -71,17 +71,16 @@ import Testing
     ) async throws -> RevocationHistory {
         let client = try await gateways.session(of: customer.userId)
         try await gateways.untilHonoured(client)
-        let history = Mutex(RevocationHistory())
-        let isOver = Atomic(false)
+        let watch = Watch()
         try await withThrowingTaskGroup(of: Void.self) { group in
             for gateway in [1, 2] {
                 group.addTask {
                     var left = 8  // After the call has returned.
                     while left > 0 {
-                        if isOver.load(ordering: .sequentiallyConsistent) { left -= 1 }
+                        if watch.isOver.load(ordering: .sequentiallyConsistent) { left -= 1 }
                         let begin = ContinuousClock.now
                         guard let isHonoured = try await gateways.isHonoured(client, at: gateway) else { continue }
-                        history.withLock {
+                        watch.history.withLock {
                             $0.uses.append(.init(gateway: gateway, begin: begin, isHonoured: isHonoured))
                         }
                     }
@@ -89,11 +88,16 @@ import Testing
             }
             // Also when it fails: then nobody knows, and nothing is judged.
             let isRevoked = (try? await revoke(gateways, customer, client, way)) ?? false
-            if isRevoked { history.withLock { $0.revokedAt = .now } }
-            isOver.store(true, ordering: .sequentiallyConsistent)
+            if isRevoked { watch.history.withLock { $0.revokedAt = .now } }
+            watch.isOver.store(true, ordering: .sequentiallyConsistent)
             try await group.waitForAll()
         }
-        return history.withLock { $0 }
+        return watch.history.withLock { $0 }
+    }
+
+    private final class Watch: Sendable {
+        let history = Mutex(RevocationHistory())
+        let isOver = Atomic(false)
     }
 
     /// - Returns: whether the session is revoked for certain.
