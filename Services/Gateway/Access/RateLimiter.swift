@@ -2,8 +2,8 @@ import NIOCore
 import ParseProtocol
 import Synchronization
 
-/// Counts requests against `SATCHEL_RATE_LIMITS`. In memory: a restart of the gateway, which is one process, starts
-/// anew.
+/// Counts requests against `SATCHEL_RATE_LIMITS`. In memory: a restart of the gateway starts anew, and each of several
+/// counts what comes to it (docs/gateways.md).
 final class RateLimiter: Sendable {
     /// By whom a request is made, as far as it is known.
     struct Keys {
