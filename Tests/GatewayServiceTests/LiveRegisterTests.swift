@@ -151,7 +151,8 @@ import Testing
         }
         let (told, strangers) = register.take(
             Self.news([(1, numbers)], position: 1), [Array("{}".utf8)], of: "catalog",
-            trust: .init(sessions: sessions, classes: classes)) { _ in .open }
+            trust: .init(sessions: sessions, classes: classes)
+        ) { _ in .open }
         let heard = Dictionary(told.map { ($0.0.requestId, Self.short([$0])[0]) }) { $1 }
         #expect(heard == expected)
         #expect(strangers.count == expected.values.count { $0 == "reconnect" })

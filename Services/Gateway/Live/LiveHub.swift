@@ -26,6 +26,7 @@ final class LiveHub: ProcessPart {
     /// Names this process to services.
     private let gateway = UInt64.random(in: 1 ... .max)
     private let register = Mutex(LiveRegister())
+    private let holds = Mutex(LiveHolds())
     private let connections = Atomic<Int>(0)
     private let isStopping = Atomic<Bool>(false)
 
@@ -198,27 +199,27 @@ final class LiveHub: ProcessPart {
     func forget(_ forget: Forget, isGap: Bool = false, _ done: @escaping @Sendable () -> Void = {}) {
         if isGap { end(register.withLock { $0.withSessions(in: forget) }, LiveRegister.reconnect) }
         let renewals = register.withLock { $0.forget(forget) }
-        guard !renewals.isEmpty else { return done() }
-        let all = Dictionary(grouping: renewals, by: \.subscription.service)
-        let holds = LiveHolds(all.count, done)
-        for (service, renewals) in all { hold(renewals, in: service) { holds.end() } }
-        renew(renewals)
+        for (service, renewals) in Dictionary(grouping: renewals, by: \.subscription.service) {
+            hold(renewals, in: service)
+        }
+        // Also for those under way that an earlier forgetting began, perhaps of the same sessions.
+        if holds.withLock({ $0.wait(done) }) { done() }
+        if !renewals.isEmpty { renew(renewals) }
     }
 
-    private func hold(
-        _ renewals: [LiveRegister.Renewal], in service: String, _ done: @escaping @Sendable () -> Void
-    ) {
+    private func hold(_ renewals: [LiveRegister.Renewal], in service: String) {
         let message = LiveHold.with {
             $0.gateway = gateway
             $0.subscriptions = renewals.map(\.replaces)
         }
-        guard var request = try? BusRequest(ObjectCalls(of: service).liveHold, message) else { return done() }
+        guard var request = try? BusRequest(ObjectCalls(of: service).liveHold, message) else { return }
+        let number = holds.withLock { $0.begin() }
         // It goes the way of writes, before those that somebody sends who knows of the change.
         request.writes = true
         broker.call(request) { [weak self] result in
             // Nobody knows what it still tells under the old rights.
             if case .failure = result { self?.end(renewals.map(\.subscription), LiveRegister.reconnect) }
-            done()
+            for done in self?.holds.withLock({ $0.end(number) }) ?? [] { done() }
         }
     }
 
@@ -322,17 +323,4 @@ final class LiveHub: ProcessPart {
             }
         }
     }
-}
-
-/// Counts holds that are on their way.
-private final class LiveHolds: Sendable {
-    private let left: Atomic<Int>
-    private let done: @Sendable () -> Void
-
-    init(_ count: Int, _ done: @escaping @Sendable () -> Void) {
-        left = Atomic(count)
-        self.done = done
-    }
-
-    func end() { if left.subtract(1, ordering: .acquiringAndReleasing).newValue == 0 { done() } }
 }

@@ -45,15 +45,17 @@ struct LeaseKeeper {
     /// - Returns: whether a lease should be asked for at once.
     mutating func hello(_ hello: Hello, _ envelope: Envelope, from lane: LaneID, now: BusClock.Milliseconds) -> Bool {
         guard hello.writer, var entry = entries[hello.service] else { return false }
-        let wasAsking = (entry.lane != nil, entry.book.asks)
+        let wasAsking = entry.lane != nil && entry.book.asks && entry.book.isOf(hello.term)
         apply(entry.book.hello(hello, now: now), &entry)
         if envelope.hasLease {
             let askedAt = BusClock.Milliseconds(truncatingIfNeeded: envelope.correlation)
             apply(entry.book.granted(envelope.lease, askedAt: askedAt, now: now), &entry)
         }
         if entry.book.isOf(hello.term), !envelope.hasLease { entry.lane = lane }
+        let asksNow = entry.book.asks && !wasAsking
+        if asksNow { entry.askedAt = 0 }
         entries[hello.service] = entry
-        return entry.book.asks && wasAsking != (true, true)
+        return asksNow
     }
 
     /// What may be missed is forgotten before the lease counts.

@@ -18,6 +18,8 @@ final class GatewayNews: Sendable {
     }
 
     private let state: Mutex<State>
+    /// `isWaiting` for lanes, which ask at every turn.
+    private let waiting = Atomic<Bool>(false)
 
     /// - Parameter isOn: whether there are several gateways already.
     init(isOn: Bool) { state = Mutex(State(isOn: isOn)) }
@@ -32,7 +34,7 @@ final class GatewayNews: Sendable {
     func close() { state.withLock { $0.rounds.close() } }
 
     /// Whether replies are held.
-    var isWaiting: Bool { state.withLock { $0.rounds.isWaiting } }
+    var isWaiting: Bool { waiting.load(ordering: .acquiring) }
 
     /// The lanes by which gateways have asked for leases.
     var askers: [LaneLink] { state.withLock { Array($0.lanes.values) } }
@@ -45,6 +47,7 @@ final class GatewayNews: Sendable {
             let held = Held(reply: reply, way: way)
             guard let tellings = state.rounds.forget(reply.envelope.forget, holding: held, now: LeaseTerms.now)
             else { return false }
+            waiting.store(true, ordering: .releasing)
             Self.tell(tellings, state.lanes)
             return true
         }
@@ -67,6 +70,7 @@ final class GatewayNews: Sendable {
     func heard(_ gateway: UInt64, round: UInt64) {
         release(
             state.withLock { state in
+                defer { waiting.store(state.rounds.isWaiting, ordering: .releasing) }
                 guard round == 0 else { return state.rounds.heard(gateway, round, now: LeaseTerms.now) }
                 state.lanes[gateway] = nil
                 return state.rounds.left(gateway, now: LeaseTerms.now)
@@ -74,7 +78,14 @@ final class GatewayNews: Sendable {
     }
 
     /// To be called several times a second while `isWaiting`.
-    func tick() { release(state.withLock { $0.rounds.isWaiting ? $0.rounds.tick(now: LeaseTerms.now) : [] }) }
+    func tick() {
+        guard isWaiting else { return }
+        release(
+            state.withLock { state in
+                defer { waiting.store(state.rounds.isWaiting, ordering: .releasing) }
+                return state.rounds.tick(now: LeaseTerms.now)
+            })
+    }
 
     private func release(_ all: [Held]) {
         for held in all { held.way.thread.mailbox.post(.send(held.reply)) }
