@@ -91,6 +91,9 @@ public struct BusConfiguration: Sendable {
         // Soon enough after a gateway's restart, rare enough for a gateway that is down.
         try socket.set(ZMQ_RECONNECT_IVL, 20)
         try socket.set(ZMQ_RECONNECT_IVL_MAX, 500)
+        // The kernel asks again after 1, 3, 7, 15 and more seconds where nobody answers, and would be late by as much when
+        // the network is whole again.
+        try socket.set(ZMQ_CONNECT_TIMEOUT, Self.connectMilliseconds)
         guard let keys else { return }
         try socket.set(ZMQ_CURVE_SERVERKEY, keys.serverPublic)
         try socket.set(ZMQ_CURVE_PUBLICKEY, keys.servicePublic)
@@ -107,5 +110,17 @@ public struct BusConfiguration: Sendable {
         try socket.set(ZMQ_HEARTBEAT_IVL, 1000)
         try socket.set(ZMQ_HEARTBEAT_TIMEOUT, 4000)
         try socket.set(ZMQ_HEARTBEAT_TTL, 4000)
+        try socket.set(ZMQ_TCP_MAXRT, Self.unacknowledgedMilliseconds)
+        try socket.set(ZMQ_HANDSHAKE_IVL, Self.handshakeMilliseconds)
     }
+
+    /// How long the other host's kernel may leave bytes unacknowledged before the connection counts as broken
+    /// (TCP_USER_TIMEOUT). It answers for its processes however busy they are, so that this can be shorter than the
+    /// heartbeat's time, and the heartbeat sees to it that there are bytes each second. Of a frame that is lost there
+    /// are three more by then.
+    package static let unacknowledgedMilliseconds: Int32 = 2500
+    /// The time for a connection to be taken; the kernel asks a second time within it.
+    private static let connectMilliseconds: Int32 = 2000
+    /// The time for the handshake that follows. The library's 30 seconds are for people.
+    private static let handshakeMilliseconds: Int32 = 5000
 }

@@ -107,6 +107,8 @@ final class BrokerDriver: SocketDriver {
             let round = message.envelope.correlation
             onTold(message.envelope.forget, false) { [mailbox] in mailbox.post(.forgot(round: round, lane: lane)) }
         case .goodbye:
+            let connection = (try? Hello(serializedBytes: message.body))?.connection ?? 0
+            dispatcher.reconnected(lane, connection, now: BusClock.now, &actions)
             dispatcher.goodbye(lane, now: BusClock.now)
             publishStates()
             // Said after the last request that the lane gets, so that it knows when it has them all, and after the

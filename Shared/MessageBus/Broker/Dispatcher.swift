@@ -27,6 +27,10 @@ package struct Dispatcher<Origin> {
     /// The longest that a request waits for a lane: longer than a supervisor takes to restart a service that has one
     /// replica.
     package static var laneWaitMax: BusClock.Milliseconds { 6000 }
+    /// A lane that ends after this silence did not die: it would have said hello. Its connection broke, which is
+    /// nobody's doing. Shorter than what is waited for before a connection counts as broken
+    /// (`BusConfiguration.unacknowledgedMilliseconds`).
+    package static var breakSilence: BusClock.Milliseconds { 2000 }
     /// Replicas that may die or fall silent with a request before it is given up: one can be chance, two are its doing.
     package static var deathsMax: Int { 2 }
 
@@ -37,6 +41,8 @@ package struct Dispatcher<Origin> {
         var isLeaving = false
         /// Whether it has the writes of its process.
         var leads = false
+        /// Another connection of its process ended since it was heard: this one gets nothing that others can have.
+        var isDoubtful = false
         var inFlight: Set<UInt64> = []
         /// Requests that it was sent so far.
         var taken = 0
@@ -62,6 +68,16 @@ package struct Dispatcher<Origin> {
         var lastDead: LaneID?
     }
 
+    /// How a lane ends.
+    private enum Ending {
+        /// Its connection closed, or was found broken.
+        case closed
+        /// It has another connection already: the process lives.
+        case reconnected
+        /// It says nothing any more, and was working on the request if there is one.
+        case silent(suspect: UInt64?)
+    }
+
     package private(set) var lanes: [LaneID: Lane] = [:]
     private var lanesOfService: [Substring: [LaneID]] = [:]
     private var pending: [UInt64: Pending] = [:]
@@ -80,15 +96,16 @@ package struct Dispatcher<Origin> {
 
     // MARK: Lanes
 
-    /// A lane is there, or has a new role.
+    /// A lane is there, has a new role, or has come back by another connection.
     package mutating func hello(_ id: LaneID, _ hello: Hello, now: BusClock.Milliseconds, _ actions: inout [Action]) {
+        reconnected(id, hello.connection, now: now, &actions)
         if lanes[id] == nil {
             lanes[id] = Lane(id: id, hello: hello, lastHeard: now)
             lanesOfService[hello.service[...], default: []].append(id)
             lead(of: hello.service[...])
         } else {
             lanes[id]?.hello = hello
-            lanes[id]?.lastHeard = now
+            heard(id, now: now)
         }
         if hello.writer, hello.edition != 0, lanes[id]?.isLeaving == false {
             editions[hello.service[...]] = hello.edition
@@ -100,7 +117,7 @@ package struct Dispatcher<Origin> {
     /// others.
     package mutating func goodbye(_ id: LaneID, now: BusClock.Milliseconds) {
         guard let leaving = lanes[id] else { return }
-        lanes[id]?.lastHeard = now
+        heard(id, now: now)
         for other in lanesOfService[leaving.hello.service[...]] ?? [] where lanes[other]?.process == leaving.process {
             lanes[other]?.isLeaving = true
         }
@@ -109,7 +126,22 @@ package struct Dispatcher<Origin> {
     /// A lane died. What it had goes to another lane if that is safe, else its origin hears that the outcome is
     /// unknown.
     package mutating func gone(_ id: LaneID, now: BusClock.Milliseconds, _ actions: inout [Action]) {
-        gone(id, isSilent: false, stalledBy: nil, now: now, &actions)
+        gone(id, .closed, now: now, &actions)
+    }
+
+    /// What was on its way by a lane's earlier connection may be lost, and nothing else tells of it: a socket that dials
+    /// again takes the place of its old connection at once (`ZMQ_ROUTER_HANDOVER`).
+    /// - Parameter connection: the number of the one by which it spoke now; of the same one nothing is lost.
+    package mutating func reconnected(
+        _ id: LaneID, _ connection: UInt64, now: BusClock.Milliseconds, _ actions: inout [Action]
+    ) {
+        guard let before = lanes[id]?.hello.connection, before != 0, connection > before else { return }
+        gone(id, .reconnected, now: now, &actions)
+    }
+
+    private mutating func heard(_ id: LaneID, now: BusClock.Milliseconds) {
+        lanes[id]?.lastHeard = now
+        lanes[id]?.isDoubtful = false
     }
 
     /// A lane says nothing any more. What it is working on is the oldest read that it has not passed: that one is never
@@ -118,24 +150,25 @@ package struct Dispatcher<Origin> {
         let suspect = lane.inFlight.filter { correlation in
             pending[correlation].map { !$0.message.envelope.writes && $0.sending > lane.answered } ?? false
         }.min { pending[$0]?.sending ?? 0 < pending[$1]?.sending ?? 0 }
-        gone(lane.id, isSilent: true, stalledBy: suspect, now: now, &actions)
+        gone(lane.id, .silent(suspect: suspect), now: now, &actions)
     }
 
     private mutating func gone(
-        _ id: LaneID, isSilent: Bool, stalledBy suspect: UInt64?, now: BusClock.Milliseconds, _ actions: inout [Action]
+        _ id: LaneID, _ ending: Ending, now: BusClock.Milliseconds, _ actions: inout [Action]
     ) {
         guard let lane = lanes.removeValue(forKey: id) else { return }
         let service = lane.hello.service[...]
         lanesOfService[service]?.removeAll { $0 == id }
         if lane.leads { lead(of: service) }
+        for other in lanesOfService[service] ?? [] where lanes[other]?.process == lane.process {
+            lanes[other]?.isDoubtful = true
+        }
         for correlation in lane.inFlight.sorted().reversed() {
             guard var entry = pending[correlation] else { continue }
             entry.lane = nil
-            // Of a process that died all lanes end, and a request may meet several of them: that is one death.
-            if isSilent || entry.lastDead != lane.process { entry.deaths += 1 }
-            entry.lastDead = isSilent ? nil : lane.process
+            let isSuspect = count(ending, of: lane, against: &entry, correlation, now: now)
             pending[correlation] = entry
-            if correlation == suspect {
+            if isSuspect {
                 finish(correlation, with: .stalled, &actions)
             } else if entry.message.envelope.isRepeatable, entry.deaths < Self.deathsMax {
                 waiting[service, default: WaitingLine()].prepend(correlation, of: entry.message.shareholder)
@@ -144,6 +177,26 @@ package struct Dispatcher<Origin> {
             }
         }
         dispatchWaiting(service, now: now, &actions)
+    }
+
+    /// Counts the end of a lane against a request that it had; true when the lane was stuck on it.
+    private func count(
+        _ ending: Ending, of lane: Lane, against entry: inout Pending, _ correlation: UInt64,
+        now: BusClock.Milliseconds
+    ) -> Bool {
+        switch ending {
+        case .silent(let suspect):
+            entry.deaths += 1
+            entry.lastDead = nil
+            return correlation == suspect
+        case .closed where now - lane.lastHeard < Self.breakSilence:
+            // Of a process that died all lanes end, and a request may meet several of them: that is one death.
+            if entry.lastDead != lane.process { entry.deaths += 1 }
+            entry.lastDead = lane.process
+            return false
+        case .closed, .reconnected:
+            return false
+        }
     }
 
     /// The first lane of each process of a service leads.
@@ -205,7 +258,7 @@ package struct Dispatcher<Origin> {
     package mutating func reply(
         _ message: BusMessage, from id: LaneID, now: BusClock.Milliseconds, _ actions: inout [Action]
     ) {
-        lanes[id]?.lastHeard = now
+        heard(id, now: now)
         lanes[id]?.inFlight.remove(message.envelope.correlation)
         // Absent: the deadline passed, or a lane that was given up answered after all.
         guard let entry = pending[message.envelope.correlation], entry.lane == id,
@@ -295,7 +348,8 @@ package struct Dispatcher<Origin> {
         }
         // All writes wait for the same writer, whichever lane brings them. On one lane they and their answers travel in
         // batches, and the other lanes are free for reads. The same holds for what is shared in each process.
-        return ids.first { lanes[$0].map { isEligible($0, writes: true) } ?? false }
+        return ids.first { lanes[$0].map { isEligible($0, writes: true) && !$0.isDoubtful } ?? false }
+            ?? ids.first { lanes[$0].map { isEligible($0, writes: true) } ?? false }
     }
 
     private mutating func leastLoaded(of ids: [LaneID]) -> LaneID? {
@@ -304,10 +358,10 @@ package struct Dispatcher<Origin> {
         var best: (id: LaneID, load: Int)?
         for offset in ids.indices {
             let id = ids[Int((turn &+ UInt(offset)) % UInt(ids.count))]
-            guard let lane = lanes[id], isEligible(lane, writes: false), lane.inFlight.count < best?.load ?? .max else {
-                continue
-            }
-            best = (id, lane.inFlight.count)
+            guard let lane = lanes[id], isEligible(lane, writes: false) else { continue }
+            // A doubtful one comes after all others, however much they have.
+            let load = lane.inFlight.count + (lane.isDoubtful ? .max / 2 : 0)
+            if load < best?.load ?? .max { best = (id, load) }
         }
         return best?.id
     }

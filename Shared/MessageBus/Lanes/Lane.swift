@@ -115,6 +115,7 @@ final class LaneDriver: SocketDriver {
     private let watch: LaneWatch
     private let logger: Logger
     private var hello: Hello
+    private var hasConnected = false
     private var isConnected = false
     /// Requests that have no answer yet.
     private var unanswered = 0
@@ -136,6 +137,7 @@ final class LaneDriver: SocketDriver {
         self.hello = hello
         self.watch = watch
         self.logger = logger
+        self.hello.connection = 1
         sayHello()
     }
 
@@ -259,6 +261,8 @@ final class LaneDriver: SocketDriver {
             lastGoodbye += 1
             envelope.correlation = lastGoodbye
         }
+        // A gateway that is away hears it when it is back. What waited for it until then would be of an earlier connection.
+        guard isConnected || !hasConnected else { return }
         // A Hello of a few short strings always encodes.
         send(BusMessage(envelope: envelope, body: (try? hello.serializedBytes()) ?? []))
     }
@@ -269,6 +273,9 @@ final class LaneDriver: SocketDriver {
             case .connected:
                 isConnected = true
                 watch.connected()
+                // What was said before the first one leaves by it.
+                if hasConnected { hello.connection += 1 }
+                hasConnected = true
                 // Perhaps to a gateway that was restarted and knows nobody.
                 sayHello()
             case .disconnected: disconnected()

@@ -103,6 +103,8 @@ final class SocketThread<Work: Sendable>: Sendable {
             let pauseMilliseconds = driver.isWaiting ? 100 : 500
             if now - lastTick >= .milliseconds(pauseMilliseconds) {
                 lastTick = now
+                // Also while there is always something to do.
+                try tellOfPeers(driver, monitor)
                 driver.tick()
             }
             driver.batchEnded()
@@ -117,14 +119,16 @@ final class SocketThread<Work: Sendable>: Sendable {
                 throw ZeroMQError("zmq_poll")
             }
             mailbox.awake()
-            if items[2].revents != 0 {
-                var changes: [PeerChange] = []
-                while let frames = try monitor.receive() { PeerChange(frames).map { changes.append($0) } }
-                driver.peersChanged(changes)
-            }
+            if items[2].revents != 0 { try tellOfPeers(driver, monitor) }
         }
         driver.stopped(left: mailbox.close())
         driver.batchEnded()
+    }
+
+    private static func tellOfPeers(_ driver: some SocketDriver<Work>, _ monitor: ZeroMQSocket) throws {
+        var changes: [PeerChange] = []
+        while let frames = try monitor.receive() { PeerChange(frames).map { changes.append($0) } }
+        if !changes.isEmpty { driver.peersChanged(changes) }
     }
 }
 

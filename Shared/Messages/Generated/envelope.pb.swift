@@ -323,6 +323,10 @@ public nonisolated struct Hello: Sendable {
   /// Whether there may be several gateways: then each believes what it has learnt of the service under a lease alone.
   public var leases: Bool = false
 
+  /// Counts the connections of the sender's socket, from 1. What was on its way by an earlier one may be lost: a larger number says so, also
+  /// when the gateway has noticed no break. 0: not counted.
+  public var connection: UInt64 = 0
+
   public var unknownFields = SwiftProtobuf.UnknownStorage()
 
   public init() {}
@@ -682,7 +686,7 @@ nonisolated extension Principal: SwiftProtobuf.Message, SwiftProtobuf._MessageIm
 
 nonisolated extension Hello: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   public static let protoMessageName: String = _protobuf_package + ".Hello"
-  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}service\0\u{1}replica\0\u{1}writer\0\u{1}release\0\u{1}problem\0\u{1}clock\0\u{1}board\0\u{1}edition\0\u{1}warning\0\u{1}term\0\u{1}leases\0")
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}service\0\u{1}replica\0\u{1}writer\0\u{1}release\0\u{1}problem\0\u{1}clock\0\u{1}board\0\u{1}edition\0\u{1}warning\0\u{1}term\0\u{1}leases\0\u{1}connection\0")
 
   public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -701,6 +705,7 @@ nonisolated extension Hello: SwiftProtobuf.Message, SwiftProtobuf._MessageImplem
       case 9: try { try decoder.decodeSingularStringField(value: &self.warning) }()
       case 10: try { try decoder.decodeSingularFixed64Field(value: &self.term) }()
       case 11: try { try decoder.decodeSingularBoolField(value: &self.leases) }()
+      case 12: try { try decoder.decodeSingularUInt64Field(value: &self.connection) }()
       default: break
       }
     }
@@ -740,6 +745,9 @@ nonisolated extension Hello: SwiftProtobuf.Message, SwiftProtobuf._MessageImplem
     if self.leases != false {
       try visitor.visitSingularBoolField(value: self.leases, fieldNumber: 11)
     }
+    if self.connection != 0 {
+      try visitor.visitSingularUInt64Field(value: self.connection, fieldNumber: 12)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -755,6 +763,7 @@ nonisolated extension Hello: SwiftProtobuf.Message, SwiftProtobuf._MessageImplem
     if lhs.warning != rhs.warning {return false}
     if lhs.term != rhs.term {return false}
     if lhs.leases != rhs.leases {return false}
+    if lhs.connection != rhs.connection {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
