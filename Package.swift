@@ -248,7 +248,8 @@ if Context.environment["SATCHEL_SHOP_ONLY"] != "1" {
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOWebSocket", package: "swift-nio"),
             ],
-            path: "Tests/Support"
+            path: "Tests/Support",
+            exclude: ["Hosts/hosts.py"]
         ),
         .testTarget(name: "ParseProtocolTests", dependencies: ["ParseProtocol"]),
         .testTarget(
@@ -317,6 +318,7 @@ if Context.environment["SATCHEL_SHOP_ONLY"] != "1" {
         scenarios("ScenarioTests", exclude: ["Fixtures"]),
         scenarios("GatewayScenarios"),
         scenarios("HardeningScenarios"),
+        scenarios("HostScenarios"),
         scenarios("LiveScenarios"),
         scenarios("ProtocolScenarios"),
         scenarios("SDKScenarios"),

@@ -15,13 +15,22 @@ package final class Suite: Sendable {
     package static let masterKey = "test-master"
 
     private let environment: [String: String]
-    private let keeper: Keeper
+    /// Nil for a suite that somebody else stops.
+    private let keeper: Keeper?
 
     /// The suite that most scenarios share; started by the first that asks, stopped when the process ends.
     package static var shared: Suite { get async throws { try await sharedStart.value } }
     private static let sharedStart = Task {
         // Hundreds of tests make classes of their own, from one address.
         try await Suite.start(settings: ["SATCHEL_QUOTAS": "classes=off;fields=off"])
+    }
+
+    /// Another suite's processes, as its clients see them at a URL, and data of theirs.
+    init(at url: String, dataDirectory: String) throws {
+        self.url = url
+        self.dataDirectory = dataDirectory
+        environment = [:]
+        keeper = nil
     }
 
     private init(port: Int, dataDirectory: String, settings: [String: String]) throws {
@@ -83,7 +92,7 @@ package final class Suite: Sendable {
     package func stop() async {
         let problems = logTails(lines: 20) { $0.contains(" error ") || $0.contains(" critical ") }
         if !problems.isEmpty { FileHandle.standardError.write(Data("Errors in the suite's logs:\n\(problems)\n".utf8)) }
-        await keeper.finish()
+        await keeper?.finish()
     }
 
     /// Runs `body` with a suite of its own.

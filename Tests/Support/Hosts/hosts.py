@@ -5,7 +5,7 @@
     hosts.py tell SOCKET WORD...    tells the one that runs what to do to the network, and prints its answer
 
 Words: `hosts` (a line `name namespace address` for each), `cut NAME`, `mend NAME`, `delay NAME MS JITTER`,
-`lose NAME PERCENT`. What is said of a host counts for each frame that leaves it and for each that comes to it: a delay of
+`lose NAME PERCENT`, `heal` (all is as at first). What is said of a host counts for each frame that leaves it and for each that comes to it: a delay of
 50 ms is 100 ms for a round trip. A line keeps the order of its frames, also where their delays differ. Frames of a host
 that is cut off are dropped without a word to anybody: no connection is closed, no address becomes unreachable.
 
@@ -50,8 +50,11 @@ class Line:
 
     def __init__(self, name, number, namespace, address):
         self.name, self.number, self.namespace, self.address = name, number, namespace, address
-        self.is_cut, self.delay, self.jitter, self.loss = False, 0.0, 0.0, 0.0
         self.tap = None
+        self.heal()
+
+    def heal(self):
+        self.is_cut, self.delay, self.jitter, self.loss = False, 0.0, 0.0, 0.0
 
     def drops(self):
         return self.is_cut or (self.loss > 0 and random.random() < self.loss)
@@ -107,6 +110,10 @@ class Network:
         """Does what it is told, and returns the answer."""
         if words == ["hosts"]:
             return "".join(f"{line.name} {line.namespace} {line.address}\n" for line in self.lines if line.name)
+        if words == ["heal"]:
+            for line in self.lines:
+                line.heal()
+            return "done\n"
         line = next((line for line in self.lines if line.name and words[1:2] == [line.name]), None)
         match words:
             case ["cut", _] if line:
