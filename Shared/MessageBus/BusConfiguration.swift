@@ -91,8 +91,8 @@ public struct BusConfiguration: Sendable {
         // Soon enough after a gateway's restart, rare enough for a gateway that is down.
         try socket.set(ZMQ_RECONNECT_IVL, 20)
         try socket.set(ZMQ_RECONNECT_IVL_MAX, 500)
-        // The kernel asks again after 1, 3, 7, 15 and more seconds where nobody answers, and would be late by as much when
-        // the network is whole again.
+        // The kernel asks again after 1, 3, 7, 15 and more seconds where nobody answers, and would be late by as much
+        // when the network is whole again.
         try socket.set(ZMQ_CONNECT_TIMEOUT, Self.connectMilliseconds)
         guard let keys else { return }
         try socket.set(ZMQ_CURVE_SERVERKEY, keys.serverPublic)

@@ -2,8 +2,8 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// Gateways on two hosts, of which one is cut off: the other's clients are served, and what services ask each other goes
-/// by it.
+/// Gateways on two hosts, of which one is cut off: the other's clients are served, and what services ask each other
+/// goes by it.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct GatewayHostTests {
     @Test func clientsOfOneGatewayAreServedWhileTheOtherIsCutOff() async throws {
         let places = [
@@ -37,7 +37,7 @@ import Testing
                 try await group.waitForAll()
             }
             #expect(reads.attempts.kinds == ["200"])
-            // Its own connections are whole: nobody waits for the other gateway.
+            // Its own connections are whole, so that nobody waits until the break of the others is noticed.
             #expect(reads.attempts.longest < .milliseconds(2400))
             #expect(payments.attempts.longest < .seconds(10))
             try await hosts.network.mend("a")

@@ -8,15 +8,16 @@ enum Hosts {
     private static let start = Task {
         try await HostSuite.start(
             [
-                HostSuite.Place("a", ["gateway-1", "payments-1", "mail-1", "push-1", "analytics-1", "crash-1", "cloud-1"]),
+                HostSuite.Place(
+                    "a", ["gateway-1", "payments-1", "mail-1", "push-1", "analytics-1", "crash-1", "cloud-1"]),
                 HostSuite.Place("b", ["users-1", "bag-1"]),
                 HostSuite.Place("c", ["catalog-1"]),
                 HostSuite.Place("d", ["catalog-2"], disk: "c"),
             ], settings: settings)
     }
 
-    /// All hosts of a test are one kernel's, so that a gateway would take their boards for its own host's. What was made
-    /// in a test is looked at in one page.
+    /// All hosts of a test are one kernel's, so that a gateway would take their boards for its own host's. What was
+    /// made in a test is looked at in one page.
     static let settings = ["SATCHEL_READ_CACHE": "off", "SATCHEL_LIMIT_MAX": "100000"]
 }
 

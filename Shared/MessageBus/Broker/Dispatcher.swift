@@ -129,8 +129,8 @@ package struct Dispatcher<Origin> {
         gone(id, .closed, now: now, &actions)
     }
 
-    /// What was on its way by a lane's earlier connection may be lost, and nothing else tells of it: a socket that dials
-    /// again takes the place of its old connection at once (`ZMQ_ROUTER_HANDOVER`).
+    /// What was on its way by a lane's earlier connection may be lost, and nothing else tells of it: a socket that
+    /// dials again takes the place of its old connection at once (`ZMQ_ROUTER_HANDOVER`).
     /// - Parameter connection: the number of the one by which it spoke now; of the same one nothing is lost.
     package mutating func reconnected(
         _ id: LaneID, _ connection: UInt64, now: BusClock.Milliseconds, _ actions: inout [Action]

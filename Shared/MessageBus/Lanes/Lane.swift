@@ -261,7 +261,8 @@ final class LaneDriver: SocketDriver {
             lastGoodbye += 1
             envelope.correlation = lastGoodbye
         }
-        // A gateway that is away hears it when it is back. What waited for it until then would be of an earlier connection.
+        // A gateway that is away hears it when it is back. What waited for it until then would be of an earlier
+        // connection.
         guard isConnected || !hasConnected else { return }
         // A Hello of a few short strings always encodes.
         send(BusMessage(envelope: envelope, body: (try? hello.serializedBytes()) ?? []))

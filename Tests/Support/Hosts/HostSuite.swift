@@ -29,8 +29,8 @@ package final class HostSuite: Sendable {
 
     /// Starts the processes: first of each service, in the order of the places, when all is healthy the others.
     /// - Parameter settings: further `SATCHEL_*` variables of all processes.
-    /// - Throws: `Command.Failed` where no namespaces can be made, `NeverHappened` with the logs when the suite does not
-    ///   become healthy.
+    /// - Throws: `Command.Failed` where no namespaces can be made, and with the logs when the suite does not become
+    ///   healthy.
     package static func start(_ places: [Place], settings: [String: String] = [:]) async throws -> HostSuite {
         let folder = "/tmp/satchel-hosts-\(Names.random(8))"
         for place in places {
