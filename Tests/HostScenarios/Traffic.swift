@@ -35,6 +35,14 @@ final class Traffic: Sendable {
         }
     }
 
+    /// Waits until the requests that were made by now are answered: one that hangs is not hidden by others.
+    func untilEachHasAnswer() async throws {
+        let last = state.withLock(\.last)
+        try await eventually("request \(last) and those before are answered", within: .seconds(60)) {
+            attempts.count { $0.number <= last } == last
+        }
+    }
+
     /// Every client ends with the answer that it waits for.
     func stop() { state.withLock { $0.isOver = true } }
 
