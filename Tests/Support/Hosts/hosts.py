@@ -21,6 +21,7 @@ import re
 import select
 import signal
 import socket
+import stat
 import struct
 import subprocess
 import sys
@@ -87,6 +88,10 @@ class Network:
         self.queue, self.count, self.latest = [], 0, {}
 
     def attach(self, line):
+        if not os.path.exists("/dev/net/tun"):
+            # Containers often lack the file, also those that may use the device.
+            os.makedirs("/dev/net", exist_ok=True)
+            os.mknod("/dev/net/tun", 0o666 | stat.S_IFCHR, os.makedev(10, 200))
         device = f"sat{os.getpid()}{line.name[:4]}"
         within = []
         if line.namespace:
