@@ -41,7 +41,7 @@ package struct Dispatcher<Origin> {
         var isLeaving = false
         /// Whether it has the writes of its process.
         var leads = false
-        /// Another connection of its process ended since it was heard: this one gets nothing that others can have.
+        /// Another connection of its process broke since it was heard: this one gets nothing that others can have.
         var isDoubtful = false
         var inFlight: Set<UInt64> = []
         /// Requests that it was sent so far.
@@ -160,8 +160,10 @@ package struct Dispatcher<Origin> {
         let service = lane.hello.service[...]
         lanesOfService[service]?.removeAll { $0 == id }
         if lane.leads { lead(of: service) }
-        for other in lanesOfService[service] ?? [] where lanes[other]?.process == lane.process {
-            lanes[other]?.isDoubtful = true
+        if isBreak(ending, of: lane, now: now) {
+            for other in lanesOfService[service] ?? [] where lanes[other]?.process == lane.process {
+                lanes[other]?.isDoubtful = true
+            }
         }
         for correlation in lane.inFlight.sorted().reversed() {
             guard var entry = pending[correlation] else { continue }
@@ -189,13 +191,22 @@ package struct Dispatcher<Origin> {
             entry.deaths += 1
             entry.lastDead = nil
             return correlation == suspect
-        case .closed where now - lane.lastHeard < Self.breakSilence:
+        case .closed where !isBreak(ending, of: lane, now: now):
             // Of a process that died all lanes end, and a request may meet several of them: that is one death.
             if entry.lastDead != lane.process { entry.deaths += 1 }
             entry.lastDead = lane.process
             return false
         case .closed, .reconnected:
             return false
+        }
+    }
+
+    /// Whether it is the connection that ended, and the process may live.
+    private func isBreak(_ ending: Ending, of lane: Lane, now: BusClock.Milliseconds) -> Bool {
+        switch ending {
+        case .closed: now - lane.lastHeard >= Self.breakSilence
+        case .reconnected: true
+        case .silent: false
         }
     }
 
