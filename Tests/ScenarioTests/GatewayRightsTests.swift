@@ -29,11 +29,13 @@ import Testing
     @Test(.timeLimit(.minutes(10))) func aRevokedSessionIsDeadAtEveryGateway() async throws {
         try await Suite.with(scale: "gateway=2,users=2", settings: Self.settings) { suite in
             let gateways = SeveralGateways(suite: suite)
-            let calm = try await histories(gateways, customers: 3, rounds: 8)
+            var customers: [Customer] = []
+            for _ in 0..<3 { customers.append(try await Customer.signUp(suite)) }
+            let calm = try await histories(gateways, customers, rounds: 8)
             #expect(calm.allSatisfy { $0.tells(of: 2) })
             #expect(calm.flatMap(\.violations).isEmpty)
 
-            async let storm = histories(gateways, customers: 3, rounds: 12)
+            async let storm = histories(gateways, customers, rounds: 12)
             for replica in ["users-1", "users-2", "users-1"] {
                 try await suite.kill(replica)
                 try await suite.untilHealthy(replicas: ["users": 2])
@@ -48,11 +50,10 @@ import Testing
 
     /// Sessions of some customers at a time, each used at both gateways all the time and revoked by one of them.
     private func histories(
-        _ gateways: SeveralGateways, customers: Int, rounds: Int
+        _ gateways: SeveralGateways, _ customers: [Customer], rounds: Int
     ) async throws -> [RevocationHistory] {
         try await withThrowingTaskGroup(of: [RevocationHistory].self) { group in
-            for _ in 0..<customers {
-                let customer = try await Customer.signUp(gateways.suite)
+            for customer in customers {
                 group.addTask {
                     var all: [RevocationHistory] = []
                     for round in 0..<rounds {

@@ -242,6 +242,18 @@ import Testing
         #expect(try #require(feed.next(Self.question(feed: 5, taken: 0))).news.feed == 7)
     }
 
+    /// A gateway that stays is known by its name, however often others are started again.
+    @Test func aNameInUseIsNotForgotten() throws {
+        let feed = LiveFeed(clock: { 0 }, makeFeed: Self.counter(from: 5))
+        _ = try feed.subscribe(try Self.wish(1, place: "gateway-1"))
+        for process in 2...200 as ClosedRange<UInt64> {
+            _ = try feed.subscribe(try Self.wish(1, gateway: process, place: "gateway-2"))
+        }
+        #expect(feed.subscriptionCount == 2)
+        #expect(!(try feed.subscribe(try Self.wish(2, place: "gateway-1", after: (5, 0))).answer.missed))
+        #expect(try feed.subscribe(try Self.wish(3, place: "gateway-1", after: (6, 0))).answer.missed)
+    }
+
     /// Whoever makes up names of classes leaves nothing behind that grows.
     @Test func namesOfClassesDoNotPileUp() throws {
         let time = Mutex<Int64>(0)

@@ -164,7 +164,10 @@ package final class LiveFeed {
     private func newName() -> UInt64 {
         let name = makeFeed()
         names.append(name)
-        if names.count > Self.namesMax { names.removeFirst() }
+        // Those in use stay, however long they have been.
+        if names.count > Self.namesMax, let oldest = names.firstIndex(where: { !gateways.use($0) }) {
+            names.remove(at: oldest)
+        }
         return name
     }
 

@@ -56,6 +56,9 @@ struct LiveGateways {
     /// Those for which too much waits.
     var overfull: [UInt64] { known.filter { $0.value.outbox.isOverfull }.map(\.key) }
 
+    /// Whether one of them knows the feed by a name.
+    func use(_ name: UInt64) -> Bool { known.values.contains { $0.name == name } }
+
     func unheard(since moment: Int64) -> [UInt64] { known.filter { $0.value.lastHeard < moment }.map(\.key) }
 
     /// Those that must go when another one comes.
