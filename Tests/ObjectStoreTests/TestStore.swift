@@ -30,7 +30,8 @@ final class TestStore: Sendable {
             return StoreDatabase.postgresql(PostgreSQLDatabase(connection: server, schema: folder))
         }
         store = try ClassStore(
-            database ?? .file(path: path), classes: classes, synchronous: .normal, allowClassCreation: allowClassCreation,
+            database ?? .file(path: path), classes: classes, synchronous: .normal,
+            allowClassCreation: allowClassCreation,
             allowCustomObjectId: allowCustomObjectId, announcement: announcement, migrations: migrations,
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
         if startsWriting { await becomeWriter() }

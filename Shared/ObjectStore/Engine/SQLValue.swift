@@ -60,7 +60,9 @@ public struct SQLRow: Sendable {
     public subscript(name: String) -> SQLValue {
         get throws {
             // PostgreSQL knows names that are not in quotes by small letters.
-            guard let index = names.firstIndex(of: name) ?? names.firstIndex(of: name.lowercased()) else { throw StoreError.noColumn(name) }
+            guard let index = names.firstIndex(of: name) ?? names.firstIndex(of: name.lowercased()) else {
+                throw StoreError.noColumn(name)
+            }
             return values[index]
         }
     }

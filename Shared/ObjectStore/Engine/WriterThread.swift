@@ -2,9 +2,10 @@ import Foundation
 import Logging
 import ParseProtocol
 
-/// The one thread of this process that writes. It waits for the right to, opens the writing connection and then commits
-/// waiting jobs in groups: a savepoint for each job that could fail half-way, one commit and so one fsync for all. Which
-/// jobs are the next group is `WriteQueue`'s to decide, what a commit takes is the engine's (`StoreWriter`).
+/// The one thread of this process that writes. It waits for the right to, opens the writing connection and then
+/// commits waiting jobs in groups: a savepoint for each job that could fail half-way, one commit and so one fsync for
+/// all. Which jobs are the next group is `WriteQueue`'s to decide, what a commit takes is the engine's
+/// (`StoreWriter`).
 final class WriterThread: @unchecked Sendable {
     struct Job: QueuedWrite {
         let client: WorkClient

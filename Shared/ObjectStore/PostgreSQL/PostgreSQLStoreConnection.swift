@@ -1,8 +1,8 @@
 import ParseProtocol
 import PostgreSQL
 
-/// A connection to a PostgreSQL server, as the store needs it. One that was lost is made anew at the next statement that
-/// stands in no transaction.
+/// A connection to a PostgreSQL server, as the store needs it. One that was lost is made anew at the next statement
+/// that stands in no transaction.
 final class PostgreSQLStoreConnection: StoreConnection {
     let dialect = Dialect.postgresql
     let timeLimit = TimeLimit()

@@ -4,9 +4,9 @@ import PostgreSQL
 
 /// Writes a schema of a PostgreSQL database: the one process whose writing connection holds the schema's advisory lock.
 ///
-/// The lock belongs to the connection by which everything is written, so that nobody writes without it: a connection that
-/// is lost has lost both. Who finds that somebody else wrote meanwhile does not go on, because what its process remembers
-/// may be wrong; it is started anew.
+/// The lock belongs to the connection by which everything is written, so that nobody writes without it: a connection
+/// that is lost has lost both. Who finds that somebody else wrote meanwhile does not go on, because what its process
+/// remembers may be wrong; it is started anew.
 final class PostgreSQLWriter: StoreWriter {
     private let target: PostgreSQLTarget
     private let settings: WriterThread.Settings

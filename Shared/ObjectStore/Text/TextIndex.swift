@@ -7,7 +7,8 @@ enum TextIndex {
     static func create(_ info: ClassInfo, _ connection: any StoreConnection) throws {
         guard !info.textFields.isEmpty, connection.dialect == .sqlite else { return }
         let columns = info.textFields.indices.map { "c\($0)" }.joined(separator: ", ")
-        let values = try info.textFields.map { try info.dialect.value(FieldPath($0), in: "doc") }.joined(separator: ", ")
+        let values = try info.textFields.map { try info.dialect.value(FieldPath($0), in: "doc") }
+            .joined(separator: ", ")
         // Candidates are verified, so that the trigrams need no positions: half the size, and faster to write.
         for (table, options) in [("t", "tokenize='trigram', detail=column"), ("w", "tokenize='unicode61'")] {
             try connection.executeOnce(

@@ -19,7 +19,8 @@ struct Migrator: Sendable {
     /// there were migrations.
     private static func recorded(in connection: any StoreConnection) throws -> Set<String> {
         guard try connection.hasTable(StoreMigration.migrationTable) else { return [] }
-        return Set(try connection.rows("SELECT identifier FROM \(StoreMigration.migrationTable)").map { try $0.text(0) })
+        let rows = try connection.rows("SELECT identifier FROM \(StoreMigration.migrationTable)")
+        return Set(try rows.map { try $0.text(0) })
     }
 
     /// Looks at a file before anything is written to it.

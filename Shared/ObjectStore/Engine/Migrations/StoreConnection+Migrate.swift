@@ -21,7 +21,8 @@ extension StoreConnection {
     /// Runs steps in their order: one transaction each, which holds the record too.
     /// - Throws: `StepFailed` for what a step throws; `StoreError` when a transaction cannot begin or be committed.
     func migrate(_ steps: [StoreMigration.Step]) throws {
-        try executeOnce("CREATE TABLE IF NOT EXISTS \(StoreMigration.migrationTable)(identifier TEXT NOT NULL PRIMARY KEY)")
+        let table = StoreMigration.migrationTable
+        try executeOnce("CREATE TABLE IF NOT EXISTS \(table)(identifier TEXT NOT NULL PRIMARY KEY)")
         for step in steps {
             try beginWriting()
             // SQLite itself has ended it when the disk is full.
