@@ -24,9 +24,9 @@ public struct SettingInForce: Sendable, Equatable {
         self.value = isSecret ? (value == nil ? "" : Self.mask) : Self.masked(value ?? standard)
     }
 
-    /// Names of what is secret end like this. A path of a file with a key, `SATCHEL_USERS_KEY_FILE`, is none.
+    /// Names of what is secret end like this; a database's connection string has a password. A path of a file with a key, `SATCHEL_USERS_KEY_FILE`, is none.
     private static let secrets: Set<Substring> = [
-        "KEY", "KEYS", "SECRET", "SECRETS", "PASSWORD", "PASSWORDS", "TOKEN", "TOKENS", "CREDENTIALS",
+        "KEY", "KEYS", "SECRET", "SECRETS", "PASSWORD", "PASSWORDS", "TOKEN", "TOKENS", "CREDENTIALS", "DATABASE",
     ]
 
     static func isSecret(_ name: String) -> Bool { name.split(separator: "_").last.map(secrets.contains) ?? false }

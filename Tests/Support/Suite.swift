@@ -15,6 +15,8 @@ package final class Suite: Sendable {
     package static let masterKey = "test-master"
 
     private let environment: [String: String]
+    /// The connection string of the PostgreSQL database in which its services keep everything; nil for files.
+    private var database: String? { environment["SATCHEL_DATABASE"] }
     /// Nil for a suite that somebody else stops.
     private let keeper: Keeper?
 
@@ -74,6 +76,11 @@ package final class Suite: Sendable {
     ) async throws -> Suite {
         // Short, because unix sockets below it have at most 107 bytes.
         let dataDirectory = "/tmp/satchel-\(Names.random(8))"
+        var settings = settings
+        // Files that a suite starts with are SQLite's.
+        if data == nil, settings["SATCHEL_DATABASE"] == nil, let server = testServer {
+            settings["SATCHEL_DATABASE"] = try await makeDatabase(at: server)
+        }
         if let data { try FileManager.default.copyItem(atPath: data, toPath: dataDirectory) }
         let suite = try Suite(port: try freePort(), dataDirectory: dataDirectory, settings: settings)
         do {
@@ -86,6 +93,18 @@ package final class Suite: Sendable {
             throw Command.Failed(description: "\(error)\n\(logs)")
         }
         return suite
+    }
+
+    /// The server on which all suites keep everything that name no database of their own: `scripts/test --database
+    /// postgresql` starts it. Nil for files.
+    private static let testServer = ProcessInfo.processInfo.environment["SATCHEL_TEST_DATABASE"]
+
+    /// - Returns: the connection string of a new database.
+    private static func makeDatabase(at server: String) async throws -> String {
+        let name = "suite_\(Names.random(10).lowercased())"
+        _ = try await Command.run(
+            ["psql", server, "-XqAtc", "CREATE DATABASE \(name) TEMPLATE template0 ENCODING 'UTF8' LOCALE 'C'"])
+        return server.replacing("/postgres?", with: "/\(name)?")
     }
 
     /// Stops every process and removes the data.
@@ -176,6 +195,12 @@ package final class Suite: Sendable {
     /// Rows of a query of a service's database, read-only. Python's sqlite3 module does it, so that tests link no
     /// database.
     package func rows(_ service: String, _ sql: String) async throws -> [JSON] {
+        if let database {
+            let rows = "SELECT coalesce(json_agg((SELECT json_agg(value) FROM json_each(to_json(r)))), '[]')"
+            let text = try await Command.run(
+                ["psql", database, "-XqAtc", "SET search_path = satchel_\(service)", "-c", "\(rows) FROM (\(sql)) r"])
+            return try JSON(parsing: text).arrayValue ?? []
+        }
         let program = """
             import json, sqlite3, sys
             base = sqlite3.connect(f"file:{sys.argv[1]}?mode=ro", uri=True, timeout=10)
@@ -188,6 +213,11 @@ package final class Suite: Sendable {
 
     /// Changes a service's database past the service, as a program that is not ours would.
     package func tamper(_ service: String, _ sql: String) async throws {
+        if let database {
+            _ = try await Command.run(
+                ["psql", database, "-XqAt", "-v", "ON_ERROR_STOP=1", "-c", "SET search_path = satchel_\(service)", "-c", sql])
+            return
+        }
         let program = """
             import sqlite3, sys
             with sqlite3.connect(sys.argv[1], timeout=10) as base: base.execute(sys.argv[2])

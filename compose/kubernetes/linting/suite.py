@@ -7,7 +7,7 @@ import yaml
 from variables import resolved
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
-SECRET = {"KEY", "KEYS", "SECRET", "SECRETS", "PASSWORD", "PASSWORDS", "TOKEN", "TOKENS", "CREDENTIALS"}
+SECRET = {"KEY", "KEYS", "SECRET", "SECRETS", "PASSWORD", "PASSWORDS", "TOKEN", "TOKENS", "CREDENTIALS", "DATABASE"}
 
 
 def text(path):
