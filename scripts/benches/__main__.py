@@ -20,6 +20,7 @@ import files
 import growth
 import live
 import machine
+import postgresql
 import processes
 import reads
 import signin
@@ -35,6 +36,7 @@ GROUPS = {
     "write": writes.create, "bulk": writes.bulk, "checkout": checkouts.checkout, "file": files.file,
     "signin": signin.sign_in, "events": writes.events, "growth": growth.growth,
     "cloud": cloud.cloud, "live": live.live, "static": static.static, "dashboard": dashboard.dashboard,
+    "postgresql": postgresql.postgresql,
 }
 
 

@@ -1,0 +1,128 @@
+"""Services in PostgreSQL, beside pgbench with prepared statements of the same shape on the same server."""
+import contextlib
+import glob
+import json
+import os
+import pwd
+import re
+import shutil
+import subprocess
+import tempfile
+
+import load
+from figures import Target, Workload
+from reads import COLD
+from suite import Failed
+from writes import BODIES, note
+
+CONNECTIONS = 64
+ROWS = 10_000
+
+
+@contextlib.contextmanager
+def server():
+    """A server that waits for the disk as one of a shop does; its connection string ends with `host=FOLDER`."""
+    found = sorted(glob.glob("/usr/lib/postgresql/*/bin"))
+    if not found:
+        raise Failed("there is no PostgreSQL: install the package postgresql")
+    folder = tempfile.mkdtemp(prefix="satchel-pg.", dir="/tmp")
+    # It refuses to be root.
+    other = pwd.getpwnam("postgres") if os.geteuid() == 0 else None
+    options = {"user": other.pw_uid, "group": other.pw_gid, "extra_groups": []} if other else {}
+    if other:
+        os.chown(folder, other.pw_uid, other.pw_gid)
+
+    def run(program, *arguments):
+        done = subprocess.run(
+            [f"{found[-1]}/{program}", *arguments], cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT, text=True, check=False, **options)
+        if done.returncode:
+            raise Failed(f"{program} failed: {done.stdout[-500:]}")
+
+    try:
+        run("initdb", "-D", "data", "--locale=C", "--encoding=UTF8", "--username=shop", "--auth=trust", "--no-sync")
+        run("pg_ctl", "-D", "data", "-w", "-l", "log", "-o",
+            f"-k {folder} -c listen_addresses= -c max_connections=300 -c shared_buffers=256MB", "start")
+        try:
+            yield folder
+        finally:
+            run("pg_ctl", "-D", "data", "-m", "immediate", "stop")
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def psql(folder, sql):
+    done = subprocess.run(
+        ["psql", "-XAtq", "-v", "ON_ERROR_STOP=1", "-h", folder, "-U", "shop", "-d", "postgres", "-c", sql],
+        stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise Failed(f"psql failed: {done.stderr[-500:]}")
+    return done.stdout.strip()
+
+
+def pgbench(folder, script, seconds):
+    """Transactions a second of prepared statements on 64 connections."""
+    done = subprocess.run(
+        [sorted(glob.glob("/usr/lib/postgresql/*/bin"))[-1] + "/pgbench", "-n", "-M", "prepared", "-c",
+         str(CONNECTIONS), "-j", "2", "-T", str(max(1, round(seconds))), "-f", script, "-h", folder, "-U", "shop",
+         "postgres"],
+        stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    found = re.search(r"^tps = ([0-9.]+)", done.stdout, re.MULTILINE)
+    if done.returncode or not found:
+        raise Failed(f"pgbench failed: {done.stderr[-500:]}")
+    return float(found[1])
+
+
+def table_of(folder, class_name):
+    number = psql(folder, f"SELECT id FROM satchel_catalog.classes WHERE name = '{class_name}'")
+    return f"satchel_catalog.o{number}"
+
+
+def postgresql(turns):
+    """An object by its id and durable creates, with all services in PostgreSQL."""
+    with server() as folder:
+        database = {"SATCHEL_DATABASE": f"postgresql://shop@/postgres?host={folder}"}
+        with turns.suite(COLD | database, demo=False) as suite:
+            yield from measured(turns, suite, folder)
+
+
+def measured(turns, suite, folder):
+    ids = []
+    for first in range(0, ROWS, 50):
+        requests = [{"method": "POST", "path": "/parse/classes/BenchNote", "body": note(first + index)}
+                    for index in range(50)]
+        ids += [answer["success"]["objectId"] for answer in suite.call("POST", "/batch", {"requests": requests})]
+    table = table_of(folder, "BenchNote")
+    psql(folder, f"ANALYZE {table}")
+
+    read = suite.path("read.sql")
+    with open(read, "w", encoding="ascii") as file:
+        file.write(f"\\set row random(1, {ROWS})\nSELECT doc, publicread FROM {table} WHERE id = :row;\n")
+    gets = suite.path("read.requests")
+    load.write_requests(gets, load.gets(f"/parse/classes/BenchNote/{name}" for name in ids))
+    workload = Workload(
+        "postgresql-object", "object by id in PostgreSQL, 64 connections", limit="pgbench -M prepared, one row by key",
+        target=Target.share(0.5))
+    turns.measure(
+        workload, suite, lambda: load.wrk(suite.port, gets, turns.seconds),
+        lambda: pgbench(folder, read, turns.seconds))
+    yield workload
+
+    create = suite.path("create.sql")
+    document = json.dumps(note(1))
+    psql(folder, f"CREATE TABLE raw (LIKE {table} INCLUDING ALL)")
+    with open(create, "w", encoding="ascii") as file:
+        file.write(
+            "\\set number random(1, 9000000000000000)\n"
+            "INSERT INTO raw(objectid, createdat, updatedat, publicread, publicwrite, doc) "
+            f"VALUES (:number::text, 1, 1, true, true, $doc${document}$doc$);\n")
+    posts = suite.path("create.requests")
+    load.write_requests(posts, [
+        ("POST", "/parse/classes/BenchNote", json.dumps(note(number))) for number in range(BODIES)])
+    workload = Workload(
+        "postgresql-create", "durable creates of 0.6 KB in PostgreSQL, 64 connections",
+        limit="pgbench -M prepared, one INSERT a commit", target=Target.share(0.4))
+    turns.measure(
+        workload, suite, lambda: load.wrk(suite.port, posts, turns.seconds),
+        lambda: pgbench(folder, create, turns.seconds))
+    yield workload
