@@ -5,12 +5,16 @@ import ParseProtocol
 /// A class's table `o<id>` has its documents as text in `doc`. SQLite looks into that text; PostgreSQL into `data`,
 /// which it makes of it as `jsonb`. A value is what SQLite's `json_extract` gives, and in PostgreSQL a `jsonb` that is
 /// never JSON's null: both know nothing of a member that is missing or null.
-enum Dialect: Sendable, Hashable {
+public enum Dialect: Sendable, Hashable {
     case sqlite
     case postgresql
 
     /// What an INSERT ends with whose row's number is wanted (`StoreStatement.insert`).
     var returningId: String { self == .sqlite ? "" : " RETURNING id" }
+
+    /// What stands before it in an INSERT whose row may be there: PostgreSQL gives the whole transaction up for one that
+    /// it refuses. `StoreStatement.insert` fails for both.
+    var orNothing: String { self == .sqlite ? "" : " ON CONFLICT DO NOTHING" }
 
     /// What tells the plan of a query.
     func explaining(_ sql: String) -> String { (self == .sqlite ? "EXPLAIN QUERY PLAN " : "EXPLAIN ") + sql }
@@ -119,7 +123,7 @@ enum Dialect: Sendable, Hashable {
     // MARK: Parameters
 
     /// The type that a parameter is compared as.
-    enum Operand: Sendable {
+    public enum Operand: Sendable {
         /// A column of texts or of whole numbers.
         case text, integer
         /// A value of a document: a text, a number, true or false by 1 or 0, or all that JSON can say by its text.
@@ -140,7 +144,7 @@ enum Dialect: Sendable, Hashable {
     }
 
     /// What follows a value that is to be one of a list, which is one parameter: JSON's text of an array.
-    func isIn(_ name: String, as operand: Operand) -> String {
+    public func isIn(_ name: String, as operand: Operand) -> String {
         guard self == .postgresql else { return " IN (SELECT value FROM json_each(\(name)))" }
         let elements =
             switch operand {

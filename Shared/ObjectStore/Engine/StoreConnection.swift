@@ -39,6 +39,9 @@ protocol StoreConnection: AnyObject {
     /// - Throws: `.timeout` (124) when the time is over.
     func limited<T>(to limit: Duration, _ body: () throws -> T) throws -> T
 
+    /// The bytes of the pages that hold something; nil where the engine does not know as of now.
+    func usedBytes() throws -> Int64?
+
     // MARK: The schema
 
     /// The number that changes in each transaction that changes a class.

@@ -16,8 +16,7 @@ final class WriterThread: @unchecked Sendable {
         var changesAtOnce: (StoreTransaction) -> Bool = { _ in false }
 
         func perform(in transaction: StoreTransaction) throws {
-            // PostgreSQL gives a whole transaction up for one statement that it refuses.
-            if transaction.connection.dialect == .sqlite, changesAtOnce(transaction) {
+            if changesAtOnce(transaction) {
                 try transaction.atOnce { try run(transaction) }
             } else {
                 try transaction.nested { try run(transaction) }

@@ -10,7 +10,7 @@ struct Creation {
         insert = try connection.statement(
             """
             INSERT INTO o\(info.id)(objectId, createdAt, updatedAt, publicRead, publicWrite, doc) \
-            VALUES(?, ?, ?, ?, ?, ?)\(connection.dialect.returningId)
+            VALUES(?, ?, ?, ?, ?, ?)\(connection.dialect.orNothing)\(connection.dialect.returningId)
             """)
         isPlain = info.textFields.isEmpty && info.geoField == nil && info.relationFields.isEmpty
     }

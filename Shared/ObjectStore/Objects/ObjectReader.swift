@@ -172,6 +172,8 @@ public class ObjectReader: ObjectReading {
 
     // MARK: Own tables
 
+    public var dialect: Dialect { connection.dialect }
+
     /// The rows of a SELECT on the service's own tables; `arguments` are bound to `?`.
     /// - Throws: `StoreError`.
     public func rows(_ sql: String, _ arguments: [SQLValue]) throws -> [SQLRow] {

@@ -6,6 +6,9 @@ import ParseProtocol
 /// (101) for class-level permissions, `.invalidQuery` (102), `.invalidKeyName` (105) and `.invalidJSON` (107) for bad
 /// queries, `.timeout` (124) when a read takes longer than the reader's time limit. Everything else is `StoreError`.
 public protocol ObjectReading {
+    /// How the engine's SQL differs, for a service's own tables (docs/sql.md).
+    var dialect: Dialect { get }
+
     /// One object as JSON text.
     /// - Throws: `ParseError.objectNotFound` for a missing object and for one the caller may not read.
     func get(

@@ -50,7 +50,7 @@ final class PostgreSQLStoreConnection: StoreConnection {
 
     private func prepared(_ sql: String) -> PostgreSQLStoreStatement {
         if let statement = statements[sql] { return statement }
-        let statement = PostgreSQLStoreStatement(PostgreSQLText.numbered(sql), self)
+        let statement = PostgreSQLStoreStatement(PostgreSQLText.numbered(PostgreSQLText.definition(sql)), self)
         if sql.utf8.count > PostgreSQLConnection.cachedBytesMax { return statement }
         if statements.count >= PostgreSQLConnection.statementsMax { statements = [:] }
         statements[sql] = statement
@@ -123,6 +123,9 @@ final class PostgreSQLStoreConnection: StoreConnection {
             throw timeLimit.error
         }
     }
+
+    /// What is removed stays in the server's files until it tidies up.
+    func usedBytes() throws -> Int64? { nil }
 
     // MARK: The schema's number
 

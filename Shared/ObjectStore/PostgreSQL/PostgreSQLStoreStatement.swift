@@ -11,6 +11,8 @@ final class PostgreSQLStoreStatement: StoreStatement {
     var uses = 0
     private let kind: Kind
 
+    private static let uniqueViolation = "23505"
+
     private enum Kind {
         case plain
         case commit, rollback
@@ -67,7 +69,8 @@ final class PostgreSQLStoreStatement: StoreStatement {
     }
 
     func insert() throws -> Int64 {
-        guard try step() else { throw StoreError(sqlState: "02000", message: "an INSERT without a number") }
+        // Only one that says ON CONFLICT DO NOTHING has no row.
+        guard try step() else { throw StoreError(sqlState: Self.uniqueViolation, message: "the row is there already") }
         let number = int(0)
         // To its end, where its changes are counted.
         _ = try step()

@@ -33,6 +33,7 @@ enum PostgreSQLText {
     /// which a key counts by itself.
     static func definition(_ sql: String) -> String {
         let start = sql.drop { $0.isWhitespace }.prefix(12).uppercased()
+        if start.hasPrefix("CREATE TRIGG") { return trigger(sql) ?? sql }
         guard start.hasPrefix("CREATE ") || start.hasPrefix("ALTER TABLE") else { return sql }
         var text = sql.replacing(/\s+WITHOUT ROWID/, with: "")
             .replacing(
@@ -45,5 +46,19 @@ enum PostgreSQLText {
             text.replaceSubrange(end.range, with: " WHERE \(end.1)<>0")
         }
         return text
+    }
+
+    /// SQLite's trigger as a function of the trigger's name and a trigger that calls it for each row; nil for a text
+    /// that is none.
+    private static func trigger(_ sql: String) -> String? {
+        let form = /\s*CREATE TRIGGER (?:IF NOT EXISTS )?(\w+) ((?:BEFORE|AFTER) (\w+) ON \w+)\s+BEGIN\s(.+)END\s*/
+        guard let found = sql.wholeMatch(of: form.dotMatchesNewlines()) else { return nil }
+        let (name, event) = (found.1, found.3)
+        let body = found.4.replacing(/SELECT RAISE\(ABORT, ('[^']*')\)/) { "RAISE EXCEPTION USING MESSAGE = \($0.1)" }
+        return """
+            CREATE FUNCTION \(name)() RETURNS trigger LANGUAGE plpgsql AS $trigger$
+            BEGIN \(body) RETURN \(event == "DELETE" ? "OLD" : "NEW"); END $trigger$;
+            CREATE TRIGGER \(name) \(found.2) FOR EACH ROW EXECUTE FUNCTION \(name)();
+            """
     }
 }

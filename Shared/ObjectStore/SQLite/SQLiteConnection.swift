@@ -211,6 +211,15 @@ extension SQLiteConnection {
 
     func setGeneration(_ generation: Int64) throws { try executeOnce("PRAGMA user_version = \(generation)") }
 
+    func usedBytes() throws -> Int64? {
+        try rows(
+            """
+            SELECT (pages.page_count - free.freelist_count) * size.page_size AS bytes
+            FROM pragma_page_count AS pages, pragma_freelist_count AS free, pragma_page_size AS size
+            """
+        ).first?.int("bytes")
+    }
+
     func hasTable(_ name: String) throws -> Bool {
         try !rows("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", [.text(name)]).isEmpty
     }

@@ -4,7 +4,7 @@
 /// further change of the same table is a further entry (docs/upgrading.md).
 public struct Migration: Sendable {
     enum Change: Sendable {
-        case statements([String])
+        case statements(@Sendable (Dialect) -> [String])
         case code(@Sendable (StoreTransaction) throws -> Void)
     }
 
@@ -18,6 +18,14 @@ public struct Migration: Sendable {
     /// - Parameter statements: run in their order. Only the first migration of a list makes what may be there already
     ///   (`IF NOT EXISTS`).
     public init(_ number: Int, _ name: String, _ statements: [String]) {
+        self.number = number
+        self.name = name
+        change = .statements { _ in statements }
+    }
+
+    /// A change that SQL can say, where the engines need different words (docs/sql.md).
+    /// - Parameter statements: what to run for an engine, in its order. What SQLite gets stays as it was released.
+    public init(_ number: Int, _ name: String, statements: @escaping @Sendable (Dialect) -> [String]) {
         self.number = number
         self.name = name
         change = .statements(statements)

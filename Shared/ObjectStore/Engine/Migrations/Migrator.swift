@@ -74,7 +74,7 @@ struct Migrator: Sendable {
     ) throws {
         switch change {
         case .statements(let statements):
-            for statement in statements { try connection.executeOnce(statement) }
+            for statement in statements(connection.dialect) { try connection.executeOnce(statement) }
         case .code(let code):
             let transaction = StoreTransaction(
                 connection: connection, schema: try Schema.load(connection), settings: settings)
