@@ -104,11 +104,10 @@ public final class Outbox: Sendable {
         do {
             let now = Timestamp.now.milliseconds
             let (due, next) = try await store.read { reader in
-                let due = try reader.rows(
-                    "SELECT DISTINCT substr(kind, 1, instr(kind, '.') - 1) AS destination FROM outbox WHERE dueAt <= ?",
-                    [.int(now)])
+                let due = try reader.rows("SELECT DISTINCT kind FROM outbox WHERE dueAt <= ?", [.int(now)])
                 let next = try reader.rows("SELECT min(dueAt) AS dueAt FROM outbox WHERE dueAt > ?", [.int(now)])
-                return (try due.map { try $0.text("destination") }, try next.first?["dueAt"].intValue)
+                let services = Set(try due.map { String(try $0.text("kind").prefix { $0 != "." }) })
+                return (Array(services), try next.first?["dueAt"].intValue)
             }
             if let next { looksAgain(in: .milliseconds(next - now)) }
             return due
