@@ -8,7 +8,7 @@ package struct MailList: Sendable {
     private var arguments: [SQLValue] = []
     private let limit: Int64
     /// Left to itself SQLite may take the index by state, and look at every mail that was sent.
-    private var index = ""
+    private var index: String?
 
     private static let states = ["queued", "sent", "failed", "bounced", "suppressed", "held"]
 
@@ -26,7 +26,7 @@ package struct MailList: Sendable {
                 throw ParseError(.validationError, "orderNo must be a whole number from 1.")
             }
             add("orderNo = ?", .int(number))
-            index = "INDEXED BY mailsOfOrder"
+            index = "mailsOfOrder"
         }
     }
 
@@ -35,23 +35,23 @@ package struct MailList: Sendable {
         arguments.append(value)
     }
 
-    private var sql: String {
+    private func sql(_ dialect: Dialect) -> String {
         let filter = conditions.isEmpty ? "" : "WHERE " + conditions.joined(separator: " AND ")
         return """
             SELECT id, template, toAddress, state, attempts, queuedAt, dueAt, sentAt, problem, messageId, orderNo \
-            FROM mails \(index) \(filter)
+            FROM mails\(index.map { dialect.using(index: $0) } ?? "") \(filter)
             ORDER BY id DESC LIMIT ?
             """
     }
 
     /// SQLite's plan for the list, for tests: a step in each line.
     package func plan(in reader: some ObjectReading) throws -> String {
-        try reader.rows("EXPLAIN QUERY PLAN " + sql, arguments + [.int(limit)]).map { try $0.text("detail") }
+        try reader.rows("EXPLAIN QUERY PLAN " + sql(reader.dialect), arguments + [.int(limit)]).map { try $0.text("detail") }
             .joined(separator: "\n")
     }
 
     package func read(in reader: some ObjectReading) throws -> [JSON] {
-        try reader.rows(sql, arguments + [.int(limit)]).map { row in
+        try reader.rows(sql(reader.dialect), arguments + [.int(limit)]).map { row in
             var mail: JSON = try [
                 "id": .int(row.int("id")), "template": .string(row.text("template")),
                 "to": .string(Self.masked(row.text("toAddress"))), "state": .string(row.text("state")),

@@ -60,8 +60,8 @@ package struct MailQueue: Sendable {
                     """
                     SELECT mails.*, EXISTS (SELECT 1 FROM suppressedAddresses \
                     WHERE address = lower(toAddress)) AS isSuppressed
-                    FROM mails INDEXED BY \(index)
-                    WHERE state = 'queued' AND id NOT IN (SELECT value FROM json_each(?)) AND \(condition) LIMIT ?
+                    FROM mails\(reader.dialect.using(index: index))
+                    WHERE state = 'queued' AND id\(reader.dialect.isNotIn("?1", as: .integer)) AND \(condition) LIMIT ?
                     """, [left] + values)
             }
             let fresh = try mails(by: "mailsFresh", "attempts = 0 ORDER BY id", [.int(Int64(fresh))])
@@ -85,8 +85,8 @@ package struct MailQueue: Sendable {
         return try await store.read {
             try $0.rows(
                 """
-                SELECT min(dueAt) AS dueAt FROM mails INDEXED BY mailsTried WHERE state = 'queued' AND attempts > 0 \
-                AND id NOT IN (SELECT value FROM json_each(?))
+                SELECT min(dueAt) AS dueAt FROM mails\($0.dialect.using(index: "mailsTried"))
+                WHERE state = 'queued' AND attempts > 0 AND id\($0.dialect.isNotIn("?", as: .integer))
                 """, [left]
             ).first?["dueAt"].intValue.map { Timestamp(milliseconds: $0) }
         }
@@ -102,8 +102,8 @@ package struct MailQueue: Sendable {
             switch step {
             case .sent:
                 try set(
-                    "state = 'sent', attempts = attempts + 1, sentAt = ?, problem = NULL, model = x''",
-                    [.int(now.milliseconds)])
+                    "state = 'sent', attempts = attempts + 1, sentAt = ?, problem = NULL, model = ?",
+                    [.int(now.milliseconds), .blob([])])
             case .again(let pause, let problem):
                 try set(
                     "attempts = attempts + 1, dueAt = ?, problem = ?",
@@ -132,8 +132,8 @@ package struct MailQueue: Sendable {
     package static func forgetContent(in transaction: StoreTransaction) throws {
         try transaction.execute(
             """
-            UPDATE mails SET model = x'' WHERE state <> 'queued' AND length(model) > 0 AND (state = 'sent' OR dueAt < ?)
+            UPDATE mails SET model = ? WHERE state <> 'queued' AND length(model) > 0 AND (state = 'sent' OR dueAt < ?)
             """,
-            [.int(transaction.now.advanced(by: .zero - contentKept).milliseconds)])
+            [.blob([]), .int(transaction.now.advanced(by: .zero - contentKept).milliseconds)])
     }
 }
