@@ -5,7 +5,19 @@ import ObjectStore
 let pushMigrations = [
     Migration(1, "tables", pushTables),
     Migration(2, "notificationsOfOrders", notificationsOfOrders),
+    Migration(3, "pushTimes", statements: pushTimes),
 ]
+
+/// When a push was asked for, by which the newest of a promotion are found. Of pushes of before only their order is
+/// known, and all of them are older: SQLite has it in the rows' numbers. PostgreSQL has none from before.
+private func pushTimes(_ dialect: Dialect) -> [String] {
+    ["ALTER TABLE pushes ADD COLUMN madeAt INTEGER NOT NULL DEFAULT 0"]
+        + (dialect == .sqlite ? ["UPDATE pushes SET madeAt = rowid"] : [])
+        + [
+            "CREATE INDEX pushesOfPromotionByTime ON pushes(promotion, madeAt, id) WHERE promotion IS NOT NULL",
+            "DROP INDEX pushesOfPromotion",
+        ]
+}
 
 /// Of notifications of before it is not known how many devices there were.
 private let notificationsOfOrders = [

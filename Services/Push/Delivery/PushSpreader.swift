@@ -112,7 +112,7 @@ final class PushSpreader: Sendable {
     private func isFull() async throws -> Bool {
         try await store.read { reader in
             let waiting = try reader.rows(
-                "SELECT count(*) AS n FROM (SELECT 1 FROM deliveries WHERE dueAt <= ? LIMIT ?)",
+                "SELECT count(*) AS n FROM (SELECT 1 FROM deliveries WHERE dueAt <= ? LIMIT ?) AS due",
                 [.int(Timestamp.now.milliseconds), .int(Self.waitingMax)])
             return try waiting.first?.int("n") == Self.waitingMax
         }

@@ -12,7 +12,7 @@ package enum PushProgress {
         _ = try transaction.execute(
             """
             INSERT INTO deliveryCounts(push, isSent, reason, deviceType, utcOffset, count) VALUES (?, ?, ?, ?, ?, 1)
-            ON CONFLICT DO UPDATE SET count = count + 1
+            ON CONFLICT(push, isSent, reason, deviceType, utcOffset) DO UPDATE SET count = deliveryCounts.count + 1
             """,
             [
                 .text(delivery.push), .int(isSent ? 1 : 0), .text(reason), .text(delivery.deviceType),
@@ -106,7 +106,7 @@ package enum PushProgress {
         let all = try reader.rows(
             """
             SELECT reason, sum(count) AS total FROM deliveryCounts WHERE isSent = 0
-            AND push IN (SELECT id FROM pushes WHERE promotion = ? ORDER BY rowid DESC LIMIT ?)
+            AND push IN (SELECT id FROM pushes WHERE promotion = ? ORDER BY madeAt DESC, id DESC LIMIT ?)
             GROUP BY reason ORDER BY total DESC, reason
             """,
             [.text(id), .int(latest)]

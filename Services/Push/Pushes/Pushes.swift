@@ -57,13 +57,13 @@ package enum Pushes {
         let id = try transaction.create(statusClass, fields, caller: .master).objectId
         _ = try transaction.execute(
             """
-            INSERT INTO pushes(id, state, condition, payload, dueAt, wallClock, expiresAt, lifetime, promotion)
-            VALUES (?, 'scheduled', ?, ?, ?, ?, ?, ?, ?)
+            INSERT INTO pushes(id, state, condition, payload, dueAt, wallClock, expiresAt, lifetime, promotion, \
+            madeAt) VALUES (?, 'scheduled', ?, ?, ?, ?, ?, ?, ?, ?)
             """,
             [
                 .text(id), .blob(condition.serialized), .blob(draft.payload.data.serialized), .int(dueAt.milliseconds),
                 .optional(wallClock?.milliseconds), .optional(expiresAt?.milliseconds), .optional(lifetime),
-                promotion.map(SQLValue.text) ?? .null,
+                promotion.map(SQLValue.text) ?? .null, .int(now.milliseconds),
             ])
         return id
     }
