@@ -15,7 +15,8 @@ enum KnownPrices {
                 """
                 INSERT INTO knownPrices(productId, unitPriceMinorUnits) VALUES (?, ?)
                 ON CONFLICT(productId) DO UPDATE SET unitPriceMinorUnits = excluded.unitPriceMinorUnits
-                WHERE unitPriceMinorUnits IS NOT excluded.unitPriceMinorUnits
+                WHERE knownPrices.unitPriceMinorUnits IS NULL
+                OR knownPrices.unitPriceMinorUnits <> excluded.unitPriceMinorUnits
                 """,
                 [.text(product), .int(price)])
         }
