@@ -13,7 +13,7 @@ enum ConfigParameters {
     /// The answer to `GET /config`. The values are stored as JSON text and leave as such. Hidden ones are for the
     /// master key and the admins.
     static func answer(in reader: some ObjectReading, caller: Caller) throws -> [UInt8] {
-        let filter = caller.isOperator ? "" : "WHERE NOT masterKeyOnly"
+        let filter = caller.isOperator ? "" : "WHERE masterKeyOnly = 0"
         let rows = try reader.rows(
             "SELECT name, value, masterKeyOnly FROM configParameters \(filter) ORDER BY name")
         let values = try rows.map { try "\"\($0.text(0))\":\($0.text(1))" }.joined(separator: ",")
@@ -66,7 +66,7 @@ enum ConfigParameters {
 
     /// The names of the parameters that are for the master key.
     static func hidden(in reader: some ObjectReading) throws -> Set<String> {
-        Set(try reader.rows("SELECT name FROM configParameters WHERE masterKeyOnly").map { try $0.text(0) })
+        Set(try reader.rows("SELECT name FROM configParameters WHERE masterKeyOnly <> 0").map { try $0.text(0) })
     }
 
     /// The value that an operation is applied to; nil for a change that is none, and for a parameter that is not there.
@@ -91,8 +91,9 @@ enum ConfigParameters {
     }
 
     private static func checkSize(in transaction: StoreTransaction) throws {
+        let bytes = transaction.dialect.bytes(of: "value")
         let size = try transaction.rows(
-            "SELECT count(*), coalesce(sum(length(name) + length(CAST(value AS BLOB))), 0) FROM configParameters"
+            "SELECT count(*), coalesce(sum(length(name) + \(bytes)), 0) FROM configParameters"
         ).first
         guard let size, try size.int(0) <= countMax else {
             throw ParseError(.objectTooLarge, "Config holds at most \(countMax) parameters.")

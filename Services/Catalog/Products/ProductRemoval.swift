@@ -14,7 +14,8 @@ package enum ProductRemoval {
         try ProductRatings.forget(productId: productId, in: transaction)
         try HiddenAuthors.forget(product: productId, in: transaction)
         guard try !remove(productId, in: transaction) else { return }
-        _ = try transaction.execute("INSERT OR IGNORE INTO removedProducts(productId) VALUES (?)", [.text(productId)])
+        _ = try transaction.execute(
+            "INSERT INTO removedProducts(productId) VALUES (?) ON CONFLICT DO NOTHING", [.text(productId)])
     }
 
     /// Goes on with what was left.

@@ -21,7 +21,8 @@ package enum AuthorRenames {
             """, [.text(renamed.userID), .text(name), .int(renamed.renamedAt)])
         guard let former = PublicName(renamed.formerName)?.text else { return }
         _ = try transaction.execute(
-            "INSERT OR IGNORE INTO formerNames(userId, name) VALUES (?, ?)", [.text(renamed.userID), .text(former)])
+            "INSERT INTO formerNames(userId, name) VALUES (?, ?) ON CONFLICT DO NOTHING",
+            [.text(renamed.userID), .text(former)])
     }
 
     /// Goes on with one former name.

@@ -15,7 +15,7 @@ enum HiddenAuthors {
     ) throws {
         _ = try transaction.execute(
             isHidden
-                ? "INSERT OR IGNORE INTO hiddenAuthors(productId, userId) VALUES (?, ?)"
+                ? "INSERT INTO hiddenAuthors(productId, userId) VALUES (?, ?) ON CONFLICT DO NOTHING"
                 : "DELETE FROM hiddenAuthors WHERE productId = ? AND userId = ?", [.text(productId), .text(userId)])
     }
 

@@ -79,7 +79,8 @@ enum ProductRatings {
         _ = try transaction.execute(
             """
             INSERT INTO productRatings(productId, total, count) VALUES (?1, ?2, ?3)
-            ON CONFLICT(productId) DO UPDATE SET total = total + ?2, count = count + ?3
+            ON CONFLICT(productId) DO UPDATE SET total = productRatings.total + ?2,
+            count = productRatings.count + ?3
             """, [.text(rating.productId), .int(sign * rating.stars), .int(sign)])
     }
 

@@ -7,7 +7,9 @@ import ServiceKit
 package enum ReviewReports {
     package static func add(_ reviewId: String, by userId: String, in transaction: StoreTransaction) throws {
         _ = try transaction.execute(
-            "INSERT OR IGNORE INTO reviewReports(reviewId, userId, reportedAt, isOpen) VALUES (?, ?, ?, 1)",
+            """
+            INSERT INTO reviewReports(reviewId, userId, reportedAt, isOpen) VALUES (?, ?, ?, 1) ON CONFLICT DO NOTHING
+            """,
             [.text(reviewId), .text(userId), .int(transaction.now.milliseconds)])
     }
 
@@ -16,7 +18,7 @@ package enum ReviewReports {
         _ = try transaction.execute(
             """
             INSERT INTO reviewReports(reviewId, userId, reportedAt, isOpen) VALUES (?, ?, ?, 1)
-            ON CONFLICT DO UPDATE SET reportedAt = excluded.reportedAt, isOpen = 1
+            ON CONFLICT(reviewId, userId) DO UPDATE SET reportedAt = excluded.reportedAt, isOpen = 1
             """, [.text(reviewId), .text(author), .int(transaction.now.milliseconds)])
     }
 
@@ -39,7 +41,8 @@ package enum ReviewReports {
     static func open(limit: Int64, in reader: some ObjectReading) throws -> JSON {
         let rows = try reader.rows(
             """
-            SELECT reviewId, count(*), max(reportedAt) AS last FROM reviewReports WHERE isOpen
+            SELECT reviewId, count(*), max(reportedAt) AS last FROM reviewReports
+            WHERE \(reader.dialect.flag("isOpen"))
             GROUP BY reviewId ORDER BY last DESC, reviewId LIMIT ?
             """, [.int(limit)])
         let reviews = try reader.fetch("ProductReview", ids: try rows.map { try $0.text(0) }, keys: [], caller: .master)

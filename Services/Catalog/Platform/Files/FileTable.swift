@@ -56,14 +56,14 @@ package enum FileTable {
     /// The number of an owner's files, and their bytes.
     static func usage(of owner: String, in reader: some ObjectReading) throws -> (count: Int, bytes: Int) {
         let row = try reader.rows(
-            "SELECT count(*) AS n, ifnull(sum(size), 0) AS bytes FROM files WHERE owner = ?", [.text(owner)]
+            "SELECT count(*) AS n, coalesce(sum(size), 0) AS bytes FROM files WHERE owner = ?", [.text(owner)]
         ).first
         return (Int(try row?.int("n") ?? 0), Int(try row?.int("bytes") ?? 0))
     }
 
     /// The bytes of all files that clients uploaded. Walks an index of them.
     static func clientBytes(in reader: some ObjectReading) throws -> Int {
-        let rows = try reader.rows("SELECT ifnull(sum(size), 0) AS bytes FROM files WHERE owner IS NOT NULL", [])
+        let rows = try reader.rows("SELECT coalesce(sum(size), 0) AS bytes FROM files WHERE owner IS NOT NULL", [])
         return Int(try rows.first?.int("bytes") ?? 0)
     }
 

@@ -243,7 +243,7 @@ final class JobRunner: Sendable {
 
     private func isStopped(_ run: Run) async throws -> Bool {
         try await host.store.read {
-            try !$0.rows("SELECT 1 FROM jobRuns WHERE status = ? AND isStopped", [.text(run.status)]).isEmpty
+            try !$0.rows("SELECT 1 FROM jobRuns WHERE status = ? AND isStopped <> 0", [.text(run.status)]).isEmpty
         }
     }
 
