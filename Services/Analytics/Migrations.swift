@@ -4,7 +4,7 @@ import ObjectStore
 /// they are (docs/upgrading.md).
 package let analyticsMigrations = [
     Migration(1, "tables", analyticsTables),
-    Migration(2, "visits", visitTables),
+    Migration(2, "visits", statements: visitTables),
     Migration(3, "pushTaps", pushTapTables),
 ]
 
@@ -26,11 +26,17 @@ private let pushTapTables = [
 
 /// Who came first when, and again, with what the kept days of each id tell of it. A day before those that are kept is
 /// not known: of a file with more than 400 days, whoever came on the oldest one counts as new on that day.
-private let visitTables = [
-    """
+private func visitTables(_ dialect: Dialect) -> [String] {
+    // PostgreSQL has no days of before.
+    [visitTable] + (dialect == .sqlite ? visitsOfKeptDays : []) + visitIndexAndTotals
+}
+
+private let visitTable = """
     CREATE TABLE visits(kind INTEGER NOT NULL, id TEXT NOT NULL, firstDay INTEGER NOT NULL, lastDay INTEGER NOT NULL,
     days INTEGER NOT NULL, weeks INTEGER NOT NULL, PRIMARY KEY(kind, id)) WITHOUT ROWID
-    """,
+    """
+
+private let visitsOfKeptDays = [
     // The greatest bit is 62; of those that are there once, the sum is all of them.
     """
     INSERT INTO visits(kind, id, firstDay, lastDay, days, weeks)
@@ -39,14 +45,17 @@ private let visitTables = [
     THEN 1 << ((day + 3) / 7 - (first + 3) / 7) ELSE 0 END)
     FROM (SELECT kind, id, day, min(day) OVER (PARTITION BY kind, id) AS first FROM activeIds)
     GROUP BY kind, id, first
-    """,
+    """
+]
+
+private let visitIndexAndTotals = [
     "CREATE INDEX visitsByFirst ON visits(kind, firstDay)",
     // Kept by triggers, so that it is right whatever removes rows.
     "CREATE TABLE visitTotals(kind INTEGER PRIMARY KEY, ids INTEGER NOT NULL)",
     "INSERT INTO visitTotals(kind, ids) SELECT kind, count(*) FROM visits GROUP BY kind",
     """
     CREATE TRIGGER visitAdded AFTER INSERT ON visits
-    BEGIN INSERT INTO visitTotals(kind, ids) VALUES (NEW.kind, 1) ON CONFLICT(kind) DO UPDATE SET ids = ids + 1; END
+    BEGIN INSERT INTO visitTotals(kind, ids) VALUES (NEW.kind, 1) ON CONFLICT(kind) DO UPDATE SET ids = visitTotals.ids + 1; END
     """,
     """
     CREATE TRIGGER visitRemoved AFTER DELETE ON visits

@@ -22,7 +22,7 @@ package enum RequestCountsLog {
             try transaction.execute(
                 """
                 INSERT INTO requestReports(gateway, sequence, seenAt) VALUES (?1, ?2, ?3) ON CONFLICT(gateway)
-                DO UPDATE SET sequence = ?2, seenAt = ?3 WHERE sequence < ?2
+                DO UPDATE SET sequence = ?2, seenAt = ?3 WHERE requestReports.sequence < ?2
                 """,
                 [.text(report.gateway), .int(sequence), .int(transaction.now.milliseconds)]) > 0
         guard isNew else { return }
@@ -34,7 +34,7 @@ package enum RequestCountsLog {
                 INSERT INTO requestHours(hour, target, verb, deviceType, sdk, statusClass, count) \
                 VALUES (?, ?, ?, ?, ?, ?, ?)
                 ON CONFLICT(hour, target, verb, deviceType, sdk, statusClass) \
-                DO UPDATE SET count = count + excluded.count
+                DO UPDATE SET count = requestHours.count + excluded.count
                 """,
                 [
                     .int(hour.number), .text(try admitted(line.target, hour, in: transaction)), .text(line.verb),

@@ -27,7 +27,7 @@ package enum ActiveIds {
         _ = try transaction.execute(
             """
             INSERT INTO activeDays(kind, day, count) VALUES (?, ?, 1) ON CONFLICT(kind, day) \
-            DO UPDATE SET count = count + 1
+            DO UPDATE SET count = activeDays.count + 1
             """,
             [.int(kind.rawValue), .int(day)])
         try VisitLog.add(id, kind, day: day, in: transaction)
@@ -54,13 +54,21 @@ package enum ActiveIds {
     }
 
     /// Periods in which an id counts once.
-    enum Period: String {
+    enum Period {
         /// From Monday; 1970 began on a Thursday.
-        case week = "(day + 3) / 7 * 7 - 3"
+        case week
         /// The first day of the calendar month.
-        case month = "CAST(strftime('%s', date(day * 86400, 'unixepoch', 'start of month')) AS INTEGER) / 86400"
+        case month
         /// The whole range.
-        case range = "0"
+        case range
+
+        fileprivate func firstDay(_ dialect: Dialect) -> String {
+            switch self {
+            case .week: "(day + 3) / 7 * 7 - 3"
+            case .month: dialect.startOfMonth(of: "day")
+            case .range: "0"
+            }
+        }
     }
 
     /// Different ids per period, by the period's first day.
@@ -70,7 +78,7 @@ package enum ActiveIds {
         try SeriesRange.values(
             try reader.rows(
                 """
-                SELECT \(period.rawValue) AS bucket, count(DISTINCT id) AS total FROM activeIds
+                SELECT \(period.firstDay(reader.dialect)) AS bucket, count(DISTINCT id) AS total FROM activeIds
                 WHERE kind = ? AND day >= ? AND day < ? GROUP BY 1
                 """,
                 [.int(kind.rawValue), .int(range.fromDay), .int(range.toDay)]))

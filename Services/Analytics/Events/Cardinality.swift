@@ -11,7 +11,7 @@ enum Cardinality {
         let changed = try transaction.execute(
             """
             INSERT INTO cardinality(day, scope, count) VALUES (?, ?, 1)
-            ON CONFLICT(day, scope) DO UPDATE SET count = count + 1 WHERE count < ?
+            ON CONFLICT(day, scope) DO UPDATE SET count = cardinality.count + 1 WHERE cardinality.count < ?
             """,
             [.int(day), .text(scope), .int(maximum)])
         return changed > 0

@@ -21,7 +21,7 @@ package enum EventCounts {
             _ = try transaction.execute(
                 """
                 INSERT INTO eventHours(name, hour, count) VALUES (?, ?, 1)
-                ON CONFLICT(name, hour) DO UPDATE SET count = count + 1
+                ON CONFLICT(name, hour) DO UPDATE SET count = eventHours.count + 1
                 """,
                 [.text(name), .int(hour.number)])
             guard name != Cardinality.other else { return }
@@ -67,7 +67,7 @@ package enum EventCounts {
         _ = try transaction.execute(
             """
             INSERT INTO dimensionDays(name, dimension, day, value, count) VALUES (?, ?, ?, ?, 1)
-            ON CONFLICT(name, dimension, day, value) DO UPDATE SET count = count + 1
+            ON CONFLICT(name, dimension, day, value) DO UPDATE SET count = dimensionDays.count + 1
             """,
             key + [.text(isAdmitted ? value : Cardinality.other)])
     }

@@ -26,16 +26,10 @@ package enum EventLog {
     }
 
     /// Removes the oldest events while the file is larger than it may be: events of the largest size are twenty times
-    /// the usual ones.
+    /// the usual ones. In PostgreSQL their number alone bounds them.
     /// - Returns: whether it removed some.
     package static func shrink(to bytesMax: Int, in transaction: StoreTransaction) throws -> Bool {
-        let used = try transaction.rows(
-            """
-            SELECT (pages.page_count - free.freelist_count) * size.page_size AS bytes
-            FROM pragma_page_count AS pages, pragma_freelist_count AS free, pragma_page_size AS size
-            """, []
-        ).first?.int("bytes")
-        guard Int(used ?? 0) > bytesMax else { return false }
+        guard let used = try transaction.usedBytes(), used > bytesMax else { return false }
         return try transaction.execute(
             "DELETE FROM events WHERE id IN (SELECT id FROM events ORDER BY id LIMIT ?)", [.int(shrunkAtOnce)]) > 0
     }

@@ -22,7 +22,7 @@ enum PushOpens {
             let row = try reader.rows(
                 """
                 SELECT coalesce(sum(opens), 0) AS opens, min(firstAt) AS firstAt, max(lastAt) AS lastAt FROM pushOpens
-                WHERE pushHash IN (SELECT value FROM json_each(?))
+                WHERE pushHash\(reader.dialect.isIn("?", as: .text))
                 """,
                 [.text(JSON.array(hashes.map(JSON.string)).serializedText)]
             ).first

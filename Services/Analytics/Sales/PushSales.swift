@@ -9,12 +9,12 @@ package enum PushSales {
         let rows = try reader.rows(
             """
             SELECT currency, count(*) AS orders, sum(isCancelled) AS cancelled, sum(paid) AS gross, \
-            sum(refunded) AS refunded
+            sum(CASE WHEN refunded < paid THEN refunded ELSE paid END) AS refunded
             FROM (SELECT currency, totalMinorUnits AS paid,
-            EXISTS(SELECT 1 FROM refunds r WHERE r.orderId = s.orderId AND r.status = ?2) AS isCancelled,
-            min(totalMinorUnits, \
-            coalesce((SELECT sum(minorUnits) FROM refunds r WHERE r.orderId = s.orderId), 0)) AS refunded
-            FROM sales s WHERE pushHash IN (SELECT value FROM json_each(?1)))
+            CASE WHEN EXISTS(SELECT 1 FROM refunds r WHERE r.orderId = s.orderId AND r.status = ?2) \
+            THEN 1 ELSE 0 END AS isCancelled,
+            coalesce((SELECT sum(minorUnits) FROM refunds r WHERE r.orderId = s.orderId), 0) AS refunded
+            FROM sales s WHERE pushHash\(reader.dialect.isIn("?1", as: .text))) AS credited
             GROUP BY currency ORDER BY currency
             """,
             [

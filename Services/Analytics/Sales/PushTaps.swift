@@ -35,8 +35,8 @@ package enum PushTaps {
         guard isNew else { return }
         _ = try transaction.execute(
             """
-            DELETE FROM pushTaps WHERE id IN (SELECT id FROM pushTaps WHERE userId = ?
-            ORDER BY tappedAt DESC, pushHash DESC LIMIT -1 OFFSET ?)
+            DELETE FROM pushTaps WHERE userId = ?1 AND id NOT IN (SELECT id FROM pushTaps WHERE userId = ?1
+            ORDER BY tappedAt DESC, pushHash DESC LIMIT ?2)
             """,
             [user, .int(ofUserMax)])
         // Ids follow each other, so that this finds the oldest by the key and removes one, as a rule.
@@ -45,7 +45,7 @@ package enum PushTaps {
         // Orders that came before it: those that no later tap has.
         _ = try transaction.execute(
             """
-            UPDATE sales SET pushHash = ?2, pushTappedAt = ?3 WHERE rowid IN (SELECT rowid FROM sales
+            UPDATE sales SET pushHash = ?2, pushTappedAt = ?3 WHERE orderId IN (SELECT orderId FROM sales
             WHERE userId = ?1 AND madeAt BETWEEN ?3 AND ?3 + ?4 ORDER BY madeAt DESC LIMIT ?5)
             AND (pushTappedAt IS NULL OR (pushTappedAt, pushHash) < (?3, ?2))
             """,
@@ -54,11 +54,12 @@ package enum PushTaps {
 
     /// Notes the tap that led to an order with its row of `sales`.
     static func credit(order orderId: String, in transaction: StoreTransaction) throws {
-        // SQLite's arithmetic does not overflow, whatever time an order has.
+        // Nobody tapped before 1970; what is below that would overflow.
         _ = try transaction.execute(
             """
             UPDATE sales SET (pushHash, pushTappedAt) = (SELECT pushHash, tappedAt FROM pushTaps
-            WHERE userId = sales.userId AND tappedAt BETWEEN sales.madeAt - ?2 AND sales.madeAt
+            WHERE userId = sales.userId AND tappedAt
+            BETWEEN CASE WHEN sales.madeAt > 0 THEN sales.madeAt - ?2 ELSE 0 END AND sales.madeAt
             ORDER BY tappedAt DESC, pushHash DESC LIMIT 1) WHERE orderId = ?1
             """,
             [.text(orderId), .int(window)])

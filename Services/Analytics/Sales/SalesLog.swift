@@ -70,7 +70,7 @@ package enum SalesLog {
         _ milliseconds: Int64, _ currency: String, _ sums: [Int64], in transaction: StoreTransaction
     ) throws {
         let moment = min(Timestamp(milliseconds: max(0, milliseconds)), transaction.now)
-        let changes = columns.map { "\($0) = \($0) + excluded.\($0)" }.joined(separator: ", ")
+        let changes = columns.map { "\($0) = salesHours.\($0) + excluded.\($0)" }.joined(separator: ", ")
         _ = try transaction.execute(
             """
             INSERT INTO salesHours(currency, hour, \(columns.joined(separator: ", "))) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
