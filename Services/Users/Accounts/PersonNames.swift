@@ -40,7 +40,8 @@ package enum PersonNames {
         }
         for value in values.sorted() {
             _ = try transaction.execute(
-                "INSERT OR IGNORE INTO personNames(value, userId) VALUES (?, ?)", [.text(value), .text(userId)])
+                "INSERT INTO personNames(value, userId) VALUES (?, ?) ON CONFLICT DO NOTHING",
+                [.text(value), .text(userId)])
         }
     }
 

@@ -22,13 +22,15 @@ package enum PublicUsers {
 
     /// A user got the ACL of the setting.
     static func isShown(_ userId: String, in transaction: StoreTransaction) throws {
-        _ = try transaction.execute("INSERT OR IGNORE INTO shownUsers(userId) VALUES (?)", [.text(userId)])
+        _ = try transaction.execute(
+            "INSERT INTO shownUsers(userId) VALUES (?) ON CONFLICT DO NOTHING", [.text(userId)])
     }
 
     /// Somebody gave a user an ACL, which stays whatever the setting says.
     package static func isChosen(_ userId: String, in transaction: StoreTransaction) throws {
         _ = try transaction.execute("DELETE FROM shownUsers WHERE userId = ?", [.text(userId)])
-        _ = try transaction.execute("INSERT OR IGNORE INTO chosenACLs(userId) VALUES (?)", [.text(userId)])
+        _ = try transaction.execute(
+            "INSERT INTO chosenACLs(userId) VALUES (?) ON CONFLICT DO NOTHING", [.text(userId)])
     }
 
     static func forget(_ userId: String, in transaction: StoreTransaction) throws {

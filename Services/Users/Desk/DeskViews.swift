@@ -58,7 +58,10 @@ package enum DeskViews {
             throw ParseError(.validationError, "An operator has \(countMax) views at most.")
         }
         try transaction.execute(
-            "INSERT OR REPLACE INTO deskViews(userId, list, name, query) VALUES (?, ?, ?, ?)",
+            """
+            INSERT INTO deskViews(userId, list, name, query) VALUES (?, ?, ?, ?)
+            ON CONFLICT(userId, list, name) DO UPDATE SET query = excluded.query
+            """,
             [.text(userId), .text(view.list), .text(view.name), .text(view.query)])
     }
 

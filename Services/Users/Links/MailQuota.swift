@@ -59,8 +59,9 @@ package enum MailQuota {
             """
             INSERT INTO mailQuota(subject, asked, endsAt) VALUES (?1, 1, ?2)
             ON CONFLICT(subject) DO UPDATE SET
-                asked = CASE WHEN endsAt <= ?3 THEN 1 ELSE min(asked + 1, 1000000) END,
-                endsAt = CASE WHEN endsAt <= ?3 THEN excluded.endsAt ELSE endsAt END
+                asked = CASE WHEN mailQuota.endsAt <= ?3 THEN 1
+                    WHEN mailQuota.asked < 1000000 THEN mailQuota.asked + 1 ELSE mailQuota.asked END,
+                endsAt = CASE WHEN mailQuota.endsAt <= ?3 THEN excluded.endsAt ELSE mailQuota.endsAt END
             RETURNING asked
             """,
             [

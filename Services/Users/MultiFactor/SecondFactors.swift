@@ -97,9 +97,9 @@ package enum SecondFactors {
     ) throws -> Int64? {
         let row = try reader.rows(
             """
-            SELECT coalesce(sealed, x'') AS sealed FROM secondFactors LEFT JOIN sealedSecrets USING(userId)
+            SELECT coalesce(sealed, ?) AS sealed FROM secondFactors LEFT JOIN sealedSecrets USING(userId)
             WHERE userId = ?
-            """, [.text(userId)]
+            """, [.blob([]), .text(userId)]
         ).first
         guard let row else { return nil }
         // A secret that cannot be opened has no right code: the second factor stands.

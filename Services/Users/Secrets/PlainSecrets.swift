@@ -46,7 +46,8 @@ enum PlainSecrets {
         for row in page {
             let userId = try row.text("userId")
             try SecondFactors.keep(row.blob("secret"), of: userId, key, in: transaction)
-            try transaction.execute("UPDATE secondFactors SET secret = x'' WHERE userId = ?", [.text(userId)])
+            try transaction.execute(
+                "UPDATE secondFactors SET secret = ? WHERE userId = ?", [.blob([]), .text(userId)])
         }
         return page.count == pageRows
     }

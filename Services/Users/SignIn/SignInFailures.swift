@@ -46,8 +46,9 @@ package enum SignInFailures {
             """
             INSERT INTO signInFailures(subject, failures, endsAt) VALUES (?1, 1, ?2)
             ON CONFLICT(subject) DO UPDATE SET
-                failures = CASE WHEN endsAt <= ?3 THEN 1 ELSE failures + 1 END,
-                endsAt = CASE WHEN endsAt <= ?3 OR failures + 1 = ?4 THEN excluded.endsAt ELSE endsAt END
+                failures = CASE WHEN signInFailures.endsAt <= ?3 THEN 1 ELSE signInFailures.failures + 1 END,
+                endsAt = CASE WHEN signInFailures.endsAt <= ?3 OR signInFailures.failures + 1 = ?4
+                    THEN excluded.endsAt ELSE signInFailures.endsAt END
             RETURNING failures
             """,
             [
