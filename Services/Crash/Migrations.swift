@@ -3,7 +3,7 @@ import ObjectStore
 /// The migrations of `crash.sqlite`, oldest first. To change a table, append an entry; those of a release stay as they
 /// are (docs/upgrading.md).
 let crashMigrations = [
-    Migration(1, "tables", crashTables),
+    Migration(1, "tables", statements: crashTables),
     Migration(2, "days", crashDayTables),
 ]
 
@@ -26,26 +26,48 @@ private let crashDayTables = [
 ]
 
 /// The tables of release 0.1.0, whose files record no migrations: what they have already is left as it is.
-private let crashTables = [
-    // MARK: Projects
+private func crashTables(_ dialect: Dialect) -> [String] {
+    crashProjectTables + firstProject(dialect) + crashEventTables
+}
 
+// MARK: Projects
+
+private let crashProjectTables = [
     "CREATE TABLE IF NOT EXISTS crashProjects(id INTEGER PRIMARY KEY, name TEXT NOT NULL, createdAt INTEGER NOT NULL)",
     """
     CREATE TABLE IF NOT EXISTS crashKeys(publicKey TEXT PRIMARY KEY, projectId INTEGER NOT NULL, \
     createdAt INTEGER NOT NULL,
     disabledAt INTEGER)
     """,
-    // A suite that starts for the first time has a project to report to.
-    """
-    INSERT INTO crashProjects(id, name, createdAt) SELECT 1, 'default', CAST(strftime('%s', 'now') AS INTEGER) * 1000
-    WHERE NOT EXISTS (SELECT 1 FROM crashProjects)
-    """,
-    """
-    INSERT INTO crashKeys(publicKey, projectId, createdAt)
-    SELECT lower(hex(randomblob(16))), 1, CAST(strftime('%s', 'now') AS INTEGER) * 1000
-    WHERE NOT EXISTS (SELECT 1 FROM crashKeys)
-    """,
+]
 
+/// A suite that starts for the first time has a project to report to.
+private func firstProject(_ dialect: Dialect) -> [String] {
+    guard dialect == .sqlite else {
+        let now = "CAST(floor(extract(epoch FROM now())) AS BIGINT) * 1000"
+        return [
+            "INSERT INTO crashProjects(id, name, createdAt) VALUES (1, 'default', \(now))",
+            "SELECT setval(pg_get_serial_sequence('crashprojects', 'id'), 1)",
+            """
+            INSERT INTO crashKeys(publicKey, projectId, createdAt)
+            VALUES (replace(CAST(gen_random_uuid() AS TEXT), '-', ''), 1, \(now))
+            """,
+        ]
+    }
+    let now = "CAST(strftime('%s', 'now') AS INTEGER) * 1000"
+    return [
+        """
+        INSERT INTO crashProjects(id, name, createdAt) SELECT 1, 'default', \(now)
+        WHERE NOT EXISTS (SELECT 1 FROM crashProjects)
+        """,
+        """
+        INSERT INTO crashKeys(publicKey, projectId, createdAt) SELECT lower(hex(randomblob(16))), 1, \(now)
+        WHERE NOT EXISTS (SELECT 1 FROM crashKeys)
+        """,
+    ]
+}
+
+private let crashEventTables = [
     // MARK: EventStore
 
     """

@@ -20,7 +20,8 @@ package enum CrashDays {
         _ = try transaction.execute(
             """
             INSERT INTO issueDays(issueId, day, reports, crashes) VALUES (?1, ?2, 1, ?3)
-            ON CONFLICT(issueId, day) DO UPDATE SET reports = reports + 1, crashes = crashes + ?3
+            ON CONFLICT(issueId, day) DO UPDATE SET reports = issueDays.reports + 1,
+            crashes = issueDays.crashes + ?3
             """,
             [.int(issueId), .int(day), .int(crashes)])
         try add([1, crashes, 0, 0, 0, 0], projectId, day: day, event.crash.release, in: transaction)
@@ -32,7 +33,7 @@ package enum CrashDays {
     ) throws {
         let key: [SQLValue] = [.int(projectId), .int(day)]
         let name = try admitted(release, key, in: transaction)
-        let changes = columns.map { "\($0) = \($0) + excluded.\($0)" }.joined(separator: ", ")
+        let changes = columns.map { "\($0) = releaseDays.\($0) + excluded.\($0)" }.joined(separator: ", ")
         _ = try transaction.execute(
             """
             INSERT INTO releaseDays(projectId, day, release, \(columns.joined(separator: ", ")))

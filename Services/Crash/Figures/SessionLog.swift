@@ -38,7 +38,8 @@ package enum SessionLog {
         guard isNew else { return false }
         _ = try transaction.execute(
             """
-            INSERT INTO sessionMarkDays(day, count) VALUES (?, 1) ON CONFLICT(day) DO UPDATE SET count = count + 1
+            INSERT INTO sessionMarkDays(day, count) VALUES (?, 1)
+            ON CONFLICT(day) DO UPDATE SET count = sessionMarkDays.count + 1
             """,
             [.int(day)])
         return true

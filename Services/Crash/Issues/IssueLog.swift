@@ -101,7 +101,7 @@ package enum IssueLog {
             _ = try transaction.execute(
                 """
                 INSERT INTO issueReleases(issueId, release, count, firstSeen, lastSeen) VALUES (?1, ?2, 1, ?3, ?3)
-                ON CONFLICT(issueId, release) DO UPDATE SET count = count + 1, lastSeen = ?3
+                ON CONFLICT(issueId, release) DO UPDATE SET count = issueReleases.count + 1, lastSeen = ?3
                 """,
                 [.int(issueId), .text(release), now])
         }

@@ -61,7 +61,7 @@ package enum Projects {
     /// Every project with its keys, the oldest first.
     static func list(_ reader: StoreReader, dsn: (_ key: String, _ projectId: String) -> String) throws -> JSON {
         let keys = try reader.rows(
-            "SELECT publicKey, projectId, disabledAt FROM crashKeys ORDER BY createdAt, rowid", [])
+            "SELECT publicKey, projectId, disabledAt FROM crashKeys ORDER BY createdAt, publicKey", [])
         return .array(
             try reader.rows("SELECT id, name, createdAt FROM crashProjects ORDER BY id", []).map { project in
                 let id = try String(project.int("id"))
@@ -97,7 +97,7 @@ struct DefaultKeyFile: Sendable {
             return try await store.write { try Projects.add(key, to: Projects.defaultId, in: $0) }
         }
         let key = try await store.write {
-            try $0.rows("SELECT publicKey FROM crashKeys WHERE projectId = 1 ORDER BY createdAt, rowid LIMIT 1", [])
+            try $0.rows("SELECT publicKey FROM crashKeys WHERE projectId = 1 ORDER BY createdAt, publicKey LIMIT 1", [])
                 .first?
                 .text("publicKey")
         }
