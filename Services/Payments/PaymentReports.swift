@@ -35,7 +35,7 @@ struct PaymentReports: Sendable {
             """
             SELECT charges.*, openProblems.problem, openProblems.attempts FROM charges
             LEFT JOIN openProblems ON openProblems.operationId = charges.operationId
-            WHERE ?1 IS NULL OR state = ?1 ORDER BY createdAt DESC, charges.operationId LIMIT ?2
+            WHERE CAST(?1 AS TEXT) IS NULL OR state = ?1 ORDER BY createdAt DESC, charges.operationId LIMIT ?2
             """, [state.map(SQLValue.text) ?? .null, .int(limit)]
         ).map { row in
             let refunds = try refunds(of: row.text("operationId"), in: store)

@@ -8,7 +8,8 @@ package enum HighestOrder {
         try transaction.execute(
             """
             INSERT INTO highestOrder(id, orderNumber) VALUES (1, ?)
-            ON CONFLICT(id) DO UPDATE SET orderNumber = excluded.orderNumber WHERE excluded.orderNumber > orderNumber
+            ON CONFLICT(id) DO UPDATE SET orderNumber = excluded.orderNumber
+            WHERE excluded.orderNumber > highestOrder.orderNumber
             """, [.int(order.orderNumber)])
     }
 

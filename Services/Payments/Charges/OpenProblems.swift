@@ -15,7 +15,8 @@ enum OpenProblems {
                 _ = try $0.execute(
                     """
                     INSERT INTO openProblems(operationId, attempts, problem, changedAt) VALUES (?, 1, ?, ?)
-                    ON CONFLICT(operationId) DO UPDATE SET attempts = attempts + 1, problem = excluded.problem,
+                    ON CONFLICT(operationId) DO UPDATE SET attempts = openProblems.attempts + 1,
+                    problem = excluded.problem,
                     changedAt = excluded.changedAt
                     """,
                     [

@@ -38,7 +38,7 @@ package struct StripeOperations: Sendable {
             _ = try $0.execute(
                 """
                 INSERT INTO stripeOperations(key, askedAt) VALUES (?, ?)
-                ON CONFLICT(key) DO UPDATE SET askedAt = excluded.askedAt WHERE isAbandoned = 0
+                ON CONFLICT(key) DO UPDATE SET askedAt = excluded.askedAt WHERE stripeOperations.isAbandoned = 0
                 """, [.text(key), .int($0.now.milliseconds)])
             return try Self.kept(key, in: $0)
         }
