@@ -6,14 +6,15 @@ package enum PushSales {
     /// Adds up the orders of these pushes: `orders` in all, and `sales` by currency. An order has one push, so that
     /// none counts twice. What went back to the customer is as of now, and never more than was paid.
     package static func of(_ hashes: [String], _ reader: StoreReader) throws -> JSON {
+        let back = "coalesce((SELECT sum(minorUnits) FROM refunds r WHERE r.orderId = s.orderId), 0)"
         let rows = try reader.rows(
             """
             SELECT currency, count(*) AS orders, sum(isCancelled) AS cancelled, sum(paid) AS gross, \
-            sum(CASE WHEN refunded < paid THEN refunded ELSE paid END) AS refunded
+            sum(refunded) AS refunded
             FROM (SELECT currency, totalMinorUnits AS paid,
             CASE WHEN EXISTS(SELECT 1 FROM refunds r WHERE r.orderId = s.orderId AND r.status = ?2) \
             THEN 1 ELSE 0 END AS isCancelled,
-            coalesce((SELECT sum(minorUnits) FROM refunds r WHERE r.orderId = s.orderId), 0) AS refunded
+            \(reader.dialect.lesser("totalMinorUnits", back)) AS refunded
             FROM sales s WHERE pushHash\(reader.dialect.isIn("?1", as: .text))) AS credited
             GROUP BY currency ORDER BY currency
             """,

@@ -35,17 +35,18 @@ package enum PushTaps {
         guard isNew else { return }
         _ = try transaction.execute(
             """
-            DELETE FROM pushTaps WHERE userId = ?1 AND id NOT IN (SELECT id FROM pushTaps WHERE userId = ?1
-            ORDER BY tappedAt DESC, pushHash DESC LIMIT ?2)
+            DELETE FROM pushTaps WHERE id IN (SELECT id FROM pushTaps WHERE userId = ?
+            ORDER BY tappedAt DESC, pushHash DESC LIMIT ? OFFSET ?)
             """,
-            [user, .int(ofUserMax)])
+            [user, .int(allMax), .int(ofUserMax)])
         // Ids follow each other, so that this finds the oldest by the key and removes one, as a rule.
         _ = try transaction.execute(
             "DELETE FROM pushTaps WHERE id <= (SELECT max(id) FROM pushTaps) - ?", [.int(allMax)])
         // Orders that came before it: those that no later tap has.
+        let row = transaction.dialect.row(key: "orderId")
         _ = try transaction.execute(
             """
-            UPDATE sales SET pushHash = ?2, pushTappedAt = ?3 WHERE orderId IN (SELECT orderId FROM sales
+            UPDATE sales SET pushHash = ?2, pushTappedAt = ?3 WHERE \(row) IN (SELECT \(row) FROM sales
             WHERE userId = ?1 AND madeAt BETWEEN ?3 AND ?3 + ?4 ORDER BY madeAt DESC LIMIT ?5)
             AND (pushTappedAt IS NULL OR (pushTappedAt, pushHash) < (?3, ?2))
             """,

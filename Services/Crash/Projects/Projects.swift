@@ -61,7 +61,10 @@ package enum Projects {
     /// Every project with its keys, the oldest first.
     static func list(_ reader: StoreReader, dsn: (_ key: String, _ projectId: String) -> String) throws -> JSON {
         let keys = try reader.rows(
-            "SELECT publicKey, projectId, disabledAt FROM crashKeys ORDER BY createdAt, publicKey", [])
+            """
+            SELECT publicKey, projectId, disabledAt FROM crashKeys
+            ORDER BY createdAt, \(reader.dialect.row(key: "publicKey"))
+            """, [])
         return .array(
             try reader.rows("SELECT id, name, createdAt FROM crashProjects ORDER BY id", []).map { project in
                 let id = try String(project.int("id"))
@@ -97,9 +100,12 @@ struct DefaultKeyFile: Sendable {
             return try await store.write { try Projects.add(key, to: Projects.defaultId, in: $0) }
         }
         let key = try await store.write {
-            try $0.rows("SELECT publicKey FROM crashKeys WHERE projectId = 1 ORDER BY createdAt, publicKey LIMIT 1", [])
-                .first?
-                .text("publicKey")
+            try $0.rows(
+                """
+                SELECT publicKey FROM crashKeys WHERE projectId = 1
+                ORDER BY createdAt, \($0.dialect.row(key: "publicKey")) LIMIT 1
+                """, []
+            ).first?.text("publicKey")
         }
         guard let key else { return }
         try await disk.run { [path] () throws(StartupProblem) -> Void in

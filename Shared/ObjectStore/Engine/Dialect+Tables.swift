@@ -13,6 +13,14 @@ extension Dialect {
     /// What stands behind a table whose index SQLite would not choose by itself; nothing in PostgreSQL.
     public func using(index: String) -> String { self == .sqlite ? " INDEXED BY \(index)" : "" }
 
+    /// What tells the rows of a table apart, and in SQLite is in every index: their number there, else the key.
+    public func row(key: String) -> String { self == .sqlite ? "rowid" : key }
+
+    /// The smaller one of two numbers, of which none is missing.
+    public func lesser(_ value: String, _ other: String) -> String {
+        self == .sqlite ? "min(\(value), \(other))" : "least(\(value), \(other))"
+    }
+
     /// The bytes that a text has in UTF-8.
     public func bytes(of text: String) -> String {
         self == .sqlite ? "length(CAST(\(text) AS BLOB))" : "octet_length(\(text))"
