@@ -306,9 +306,9 @@ if Context.environment["SATCHEL_SHOP_ONLY"] != "1" {
         .testTarget(
             name: "ServiceTests",
             dependencies: [
-                "ServiceKit", "ProcessKit", "ObjectStore", "MessageBus", "Messages", "ParseProtocol", "TestSupport",
-                "AnalyticsService", "BagService", "CatalogService", "CloudService", "CrashService", "GatewayService",
-                "MailService", "PaymentsService", "PushService", "UsersService",
+                "ServiceKit", "ServiceSupport", "ProcessKit", "ObjectStore", "MessageBus", "Messages", "ParseProtocol",
+                "TestSupport", "AnalyticsService", "BagService", "CatalogService", "CloudService", "CrashService",
+                "GatewayService", "MailService", "PaymentsService", "PushService", "UsersService",
             ], swiftSettings: unoptimised),
         .testTarget(
             name: "SuiteClientTests", dependencies: ["SuiteClient", .product(name: "NIOCore", package: "swift-nio")]),

@@ -14,7 +14,7 @@ private func pushTimes(_ dialect: Dialect) -> [String] {
     ["ALTER TABLE pushes ADD COLUMN madeAt INTEGER NOT NULL DEFAULT 0"]
         + (dialect == .sqlite ? ["UPDATE pushes SET madeAt = rowid"] : [])
         + [
-            "CREATE INDEX pushesOfPromotionByTime ON pushes(promotion, madeAt, id) WHERE promotion IS NOT NULL",
+            "CREATE INDEX pushesOfPromotionByTime ON pushes(promotion, madeAt) WHERE promotion IS NOT NULL",
             "DROP INDEX pushesOfPromotion",
         ]
 }

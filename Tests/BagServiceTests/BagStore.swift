@@ -25,7 +25,7 @@ final class BagStore: Sendable {
         var logger = Logger(label: "test")
         logger.logLevel = .critical
         store = try ClassStore(
-            .file(path: directory + "/bag.sqlite"), classes: plan.classes, allowClassCreation: false,
+            testDatabase("bag", in: URL(fileURLWithPath: directory)), classes: plan.classes, allowClassCreation: false,
             allowCustomObjectId: false,
             migrations: [plan.migrations], logger: logger)
         rules = try plan.classRules(over: store, in: directory)

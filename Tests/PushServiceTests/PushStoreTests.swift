@@ -4,6 +4,7 @@ import Messages
 import ObjectStore
 import ParseProtocol
 import PushService
+import ServiceSupport
 import Testing
 
 /// Deliveries in the store: made once whatever happens in between, counted once, and only for whom they are meant.
@@ -17,8 +18,9 @@ import Testing
             var logger = Logger(label: "test")
             logger.logLevel = .critical
             store = try ClassStore(
-                .file(path: directory + "/push.sqlite"), classes: pushPlan.classes, allowClassCreation: false,
-                allowCustomObjectId: false, migrations: [pushPlan.migrations], logger: logger)
+                testDatabase("push", in: URL(fileURLWithPath: directory)), classes: pushPlan.classes,
+                allowClassCreation: false, allowCustomObjectId: false, migrations: [pushPlan.migrations],
+                logger: logger)
             await withCheckedContinuation { started in store.startWriting { started.resume() } }
         }
 

@@ -15,7 +15,7 @@ package final class SandboxStore: Sendable {
     package init(_ plan: ServicePlan) async throws {
         folder = FileManager.default.temporaryDirectory.appending(path: "satchel-\(Names.random(12))")
         store = try ClassStore(
-            .file(path: folder.appending(path: "\(plan.name).sqlite").path), classes: plan.classes, allowClassCreation: false,
+            testDatabase(plan.name, in: folder), classes: plan.classes, allowClassCreation: false,
             allowCustomObjectId: true, migrations: [.serviceKit, plan.migrations], logger: Logger(label: "test"))
         rules = try plan.classRules(over: store, in: folder.path)
         await withCheckedContinuation { continuation in

@@ -87,7 +87,7 @@ struct PromotionFunctions: Sendable {
         var totals: [String: Int64] = ["sent": 0, "failed": 0, "count": 0]
         var pushes: [JSON] = []
         for row in try reader.rows(
-            "SELECT id FROM pushes WHERE promotion = ? ORDER BY madeAt DESC, id DESC LIMIT ?",
+            "SELECT id FROM pushes WHERE promotion = ? ORDER BY \(Pushes.newestFirst(reader.dialect)) LIMIT ?",
             [.text(id), .int(listMax)])
         {
             guard let status = try reader.documentIfFound(Pushes.statusClass, row.text("id"), caller: .master) else {

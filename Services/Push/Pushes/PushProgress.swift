@@ -106,7 +106,8 @@ package enum PushProgress {
         let all = try reader.rows(
             """
             SELECT reason, sum(count) AS total FROM deliveryCounts WHERE isSent = 0
-            AND push IN (SELECT id FROM pushes WHERE promotion = ? ORDER BY madeAt DESC, id DESC LIMIT ?)
+            AND push IN (SELECT id FROM pushes WHERE promotion = ?
+            ORDER BY \(Pushes.newestFirst(reader.dialect)) LIMIT ?)
             GROUP BY reason ORDER BY total DESC, reason
             """,
             [.text(id), .int(latest)]

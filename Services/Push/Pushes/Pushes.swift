@@ -68,6 +68,9 @@ package enum Pushes {
         return id
     }
 
+    /// The order in which the push that was asked for last is the first.
+    static func newestFirst(_ dialect: Dialect) -> String { "madeAt DESC, \(dialect.row(key: "id")) DESC" }
+
     /// Only a device that can be reached.
     static func reachable(_ condition: JSON) -> JSON {
         condition.adding(["deviceToken": ["$exists": true]])

@@ -1,8 +1,8 @@
 /// What the SQL of a service's own tables says differently on the two engines (docs/sql.md). Everything else is written
 /// so that both take it.
 extension Dialect {
-    /// The condition that a flag, a column of 0 or 1, is set, where a partial index has that very condition: SQLite uses
-    /// it for the same term only. Elsewhere `flag <> 0` is for both.
+    /// The condition that a flag, a column of 0 or 1, is set, where a partial index has that very condition: SQLite
+    /// uses it for the same term only. Elsewhere `flag <> 0` is for both.
     public func flag(_ column: String) -> String { self == .sqlite ? column : "\(column)<>0" }
 
     /// What follows a value that is to be none of a list, which is one parameter: JSON's text of an array.

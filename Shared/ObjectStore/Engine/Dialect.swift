@@ -12,8 +12,8 @@ public enum Dialect: Sendable, Hashable {
     /// What an INSERT ends with whose row's number is wanted (`StoreStatement.insert`).
     var returningId: String { self == .sqlite ? "" : " RETURNING id" }
 
-    /// What stands before it in an INSERT whose row may be there: PostgreSQL gives the whole transaction up for one that
-    /// it refuses. `StoreStatement.insert` fails for both.
+    /// What stands before it in an INSERT whose row may be there: PostgreSQL gives the whole transaction up for one
+    /// that it refuses. `StoreStatement.insert` fails for both.
     var orNothing: String { self == .sqlite ? "" : " ON CONFLICT DO NOTHING" }
 
     /// What tells the plan of a query.

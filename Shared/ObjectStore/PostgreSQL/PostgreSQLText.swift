@@ -1,7 +1,7 @@
 /// SQL as the store and the services write it, in PostgreSQL's words.
-enum PostgreSQLText {
+package enum PostgreSQLText {
     /// `?1` becomes `$1`, and each `?` the number after the one before it. Texts and names in quotes stay as they are.
-    static func numbered(_ sql: String) -> String {
+    package static func numbered(_ sql: String) -> String {
         var output: [UInt8] = []
         output.reserveCapacity(sql.utf8.count + 16)
         var quote: UInt8?
@@ -31,7 +31,7 @@ enum PostgreSQLText {
 
     /// A statement that makes or changes a table or an index, with PostgreSQL's types: whole numbers of 64 bits, of
     /// which a key counts by itself.
-    static func definition(_ sql: String) -> String {
+    package static func definition(_ sql: String) -> String {
         let start = sql.drop { $0.isWhitespace }.prefix(12).uppercased()
         if start.hasPrefix("CREATE TRIGG") { return trigger(sql) ?? sql }
         guard start.hasPrefix("CREATE ") || start.hasPrefix("ALTER TABLE") else { return sql }

@@ -1,0 +1,11 @@
+import Foundation
+import ObjectStore
+
+/// The database of one test: a file in a folder of its own, or a schema of that folder's name in the PostgreSQL
+/// database that `SATCHEL_TEST_DATABASE` names by its connection string.
+package func testDatabase(_ service: String, in folder: URL) -> StoreDatabase {
+    guard let server = ProcessInfo.processInfo.environment["SATCHEL_TEST_DATABASE"] else {
+        return .file(path: folder.appending(path: "\(service).sqlite").path)
+    }
+    return .postgresql(PostgreSQLDatabase(connection: server, schema: folder.lastPathComponent))
+}

@@ -1,0 +1,65 @@
+import AnalyticsService
+import BagService
+import CatalogService
+import CrashService
+import Foundation
+import Logging
+import MailService
+import ObjectStore
+import ParseProtocol
+import PaymentsService
+import PushService
+import ServiceKit
+import ServiceSupport
+import Testing
+import UsersService
+
+/// Every service's classes and tables are made in a new database, of SQLite and of PostgreSQL.
+@Suite struct ServiceTablesTests {
+    private static var plans: [String: ServicePlan] {
+        let users = usersPlan(hasher: PasswordHasher(cost: ScryptCost(parallelism: 1)), key: testAccountKey)
+        let all = [
+            catalogPlan(.standard), users, bagPlan(.standard), paymentsPlan, mailPlan, pushPlan, analyticsPlan,
+            crashPlan,
+        ]
+        return Dictionary(all.map { ($0.name, $0) }) { first, _ in first }
+    }
+
+    @Test(arguments: ["catalog", "users", "bag", "payments", "mail", "push", "analytics", "crash"])
+    func aNewDatabaseGetsThem(_ service: String) async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "tables-\(Names.random(12))")
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let plan = try #require(Self.plans[service])
+        let lists: [Migrations] = [.serviceKit, plan.migrations]
+        let store = try ClassStore(
+            testDatabase(service, in: folder), classes: plan.classes, allowClassCreation: false,
+            allowCustomObjectId: false, migrations: lists, logger: Logger(label: "test"))
+        defer { store.stop() }
+        let refusal: DatabaseRefused? = await withCheckedContinuation { continuation in
+            store.startWriting(refused: { continuation.resume(returning: $0) }) {
+                continuation.resume(returning: nil)
+            }
+        }
+        #expect(refusal == nil)
+        let recorded = try await store.read { reader in
+            Set(try reader.rows("SELECT identifier FROM grdb_migrations").map { try $0.text(0) })
+        }
+        #expect(recorded.isSuperset(of: lists.flatMap(\.identifiers)))
+    }
+
+    /// What a suite that starts for the first time has to report crashes to, and the project made after it.
+    @Test func theFirstProjectHasTheFirstNumber() async throws {
+        let sandbox = try await SandboxStore(crashPlan)
+        let keys = try await sandbox.store.read { reader in
+            try reader.rows("SELECT publicKey FROM crashKeys WHERE projectId = 1").map { try $0.text(0) }
+        }
+        #expect(keys.count == 1)
+        #expect(keys.allSatisfy { $0.count == 32 && $0.allSatisfy(\.isHexDigit) })
+        let next = try await sandbox.store.write { transaction in
+            try transaction.rows(
+                "INSERT INTO crashProjects(name, createdAt) VALUES (?, ?) RETURNING id", ["second", 1]
+            ).first?.int("id")
+        }
+        #expect(next == 2)
+    }
+}
