@@ -55,7 +55,8 @@ private let visitIndexAndTotals = [
     "INSERT INTO visitTotals(kind, ids) SELECT kind, count(*) FROM visits GROUP BY kind",
     """
     CREATE TRIGGER visitAdded AFTER INSERT ON visits
-    BEGIN INSERT INTO visitTotals(kind, ids) VALUES (NEW.kind, 1) ON CONFLICT(kind) DO UPDATE SET ids = visitTotals.ids + 1; END
+    BEGIN INSERT INTO visitTotals(kind, ids) VALUES (NEW.kind, 1) \
+    ON CONFLICT(kind) DO UPDATE SET ids = visitTotals.ids + 1; END
     """,
     """
     CREATE TRIGGER visitRemoved AFTER DELETE ON visits

@@ -46,8 +46,8 @@ package struct MailList: Sendable {
 
     /// SQLite's plan for the list, for tests: a step in each line.
     package func plan(in reader: some ObjectReading) throws -> String {
-        try reader.rows("EXPLAIN QUERY PLAN " + sql(reader.dialect), arguments + [.int(limit)]).map { try $0.text("detail") }
-            .joined(separator: "\n")
+        let rows = try reader.rows("EXPLAIN QUERY PLAN " + sql(reader.dialect), arguments + [.int(limit)])
+        return try rows.map { try $0.text("detail") }.joined(separator: "\n")
     }
 
     package func read(in reader: some ObjectReading) throws -> [JSON] {

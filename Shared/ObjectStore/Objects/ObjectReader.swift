@@ -172,6 +172,7 @@ public class ObjectReader: ObjectReading {
 
     // MARK: Own tables
 
+    /// How the engine's SQL differs, for a service's own tables (docs/sql.md).
     public var dialect: Dialect { connection.dialect }
 
     /// The rows of a SELECT on the service's own tables; `arguments` are bound to `?`.
