@@ -22,6 +22,11 @@ import Testing
             try await ShopperTests.twoCustomers(in: suite)
             let files = try FileManager.default.contentsOfDirectory(atPath: suite.dataDirectory)
             #expect(files.filter { $0.contains(".sqlite") } == [])
+            // What would be no copy of the shop is not made.
+            await #expect(throws: Command.Failed.self) {
+                _ = try await suite.script("backup", suite.dataDirectory + "/copy")
+            }
+            #expect(!FileManager.default.fileExists(atPath: suite.dataDirectory + "/copy"))
         }
     }
 

@@ -4,6 +4,7 @@ Needs python3 and nothing else, which Debian's supervisor brings.
 """
 import argparse
 import os
+import re
 import signal
 import sqlite3
 import sys
@@ -11,6 +12,9 @@ import sys
 from layout import Refused, Shop, warn
 from put import check, restore
 from take import take
+
+
+DATABASE = re.compile(r"SATCHEL_(?:[A-Z]+_)?DATABASE")
 
 
 def arguments():
@@ -35,10 +39,20 @@ def arguments():
     return parser.parse_args()
 
 
+def refuse_servers():
+    """A copy without what a server keeps would be no copy of the shop."""
+    kept = sorted(name for name, value in os.environ.items() if DATABASE.fullmatch(name) and value)
+    if kept:
+        raise Refused(
+            f"Services keep their data in PostgreSQL ({', '.join(kept)}), which is not copied here. "
+            "docs/postgresql.md says what does.")
+
+
 def run(given):
     if given.command == "check":
         check(os.path.abspath(given.folder), given.release)
         return
+    refuse_servers()
     shop = Shop(given.data, given.volumes)
     if given.command == "backup":
         keys = {"users.key": given.users_key, "files.key": given.files_key}
