@@ -99,7 +99,7 @@ public final class Broker: Sendable {
         endpointLock.withLock { $0 = lock }
         try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
             let once = Once(continuation)
-            thread.start(name: "bus-broker", monitoring: ZMQ_EVENT_DISCONNECTED, logger: logger) { [self] in
+            thread.start(name: "bus-broker", monitoring: ZMQ_EVENT_DISCONNECTED, logger: logger) { [configuration, logger] in
                 let context = try ZeroMQContext()
                 let socket = try ZeroMQSocket(.router, context: context)
                 try configuration.configureServer(socket, context: context, logger: logger)
@@ -107,8 +107,11 @@ public final class Broker: Sendable {
                 try socket.set(ZMQ_ROUTER_MANDATORY, 1)
                 // A service that redials after a break of the network keeps its routing id before we noticed the break.
                 try socket.set(ZMQ_ROUTER_HANDOVER, 1)
-                try socket.bind(configuration.endpoint)
-                return BrokerDriver(
+                return socket
+            } open: { [configuration] in
+                try $0.bind(configuration.endpoint)
+            } makeDriver: { [self] socket in
+                BrokerDriver(
                     socket: socket, answering: answering, withoutWindow: withoutWindow, mailbox: thread.mailbox,
                     logger: logger, onForget: onForget, leases: leases, onTold: onTold,
                     onStates: { [self] new in

@@ -51,12 +51,15 @@ final class GatewayLink: Sendable {
                 let once = Once(continuation)
                 lane.thread.start(
                     name: name, monitoring: ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_DISCONNECTED, logger: logger
-                ) { [endpoint] in
+                ) {
                     let socket = try ZeroMQSocket(.dealer, context: context)
                     try configuration.configureClient(socket)
                     try socket.set(ZMQ_ROUTING_ID, "\(identity)-\(index)")
-                    try socket.connect(endpoint)
-                    return LaneDriver(
+                    return socket
+                } open: { [endpoint] in
+                    try $0.connect(endpoint)
+                } makeDriver: { socket in
+                    LaneDriver(
                         socket: socket, link: lane, handler: try makeHandler(index), hello: hello, watch: watch,
                         logger: logger)
                 } started: {

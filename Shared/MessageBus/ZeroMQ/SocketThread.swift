@@ -48,18 +48,26 @@ final class SocketThread<Work: Sendable>: Sendable {
 
     init() throws { mailbox = try ThreadMailbox() }
 
-    /// Starts the thread. `makeDriver` runs on it, so that the socket is created by the thread that uses it.
+    /// Starts the thread. All but `started` and `ended` runs on it, so that the socket is created by the thread that
+    /// uses it.
+    /// - Parameters:
+    ///   - makeSocket: makes a socket that has no peers yet: it is watched from its first connection on.
+    ///   - open: connects or binds it.
     func start(
         name: String, monitoring events: Int32, logger: Logger,
-        makeDriver: @escaping @Sendable () throws -> any SocketDriver<Work>,
+        makeSocket: @escaping @Sendable () throws -> ZeroMQSocket,
+        open: @escaping @Sendable (ZeroMQSocket) throws -> Void,
+        makeDriver: @escaping @Sendable (ZeroMQSocket) throws -> any SocketDriver<Work>,
         started: @escaping @Sendable (Result<Void, any Error>) -> Void,
         ended: @escaping @Sendable () -> Void = {}
     ) {
         let mailbox = mailbox
         startThread(named: name) {
             do {
-                let driver = try makeDriver()
-                let monitor = try driver.socket.monitor(events, name: name)
+                let socket = try makeSocket()
+                let monitor = try socket.monitor(events, name: name)
+                try open(socket)
+                let driver = try makeDriver(socket)
                 started(.success(()))
                 do {
                     try Self.drive(driver, monitor: monitor, mailbox: mailbox)
