@@ -10,6 +10,8 @@ final class TestStore: Sendable {
     let store: ClassStore
     let path: String
     private let ownsFolder: Bool
+    /// The schema of this store alone; nil for a file.
+    private let database: PostgreSQLDatabase?
 
     /// The connection string of the server on which the tests run that are the same for both engines; nil for SQLite.
     static let server = ProcessInfo.processInfo.environment["SATCHEL_TEST_DATABASE"]
@@ -24,15 +26,15 @@ final class TestStore: Sendable {
         let path = path ?? NSTemporaryDirectory() + "store-\(UUID().uuidString)/test.sqlite"
         self.path = path
         let migrations = schema.isEmpty ? [] : [Migrations("test", [Migration(1, "tables", schema)])]
-        let database = Self.server.map { server in
+        database = Self.server.map { server in
             // The name of the folder is the name of the schema.
             let folder = URL(fileURLWithPath: path).deletingLastPathComponent().lastPathComponent
-            return StoreDatabase.postgresql(PostgreSQLDatabase(connection: server, schema: folder))
+            return PostgreSQLDatabase(connection: server, schema: folder)
         }
         store = try ClassStore(
-            database ?? .file(path: path), classes: classes, synchronous: .normal,
-            allowClassCreation: allowClassCreation,
-            allowCustomObjectId: allowCustomObjectId, announcement: announcement, migrations: migrations,
+            database.map(StoreDatabase.postgresql) ?? .file(path: path), classes: classes, synchronous: .normal,
+            allowClassCreation: allowClassCreation, allowCustomObjectId: allowCustomObjectId,
+            announcement: announcement, migrations: migrations,
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
         if startsWriting { await becomeWriter() }
     }
@@ -40,6 +42,7 @@ final class TestStore: Sendable {
     deinit {
         store.stop()
         if ownsFolder {
+            try? database?.drop()
             try? FileManager.default.removeItem(at: URL(fileURLWithPath: path).deletingLastPathComponent())
         }
     }
@@ -82,6 +85,23 @@ final class TestStore: Sendable {
             try reader.documents(query, caller: caller).compactMap { $0["name"]?.stringValue }
         }
     }
+}
+
+extension TestStore {
+    /// The names of the tables and indexes that begin so.
+    func relations(_ start: String) async throws -> [String] {
+        let list =
+            Self.server == nil
+            ? "SELECT name FROM sqlite_master"
+            : "SELECT relname AS name FROM pg_class WHERE relnamespace = quote_ident(current_schema())::regnamespace"
+        let rows = try await store.read { try $0.rows("SELECT name FROM (\(list)) names ORDER BY name") }
+        return try rows.map { try $0.text("name") }.filter { $0.hasPrefix(start) }
+    }
+}
+
+extension Trait where Self == ConditionTrait {
+    /// A test of what SQLite has and PostgreSQL has not.
+    static func sqliteOnly(_ reason: Comment) -> Self { .enabled(if: TestStore.server == nil, reason) }
 }
 
 /// The Parse code of the error that `body` throws; nil when it throws none.

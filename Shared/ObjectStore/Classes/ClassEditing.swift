@@ -212,6 +212,10 @@ extension StoreTransaction {
             try writer.addIndex(name, index, to: info)
         } catch let error as StoreError where error.isUniqueViolation {
             throw ParseError(.duplicateValue, "Index \(name) cannot be unique: stored objects have the same values.")
+        } catch let error as StoreError where error.isTooLongForIndex {
+            throw ParseError(
+                .objectTooLarge,
+                "Index \(name) may have values of about 2,700 bytes at most, and stored ones are longer.")
         }
         info.edits.indexes[name] = index
     }

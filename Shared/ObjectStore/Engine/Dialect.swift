@@ -77,6 +77,19 @@ public enum Dialect: Sendable, Hashable {
     /// The JSON type of such a row's value.
     func elementType(_ name: String) -> String { self == .sqlite ? "\(name).type" : "jsonb_typeof(\(name).value)" }
 
+    /// The place at a path as the arguments of functions about places, nothing or NULL where there is none.
+    func place(_ path: FieldPath, in document: String) -> String {
+        switch self {
+        case .sqlite: ["latitude", "longitude"].map { value(path, appending: $0, in: document) }.joined(separator: ",")
+        case .postgresql: "satchel_place(\(part(path, in: document)))"
+        }
+    }
+
+    /// The same of a place whose coordinates are bound.
+    func place(latitude: String, longitude: String) -> String {
+        self == .sqlite ? "\(latitude),\(longitude)" : "point(\(longitude),\(latitude))"
+    }
+
     /// A member's text of a value that is an object.
     func text(_ member: String, of value: String) -> String {
         self == .sqlite ? "json_extract(\(value),'$.\(member)')" : "(\(value)->>'\(member)')"
@@ -85,7 +98,8 @@ public enum Dialect: Sendable, Hashable {
     /// The text of the document `doc` without a field.
     func removing(_ field: FieldPath) -> String {
         self == .sqlite
-            ? "json_remove(doc, \(field.expression(in: "doc")))" : "(data#-'{\(field.components.joined(separator: ","))}')::text"
+            ? "json_remove(doc, \(field.expression(in: "doc")))"
+            : "(data#-'{\(field.components.joined(separator: ","))}')::text"
     }
 
     /// The text of the document `doc` with another value of a field, which is bound as JSON's text.
@@ -114,7 +128,8 @@ public enum Dialect: Sendable, Hashable {
 
     /// The condition that a text matches a pattern that is bound (`StoreStatement.bind(_: Regex, at:)`).
     func matches(_ pattern: String, _ value: String) -> String {
-        self == .sqlite ? "satchel_regex(\(pattern),\(value))" : "((\(value)#>>'{}') COLLATE \"und-x-icu\")~\(pattern)::text"
+        self == .sqlite
+            ? "satchel_regex(\(pattern),\(value))" : "((\(value)#>>'{}') COLLATE \"und-x-icu\")~\(pattern)::text"
     }
 
     /// The id in a pointer's value, to be compared with a column `objectId`.
@@ -126,15 +141,21 @@ public enum Dialect: Sendable, Hashable {
     public enum Operand: Sendable {
         /// A column of texts or of whole numbers.
         case text, integer
+        /// A number for a function, and PostgreSQL's literal of an array of texts.
+        case real, texts
         /// A value of a document: a text, a number, true or false by 1 or 0, or all that JSON can say by its text.
         case jsonText, jsonInteger, jsonReal, jsonFlag, json
     }
 
     func parameter(_ name: String, as operand: Operand) -> String {
-        guard self == .postgresql else { return operand == .jsonReal ? "CAST(\(name) AS REAL)" : name }
+        guard self == .postgresql else {
+            return operand == .jsonReal || operand == .real ? "CAST(\(name) AS REAL)" : name
+        }
         return switch operand {
         case .text: "\(name)::text"
         case .integer: "\(name)::bigint"
+        case .real: "\(name)::float8"
+        case .texts: "\(name)::text[]"
         case .jsonText: "to_jsonb(\(name)::text)"
         case .jsonInteger: "to_jsonb(\(name)::bigint)"
         case .jsonReal: "to_jsonb(\(name)::float8)"

@@ -50,5 +50,14 @@ struct GeoBox {
         return [axis(0), axis(90), height].map { ($0.0 - GeoIndex.tolerance, $0.1 + GeoIndex.tolerance) }
     }
 
+    /// The corners of a box in latitude and longitude that has all of its places; all longitudes where it has a pole or
+    /// touches the meridian of 180 degrees.
+    var onMap: (low: (latitude: Double, longitude: Double), high: (latitude: Double, longitude: Double)) {
+        let isWhole = south <= -90 || north >= 90 || west <= -180 || west + width >= 180
+        let (start, end) = isWhole ? (-180, 180) : (west, west + width)
+        let room = GeoIndex.tolerance
+        return ((south - room, start - room), (north + room, end + room))
+    }
+
     private func includes(_ longitude: Double) -> Bool { GeoBox.turn(from: west, to: longitude) <= width }
 }

@@ -12,16 +12,14 @@ extension QuerySubject {
             let (center, radians) = try GeoConstraint.circle(raw["$centerSphere"])
             guard kind == .json(.geoPoint) else { return "FALSE" }
             let near = NearPoint(center, place, &compiler)
-            let limit = compiler.bind(.real(radians))
-            return compiler.found(
-                "\(row).id IN (SELECT id FROM \(near.candidates(info, within: limit)))",
-                and: "\(near.distance)<=\(limit)")
+            let limit = compiler.bind(number: radians)
+            return compiler.found(near.candidates(info, row: row, within: limit), and: "\(near.distance)<=\(limit)")
         case ("$geoIntersects", "$point", 1):
             guard let point = raw["$point"].flatMap(GeoPoint.init) else {
                 throw ParseError(.invalidJSON, "bad $geoIntersect value; $point should be GeoPoint")
             }
             guard kind == .json(.polygon) else { return "FALSE" }
-            let place = "\(compiler.bind(.real(point.latitude))),\(compiler.bind(.real(point.longitude)))"
+            let place = compiler.bind(point)
             return "satchel_in_polygon(\(info.dialect.value(path, appending: "coordinates", in: document)),\(place))"
         default: throw ParseError(.invalidJSON, "bad \(name) value")
         }
@@ -35,15 +33,15 @@ extension QuerySubject {
         if isInside { throw ParseError(.invalidQuery, "\(name) is not possible inside an Object.") }
     }
 
-    /// Latitude and longitude of the stored GeoPoint, as two arguments.
+    /// The stored GeoPoint as arguments of functions.
     var place: String {
-        ["latitude", "longitude"].map { info.dialect.value(path, appending: $0, in: document) }.joined(separator: ",")
+        info.dialect.place(path, in: document)
     }
 
     private func within(_ box: GeoBox, _ compiler: inout ConditionCompiler) throws -> String {
         guard kind == .json(.geoPoint) else { return "FALSE" }
-        let candidates = GeoIndex.candidates(in: box, info, row: row, &compiler)
-        let sides = [box.south, box.north, box.west, box.width].map { compiler.bind(.real($0)) }
+        let candidates = GeoIndex.candidates(in: box, self, &compiler)
+        let sides = [box.south, box.north, box.west, box.width].map { compiler.bind(number: $0) }
         return compiler.found(candidates, and: "satchel_in_box(\(sides.joined(separator: ",")),\(place))")
     }
 
@@ -51,9 +49,17 @@ extension QuerySubject {
         guard let polygon = GeoPolygon(corners: corners) else { throw GeoConstraint.tooFewCorners }
         guard kind == .json(.geoPoint) else { return "FALSE" }
         let coordinates = JSON.array(corners.map { [JSON(number: $0.latitude), JSON(number: $0.longitude)] })
-        let candidates = GeoIndex.candidates(in: polygon.box, info, row: row, &compiler)
-        let area = compiler.bind(.text(coordinates.serializedText))
+        let candidates = GeoIndex.candidates(in: polygon.box, self, &compiler)
+        let area = compiler.bind(.text(coordinates.serializedText), as: .json)
         return compiler.found(candidates, and: "satchel_in_polygon(\(area),\(place))")
+    }
+}
+
+extension ConditionCompiler {
+    /// Binds a place as arguments of functions.
+    mutating func bind(_ point: GeoPoint) -> String {
+        let latitude = bind(number: point.latitude)
+        return info.dialect.place(latitude: latitude, longitude: bind(number: point.longitude))
     }
 }
 

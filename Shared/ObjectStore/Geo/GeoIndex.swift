@@ -3,6 +3,9 @@ import ParseProtocol
 /// An R*Tree over the GeoPoint field of a class, `g<id>`, kept by the writer in step with the objects
 /// (https://www.sqlite.org/rtree.html). It holds the places as points in space (`GeoPoint.inSpace`), so that neither
 /// the poles nor the meridian of 180 degrees are special. It finds candidates; the document's own coordinates decide.
+///
+/// In PostgreSQL it is an index of the class's own table, of places on the map (`PostgreSQLFunctions`), which the
+/// engine keeps by itself.
 enum GeoIndex {
     /// The most that rounding adds to a coordinate. The tree's own numbers of 32 bits are rounded away from the point
     /// already.
@@ -16,10 +19,12 @@ enum GeoIndex {
 
     /// Makes the index, with the places of all objects there are.
     static func create(_ info: ClassInfo, _ connection: any StoreConnection) throws {
-        guard let field = info.geoField, connection.dialect == .sqlite else { return }
-        let path = try FieldPath(field)
-        let place = ["latitude", "longitude"].map { info.dialect.value(path, appending: $0, in: "doc") }
-            .joined(separator: ", ")
+        guard let field = info.geoField else { return }
+        let place = try info.dialect.place(FieldPath(field), in: "doc")
+        guard connection.dialect == .sqlite else {
+            try drop(info, connection)
+            return try connection.executeOnce("CREATE INDEX \(table(info)) ON o\(info.id) USING gist ((\(place)))")
+        }
         // What an earlier class of the same number may have left must not stay.
         try connection.executeOnce(
             """
@@ -33,7 +38,8 @@ enum GeoIndex {
     }
 
     static func drop(_ info: ClassInfo, _ connection: any StoreConnection) throws {
-        if connection.dialect == .sqlite { try connection.executeOnce("DROP TABLE IF EXISTS \(table(info))") }
+        let kind = connection.dialect == .sqlite ? "TABLE" : "INDEX"
+        try connection.executeOnce("DROP \(kind) IF EXISTS \(table(info))")
     }
 
     /// Follows a change of one object; nil for an object that is not there before or after.
@@ -60,10 +66,20 @@ enum GeoIndex {
 
     /// The condition that a row may be one of the places in a box.
     static func candidates(
-        in box: GeoBox, _ info: ClassInfo, row: String, _ compiler: inout ConditionCompiler
+        in box: GeoBox, _ subject: QuerySubject, _ compiler: inout ConditionCompiler
     ) -> String {
+        let (info, row) = (subject.info, subject.row)
+        guard info.dialect == .sqlite else {
+            let (low, high) = box.onMap
+            let corners = [low, high].map { corner in
+                info.dialect.place(
+                    latitude: compiler.bind(number: corner.latitude),
+                    longitude: compiler.bind(number: corner.longitude))
+            }
+            return "\(subject.place) <@ box(\(corners.joined(separator: ",")))"
+        }
         let bounds = zip(["x", "y", "z"], box.inSpace).map { axis, bounds in
-            "\(axis)1>=\(compiler.bind(.real(bounds.lower))) AND \(axis)0<=\(compiler.bind(.real(bounds.upper)))"
+            "\(axis)1>=\(compiler.bind(number: bounds.lower)) AND \(axis)0<=\(compiler.bind(number: bounds.upper))"
         }
         return "\(row).id IN (SELECT id FROM \(table(info)) WHERE \(bounds.joined(separator: " AND ")))"
     }

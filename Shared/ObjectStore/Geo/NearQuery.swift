@@ -5,20 +5,29 @@ struct NearPoint {
     /// The distance of a row's place in radians, as SQL.
     let distance: String
     private let axes: String
+    /// The row's place and the point.
+    private let (stored, place): (String, String)
 
-    /// - Parameter stored: the row's latitude and longitude, as two arguments in SQL.
+    /// - Parameter stored: the row's place, as arguments in SQL.
     init(_ point: GeoPoint, _ stored: String, _ compiler: inout ConditionCompiler) {
-        axes = point.inSpace.map { compiler.bind(.real($0)) }.joined(separator: ",")
-        let place = [point.latitude, point.longitude].map { compiler.bind(.real($0)) }.joined(separator: ",")
+        let isInSpace = compiler.info.dialect == .sqlite
+        axes = isInSpace ? point.inSpace.map { compiler.bind(number: $0) }.joined(separator: ",") : ""
+        self.stored = stored
+        place = compiler.bind(point)
         distance = "satchel_distance(\(place),\(stored))"
     }
 
-    /// The index's entries that may be within so many radians, nearly in the order of their distance, as what follows
-    /// `FROM`.
-    func candidates(_ info: ClassInfo, within radians: String) -> String {
-        let table = GeoIndex.table(info)
-        return "\(table) WHERE \(reach(info, within: radians))"
+    /// The condition that a row may be within so many radians.
+    func candidates(_ info: ClassInfo, row: String, within radians: String) -> String {
+        guard info.dialect == .sqlite else { return onMap(within: radians) }
+        return "\(row).id IN (SELECT id FROM \(GeoIndex.table(info)) WHERE \(reach(info, within: radians)))"
     }
+
+    /// PostgreSQL's condition that a row may be within so many radians, and an order that is nearly that of distances.
+    func onMap(within radians: String) -> String { "\(stored) <@ satchel_around(\(place),\(radians))" }
+    var orderOnMap: String { "\(stored) <-> \(place)" }
+
+    /// The condition on an entry of SQLite's index.
 
     func reach(_ info: ClassInfo, within radians: String) -> String {
         "\(GeoIndex.table(info)).id MATCH satchel_near(\(axes),satchel_chord(\(radians)))"
@@ -43,10 +52,10 @@ struct NearQuery {
         }
         self.point = NearPoint(point, subject.place, &compiler)
         let (nearest, farthest) = try NearQuery.reach(siblings)
-        maximum = compiler.bind(.real(farthest ?? .pi))
+        maximum = compiler.bind(number: farthest ?? .pi)
         var limits: [String] = []
         if farthest != nil { limits.append("\(self.point.distance)<=\(maximum)") }
-        if let nearest { limits.append("\(self.point.distance)>=\(compiler.bind(.real(nearest)))") }
+        if let nearest { limits.append("\(self.point.distance)>=\(compiler.bind(number: nearest))") }
         self.limits = limits
     }
 
@@ -76,8 +85,7 @@ struct NearQuery {
     /// The condition that a row has a place between the two distances, without an order.
     func condition(_ info: ClassInfo, _ compiler: inout ConditionCompiler) -> String {
         compiler.found(
-            "o.id IN (SELECT id FROM \(point.candidates(info, within: maximum)))",
-            and: ConditionCompiler.joined(limits, " AND "))
+            point.candidates(info, row: "o", within: maximum), and: ConditionCompiler.joined(limits, " AND "))
     }
 
     /// The SQL from `FROM` up to the order, for the rows near the point that pass `filter`.
@@ -86,6 +94,9 @@ struct NearQuery {
     /// of them as the page needs are found soon; the farthest of those limits what can be on the page. Whichever they
     /// are, none that belongs there is farther, so that the result never depends on the tree's order.
     func rows(_ info: ClassInfo, joins: String = "", filter: String, firstOnly: Bool) -> String {
+        guard info.dialect == .sqlite else {
+            return rowsOnMap(info, joins: joins, filter: filter, firstOnly: firstOnly)
+        }
         let table = GeoIndex.table(info)
         func rows(within radians: String) -> String {
             let conditions = [point.reach(info, within: radians)] + (filter.isEmpty ? [] : [filter])
@@ -97,5 +108,16 @@ struct NearQuery {
         guard firstOnly else { return rows(within: maximum) }
         let farthest = "SELECT max(d) FROM (SELECT \(point.distance) d \(rows(within: maximum)) LIMIT ?3+?4)"
         return rows(within: "(\(farthest))")
+    }
+
+    /// The same in PostgreSQL, whose index gives places in the order of their distance on the map.
+    private func rowsOnMap(_ info: ClassInfo, joins: String, filter: String, firstOnly: Bool) -> String {
+        func rows(within radians: String) -> String {
+            let conditions = [point.onMap(within: radians)] + (filter.isEmpty ? [] : [filter])
+            return "FROM o\(info.id) o\(joins) WHERE \(conditions.joined(separator: " AND "))"
+        }
+        guard firstOnly else { return rows(within: maximum) }
+        let first = "\(rows(within: maximum)) ORDER BY \(point.orderOnMap) LIMIT ?3::bigint+?4::bigint"
+        return rows(within: "(SELECT max(d) FROM (SELECT \(point.distance) d \(first)) nearest)")
     }
 }

@@ -16,6 +16,8 @@ extension StoreTransaction {
     package func beginIndex(
         for uses: [QueryShape: ShapeTable.Use], _ limits: IndexLimits
     ) throws -> IndexDecision {
+        // Nothing is known there of what a query cost, and no index is built beside the writes.
+        guard connection.dialect == .sqlite else { return .nothing }
         // Fields may have gone, or become secret, since they were asked for.
         let uses = uses.filter { use in
             guard let info = schema.classes[use.key.className] else { return false }

@@ -271,6 +271,9 @@ extension StoreTransaction {
         } catch let error as StoreError where error.isUniqueViolation {
             throw ParseError(
                 .duplicateValue, "A duplicate value for a field with unique values was provided")
+        } catch let error as StoreError where error.isTooLongForIndex {
+            throw ParseError(
+                .objectTooLarge, "A field with an index may have at most about 2,700 bytes in PostgreSQL.")
         }
     }
 

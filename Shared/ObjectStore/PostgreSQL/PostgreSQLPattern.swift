@@ -4,17 +4,17 @@ import ParseProtocol
 ///
 /// What Satchel promises of patterns is PCRE's meaning. Here is decided where PostgreSQL's differs: what it has under
 /// another sign is translated, and what it has not is refused, so that no query finds something else than it would in
-/// SQLite. One difference is left: `$` does not match before a line feed that is the text's last character.
+/// SQLite.
 struct PostgreSQLPattern {
     /// The pattern with its options before it.
     let text: String
 
     /// - Throws: `.invalidQuery` (102) for what PostgreSQL cannot look for.
     init(_ pattern: String, options: String) throws(ParseError) {
-        var reader = Reader(rest: Array(pattern.unicodeScalars)[...])
+        var reader = Reader(rest: Array(pattern.unicodeScalars)[...], options)
         let body = try reader.translated()
-        // `p`, `n` and `w` are PostgreSQL's words for what PCRE's `s` and `m` leave and change about line feeds.
-        let lines = options.contains("m") ? (options.contains("s") ? "w" : "n") : (options.contains("s") ? "s" : "p")
+        // `w` is the word for ends of lines, `s` for those of the text. Neither changes what a letter is.
+        let lines = options.contains("m") ? "w" : "s"
         let flags = (options.contains("i") ? "i" : "") + (options.contains("x") ? "x" : "") + lines
         text = "(?\(flags))\(body)"
     }
@@ -25,9 +25,20 @@ struct PostgreSQLPattern {
 
     private struct Reader {
         var rest: ArraySlice<Unicode.Scalar>
+        private let isCaseless: Bool
+        private let hasLines: Bool
+        /// A point is a line feed, too.
+        private let isWide: Bool
+        private let classes: PatternClasses
         private var output = String.UnicodeScalarView()
 
-        init(rest: ArraySlice<Unicode.Scalar>) { self.rest = rest }
+        init(rest: ArraySlice<Unicode.Scalar>, _ options: String) {
+            self.rest = rest
+            isCaseless = options.contains("i")
+            hasLines = options.contains("m")
+            isWide = options.contains("s")
+            classes = PatternClasses(isUnicode: options.contains("u"))
+        }
 
         mutating func translated() throws(ParseError) -> String {
             while let next = rest.popFirst() {
@@ -35,13 +46,21 @@ struct PostgreSQLPattern {
                 case "\\": try escape()
                 case "[": try brackets()
                 case "(": try group()
+                case ".": append(isWide ? "." : "[^\\n]")
+                case "^": append(hasLines ? Self.start : "^")
+                case "$": append(hasLines ? "$" : Self.end)
                 case "{": append(isBound ? "{" : "\\{")
                 case "*", "+", "?", "}": try quantifier(next)
-                default: output.append(next)
+                default: letter(next)
                 }
             }
             return String(output)
         }
+
+        /// The beginning of the text or of a line, which is not behind a line feed at the end.
+        private static let start = #"(?:\A|^(?!\Z))"#
+        /// The end of the text, or before a line feed there.
+        private static let end = #"(?=\n?\Z)"#
 
         private mutating func append(_ text: String) { output.append(contentsOf: text.unicodeScalars) }
 
@@ -65,10 +84,14 @@ struct PostgreSQLPattern {
                 while !rest.isEmpty, !rest.starts(with: ["\\", "E"]) { literal(rest.removeFirst()) }
                 rest = rest.dropFirst(2)
             case "E": break
-            case "b": append("\\y")
-            case "B": append("\\Y")
-            case "z", "Z": append("\\Z")
-            case "A", "d", "D", "w", "W", "s", "S", "n", "r", "t", "f", "e", "a", "v": append("\\\(next)")
+            case "b", "B": append(classes.border(isWanted: next == "b"))
+            case "z": append("\\Z")
+            case "Z": append(Self.end)
+            case "d", "w", "s": append("[\(classes.letters(next))]")
+            case "D": append("[^\(classes.letters("d"))]")
+            case "W": append("[^\(classes.letters("w"))]")
+            case "S": append("[^\(classes.letters("s"))]")
+            case "A", "n", "r", "t", "f", "e", "a": append("\\\(next)")
             case "x": try code()
             case "1"..."9": append("\\\(next)")
             case "a"..."z", "A"..."Z", "0": throw impossible("\\\(next)")
@@ -89,7 +112,13 @@ struct PostgreSQLPattern {
 
         private mutating func literal(_ scalar: Unicode.Scalar) {
             if #"\^$.|?*+()[]{}"#.unicodeScalars.contains(scalar) { output.append("\\") }
-            output.append(scalar)
+            letter(scalar)
+        }
+
+        /// PostgreSQL takes a letter for its capital and its small one, and no others.
+        private mutating func letter(_ scalar: Unicode.Scalar) {
+            guard isCaseless, let others = LetterCases.sets[scalar] else { return output.append(scalar) }
+            append("[\(others)]")
         }
 
         /// A list of letters, in which only its end and its classes mean something.
@@ -103,20 +132,25 @@ struct PostgreSQLPattern {
                     append("]")
                     return
                 case "[" where rest.first == ":":
-                    append("[")
-                    while let inner = rest.popFirst() {
-                        output.append(inner)
-                        if inner == "]" { break }
-                    }
+                    let name = String(String.UnicodeScalarView(rest.dropFirst().prefix { $0 != ":" && $0 != "]" }))
+                    guard let letters = classes.named[name], rest.dropFirst(name.count + 1).starts(with: [":", "]"])
+                    else { throw impossible("[:\(name):]") }
+                    rest = rest.dropFirst(name.count + 3)
+                    append(letters)
                 case "[": append("\\[")
                 case "\\":
                     guard let escaped = rest.popFirst() else { return }
                     switch escaped {
-                    case "d", "w", "s", "n", "r", "t", "f", "v": append("\\\(escaped)")
+                    case "d", "w", "s": append(classes.letters(escaped))
+                    case "n", "r", "t", "f": append("\\\(escaped)")
                     case "a"..."z", "A"..."Z", "0"..."9": throw impossible("\\\(escaped) between brackets")
                     default: append("\\\(escaped)")
                     }
-                default: output.append(next)
+                default:
+                    output.append(next)
+                    // What is behind a sign of a range is its end.
+                    let isPlain = rest.first != "-" && output.dropLast().last != "-"
+                    if isCaseless, isPlain, let others = LetterCases.sets[next] { append(others) }
                 }
             }
         }

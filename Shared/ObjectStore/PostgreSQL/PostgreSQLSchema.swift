@@ -3,12 +3,15 @@ import PostgreSQL
 
 extension PostgreSQLStoreConnection {
     /// What PostgreSQL has in the place of `PRAGMA user_version` and of the text of SQLite's indexes.
-    static let ownTables = """
+    static let ownTables = tables + PostgreSQLFunctions.all
+
+    private static let tables = """
         CREATE TABLE IF NOT EXISTS storeState(
             id int PRIMARY KEY CHECK (id = 1), generation bigint NOT NULL, writer bigint NOT NULL);
         INSERT INTO storeState(id, generation, writer) VALUES (1, 0, 0) ON CONFLICT DO NOTHING;
         CREATE TABLE IF NOT EXISTS storeIndexes(
             name text PRIMARY KEY, relation text NOT NULL, columns text NOT NULL);
+
         """
 
     func generation() throws -> Int64 {
@@ -41,7 +44,12 @@ extension PostgreSQLStoreConnection {
     }
 
     func createIndex(_ name: String, on table: String, columns: [SortedColumn], isUnique: Bool) throws {
-        let list = columns.map { "(\($0.column))\($0.isDescending ? " DESC" : "")" }.joined(separator: ", ")
+        // As orders have them (`Dialect.sorted`), so that the index serves them in both directions.
+        let list = columns.map { column in
+            let sign = column.isDescending ? " DESC" : ""
+            guard BuiltInField(rawValue: column.column) == nil else { return "(\(column.column))\(sign)" }
+            return "(\(column.column))\(sign) NULLS \(column.isDescending ? "LAST" : "FIRST")"
+        }.joined(separator: ", ")
         try executeOnce("CREATE \(isUnique ? "UNIQUE " : "")INDEX \(Self.indexName(name)) ON \(table)(\(list))")
         try execute(
             "INSERT INTO storeIndexes(name, relation, columns) VALUES (?, ?, ?)",

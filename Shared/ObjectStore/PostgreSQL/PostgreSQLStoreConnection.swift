@@ -159,6 +159,8 @@ final class PostgreSQLStoreConnection: StoreConnection {
         do {
             return try body()
         } catch {
+            // The one failure that a client's own words make: a pattern that is beyond the server.
+            if error.state == "2201B" { throw PostgreSQLPattern.impossible("What is written") }
             throw StoreError(sqlState: error.state, message: error.message)
         }
     }

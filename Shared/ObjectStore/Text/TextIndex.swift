@@ -3,9 +3,12 @@ import ParseProtocol
 /// Full-text search over a class's text fields, by two FTS5 tables that the writer keeps in step with the objects:
 /// `t<id>` with trigrams finds candidates for literal `$regex` searches, `w<id>` with words answers `$text`.
 /// Both are contentless (https://www.sqlite.org/fts5.html#contentless_tables): the text is in the document already.
+///
+/// In PostgreSQL there is `w<id>` alone, with the words of each field as an array; a `$regex` looks at all objects.
 enum TextIndex {
     static func create(_ info: ClassInfo, _ connection: any StoreConnection) throws {
-        guard !info.textFields.isEmpty, connection.dialect == .sqlite else { return }
+        guard !info.textFields.isEmpty else { return }
+        guard connection.dialect == .sqlite else { return try createWords(info, connection) }
         let columns = info.textFields.indices.map { "c\($0)" }.joined(separator: ", ")
         let values = try info.textFields.map { try info.dialect.value(FieldPath($0), in: "doc") }
             .joined(separator: ", ")
@@ -20,18 +23,18 @@ enum TextIndex {
     }
 
     static func drop(_ info: ClassInfo, _ connection: any StoreConnection) throws {
-        guard connection.dialect == .sqlite else { return }
-        for table in ["t", "w"] { try connection.executeOnce("DROP TABLE IF EXISTS \(table)\(info.id)") }
+        for table in connection.dialect == .sqlite ? ["t", "w"] : ["w"] { try connection.executeOnce("DROP TABLE IF EXISTS \(table)\(info.id)") }
     }
 
     /// Follows a change of one object; nil for an object that is not there before or after.
     static func update(
         _ info: ClassInfo, row: Int64, from before: JSON?, to after: JSON?, _ connection: any StoreConnection
     ) throws {
-        guard !info.textFields.isEmpty, connection.dialect == .sqlite else { return }
+        guard !info.textFields.isEmpty else { return }
         let old = before.map { document in info.textFields.map { text(document[$0]) } }
         let new = after.map { document in info.textFields.map { text(document[$0]) } }
         guard old != new else { return }
+        guard connection.dialect == .sqlite else { return try updateWords(info, row: row, to: new, connection) }
         let columns = info.textFields.indices.map { "c\($0)" }.joined(separator: ", ")
         let marks = Array(repeating: "?", count: info.textFields.count).joined(separator: ", ")
         for table in ["t\(info.id)", "w\(info.id)"] {

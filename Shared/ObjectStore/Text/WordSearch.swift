@@ -118,7 +118,7 @@ struct WordSearch {
     }
 
     /// English words that say nothing about what a text is about; they do not count in its length.
-    private static let fillers: Set<String> = [
+    static let fillers: Set<String> = [
         "a", "an", "and", "are", "as", "at", "be", "but", "by", "for", "if", "in", "into", "is", "it", "no", "not",
         "of",
         "on", "or", "such", "that", "the", "their", "then", "there", "these", "they", "this", "to", "was", "will",
@@ -127,6 +127,10 @@ struct WordSearch {
 
     /// Runs of letters and digits, folded as far as the search does not care.
     private func tokens(_ text: String) -> [String] {
+        WordSearch.tokens(text, isCaseSensitive: isCaseSensitive, isDiacriticSensitive: isDiacriticSensitive)
+    }
+
+    static func tokens(_ text: String, isCaseSensitive: Bool, isDiacriticSensitive: Bool) -> [String] {
         var options: String.CompareOptions = []
         if !isCaseSensitive { options.insert(.caseInsensitive) }
         if !isDiacriticSensitive { options.insert(.diacriticInsensitive) }

@@ -207,6 +207,8 @@ import Testing
         try await test.update("Place", id, ["at": Self.sf])
         try await test.delete("Place", id)
         #expect(try await test.names("Place", near) == ["sf"])
+        // PostgreSQL keeps its index of places by itself.
+        guard TestStore.server == nil else { return }
         #expect(
             try await test.store.read { try $0.rows("SELECT count(*) FROM g1") }.first?.int(0)
                 == Int64(Self.places.count))
@@ -231,10 +233,7 @@ import Testing
             #expect(try await test.store.write { try $0.objectIds("Place", max: 10) } == [id])
             _ = try await test.store.write { try $0.delete("Place", id, caller: .master) }
             try await test.store.write { try $0.dropClass("Place") }
-            let tables = try await test.store.read {
-                try $0.rows("SELECT name FROM sqlite_master WHERE name LIKE 'g1%'")
-            }
-            #expect(tables.isEmpty)
+            #expect(try await test.relations("g1").isEmpty)
         }
     }
 
@@ -257,11 +256,13 @@ import Testing
     /// Files from before places were indexed: the writer makes the index when it starts.
     @Test func placesStoredEarlierAreFound() async throws {
         let test = try await Self.filled()
-        _ = try await test.store.write { try $0.execute("DROP TABLE g1") }
+        let kind = TestStore.server == nil ? "TABLE" : "INDEX"
+        _ = try await test.store.write { try $0.execute("DROP \(kind) g1") }
         test.store.stop()
         let again = try await TestStore(path: test.path)
         #expect(
             try await again.names("Place", ["at": ["$nearSphere": Self.sf]], order: [], limit: 2) == ["sf", "oakland"])
+        #expect(try await again.relations("g1").contains("g1"))
     }
 
     @Test func badPlacesAndAreasAreNotStored() async throws {

@@ -6,7 +6,7 @@ import Testing
 
 /// Indexes that the store makes by itself: they change no answer, are built and removed in short steps, and go on after
 /// a crash.
-@Suite struct AutomaticIndexTests {
+@Suite(.sqliteOnly("Automatic indexes are tables that triggers of SQLite keep.")) struct AutomaticIndexTests {
     private static func schema(_ test: TestStore, _ className: String = "Fast") async throws -> JSON {
         try JSON(parsing: try await test.store.read { try $0.schema(of: className) })
     }

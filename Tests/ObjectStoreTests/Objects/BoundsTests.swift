@@ -101,6 +101,32 @@ import Testing
         #expect(await code { _ = try await test.names("T", all(1001)) } == 102)
     }
 
+    /// An index of PostgreSQL takes no long value, and says so before anything is saved.
+    @Test func aLongValueOfAnIndexedFieldIsSavedOrRefused() async throws {
+        let test = try await TestStore([ClassDefinition("T", fields: ["name": .string], indexes: [["name"]])])
+        let letters = (0..<9000).map { _ in "abcdefghijklmnopqrstuvwxyz0123456789".randomElement() ?? "a" }
+        let isKept = TestStore.server == nil
+        #expect(await code { try await test.create("T", ["name": .string(String(letters))]) } == (isKept ? nil : 116))
+        let id = try await test.create("T", ["name": .string(String(letters.prefix(2000)))])
+        let change: JSON = ["name": .string(String(letters))]
+        #expect(await code { try await test.update("T", id, change) } == (isKept ? nil : 116))
+        #expect(try await test.store.read { try $0.count(Query(className: "T"), caller: .master) } == (isKept ? 2 : 1))
+        try await test.create("Free", ["name": .string(String(letters))])
+        let wish: JSON = ["indexes": ["byName": ["name": 1]]]
+        #expect(
+            await code { _ = try await test.store.write { try $0.changeClass("Free", wish, keeping: []) } }
+                == (isKept ? nil : 116))
+    }
+
+    @Test(.enabled(if: TestStore.server != nil, "SQLite has automatic indexes."))
+    func aWishForAnAutomaticIndexIsRefusedInWords() async throws {
+        let test = try await TestStore([ClassDefinition("T", fields: ["name": .string])])
+        let wish: JSON = ["indexes": ["auto_name": ["name": 1]]]
+        let answer = await error { _ = try await test.store.write { try $0.changeClass("T", wish, keeping: []) } }
+        #expect(answer?.code == .commandUnavailable)
+        #expect(answer?.message.contains("begins with auto_") == true)
+    }
+
     @Test func anAnswerIsNoLargerThanMemoryAllows() async throws {
         let test = try await TestStore()
         let text = JSON.string(String(repeating: "x", count: 130_000))

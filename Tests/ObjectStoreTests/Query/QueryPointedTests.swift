@@ -195,7 +195,8 @@ import Testing
     }
 
     /// One statement, and neither class is walked through for an equality that an index answers.
-    @Test func thePlanJoinsByKeyAndUsesIndexes() async throws {
+    @Test(.sqliteOnly("The plan is in the words of SQLite."))
+    func thePlanJoinsByKeyAndUsesIndexes() async throws {
         let test = try await Self.filled()
         for caller in [Caller.master, .anonymous, ann, admin] {
             let filtered = try await test.store.read {

@@ -208,7 +208,8 @@ import Testing
         #expect(await code { _ = try await test.names("No such", [:]) } == 103)
     }
 
-    @Test func anIndexedQueryUsesItsIndex() async throws {
+    @Test(.sqliteOnly("The plan is in the words of SQLite."))
+    func anIndexedQueryUsesItsIndex() async throws {
         let test = try await TestStore([
             ClassDefinition(
                 "Product", fields: ["name": .string, "brand": .pointer("Category"), "day": .date],

@@ -9,7 +9,8 @@ import Testing
         try #require(ChangeBoard.find(ChangeBoard.path(beside: test.path), identity: test.store.boardIdentity))
     }
 
-    @Test func eachWriteEndsWhatItChangesAndNothingElse() async throws {
+    @Test(.sqliteOnly("A board is of the one writer of a file."))
+    func eachWriteEndsWhatItChangesAndNothingElse() async throws {
         let test = try await TestStore(schema: ["CREATE TABLE own(n INTEGER)"], announcement: .kept)
         let a = try await test.create("Product", ["name": "a"])
         let b = try await test.create("Product", ["name": "b"])
@@ -47,7 +48,8 @@ import Testing
     }
 
     /// As long as the commit may be seen or not, a stamp is neither given nor believed.
-    @Test func whatAJobHasChangedIsNotSaidToBeCurrentWhenItIsCommitted() async throws {
+    @Test(.sqliteOnly("A board is of the one writer of a file."))
+    func whatAJobHasChangedIsNotSaidToBeCurrentWhenItIsCommitted() async throws {
         let test = try await TestStore(announcement: .kept)
         let id = try await test.create("Product", ["name": "a"])
         let board = try Self.board(test)
@@ -62,7 +64,8 @@ import Testing
         #expect(!stamp.isCurrent)
     }
 
-    @Test func aWriterThatEndsLeavesNothingThatIsBelieved() async throws {
+    @Test(.sqliteOnly("A board is of the one writer of a file."))
+    func aWriterThatEndsLeavesNothingThatIsBelieved() async throws {
         let first = try await TestStore(announcement: .kept)
         try await first.create("Product", ["name": "a"])
         let board = try Self.board(first)
@@ -96,7 +99,8 @@ import Testing
         }
     }
 
-    @Test func answersAreSharedAsFarAsNoObjectIsSomebodysOwn() async throws {
+    @Test(.sqliteOnly("Shared answers are believed by the board of a file's writer."))
+    func answersAreSharedAsFarAsNoObjectIsSomebodysOwn() async throws {
         let test = try await TestStore()
         let id = try await test.create("Product", ["name": "a"])
         for caller in [ann, .anonymous, admin] {

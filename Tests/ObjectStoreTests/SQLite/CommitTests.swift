@@ -24,7 +24,8 @@ import Testing
     }
 
     /// The log is copied by the writer when it has grown and nobody writes; nothing is lost by it.
-    @Test func aLongLogIsCopiedWhenNobodyWrites() async throws {
+    @Test(.sqliteOnly("The log is of a file."))
+    func aLongLogIsCopiedWhenNobodyWrites() async throws {
         let test = try await TestStore()
         let text = JSON.string(String(repeating: "x", count: 100_000))
         for _ in 0..<60 { try await test.create("T", ["name": "long", "text": text]) }
@@ -82,7 +83,8 @@ import Testing
     }
 
     /// It should not be: whoever changes something and fails then has not changed everything at once.
-    @Test func aJobThatFailsHalfWayWithoutASavepointTakesItsGroupWithIt() async throws {
+    @Test(.sqliteOnly("In PostgreSQL each job has a savepoint."))
+    func aJobThatFailsHalfWayWithoutASavepointTakesItsGroupWithIt() async throws {
         let test = try await TestStore([ClassDefinition("T", fields: ["name": .string])])
         let failures = try await commit(
             test,
@@ -157,7 +159,8 @@ import Testing
     }
 
     /// The row with its times is one change, so that a refused one needs no savepoint either.
-    @Test func aRefusedChangeWithItsTimesChangesNothing() async throws {
+    @Test(.sqliteOnly("In PostgreSQL each job has a savepoint."))
+    func aRefusedChangeWithItsTimesChangesNothing() async throws {
         let test = try await TestStore([ClassDefinition("T", fields: ["name": .string], uniqueIndexes: [["name"]])])
         try await test.create("T", ["name": "taken"])
         let id = try await test.create("T", ["name": "mine"])

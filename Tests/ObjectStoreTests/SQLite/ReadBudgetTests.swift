@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 
 /// The bounds of what a read may take: of a lane, of the store's readers, of its request's budget.
-@Suite struct ReadBudgetTests {
+@Suite(.sqliteOnly("The time of a slice is that of the processor of the process that reads.")) struct ReadBudgetTests {
     private final class Meter: WorkMeter {
         private let remaining: Atomic<Int64>
         init(_ microseconds: Int64) { remaining = Atomic(microseconds) }

@@ -57,6 +57,70 @@ import Testing
         #expect(scores == scores.sorted(by: >))
     }
 
+    private static let texts = [
+        "Café au lait, and the cafe", "STRAßE Strasse straße", "ΣΊΣΥΦΟΣ σίσυφος", "Ångström \u{212B}ngstrom",
+        "Привет, мир! Ёлка", "x² Ⅷ ½ 42nd a_b c-d O'Neil", "हिन्दी भाषा", "日本語 テキスト", "عَرَبِيّ عربي", "한국어 텍스트",
+        "İstanbul ıstanbul", "naïve cooperate coöperate", "e\u{301}te\u{301} été ete", "  ...  ", "ſea Sea",
+    ]
+    private static let terms = [
+        "cafe", "Café", "strasse", "STRASSE", "straße", "σίσυφος", "ΣΙΣΥΦΟΣ", "angstrom", "Ångström", "привет", "елка",
+        "ёлка", "x²", "Ⅷ", "42nd", "a", "b c", "\"c d\"", "o'neil", "neil -a", "हिन्दी", "भाषा", "日本語", "عربي",
+        "عَرَبِيّ", "한국어", "istanbul", "naive", "\"naive cooperate\"", "été", "ete -cafe", "sea", "SEA tea",
+    ]
+
+    /// Words are the same with an index of them and without, and so is how well they fit. SQLite's index folds some
+    /// Greek letters by rules of its own.
+    @Test(.enabled(if: TestStore.server != nil, "The engine's own functions split texts without an index."))
+    func anIndexChangesNothing() async throws {
+        let test = try await TestStore([
+            ClassDefinition("W", fields: ["name": .string, "text": .string, "plain": .string], textFields: ["text"])
+        ])
+        for (number, text) in Self.texts.enumerated() {
+            try await test.create("W", ["name": .string("\(number)"), "text": .string(text), "plain": .string(text)])
+        }
+        let sensitivities: [[String: JSON]] = [
+            [:], ["$caseSensitive": true], ["$diacriticSensitive": true],
+            ["$caseSensitive": true, "$diacriticSensitive": true],
+        ]
+        for term in Self.terms {
+            for options in sensitivities {
+                let search = JSON.object(["$term": .string(term)].merging(options) { $1 })
+                let found = try await test.store.read { reader in
+                    try ["text", "plain"].map { field in
+                        let query = Query(
+                            className: "W", where: [field: ["$text": ["$search": search]]], order: ["name"],
+                            keys: ["name", "$score"])
+                        return try reader.documents(query, caller: .master).map { [$0["name"], $0["score"]] }
+                    }
+                }
+                #expect(found[0] == found[1], "\(term) \(options)")
+            }
+        }
+    }
+
+    /// The rules of words by examples, for texts without an index.
+    @Test func wordsAreFoldedInEveryScript() async throws {
+        let test = try await TestStore()
+        for text in Self.texts { try await test.create("W", ["name": .string(text)]) }
+        func found(_ term: String, _ options: [String: JSON] = [:]) async throws -> [Int?] {
+            try await test.names("W", Self.search(term, options), order: ["createdAt"]).map(Self.texts.firstIndex(of:))
+        }
+        #expect(try await found("cafe") == [0])
+        #expect(try await found("strasse") == [1])
+        #expect(try await found("ΣΙΣΥΦΟΣ") == [2])
+        #expect(try await found("ΣΊΣΥΦΟΣ", ["$diacriticSensitive": true]) == [2])
+        #expect(try await found("angstrom") == [3])
+        #expect(try await found("ёлка", ["$diacriticSensitive": true]) == [4])
+        #expect(try await found("елка", ["$diacriticSensitive": true]) == [])
+        #expect(try await found("x²") == [5])
+        #expect(try await found("ⅷ") == [5])
+        #expect(try await found("हिन्दी") == [6])
+        #expect(try await found("日本語") == [7])
+        #expect(try await found("한국어") == [9])
+        #expect(try await found("naive") == [11])
+        #expect(try await found("été", ["$diacriticSensitive": true, "$caseSensitive": true]) == [12])
+    }
+
     @Test func malformedSearchesAreRefused() async throws {
         let test = try await Self.filled()
         let malformed: [[String: JSON]] = [

@@ -36,7 +36,8 @@ import Testing
             limit: 20)
     }
 
-    @Test(arguments: callers) func aRareWordIsLookedUpAndACommonOneMetOnTheWay(_ caller: Caller) async throws {
+    @Test(.sqliteOnly("The plan is in the words of SQLite."), arguments: callers)
+    func aRareWordIsLookedUpAndACommonOneMetOnTheWay(_ caller: Caller) async throws {
         let test = try await Self.shop()
         let (rare, common) = (Self.search("RARE"), Self.search("COMMON"))
         let plans = try await test.store.read {
@@ -53,7 +54,8 @@ import Testing
     }
 
     /// An index that came by itself finds what lies in a range, which is nearly everything.
-    @Test(arguments: callers) func anAutomaticIndexDoesNotTakeItsPlace(_ caller: Caller) async throws {
+    @Test(.sqliteOnly("Automatic indexes are tables that triggers of SQLite keep."), arguments: callers)
+    func anAutomaticIndexDoesNotTakeItsPlace(_ caller: Caller) async throws {
         let test = try await Self.shop()
         let wish: JSON = ["indexes": ["auto_price_name": ["price": 1, "name": 1, "_order": ["price", "name"]]]]
         try await test.store.write { _ = try $0.changeClass("Product", wish, keeping: []) }

@@ -23,7 +23,6 @@ extension ConditionCompiler {
     }
 
     mutating func searchText(_ operand: JSON, _ place: FieldPlace) throws -> [ConditionPart] {
-        try info.dialect.requireSQLite("$text")
         guard let search = operand["$search"], case .object = search else {
             throw ParseError(.invalidJSON, "bad $text: $search, should be object")
         }
@@ -49,9 +48,10 @@ extension ConditionCompiler {
         }
         guard textScore == nil else { throw ParseError(.invalidQuery, "A query can have one $text search.") }
         guard info.fields[path.root] == .string else {
-            textScore = "NULL"
+            textScore = info.dialect == .sqlite ? "NULL" : "NULL::float8"
             return [ConditionPart(sql: "FALSE")]
         }
+        if info.dialect == .postgresql { return searchText(words, path) }
         let score = "satchel_word_score(\(bind(.text(words.specification))),\(info.dialect.value(path, in: "o.doc")))"
         textScore = score
         guard let column = info.textFields.firstIndex(of: path.root) else {
@@ -66,6 +66,26 @@ extension ConditionCompiler {
         return words.isSensitive ? [found, ConditionPart(sql: "\(score) IS NOT NULL")] : [found]
     }
 
+    /// The search in PostgreSQL: the words of indexed fields are in `w<id>` without case and diacritics, those of other
+    /// fields and searches are made of the text.
+    private mutating func searchText(_ search: WordSearch, _ path: FieldPath) -> [ConditionPart] {
+        let column = info.textFields.firstIndex(of: path.root)
+        let text = "(\(info.dialect.value(path, in: "o.doc"))#>>'{}')"
+        var tokens = "satchel_words(\(text),\(search.isCaseSensitive),\(search.isDiacriticSensitive))"
+        if let column, !search.isSensitive {
+            tokens = "(SELECT w.c\(column) FROM w\(info.id) w WHERE w.id=o.id)"
+        }
+        let lists = search.lists.map { bind(.text($0), as: .texts) }.joined(separator: ",")
+        let score = "satchel_word_score(\(tokens),\(lists))"
+        textScore = score
+        let ranked = ConditionPart(sql: "\(score) IS NOT NULL")
+        guard let column else { return [ranked] }
+        let (sign, words) = search.phrases.isEmpty ? ("&&", search.words) : ("@>", search.phrases)
+        let wanted = bind(.text(WordSearch.list(words.flatMap(WordSearch.indexed))), as: .texts)
+        let candidates = "o.id IN (SELECT id FROM w\(info.id) WHERE c\(column) \(sign) \(wanted))"
+        return [ConditionPart(sql: candidates, term: IndexTerm(row: "o", column: "id", kind: .rows)), ranked]
+    }
+
     /// A class has one field with places at most, so that there cannot be a second `$nearSphere` at the top.
     ///
     /// Inside `$or`, `$and` and `$nor` it cannot sort; when rows are only counted it is the limit of the distance.
@@ -73,7 +93,6 @@ extension ConditionCompiler {
     mutating func searchNear(
         _ operand: JSON, _ subject: QuerySubject, siblings: [String: JSON], _ depth: Int
     ) throws -> [ConditionPart] {
-        try info.dialect.requireSQLite("$nearSphere")
         guard depth == 0 || isCounting else {
             throw ParseError(
                 .invalidQuery,

@@ -66,6 +66,12 @@ struct ConditionCompiler {
         }
     }
 
+    /// Binds a number for a function.
+    mutating func bind(number: Double) -> String {
+        arguments.append(.value(.text(String(number))))
+        return info.dialect.parameter(lastArgument, as: .real)
+    }
+
     /// Binds a value that is compared as what a column or a document has.
     mutating func bind(_ value: SQLValue, as operand: Dialect.Operand) -> String {
         let name = bind(value)

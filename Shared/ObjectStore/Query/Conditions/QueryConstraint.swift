@@ -35,7 +35,6 @@ extension QuerySubject {
         case "$inQuery", "$notInQuery", "$select", "$dontSelect":
             throw ParseError(.invalidQuery, "\(name) cannot be used here.")
         case "$within", "$geoWithin", "$geoIntersects":
-            try info.dialect.requireSQLite(name)
             return try geo(name, raw, &compiler)
         case _ where NearQuery.distanceNames.contains(name):
             guard siblings["$nearSphere"] != nil else {

@@ -196,6 +196,10 @@ extension QuerySubject {
         case .relation: return try related(list, &compiler)
         case .array, .untyped:
             guard !list.isEmpty else { return "FALSE" }
+            if let one = try scalar(list) {
+                // Of a text, a number or a flag it says of an array that it has it, and of anything else that it is it.
+                return "\(value) @> \(compiler.bind(.text(one.serializedText), as: .json))"
+            }
             // Null is a missing value, too, and an element like any other.
             let missing = list.contains(where: \.isNull) ? ["\(value) IS NULL"] : []
             let found = try ElementMatch(list, &compiler).anywhere(in: self)
@@ -213,6 +217,17 @@ extension QuerySubject {
             }
             if hasNull { parts.append("\(value) IS NULL") }
             return parts.isEmpty ? "FALSE" : ConditionCompiler.joined(parts, " OR ")
+        }
+    }
+
+    /// The one value of a list in PostgreSQL, unless it is null, an array or an object.
+    private func scalar(_ list: [JSON]) throws -> JSON? {
+        guard info.dialect == .postgresql, list.count == 1 else { return nil }
+        if case .string(let text) = list[0], text.utf8.contains(0) { return nil }
+        switch try WireValue.normalized(list[0]) {
+        case let value where value.isNull: return nil
+        case .array, .object: return nil
+        case let value: return value
         }
     }
 

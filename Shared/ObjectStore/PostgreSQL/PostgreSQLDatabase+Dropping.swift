@@ -1,0 +1,11 @@
+import PostgreSQL
+
+extension PostgreSQLDatabase {
+    /// Removes the schema with everything in it.
+    /// - Throws: `StoreError`, also when somebody still uses it after some seconds.
+    package func drop() throws {
+        let connection = try PostgreSQLStoreConnection(target)
+        defer { connection.close() }
+        try connection.executeOnce("SET lock_timeout = '5s'; DROP SCHEMA IF EXISTS \(quoted(schema)) CASCADE")
+    }
+}
