@@ -49,9 +49,9 @@ public struct PostgreSQLDatabase: Sendable {
 /// Parse classes in one SQLite file, which one process writes and any number read, or in a schema of a PostgreSQL
 /// database, which any number write.
 ///
-/// The writer of a file is whoever holds the lock on the file (`WriterLock`). SQLite before 3.51.3 can corrupt a WAL database
-/// when two connections write or checkpoint at the same instant (https://www.sqlite.org/wal.html, section 11); there is
-/// therefore exactly one writing connection, and only that one checkpoints.
+/// The writer of a file is whoever holds the lock on the file (`WriterLock`). SQLite before 3.51.3 can corrupt a WAL
+/// database when two connections write or checkpoint at the same instant (https://www.sqlite.org/wal.html, section 11);
+/// there is therefore exactly one writing connection, and only that one checkpoints.
 public final class ClassStore: Sendable {
     private let path: String
     private let connecting: @Sendable () throws -> any StoreConnection
@@ -75,7 +75,8 @@ public final class ClassStore: Sendable {
     ///   - answering: called on the writer's thread after each commit with what answers its jobs, which it runs: so
     ///     that answers which leave in a row can leave together.
     public init(
-        _ database: StoreDatabase, classes: [ClassDefinition], synchronous: Synchronous = .full, allowClassCreation: Bool,
+        _ database: StoreDatabase, classes: [ClassDefinition], synchronous: Synchronous = .full,
+        allowClassCreation: Bool,
         allowCustomObjectId: Bool, allowance: any SchemaAllowance = OpenSchema(),
         announcement: ChangeAnnouncement = .none, migrations: [Migrations] = [],
         answering: @escaping @Sendable (_ answers: () -> Void) -> Void = { $0() }, logger: Logger

@@ -24,7 +24,8 @@ public struct SettingInForce: Sendable, Equatable {
         self.value = isSecret ? (value == nil ? "" : Self.mask) : Self.masked(value ?? standard)
     }
 
-    /// Names of what is secret end like this; a database's connection string has a password. A path of a file with a key, `SATCHEL_USERS_KEY_FILE`, is none.
+    /// Names of what is secret end like this; a database's connection string has a password. A path of a file with a
+    /// key, `SATCHEL_USERS_KEY_FILE`, is none.
     private static let secrets: Set<Substring> = [
         "KEY", "KEYS", "SECRET", "SECRETS", "PASSWORD", "PASSWORDS", "TOKEN", "TOKENS", "CREDENTIALS", "DATABASE",
     ]

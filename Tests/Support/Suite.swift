@@ -215,7 +215,10 @@ package final class Suite: Sendable {
     package func tamper(_ service: String, _ sql: String) async throws {
         if let database {
             _ = try await Command.run(
-                ["psql", database, "-XqAt", "-v", "ON_ERROR_STOP=1", "-c", "SET search_path = satchel_\(service)", "-c", sql])
+                [
+                    "psql", database, "-XqAt", "-v", "ON_ERROR_STOP=1", "-c", "SET search_path = satchel_\(service)",
+                    "-c", sql,
+                ])
             return
         }
         let program = """

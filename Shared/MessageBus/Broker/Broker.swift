@@ -99,7 +99,8 @@ public final class Broker: Sendable {
         endpointLock.withLock { $0 = lock }
         try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
             let once = Once(continuation)
-            thread.start(name: "bus-broker", monitoring: ZMQ_EVENT_DISCONNECTED, logger: logger) { [configuration, logger] in
+            thread.start(name: "bus-broker", monitoring: ZMQ_EVENT_DISCONNECTED, logger: logger) {
+                [configuration, logger] in
                 let context = try ZeroMQContext()
                 let socket = try ZeroMQSocket(.router, context: context)
                 try configuration.configureServer(socket, context: context, logger: logger)

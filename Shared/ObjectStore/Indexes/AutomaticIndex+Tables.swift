@@ -21,7 +21,8 @@ extension AutomaticIndex {
     /// Makes an empty index of a class, which triggers keep current from now on. `StoreTransaction.stepIndexes` adds
     /// the objects that there are.
     static func begin(
-        _ fields: IndexFields, of info: inout ClassInfo, by maker: Maker, at now: Timestamp, _ connection: any StoreConnection
+        _ fields: IndexFields, of info: inout ClassInfo, by maker: Maker, at now: Timestamp,
+        _ connection: any StoreConnection
     ) throws {
         let names = { (fields: [String]) in SQLValue.text(JSON.array(fields.map(JSON.string)).serializedText) }
         // Wished for again, it is unwanted no more.

@@ -99,7 +99,9 @@ enum CallerKind: Hashable {
     /// The condition on a row that its ACL grants the right; nil when every row passes.
     /// Parameter 1 is the user's id, parameter 2 the JSON array of all grants.
     func condition(_ right: Right, of info: ClassInfo, row: String = "o") -> String? {
-        guard let principal = principal(info.dialect) else { return self == .master ? nil : "\(row).public\(right.rawValue)" }
+        guard let principal = principal(info.dialect) else {
+            return self == .master ? nil : "\(row).public\(right.rawValue)"
+        }
         return """
             (\(row).public\(right.rawValue) OR EXISTS(SELECT 1 FROM p\(info.id) p \
             WHERE \(principal) AND p.object=\(row).id AND p.can\(right.rawValue)))

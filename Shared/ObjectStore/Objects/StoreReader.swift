@@ -3,7 +3,8 @@ import ParseProtocol
 
 /// A read-only connection. Each belongs to one thread; every read sees all commits made before it.
 public final class StoreReader: ObjectReader {
-    /// Connects, and waits for a writer to make the database, or to bring it to this release, when that is not done yet.
+    /// Connects, and waits for a writer to make the database, or to bring it to this release, when that is not done
+    /// yet.
     /// - Parameters:
     ///   - path: the database's name in the log.
     ///   - shapes: where costly queries are written down.
@@ -62,7 +63,9 @@ public final class StoreReader: ObjectReader {
         isReading = true
         defer { isReading = false }
         return try answered {
-            if let result = try server.checked(schema.generation, { try super.reading(body) }) { return try result.get() }
+            if let result = try server.checked(schema.generation, { try super.reading(body) }) {
+                return try result.get()
+            }
             schema = try Schema.load(connection)
             return try super.reading(body)
         }
@@ -72,7 +75,7 @@ public final class StoreReader: ObjectReader {
     private func answered<T>(_ body: () throws -> T) throws -> T {
         do {
             return try body()
-        } catch where StorageTrouble(error) == .away {
+        } catch  where StorageTrouble(error) == .away {
             throw ParseError(.serviceUnavailable, "The database does not answer. Try again.")
         }
     }

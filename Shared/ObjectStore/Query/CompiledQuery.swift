@@ -188,7 +188,7 @@ struct CompiledQuery {
         let parts = try fields.map { field -> String in
             let path = try FieldPath(field)
             switch info.fields[field] {
-            case .pointer("_User"): 
+            case .pointer("_User"):
                 let user = info.dialect.parameter("?1", as: .jsonText)
                 return "\(info.dialect.value(path, appending: "objectId", in: document))=\(user)"
             case .array:

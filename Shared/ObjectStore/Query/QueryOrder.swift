@@ -35,7 +35,9 @@ struct QueryOrder {
             let name = QueryOrder.columns[given] ?? given
             if name == "$score" {
                 // The best first, whatever the sign, as in every server that speaks this protocol.
-                if isRanked, let score = compiler.textScore { terms.append(Term(value: score, isDescending: true, dialect: dialect)) }
+                if isRanked, let score = compiler.textScore {
+                    terms.append(Term(value: score, isDescending: true, dialect: dialect))
+                }
                 hasRank = true
                 continue
             }

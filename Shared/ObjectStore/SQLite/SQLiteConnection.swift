@@ -86,7 +86,8 @@ final class SQLiteConnection: StoreConnection {
         let code = sqlite3_open_v2(path, &handle, access | SQLITE_OPEN_NOMUTEX, nil)
         guard code == SQLITE_OK, let handle else {
             defer { sqlite3_close_v2(handle) }
-            throw handle.map { SQLiteStatement.error(code, $0) } ?? StoreError(resultCode: code, message: "no connection")
+            throw handle.map { SQLiteStatement.error(code, $0) }
+                ?? StoreError(resultCode: code, message: "no connection")
         }
         return handle
     }

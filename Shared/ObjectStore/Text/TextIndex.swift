@@ -23,7 +23,9 @@ enum TextIndex {
     }
 
     static func drop(_ info: ClassInfo, _ connection: any StoreConnection) throws {
-        for table in connection.dialect == .sqlite ? ["t", "w"] : ["w"] { try connection.executeOnce("DROP TABLE IF EXISTS \(table)\(info.id)") }
+        for table in connection.dialect == .sqlite ? ["t", "w"] : ["w"] {
+            try connection.executeOnce("DROP TABLE IF EXISTS \(table)\(info.id)")
+        }
     }
 
     /// Follows a change of one object; nil for an object that is not there before or after.

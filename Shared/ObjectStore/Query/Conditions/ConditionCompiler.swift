@@ -177,7 +177,8 @@ struct ConditionCompiler {
         let term =
             IndexTerm(sql, comparing: subject.value, of: subject.row) ?? IndexTerm(sql, comparing: key, of: subject.row)
         let isBroad =
-            sql.hasPrefix("\(subject.value) IS NOT ") || sql.hasPrefix("\(subject.value) IS DISTINCT FROM ") || sql.hasSuffix(" IS NOT NULL") || sql.hasSuffix(" IS NOT TRUE")
+            sql.hasPrefix("\(subject.value) IS NOT ") || sql.hasPrefix("\(subject.value) IS DISTINCT FROM ")
+            || sql.hasSuffix(" IS NOT NULL") || sql.hasSuffix(" IS NOT TRUE")
         return [ConditionPart(sql: sql, term: term, isBroad: isBroad)]
     }
 

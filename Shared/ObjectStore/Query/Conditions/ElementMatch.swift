@@ -57,7 +57,8 @@ struct ElementMatch {
     /// The condition on a JSON type and a value.
     func condition(type: String, value: String) -> String {
         var parts = bound.map { bound in
-            bound.kind.map { "(\(dialect.isType(type, $0)) AND \(value)\(bound.comparison))" } ?? value + bound.comparison
+            bound.kind.map { "(\(dialect.isType(type, $0)) AND \(value)\(bound.comparison))" } ?? value
+                + bound.comparison
         }
         if dialect == .postgresql { return parts.first ?? "FALSE" }
         let constants = Set(flags).sorted() + (hasNull ? ["'null'"] : [])

@@ -69,9 +69,9 @@ struct FieldPath: Equatable {
         return bytes.count <= 9 && bytes.allSatisfy(isDigit) && (bytes.count == 1 || bytes.first != UInt8(ascii: "0"))
     }
 
-    /// The path as SQLite has it: a literal, `'$."brand"."objectId"'`. For an index the document decides, row by row, whether it
-    /// is a step into an array or into an object: `'$."items"'||CASE json_type(…) WHEN 'array' THEN '[0]' ELSE '."0"'
-    /// END||''`.
+    /// The path as SQLite has it: a literal, `'$."brand"."objectId"'`. For an index the document decides, row by row,
+    /// whether it is a step into an array or into an object:
+    /// `'$."items"'||CASE json_type(…) WHEN 'array' THEN '[0]' ELSE '."0"' END||''`.
     func expression(appending member: String? = nil, in document: String) -> String {
         var text = "'$"
         for (position, component) in components.enumerated() {

@@ -5,7 +5,8 @@ enum StoreIdentity {
     /// Nil for a database of a release that knew no identities.
     static func read(_ connection: any StoreConnection) throws -> BirthCertificate? {
         guard try connection.hasTable("storeIdentity"),
-            let row = try connection.rows("SELECT database, generation FROM storeIdentity").first else {
+            let row = try connection.rows("SELECT database, generation FROM storeIdentity").first
+        else {
             return nil
         }
         return BirthCertificate(database: try row.text(0), generation: try row.int(1))
