@@ -8,6 +8,7 @@ final class Crowd: Sendable {
     private struct State {
         var isOpen = true
         var gatewayMayFail = false
+        var changesMayBeCut = false
         var receipts: [[String: JSON]]
         var problems: [String] = []
         var reads = 0
@@ -50,6 +51,10 @@ final class Crowd: Sendable {
 
     /// From now on requests may get no answer, or a 5xx: the gateway is the one process that has no second.
     func gatewayMayFail() { state.withLock { $0.gatewayMayFail = true } }
+
+    /// From now on a change may end without an answer: the balancer ends a connection whose gateway was killed with the
+    /// request, and repeats reads alone.
+    func changesMayBeCut() { state.withLock { $0.changesMayBeCut = true } }
 
     /// Lets everybody buy while `body` runs, and lets each finish the purchase under way.
     func buyWhile(_ body: () async throws -> Void) async throws {
@@ -163,7 +168,7 @@ final class Crowd: Sendable {
                 throw error
             } catch {
                 problem = "\(what): \(error)"
-                if state.withLock({ !$0.gatewayMayFail }) { report(problem) }
+                if state.withLock({ !$0.gatewayMayFail && !$0.changesMayBeCut }) { report(problem) }
             }
             state.withLock { $0.repeated.append(problem) }
             try await Task.sleep(for: .milliseconds(100))

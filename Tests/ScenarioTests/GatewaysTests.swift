@@ -134,6 +134,7 @@ import Testing
         try await Suite.with(scale: "gateway=2", settings: Self.unbounded) { suite in
             let crowd = try await Crowd(suite, shelf: try await shelf(suite), count: 6)
             let killed = ["gateway-1", "gateway-2", "gateway-1"]
+            crowd.changesMayBeCut()
             try await crowd.buyWhile {
                 for gateway in killed {
                     try await suite.kill(gateway)
