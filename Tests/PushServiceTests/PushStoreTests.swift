@@ -178,7 +178,7 @@ import Testing
         #expect(texts.allSatisfy { $0.0["orderId"] == "o1" && $0.1 == "ada1234567" })
     }
 
-    @Test func whatWasToldOfAnOrderIsListed() async throws {
+    @Test(.enabled(if: testsRunOnSQLite)) func whatWasToldOfAnOrderIsListed() async throws {
         let fixture = try await Fixture()
         try await fixture.install(2, ["user": .pointer("_User", "ada1234567")])
         try await fixture.store.write { transaction in

@@ -9,3 +9,6 @@ package func testDatabase(_ service: String, in folder: URL) -> StoreDatabase {
     }
     return .postgresql(PostgreSQLDatabase(connection: server, schema: folder.lastPathComponent))
 }
+
+/// Whether that is a file: for tests of what only SQLite has, such as its plans.
+package let testsRunOnSQLite = ProcessInfo.processInfo.environment["SATCHEL_TEST_DATABASE"] == nil

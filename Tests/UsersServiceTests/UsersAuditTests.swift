@@ -93,6 +93,7 @@ import UsersService
 
     /// The history of one object, which a product's page asks for.
     @Test(
+        .enabled(if: testsRunOnSQLite),
         arguments: [
             ["objectId": "p1"], ["objectId": "p1", "className": "Product"], ["objectId": "p1", "after": "900"],
             ["objectId": "p1", "who": "u1"],

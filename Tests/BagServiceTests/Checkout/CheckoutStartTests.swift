@@ -186,7 +186,7 @@ import Testing
     }
 
     /// The search for old keys must not look at those of a day, of which a busy shop has many.
-    @Test func oldKeysOfRequestsAreFoundByTheirAge() async throws {
+    @Test(.enabled(if: testsRunOnSQLite)) func oldKeysOfRequestsAreFoundByTheirAge() async throws {
         let bag = try await BagStore()
         let plan = try await bag.store.read {
             try $0.rows(
