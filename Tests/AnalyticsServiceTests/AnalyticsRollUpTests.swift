@@ -58,7 +58,7 @@ import Testing
     }
 
     /// T6b: events of the largest size do not make the log larger than it may be.
-    @Test func theOldestEventsGoWhenTheFileIsTooLarge() async throws {
+    @Test(.enabled(if: testsRunOnSQLite)) func theOldestEventsGoWhenTheFileIsTooLarge() async throws {
         let text = JSON.string(String(repeating: "x", count: 500))
         let wide = Dictionary(uniqueKeysWithValues: (0..<8).map { ("\($0)", text) })
         for index in 0..<300 { try await take("Wide\(index % 3)", dimensions: wide) }

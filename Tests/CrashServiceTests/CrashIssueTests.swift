@@ -43,7 +43,7 @@ import Testing
         #expect(try await sandbox.count("SELECT count(*) FROM issues") == 2)
     }
 
-    @Test func aDeletedAccountIsTakenOutOfItsEvents() async throws {
+    @Test(.enabled(if: testsRunOnSQLite)) func aDeletedAccountIsTakenOutOfItsEvents() async throws {
         let user: JSON = ["id": "user1", "email": "ann@example.com", "ip_address": "10.1.2.3"]
         try await add(1, user: user)
         try await add(2, user: ["id": "user2"])

@@ -12,7 +12,8 @@ import Testing
     /// Commits of the services' own in the time of all orders.
     private static let others: Int64 = 5
 
-    @Test(.timeLimit(.minutes(10))) func anOrderTakesFewCommitsOfEachService() async throws {
+    @Test(.timeLimit(.minutes(10)), .enabled(if: Suite.keepsFiles, "A file counts its commits."))
+    func anOrderTakesFewCommitsOfEachService() async throws {
         try await Suite.with(settings: ["SATCHEL_MAILS_PER_RECIPIENT": "0"]) { suite in
             try await suite.untilHealthy()
             let shelf = try await Shelf.fill(suite, names: ["Commit \(Names.random(4))"], stock: 1000)

@@ -99,6 +99,9 @@ package final class Suite: Sendable {
     /// postgresql` starts it. Nil for files.
     private static let testServer = ProcessInfo.processInfo.environment["SATCHEL_TEST_DATABASE"]
 
+    /// Whether suites keep everything in files, unless a setting of theirs says otherwise.
+    package static var keepsFiles: Bool { testServer == nil }
+
     /// - Returns: the connection string of a new database.
     private static func makeDatabase(at server: String) async throws -> String {
         let name = "suite_\(Names.random(10).lowercased())"

@@ -34,7 +34,8 @@ import Testing
         guard answer.status == 200 else { throw Unexpected("PUT users", answer) }
     }
 
-    @Test(.timeLimit(.minutes(10))) func theSettingCountsForEveryUserAsLongAsItIsSet() async throws {
+    @Test(.timeLimit(.minutes(10)), .enabled(if: Suite.keepsFiles, "The files of one suite are copied for the next."))
+    func theSettingCountsForEveryUserAsLongAsItIsSet() async throws {
         var users: [Customer] = []
         var copies: [String] = []
         defer { for copy in copies { try? FileManager.default.removeItem(atPath: copy) } }

@@ -98,15 +98,23 @@ public enum Dialect: Sendable, Hashable {
     /// The text of the document `doc` without a field.
     func removing(_ field: FieldPath) -> String {
         self == .sqlite
-            ? "json_remove(doc, \(field.expression(in: "doc")))"
-            : "(data#-'{\(field.components.joined(separator: ","))}')::text"
+            ? "json_remove(doc, \(field.expression(in: "doc")))" : "'{'||\(members(without: field.root))||'}'"
     }
 
     /// The text of the document `doc` with another value of a field, which is bound as JSON's text.
     func setting(_ field: FieldPath, to parameter: String) -> String {
         self == .sqlite
             ? "json_set(doc, \(field.expression(in: "doc")), json(\(parameter)))"
-            : "jsonb_set(data, '{\(field.components.joined(separator: ","))}', \(parameter)::jsonb)::text"
+            : "'{'||\(members(without: field.root))||',\"\(field.root)\":'||\(parameter)::text||'}'"
+    }
+
+    /// PostgreSQL's text of all members of `doc` but one, each as it is stored: `jsonb` would write them with spaces, and
+    /// numbers in its own way. A document has members in any case.
+    private func members(without field: String) -> String {
+        """
+        (SELECT string_agg(to_json(key)::text||':'||value::text,',' ORDER BY place) \
+        FROM json_each(doc::json) WITH ORDINALITY member(key,value,place) WHERE key<>'\(field)')
+        """
     }
 
     // MARK: Types

@@ -25,6 +25,27 @@ import Testing
         #expect(created.answer == ["objectId": .string(id), "createdAt": .string(created.createdAt.iso)])
     }
 
+    /// A field that goes, and a relation that comes, leave the rest of an object's text as it was.
+    @Test func aChangedClassLeavesTheTextOfItsObjects() async throws {
+        let test = try await TestStore()
+        let id = try await test.create(
+            "T", ["gone": 1, "list": [1, ["a": "b, \"c\": d"]], "number": 2.5, "text": "é \u{1F600}\n"])
+        let before = try await test.get("T", id)
+        _ = try await test.store.write {
+            try $0.changeClass(
+                "T", ["fields": ["gone": ["__op": "Delete"], "friends": ["type": "Relation", "targetClass": "T"]]],
+                keeping: [])
+        }
+        var expected = before
+        expected["gone"] = nil
+        expected["friends"] = ["__type": "Relation", "className": "T"]
+        let after = try await test.store.read { try $0.get("T", id, caller: .master) }
+        #expect(try JSON(parsing: after) == expected)
+        // Compact, as every part of the service takes it.
+        #expect(after.count == expected.serialized.count)
+        #expect(try await test.get("T", id, keys: ["text"])["text"] == before["text"])
+    }
+
     @Test func everyOperatorWorksOnCreateAndUpdate() async throws {
         let test = try await TestStore()
         let id = try await test.create(
