@@ -108,8 +108,8 @@ public enum Dialect: Sendable, Hashable {
             : "'{'||\(members(without: field.root))||',\"\(field.root)\":'||\(parameter)::text||'}'"
     }
 
-    /// PostgreSQL's text of all members of `doc` but one, each as it is stored: `jsonb` would write them with spaces, and
-    /// numbers in its own way. A document has members in any case.
+    /// PostgreSQL's text of all members of `doc` but one, each as it is stored: `jsonb` would write them with spaces,
+    /// and numbers in its own way. A document has members in any case.
     private func members(without field: String) -> String {
         """
         (SELECT string_agg(to_json(key)::text||':'||value::text,',' ORDER BY place) \
