@@ -1,6 +1,6 @@
 import CPostgreSQL
 
-/// What another connection told by NOTIFY.
+/// A word that another connection told by NOTIFY.
 package struct PostgreSQLNotification: Sendable, Hashable {
     package let channel: String
     /// At most 7999 bytes; empty for none.

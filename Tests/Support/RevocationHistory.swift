@@ -1,4 +1,4 @@
-/// What clients saw of one session at several gateways, and when the call that revoked it returned.
+/// The sight that clients had of one session at several gateways, and when the call that revoked it returned.
 package struct RevocationHistory: Sendable {
     /// One request with the session.
     package struct Use: Sendable {

@@ -39,7 +39,7 @@ package struct LiveRegister {
         package let replaces: UInt64
     }
 
-    /// Whether what this gateway knows at a moment is all that others have changed (`KnowledgeLease`).
+    /// The answer whether what this gateway knows at a moment is all that others have changed (`KnowledgeLease`).
     package struct Trust {
         let sessions: Bool
         let classes: Bool

@@ -3,7 +3,7 @@ import ParseProtocol
 import ProcessKit
 import Synchronization
 
-/// Whether a balancer should send customers to this gateway and not to another one.
+/// The word to a balancer whether it should send customers to this gateway and not to another one.
 ///
 /// What all gateways lack alike, such as a writer that is being started again, is no reason: each of them waits for it
 /// on behalf of its requests, and a balancer without gateways would refuse them.

@@ -68,7 +68,7 @@ package struct Dispatcher<Origin> {
         var lastDead: LaneID?
     }
 
-    /// How a lane ends.
+    /// The ways in which a lane ends.
     private enum Ending {
         /// Its connection closed, or was found broken.
         case closed

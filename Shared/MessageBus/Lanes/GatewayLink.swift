@@ -139,7 +139,7 @@ final class GatewayLink: Sendable {
     }
 }
 
-/// What a lane tells of its connection.
+/// The ear to which a lane tells of its connection.
 struct LaneWatch: Sendable {
     fileprivate let link: GatewayLink
     fileprivate let index: Int

@@ -50,7 +50,7 @@ public protocol LaneHandler: AnyObject {
 
 /// The way in which other threads reach a lane's thread.
 final class LaneLink: ReplyWay {
-    /// What became of a call that a lane got.
+    /// The fate of a call that a lane got.
     enum CallOutcome: Sendable {
         case answered(Result<BusReply, BusFailure>)
         /// The gateway had it and went away.

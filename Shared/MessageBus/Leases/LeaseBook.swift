@@ -4,7 +4,7 @@ import Synchronization
 /// A gateway's right to believe what it keeps of one service, without I/O: who writes there now, until when its lease
 /// runs, and what must be forgotten because it may have been missed.
 package struct LeaseBook {
-    /// What an event means for what is kept.
+    /// The meaning of an event for what is kept.
     package enum Change: Equatable {
         case none
         /// All must be forgotten, before `validUntil` counts.

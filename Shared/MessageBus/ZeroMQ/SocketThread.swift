@@ -26,7 +26,7 @@ extension SocketDriver {
     func batchEnded() {}
 }
 
-/// What a socket's monitor says of a connection.
+/// A word of a socket's monitor about a connection.
 enum PeerChange {
     case connected, disconnected
 

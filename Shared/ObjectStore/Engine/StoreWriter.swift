@@ -1,6 +1,6 @@
 import ParseProtocol
 
-/// What an engine does for the thread that writes: from the right to write to the end of each commit. Used by that
+/// The part of an engine for the thread that writes: from the right to write to the end of each commit. Used by that
 /// thread alone.
 protocol StoreWriter: AnyObject {
     /// The board on which changes are announced (`ChangeBoard`); 0 for none.

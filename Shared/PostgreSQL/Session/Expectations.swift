@@ -1,4 +1,4 @@
-/// What the server still has to answer, in its order.
+/// The answers that the server still owes, in their order.
 struct Expectations {
     enum Expectation {
         case preparation(PostgreSQLStatement, name: String)

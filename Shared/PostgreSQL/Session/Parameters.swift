@@ -1,6 +1,6 @@
 import CPostgreSQL
 
-/// What is bound to the parameters of a statement, as the server takes it: bytes as they are, all else as text.
+/// The values bound to the parameters of a statement, as the server takes it: bytes as they are, all else as text.
 struct Parameters {
     /// The type of each parameter: 0 where the server infers it. Of a number that the SQL does not use it cannot.
     let types: [Oid]

@@ -1,6 +1,6 @@
 import CPostgreSQL
 
-/// What is sent on a connection and what is expected in return, in order.
+/// The order of what is sent on a connection and what is expected in return.
 ///
 /// Statements are sent in libpq's pipeline mode (https://www.postgresql.org/docs/current/libpq-pipeline-mode.html): any
 /// number of them and then a sync, at which the server answers for all. A failure ends all that follow until the sync.

@@ -15,7 +15,7 @@ final class Wire {
     /// What was done about a deadline that is over; nil while none is.
     private var expiry: Expiry?
 
-    /// What happened since a deadline was over.
+    /// The events since a deadline was over.
     private struct Expiry {
         var attempt: CancelAttempt
         let giveUp: ContinuousClock.Instant

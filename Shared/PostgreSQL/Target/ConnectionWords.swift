@@ -1,6 +1,6 @@
 import CPostgreSQL
 
-/// What may be said of a connection string: whether it is one, and libpq's words without the password.
+/// The things that may be said of a connection string: whether it is one, and libpq's words without the password.
 struct ConnectionWords {
     private var secrets: [String] = []
 

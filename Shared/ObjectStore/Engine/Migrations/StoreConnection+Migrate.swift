@@ -1,4 +1,4 @@
-/// How migrations are recorded and run.
+/// The record of migrations, and one as it is run.
 enum StoreMigration {
     /// The table in which a file records its migrations. It has the name and the form of GRDB's, which ran them in
     /// earlier releases: their files go on, and they know what a later one did.
