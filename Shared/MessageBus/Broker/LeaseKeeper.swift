@@ -1,6 +1,7 @@
 import Messages
 
-/// The knowledge that a gateway keeps of one service, and may believe under a lease alone where there are several gateways.
+/// The knowledge that a gateway keeps of one service, and may believe under a lease alone where there are several
+/// gateways.
 public struct LeasedKnowledge: Sendable {
     /// The service whose writer gives the lease.
     public let service: String
