@@ -1,8 +1,8 @@
 import ParseProtocol
 import PostgreSQL
 
-/// A connection to a PostgreSQL server, as the store needs it. One that was lost is made anew at the next statement
-/// that stands in no transaction.
+/// A connection to a PostgreSQL server, as the store needs it. A reader's that was lost is made anew at the next
+/// statement that stands in no transaction.
 final class PostgreSQLStoreConnection: StoreConnection {
     let dialect = Dialect.postgresql
     let timeLimit = TimeLimit()
@@ -13,15 +13,19 @@ final class PostgreSQLStoreConnection: StoreConnection {
     private(set) var totalChanges: Int64 = 0
 
     private let target: PostgreSQLTarget
+    private let isWriting: Bool
     private var server: PostgreSQLConnection
     /// Grows with each new connection, on which statements are other ones.
     private(set) var number = 0
     private var statements: [String: PostgreSQLStoreStatement] = [:]
     private var isClosed = false
 
+    /// - Parameter isWriting: makes this the writing connection, which is never made anew: the lock without which
+    ///   nobody writes went with it.
     /// - Throws: `StoreError` when no server answers.
-    init(_ target: PostgreSQLTarget) throws {
+    init(_ target: PostgreSQLTarget, isWriting: Bool = false) throws {
         self.target = target
+        self.isWriting = isWriting
         server = try Self.translated { () throws(PostgreSQLError) in try PostgreSQLConnection(target) }
     }
 
@@ -37,9 +41,11 @@ final class PostgreSQLStoreConnection: StoreConnection {
         server.close()
     }
 
-    /// Replaces a connection that was lost.
+    /// Replaces a reader's connection that was lost.
+    /// - Throws: `StoreError` for a writer's, and when no server answers.
     func revive() throws {
         guard !isClosed, server.isBroken else { return }
+        guard !isWriting else { throw StoreError(sqlState: "08003", message: "the writing connection is lost") }
         server = try Self.translated { () throws(PostgreSQLError) in try PostgreSQLConnection(target) }
         number += 1
     }
@@ -159,8 +165,11 @@ final class PostgreSQLStoreConnection: StoreConnection {
         do {
             return try body()
         } catch {
-            // The one failure that a client's own words make: a pattern that is beyond the server.
+            // The failures that a client's own words make: a pattern that is beyond the server, a zero in a text.
             if error.state == "2201B" { throw PostgreSQLPattern.impossible("What is written") }
+            if error.state == "22021" {
+                throw ParseError(.incorrectType, "A text has a character that cannot be stored, U+0000.")
+            }
             throw StoreError(sqlState: error.state, message: error.message)
         }
     }

@@ -29,7 +29,7 @@ final class PostgreSQLWriter: StoreWriter {
     let refusal: DatabaseRefused? = nil
 
     func take() throws -> Bool {
-        let connection = try self.connection ?? PostgreSQLStoreConnection(target)
+        let connection = try self.connection ?? PostgreSQLStoreConnection(target, isWriting: true)
         self.connection = connection
         do {
             if let schema = target.schema, try !connection.hasSchema(schema) {
