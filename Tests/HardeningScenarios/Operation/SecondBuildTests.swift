@@ -9,7 +9,7 @@ import Testing
         set -euo pipefail
         cd "$1"
         mkdir -p scripts/setup Services Shared bin .build/release
-        cp "$2/scripts/lib.sh" scripts/
+        cp "$2"/scripts/*.sh scripts/
         : >Package.swift
         : >Services/a.swift
         echo 'Swift version 6.3' >version
