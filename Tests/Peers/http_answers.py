@@ -34,7 +34,7 @@ class Handler(BaseHTTPRequestHandler):
             "connection": self.client_address[1],
         }
         with said:  # Lines of two threads must not mix.
-            print(json.dumps(seen), flush=True)
+            print(json.dumps(seen) + "\n", end="", flush=True)
         what, _, argument = self.path.lstrip("/").partition("/")
         if what == "status":
             self.answer(int(argument), b'{"error":"as asked"}')

@@ -108,7 +108,7 @@ class Handler(BaseHTTPRequestHandler):
     def do_GET(self):
         url = urllib.parse.urlsplit(self.path)
         query = {name: values[-1] for name, values in urllib.parse.parse_qs(url.query).items()}
-        print(json.dumps({"path": url.path}), flush=True)
+        print(json.dumps({"path": url.path}) + "\n", end="", flush=True)
         if state["mode"] != "ok":
             return self.misbehave()
         if url.path.startswith("/facebook/"):

@@ -26,7 +26,7 @@ taken = set()
 
 
 def say(event, **members):
-    print(json.dumps({"event": event, **members}), flush=True)
+    print(json.dumps({"event": event, **members}) + "\n", end="", flush=True)
 
 
 class Handler(BaseHTTPRequestHandler):

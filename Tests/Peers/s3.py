@@ -52,7 +52,7 @@ class Refusal(Exception):
 
 
 def say(event, **members):
-    print(json.dumps({"event": event, **members}), flush=True)
+    print(json.dumps({"event": event, **members}) + "\n", end="", flush=True)
 
 
 def header_of(environ, name):

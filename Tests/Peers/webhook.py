@@ -36,7 +36,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_GET(self):
         with lock:
-            print(json.dumps({"name": self.path, "method": "GET"}), flush=True)
+            print(json.dumps({"name": self.path, "method": "GET"}) + "\n", end="", flush=True)
         self.say({"success": {}})
 
     def do_POST(self):
@@ -52,7 +52,8 @@ class Handler(BaseHTTPRequestHandler):
             sent = None
         with lock:
             headers = {key.lower(): value for key, value in self.headers.items()}
-            print(json.dumps({"name": name, "headers": headers, "body": sent}), flush=True)
+            # In one piece: the lines of two calls at once must not become one.
+            print(json.dumps({"name": name, "headers": headers, "body": sent}) + "\n", end="", flush=True)
             order = orders.get(name, {})
         how = order.get("how")
         if how == "echo":
