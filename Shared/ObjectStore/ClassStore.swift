@@ -46,8 +46,8 @@ public struct PostgreSQLDatabase: Sendable {
     }
 }
 
-/// Parse classes in one SQLite file, which one process writes and any number read, or in a schema of a PostgreSQL
-/// database, which any number write.
+/// Parse classes in one SQLite file or one schema of a PostgreSQL database, which one process writes and any number
+/// read.
 ///
 /// The writer of a file is whoever holds the lock on the file (`WriterLock`). SQLite before 3.51.3 can corrupt a WAL
 /// database when two connections write or checkpoint at the same instant (https://www.sqlite.org/wal.html, section 11);

@@ -126,8 +126,6 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     public var isUniqueViolation: Bool { [2067, 1555, 2579].contains(resultCode) || sqlState == "23505" }
     /// A value does not fit into an index of PostgreSQL, whose entries are a third of a page at most (54000).
     var isTooLongForIndex: Bool { sqlState == "54000" }
-    /// Another transaction changed something first, so that this one must be done again (40001, 40P01).
-    var isOvertaken: Bool { sqlState == "40001" || sqlState == "40P01" }
     /// The code and the message.
     public var description: String {
         sqlState.isEmpty ? "SQLite \(resultCode): \(message)" : "PostgreSQL \(sqlState): \(message)"

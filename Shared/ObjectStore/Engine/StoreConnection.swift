@@ -27,11 +27,9 @@ protocol StoreConnection: AnyObject {
     /// The prepared statement of a client's query.
     /// - Throws: `ReadOverrun` for one that was not quick before, while only such are taken.
     func query(_ sql: String) throws -> any StoreStatement
-    func execute(_ sql: String, _ arguments: [SQLValue]) throws
     /// Runs statements that are not worth keeping, one after the other.
     func executeOnce(_ sql: String) throws
-    func rows(_ sql: String, _ arguments: [SQLValue]) throws -> [SQLRow]
-    /// Begins a transaction that changes something, in which nothing is read that another writer changes meanwhile.
+    /// Begins a transaction that changes something, of the one writer.
     func beginWriting() throws
     /// Begins a transaction in which all reads see the same commits.
     func beginReading() throws
@@ -64,8 +62,25 @@ protocol StoreConnection: AnyObject {
 }
 
 extension StoreConnection {
-    func execute(_ sql: String) throws { try execute(sql, []) }
-    func rows(_ sql: String) throws -> [SQLRow] { try rows(sql, []) }
+    func execute(_ sql: String, _ arguments: [SQLValue] = []) throws {
+        let statement = try statement(sql)
+        try statement.bind(arguments)
+        while try statement.step() {}
+        statement.reset()
+    }
+
+    func rows(_ sql: String, _ arguments: [SQLValue] = []) throws -> [SQLRow] {
+        let statement = try statement(sql)
+        defer { statement.reset() }
+        try statement.bind(arguments)
+        var rows: [SQLRow] = []
+        var names: [String] = []
+        while try statement.step() {
+            if rows.isEmpty { names = statement.columnNames }
+            rows.append(SQLRow(names: names, values: names.indices.map { statement.value(Int32($0)) }))
+        }
+        return rows
+    }
 
     /// Runs an INSERT of one row into a table with a number `id`.
     /// - Returns: the row's number.

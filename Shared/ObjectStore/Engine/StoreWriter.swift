@@ -24,10 +24,7 @@ protocol StoreWriter: AnyObject {
     func open() throws -> (connection: any StoreConnection, schema: Schema)
     /// All is ready: the first job may come.
     func ready()
-    /// Begins the transaction of a group of jobs.
-    /// - Parameter isRepeated: the group failed because of what other writers changed meanwhile.
-    func begin(_ transaction: StoreTransaction, isRepeated: Bool) throws
-    /// Commits it.
+    /// Commits the transaction of a group of jobs.
     /// - Parameter hasChanged: whether one of the jobs changed a row.
     func commit(_ changes: ChangeSet, hasChanged: Bool) throws
     /// The group is over, committed or not. Called before anybody hears of it.

@@ -43,9 +43,6 @@ final class WriterThread: @unchecked Sendable {
     /// The answer to those whose commit ended with another's failure.
     private static let undone: any Error = ParseError(.serviceUnavailable, "Nothing of this was stored. Try again.")
 
-    /// How often a group is tried that other writers overtake.
-    private static let attemptsMax = 10
-
     private enum State { case idle, waiting, writing, stopped }
 
     private let settings: Settings
@@ -238,16 +235,11 @@ final class WriterThread: @unchecked Sendable {
         var actions: [@Sendable () -> Void] = []
         var watched: [StoredChange] = []
         var changes = ChangeSet()
-        /// It failed as a whole because of what another writer changed at the same time.
-        var isOvertaken = false
     }
 
     private func commit(_ group: [Job], _ connection: any StoreConnection, _ transaction: StoreTransaction) {
         times.begin()
-        var outcome = attempt(group, connection, transaction, isRepeated: false)
-        for _ in 1..<Self.attemptsMax where outcome.isOvertaken {
-            outcome = attempt(group, connection, transaction, isRepeated: true)
-        }
+        let outcome = perform(group, connection, transaction)
         // Before anybody hears of it.
         writer.ended(outcome.changes)
         settings.watch.tell(outcome.watched)
@@ -257,15 +249,14 @@ final class WriterThread: @unchecked Sendable {
         }
     }
 
-    private func attempt(
-        _ group: [Job], _ connection: any StoreConnection, _ transaction: StoreTransaction, isRepeated: Bool
+    private func perform(
+        _ group: [Job], _ connection: any StoreConnection, _ transaction: StoreTransaction
     ) -> Outcome {
         var outcome = Outcome(failures: Array(repeating: nil, count: group.count))
-        var schemaBefore = transaction.schema
+        let schemaBefore = transaction.schema
         do {
             var hasChanged = false
-            try writer.begin(transaction, isRepeated: isRepeated)
-            schemaBefore = transaction.schema
+            try connection.beginWriting()
             defer { if connection.isInTransaction { try? connection.execute("ROLLBACK") } }
             for (index, job) in group.enumerated() {
                 transaction.begin()
@@ -279,7 +270,7 @@ final class WriterThread: @unchecked Sendable {
                     // The engine itself ends a transaction when the disk is full or fails; then nothing of it is kept.
                     guard connection.isInTransaction else { throw error }
                     outcome.failures[index] = (error as? HalfDone)?.cause ?? error
-                    if error is HalfDone || (error as? StoreError)?.isOvertaken == true { throw error }
+                    if error is HalfDone { throw error }
                 }
                 times.ended(job)
             }
@@ -292,13 +283,8 @@ final class WriterThread: @unchecked Sendable {
             _ = transaction.takeChanges(since: schemaBefore)
             outcome.actions = []
             outcome.watched = []
-            outcome.isOvertaken = (error as? StoreError)?.isOvertaken == true
-            if outcome.isOvertaken {
-                logger.debug("store.commit.overtaken")
-            } else {
-                logger.error("store.commit.failed", metadata: ["store.error": "\(error)"])
-            }
-            let told = error is HalfDone || outcome.isOvertaken ? Self.undone : error
+            logger.error("store.commit.failed", metadata: ["store.error": "\(error)"])
+            let told = error is HalfDone ? Self.undone : error
             outcome.failures = outcome.failures.map { $0 ?? told }
         }
         return outcome

@@ -73,31 +73,11 @@ final class PostgreSQLStoreConnection: StoreConnection {
         return statement
     }
 
-    func execute(_ sql: String, _ arguments: [SQLValue]) throws {
-        let statement = prepared(sql)
-        try statement.bind(arguments)
-        while try statement.step() {}
-        statement.reset()
-    }
-
     /// Tables and indexes of the store and the services are written as SQLite takes them (`PostgreSQLText`).
     func executeOnce(_ sql: String) throws {
         try revive()
         let script = PostgreSQLText.definition(sql)
         try run { () throws(PostgreSQLError) in try server.execute(script: script) }
-    }
-
-    func rows(_ sql: String, _ arguments: [SQLValue]) throws -> [SQLRow] {
-        let statement = prepared(sql)
-        defer { statement.reset() }
-        try statement.bind(arguments)
-        var rows: [SQLRow] = []
-        var names: [String] = []
-        while try statement.step() {
-            if rows.isEmpty { names = statement.columnNames }
-            rows.append(SQLRow(names: names, values: names.indices.map { statement.value(Int32($0)) }))
-        }
-        return rows
     }
 
     /// Nobody else writes (`PostgreSQLWriter`), so that each statement sees what the one before it left.

@@ -95,11 +95,6 @@ final class PostgreSQLWriter: StoreWriter {
 
     func ready() {}
 
-    func begin(_ transaction: StoreTransaction, isRepeated _: Bool) throws {
-        guard let connection else { throw ParseError.internalError }
-        try connection.beginWriting()
-    }
-
     func commit(_: ChangeSet, hasChanged _: Bool) throws {
         guard let connection else { throw ParseError.internalError }
         try connection.commit()

@@ -148,35 +148,15 @@ final class SQLiteConnection: StoreConnection {
         return statement
     }
 
-    func execute(_ sql: String, _ arguments: [SQLValue]) throws {
-        let statement = try prepared(sql)
-        try statement.bind(arguments)
-        while try statement.step() {}
-        statement.reset()
-    }
-
     /// Runs a statement that is not worth keeping.
     func executeOnce(_ sql: String) throws {
         let code = sqlite3_exec(handle, sql, nil, nil, nil)
         guard code == SQLITE_OK else { throw SQLiteStatement.error(code, handle) }
     }
 
-    func beginReading() throws { try execute("BEGIN", []) }
+    func beginReading() throws { try execute("BEGIN") }
 
-    func beginWriting() throws { try execute("BEGIN IMMEDIATE", []) }
-
-    func rows(_ sql: String, _ arguments: [SQLValue]) throws -> [SQLRow] {
-        let statement = try prepared(sql)
-        defer { statement.reset() }
-        try statement.bind(arguments)
-        var rows: [SQLRow] = []
-        var names: [String] = []
-        while try statement.step() {
-            if rows.isEmpty { names = statement.columnNames }
-            rows.append(SQLRow(names: names, values: names.indices.map { statement.value(Int32($0)) }))
-        }
-        return rows
-    }
+    func beginWriting() throws { try execute("BEGIN IMMEDIATE") }
 
     /// Calls of the functions that look into rows, since the connection was opened.
     var functionCalls: Int { timeLimit.functionCalls }

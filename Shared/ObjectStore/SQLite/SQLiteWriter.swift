@@ -47,8 +47,6 @@ final class SQLiteWriter: StoreWriter {
 
     func ready() { board?.settle() }
 
-    func begin(_: StoreTransaction, isRepeated _: Bool) throws { try connection?.beginWriting() }
-
     func commit(_ changes: ChangeSet, hasChanged: Bool) throws {
         guard let connection else { throw ParseError.internalError }
         var noted: Int64?
