@@ -99,14 +99,20 @@ import Testing
         for broker in brokers { broker.stop() }
     }
 
-    /// Calls that both gateways have are under way when one of them ends.
-    @Test func callsThatMayBeRepeatedEndWellWhenAGatewayGoesAway() async throws {
+    /// Two gateways that know a caller, and a service whose answers are kept back.
+    private func shop() async throws -> (brokers: [Broker], bag: BusEndpoint, payments: BusEndpoint, kept: Kept) {
         let brokers = [try await broker(1), try await broker(2)]
         let list = GatewayList([path(1), path(2)])
         let kept = Kept()
         let payments = try await endpoint("payments", list, keeping: kept)
         let bag = try await endpoint("bag", list)
         for broker in brokers { try await until { broker.services.count == 2 } }
+        return (brokers, bag, payments, kept)
+    }
+
+    /// Calls that both gateways have are under way when one of them ends.
+    @Test func callsThatMayBeRepeatedEndWellWhenAGatewayGoesAway() async throws {
+        let (brokers, bag, payments, kept) = try await shop()
         let answers = Task {
             try await withThrowingTaskGroup(of: [UInt8].self) { group in
                 for number in 0..<8 {
@@ -131,12 +137,7 @@ import Testing
     }
 
     @Test func aChangeWithoutAKeyIsNotRepeated() async throws {
-        let brokers = [try await broker(1), try await broker(2)]
-        let list = GatewayList([path(1), path(2)])
-        let kept = Kept()
-        let payments = try await endpoint("payments", list, keeping: kept)
-        let bag = try await endpoint("bag", list)
-        for broker in brokers { try await until { broker.services.count == 2 } }
+        let (brokers, bag, payments, kept) = try await shop()
         let first = Task { try await bag.call(request("payments.keep.v1", writes: true)) }
         try await until { kept.count == 1 }
         for broker in brokers { broker.stop() }
@@ -147,12 +148,7 @@ import Testing
     }
 
     @Test func aGatewayThatLeavesWaitsForTheCallsThatItHasAndGetsNoOthers() async throws {
-        let brokers = [try await broker(1), try await broker(2)]
-        let list = GatewayList([path(1), path(2)])
-        let kept = Kept()
-        let payments = try await endpoint("payments", list, keeping: kept)
-        let bag = try await endpoint("bag", list)
-        for broker in brokers { try await until { broker.services.count == 2 } }
+        let (brokers, bag, payments, kept) = try await shop()
         // Until the first gateway has one; nobody may repeat them.
         var calls: [Task<BusReply, any Error>] = []
         while await brokers[0].requestsByReplica["payments-1"] ?? 0 == 0 {
