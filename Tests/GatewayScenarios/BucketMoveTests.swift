@@ -37,7 +37,8 @@ import Testing
             var files: [String: [UInt8]] = [:]
             var copies: [String] = []
             defer { for copy in copies { try? FileManager.default.removeItem(atPath: copy) } }
-            try await Suite.with { suite in
+            // The folder of one suite is copied for the next.
+            try await Suite.with(settings: Suite.inFiles) { suite in
                 let client = ParseClient.master(suite)
                 for number in 0..<12 {
                     let content = [UInt8](repeating: UInt8(number), count: 200_000)

@@ -148,7 +148,7 @@ import Testing
 
     /// After everything is gone a backup brings back the version that was run, and those that one can go back to.
     @Test(.timeLimit(.minutes(10))) func aRestoreBringsBackTheVersions() async throws {
-        try await Suite.with { suite in
+        try await Suite.with(settings: Suite.inFiles) { suite in
             let backup = FileManager.default.temporaryDirectory.appending(path: "backup-\(Names.random(12))").path
             defer { try? FileManager.default.removeItem(atPath: backup) }
             for version in [1, 2] {

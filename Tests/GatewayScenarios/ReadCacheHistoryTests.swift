@@ -37,6 +37,8 @@ import Testing
             let history = recorder.recorded
             #expect(history.violations.isEmpty, "\(history.violations)")
             #expect(history.operations.count { $0.isWrite } > 20)
+            // A service in PostgreSQL has no cache, and owes the same.
+            guard Suite.keepsFiles else { return }
             let cache = try await ParseClient.master(suite).get("/serverInfo")["readCache"]
             #expect(cache?["hits"]?.intValue ?? 0 > 20, "\(cache ?? .null)")
             #expect(cache?["invalidations"]?.intValue ?? 0 > 5, "\(cache ?? .null)")

@@ -32,7 +32,7 @@ import Testing
     // MARK: What is kept
 
     @Test func theSameReadIsAnsweredWithoutTheServiceAndAChangeEndsThat() async throws {
-        try await Suite.with { suite in
+        try await Suite.with(settings: Suite.inFiles) { suite in
             let shelf = try await Shelf.fill(suite, names: ["Balm", "Serum"])
             let client = ParseClient(suite)
             let object = "/classes/Product/\(shelf.productIds[0])"
@@ -81,7 +81,7 @@ import Testing
 
     /// What is counted is the memory that an answer takes, which a buffer has in powers of two.
     @Test func answersAreCountedAsWhatTheyTake() async throws {
-        try await Suite.with { suite in
+        try await Suite.with(settings: Suite.inFiles) { suite in
             let client = ParseClient(suite)
             func bytes() async throws -> Int64 {
                 try await ParseClient.master(suite).get("/serverInfo")["readCache"]?["bytes"]?.intValue ?? -1

@@ -13,7 +13,7 @@ import Testing
     @Test(.timeLimit(.minutes(10))) func aBackupTakenWhileCustomersBuyIsTheShop() async throws {
         // Each customer buys more often than an address that is not verified is written to.
         let unbounded = ["SATCHEL_MAILS_PER_RECIPIENT": "0", "SATCHEL_MAILS_PER_USER": "0"]
-        try await Suite.with(settings: unbounded) { suite in
+        try await Suite.with(settings: unbounded.merging(Suite.inFiles) { $1 }) { suite in
             let folder = try TemporaryFolder()
             defer { folder.remove() }
             let shelf = try await Shelf.fill(
@@ -119,7 +119,7 @@ import Testing
 
     /// A backup with a flipped byte, without a file or of a newer release is refused, and then nothing is restored.
     @Test(.timeLimit(.minutes(10))) func whatIsNotWholeIsRefused() async throws {
-        try await Suite.with { suite in
+        try await Suite.with(settings: Suite.inFiles) { suite in
             let folder = try TemporaryFolder()
             defer { folder.remove() }
             let upload = try await ParseClient.master(suite).upload([1, 2, 3], as: "a.bin", type: nil)
@@ -166,7 +166,7 @@ import Testing
 
     /// Data that is there is never overwritten: it stays, or it is moved aside when the operator says so.
     @Test(.timeLimit(.minutes(10))) func dataThatIsThereIsMovedAsideOnlyWhenTold() async throws {
-        try await Suite.with { suite in
+        try await Suite.with(settings: Suite.inFiles) { suite in
             let folder = try TemporaryFolder()
             defer { folder.remove() }
             let backup = folder.path("shop")
@@ -190,7 +190,7 @@ import Testing
 
     /// A backup that is killed or fails leaves nothing that looks like one, and the next one begins anew.
     @Test(.timeLimit(.minutes(10))) func anInterruptedBackupIsNone() async throws {
-        try await Suite.with { suite in
+        try await Suite.with(settings: Suite.inFiles) { suite in
             let folder = try TemporaryFolder()
             defer { folder.remove() }
             let backup = folder.path("shop")

@@ -99,6 +99,10 @@ package final class Suite: Sendable {
     /// postgresql` starts it. Nil for files.
     private static let testServer = ProcessInfo.processInfo.environment["SATCHEL_TEST_DATABASE"]
 
+    /// The settings of a suite that keeps everything in files, whatever the other suites do: for what files alone have,
+    /// as the read cache and backups.
+    package static let inFiles = ["SATCHEL_DATABASE": ""]
+
     /// Whether suites keep everything in files, unless a setting of theirs says otherwise.
     package static var keepsFiles: Bool { testServer == nil }
 
