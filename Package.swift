@@ -196,7 +196,8 @@ if Context.environment["SATCHEL_SHOP_ONLY"] != "1" {
         .executableTarget(
             name: "Benchmarks",
             dependencies: [
-                "CSQLite", "CZeroMQ", "Cryptography", "ParseProtocol", "SuiteClient",
+                "CPostgreSQL", "CSQLite", "CZeroMQ", "Cryptography", "ObjectStore", "ParseProtocol", "SuiteClient",
+                .product(name: "Logging", package: "swift-log"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),

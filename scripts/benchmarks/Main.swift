@@ -5,5 +5,8 @@ import ArgumentParser
 struct Benchmarks: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "satchel-bench",
-        subcommands: [BareRoute.self, Checkouts.self, PasswordHashes.self, RawSQLite.self, RawZeroMQ.self])
+        subcommands: [
+            BareRoute.self, Checkouts.self, PasswordHashes.self, PreparePostgreSQL.self, RawPostgreSQL.self, RawSQLite.self,
+            RawZeroMQ.self, StorePostgreSQL.self,
+        ])
 }

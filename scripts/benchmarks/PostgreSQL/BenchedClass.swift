@@ -1,0 +1,117 @@
+import ArgumentParser
+import CPostgreSQL
+import Foundation
+import Logging
+import ObjectStore
+import ParseProtocol
+
+/// The thing that is done again and again.
+enum PostgreSQLWork: String, ExpressibleByArgument {
+    case read, create
+}
+
+struct PostgreSQLOptions: ParsableArguments {
+    @Argument(help: "read: an object by its id; create: one row or object, committed.") var work: PostgreSQLWork
+    @Option(help: "A connection string.") var connection: String
+    @Option var seconds = 2.0
+    @Option(help: "Statements, or calls of the store, under way at once.") var connections = 64
+}
+
+/// The class whose rows are read and made, by libpq and by the store.
+enum BenchedClass {
+    static let name = "BenchNote"
+    static let schema = "satchel_bench"
+    private static let rows = 10_000
+
+    struct Place {
+        let schema: String
+        /// The table of the class, with its schema.
+        let table: String
+        let ids: [String]
+    }
+
+    /// An object of some 600 bytes, as those of the other benchmarks of writes.
+    static let object: JSON = [
+        "title": "Note 1", "note": .string(String(repeating: "A note of a benchmark. ", count: 20)), "rank": 1,
+        "done": false,
+    ]
+
+    /// The text that the store keeps of such an object.
+    static let document = """
+        {"createdAt":"2026-01-01T00:00:00.000Z","done":false,"note":"\
+        \(String(repeating: "A note of a benchmark. ", count: 20))","objectId":"abcdefghij","rank":1,\
+        "title":"Note 1","updatedAt":"2026-01-01T00:00:00.000Z"}
+        """
+
+    /// The rest of an INSERT of a row of the class, with its id and its document as parameters.
+    static let insertion = """
+        (objectid, createdat, updatedat, publicread, publicwrite, doc) \
+        VALUES ($1, 1767225600000, 1767225600000, true, true, $2)
+        """
+
+    static func newId() -> String { Names.objectId() }
+
+    /// The store, as its writer.
+    static func store(_ connection: String) async throws -> ClassStore {
+        let store = try ClassStore(
+            .postgresql(PostgreSQLDatabase(connection: connection, schema: schema)), classes: [],
+            allowClassCreation: true, allowCustomObjectId: false,
+            logger: Logger(label: "bench") { _ in SwiftLogNoOpLogHandler() })
+        await withCheckedContinuation { continuation in store.startWriting { continuation.resume() } }
+        return store
+    }
+
+    /// Makes the class and its objects, where they are not there yet.
+    static func prepare(_ connection: String) async throws {
+        let store = try await store(connection)
+        defer { store.stop() }
+        let there = try await store.read { $0.hasClass(name) }
+        guard !there else { return }
+        for _ in 0..<(rows / 100) {
+            try await store.write { transaction in
+                for _ in 0..<100 { _ = try transaction.create(name, object, caller: .anonymous) }
+            }
+        }
+        _ = try answers("ANALYZE", of: connection)
+    }
+
+    /// The table and the ids of objects that are there.
+    static func place(_ connection: String) throws -> Place {
+        let number = try answers("SELECT id FROM \(schema).classes WHERE name = '\(name)'", of: connection).first
+        guard let number else { throw ValidationError("There is no such class yet; run prepare-postgresql.") }
+        let table = "\(schema).o\(number)"
+        let ids = try answers("SELECT objectid FROM \(table) ORDER BY id LIMIT \(rows)", of: connection)
+        return Place(schema: schema, table: table, ids: ids)
+    }
+
+    /// Makes an empty table as that of the class, with the same indexes.
+    static func makeRawTable(_ place: Place, _ connection: String) throws {
+        _ = try answers(
+            """
+            DROP TABLE IF EXISTS \(place.schema).raw;
+            CREATE TABLE \(place.schema).raw (LIKE \(place.table) INCLUDING ALL)
+            """, of: connection)
+    }
+
+    /// The first column of each row.
+    private static func answers(_ sql: String, of connection: String) throws -> [String] {
+        let handle = PQconnectdb(connection)
+        defer { PQfinish(handle) }
+        let result = PQexec(handle, sql)
+        defer { PQclear(result) }
+        guard [PGRES_COMMAND_OK, PGRES_TUPLES_OK].contains(PQresultStatus(result)) else {
+            throw ValidationError("The server did not take it: \(String(cString: PQerrorMessage(handle)))")
+        }
+        return (0..<PQntuples(result)).compactMap { PQgetvalue(result, $0, 0).map { String(cString: $0) } }
+    }
+}
+
+/// Makes the objects that the other two read.
+struct PreparePostgreSQL: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "prepare-postgresql", abstract: "Makes the objects that raw-postgresql and store-postgresql read.")
+
+    @Option(help: "A connection string.") var connection: String
+
+    func run() async throws { try await BenchedClass.prepare(connection) }
+}
