@@ -15,9 +15,11 @@ final class WriterThread: @unchecked Sendable {
         /// Whether it changes everything at once (`StoreTransaction.atOnce`), so that it needs no savepoint.
         var changesAtOnce: (StoreTransaction) -> Bool = { _ in false }
 
-        func perform(in transaction: StoreTransaction) throws {
+        /// - Parameter isCarefully: another job may not be harmed by a failure of this one.
+        func perform(in transaction: StoreTransaction, isCarefully: Bool) throws {
             if changesAtOnce(transaction) {
-                try transaction.atOnce { try run(transaction) }
+                try isCarefully
+                    ? transaction.atOnce { try run(transaction) } : transaction.outright { try run(transaction) }
             } else {
                 try transaction.nested { try run(transaction) }
             }
@@ -249,9 +251,11 @@ final class WriterThread: @unchecked Sendable {
         }
     }
 
+    /// - Parameter isCarefully: for a group that failed as a whole, and may have because of one of its jobs.
     private func perform(
-        _ group: [Job], _ connection: any StoreConnection, _ transaction: StoreTransaction
+        _ group: [Job], _ connection: any StoreConnection, _ transaction: StoreTransaction, isCarefully: Bool = false
     ) -> Outcome {
+        transaction.beginGroup()
         var outcome = Outcome(failures: Array(repeating: nil, count: group.count))
         let schemaBefore = transaction.schema
         do {
@@ -262,7 +266,7 @@ final class WriterThread: @unchecked Sendable {
                 transaction.begin()
                 let changes = connection.totalChanges
                 do {
-                    try job.perform(in: transaction)
+                    try job.perform(in: transaction, isCarefully: isCarefully)
                     hasChanged = hasChanged || connection.totalChanges != changes
                     outcome.actions += transaction.takeCommitActions()
                     outcome.watched += transaction.takeWatchedChanges()
@@ -281,6 +285,9 @@ final class WriterThread: @unchecked Sendable {
             _ = transaction.takeWatchedChanges()
             transaction.schema = schemaBefore
             _ = transaction.takeChanges(since: schemaBefore)
+            if transaction.hasOutright, writer.isInPlace, StorageTrouble(error) == nil {
+                return perform(group, connection, transaction, isCarefully: true)
+            }
             outcome.actions = []
             outcome.watched = []
             logger.error("store.commit.failed", metadata: ["store.error": "\(error)"])

@@ -3,16 +3,22 @@ import ParseProtocol
 /// The knowledge about a class that each create of its objects needs.
 struct Creation {
     let insert: any StoreStatement
+    /// The same without an answer to wait for, where all jobs are done again when it fails: of plain objects in
+    /// PostgreSQL.
+    let unanswered: PostgreSQLStoreStatement?
     /// Whether an object is its row and the rows of its ACL, without places in other indexes than SQLite's own.
     let isPlain: Bool
 
     init(of info: ClassInfo, _ connection: any StoreConnection) throws {
-        insert = try connection.statement(
-            """
+        let row = """
             INSERT INTO o\(info.id)(objectId, createdAt, updatedAt, publicRead, publicWrite, doc) \
-            VALUES(?, ?, ?, ?, ?, ?)\(connection.dialect.orNothing)\(connection.dialect.returningId)
-            """)
+            VALUES(?, ?, ?, ?, ?, ?)
+            """
+        let dialect = connection.dialect
+        insert = try connection.statement(row + dialect.orNothing + dialect.returningId)
         isPlain = info.textFields.isEmpty && info.geoField == nil && info.relationFields.isEmpty
+        unanswered =
+            isPlain && dialect == .postgresql ? try connection.statement(row) as? PostgreSQLStoreStatement : nil
     }
 }
 

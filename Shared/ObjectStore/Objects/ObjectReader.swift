@@ -41,7 +41,11 @@ public class ObjectReader: ObjectReading {
     private struct SingleKey: Hashable {
         let classId: Int64
         let kind: CallerKind
+        let tellsGeneration: Bool
     }
+
+    /// The schema's number as the last statement that has it told it.
+    var toldGeneration: Int64?
 
     /// Lets go of prepared statements, without which the connection cannot be closed.
     func releaseStatements() {
@@ -55,7 +59,9 @@ public class ObjectReader: ObjectReading {
     }
 
     /// Runs one read of one statement within the time limit.
-    func readingOnce<T>(_ body: () throws -> T) throws -> T { try reading(body) }
+    /// - Parameter body: is given whether the schema's number is to be a column of the statement, the last one, which
+    ///   `body` then keeps as `toldGeneration` where there is a row.
+    func readingOnce<T>(_ body: (_ tellsGeneration: Bool) throws -> T) throws -> T { try reading { try body(false) } }
 
     /// Whether the file has the class.
     public func hasClass(_ name: String) -> Bool { schema.classes[name] != nil }
@@ -84,13 +90,14 @@ public class ObjectReader: ObjectReading {
     public func read(
         _ className: String, _ objectId: String, keys: [String], excludeKeys: [String], caller: Caller
     ) throws -> ReadObject {
-        try readingOnce {
+        try readingOnce { tellsGeneration in
             guard let info = schema.classes[className] else { throw ParseError.objectNotFound }
             let decision = try info.permissions.decide(.get, caller, className: className)
-            let statement = try singleStatement(info, decision, caller)
+            let statement = try singleStatement(info, decision, caller, tellsGeneration: tellsGeneration)
             defer { statement.reset() }
             try statement.bind(objectId, at: 5)
             guard try statement.step() else { throw ParseError.objectNotFound }
+            if tellsGeneration { toldGeneration = statement.int(2) }
             let selection = try selection(info, keys: keys, excludeKeys: excludeKeys, caller)
             let sharing = AnswerSharing(of: info, to: caller, [.get]) { statement.int(1) != 0 }
             let document = statement.bytes(0)
@@ -102,14 +109,15 @@ public class ObjectReader: ObjectReading {
     }
 
     func singleStatement(
-        _ info: ClassInfo, _ decision: ClassPermissions.Decision, _ caller: Caller
+        _ info: ClassInfo, _ decision: ClassPermissions.Decision, _ caller: Caller, tellsGeneration: Bool = false
     ) throws -> any StoreStatement {
-        let key = SingleKey(classId: info.id, kind: CallerKind(caller))
+        let key = SingleKey(classId: info.id, kind: CallerKind(caller), tellsGeneration: tellsGeneration)
         if decision == .allowed, let statement = singles[key] {
             try caller.bind(to: statement)
             return statement
         }
-        var sql = "SELECT o.doc, o.publicRead FROM o\(info.id) o WHERE o.objectId=?5"
+        let generation = tellsGeneration ? ", (SELECT generation FROM storeState)" : ""
+        var sql = "SELECT o.doc, o.publicRead\(generation) FROM o\(info.id) o WHERE o.objectId=?5"
         if let readable = key.kind.condition(.read, of: info) { sql += " AND \(readable)" }
         if case .whereUserIs(let fields) = decision { sql += " AND \(try CompiledQuery.userIs(in: fields, info))" }
         let statement = try connection.statement(sql)

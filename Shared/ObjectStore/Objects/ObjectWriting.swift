@@ -37,20 +37,25 @@ extension StoreTransaction {
         noteChange(of: info, id)
 
         let creation = try creation(of: draft.info)
-        let statement = creation.insert
+        let unanswered = isOutright && draft.access.principals.isEmpty ? creation.unanswered : nil
+        let statement = unanswered ?? creation.insert
         try statement.bind(id, at: 1)
         try statement.bind(createdAt.milliseconds, at: 2)
         try statement.bind(updatedAt.milliseconds, at: 3)
         try statement.bind(SQLValue.int(draft.access.publicRead ? 1 : 0), at: 4)
         try statement.bind(SQLValue.int(draft.access.publicWrite ? 1 : 0), at: 5)
         try statement.bind(utf8: text, at: 6)
-        let row = try reportingDuplicates { try statement.insert() }
         let document = JSON.object(draft.document)
-        try saveAccess(draft.access, row: row, info)
-        if !creation.isPlain {
-            try TextIndex.update(draft.info, row: row, from: nil, to: document, connection)
-            try GeoIndex.update(draft.info, row: row, from: nil, to: document, connection)
-            try saveRelations(draft.relationChanges, owner: id, info)
+        if let unanswered {
+            try postpone(unanswered)
+        } else {
+            let row = try reportingDuplicates { try statement.insert() }
+            try saveAccess(draft.access, row: row, info)
+            if !creation.isPlain {
+                try TextIndex.update(draft.info, row: row, from: nil, to: document, connection)
+                try GeoIndex.update(draft.info, row: row, from: nil, to: document, connection)
+                try saveRelations(draft.relationChanges, owner: id, info)
+            }
         }
         noteWatched(draft.info, id, before: nil, after: StoredImage(fields: draft.document, text: text))
         var answer: [String: JSON] = ["objectId": .string(id), "createdAt": createdAtText]

@@ -57,17 +57,21 @@ public final class StoreReader: ObjectReader {
         }
     }
 
-    /// PostgreSQL is asked for the schema's number together with the read, in one round trip and without a transaction.
-    override func readingOnce<T>(_ body: () throws -> T) throws -> T {
-        guard !isReading, let server = connection as? PostgreSQLStoreConnection else { return try reading(body) }
+    /// PostgreSQL tells the schema's number with the row, in one round trip and without a transaction.
+    override func readingOnce<T>(_ body: (_ tellsGeneration: Bool) throws -> T) throws -> T {
+        guard !isReading, let server = connection as? PostgreSQLStoreConnection else {
+            return try reading { try body(false) }
+        }
         isReading = true
         defer { isReading = false }
         return try answered {
-            if let result = try server.checked(schema.generation, { try super.reading(body) }) {
-                return try result.get()
-            }
+            toldGeneration = nil
+            let result = try server.attempted { try super.reading { try body(true) } }
+            // A read that found no row, or failed, was told nothing.
+            let generation = try toldGeneration ?? super.reading { try server.generation() }
+            if generation == schema.generation { return try result.get() }
             schema = try Schema.load(connection)
-            return try super.reading(body)
+            return try super.reading { try body(false) }
         }
     }
 

@@ -59,6 +59,9 @@ public final class StoreTransaction: ObjectReader {
 
     /// Runs a savepoint inside the job: when `body` throws, only what it did is undone, and the error passed on.
     public func nested<T>(_ body: () throws -> T) throws -> T {
+        let wasOutright = isOutright
+        isOutright = false
+        defer { isOutright = wasOutright }
         let before = (schema, commitActions.count, watched.count)
         try connection.execute("SAVEPOINT nested")
         do {
@@ -85,17 +88,43 @@ public final class StoreTransaction: ObjectReader {
     ///   fails: whoever has a savepoint around it undoes it, else the whole group is.
     package func atOnce<T>(_ body: () throws -> T) throws -> T {
         // PostgreSQL gives a whole transaction up for one statement that it refuses.
-        guard dialect == .sqlite else { return try nested(body) }
-        let before = (schema, commitActions.count, connection.totalChanges, watched.count)
+        guard dialect == .sqlite || isOutright else { return try nested(body) }
+        let before = (schema, commitActions.count, work, watched.count)
         do {
             return try body()
         } catch {
-            guard connection.totalChanges == before.2 else { throw (error as? HalfDone) ?? HalfDone(cause: error) }
+            guard work == before.2 else { throw (error as? HalfDone) ?? HalfDone(cause: error) }
             schema = before.0
             commitActions.removeSubrange(before.1...)
             watched.removeSubrange(before.3...)
             throw error
         }
+    }
+
+    /// Whether a failure of what runs now is one of the whole group, which is then done again with savepoints.
+    private(set) var isOutright = false
+    /// Whether a job of the group ran so.
+    private(set) var hasOutright = false
+    /// Statements that were sent and not waited for.
+    private var postponed: Int64 = 0
+    private var work: Int64 { connection.totalChanges + postponed }
+
+    /// Starts the next group.
+    func beginGroup() { hasOutright = false }
+
+    /// As `atOnce` for a job as a whole whose group can be done again: in PostgreSQL too without a savepoint, and
+    /// without waiting for each row.
+    func outright<T>(_ body: () throws -> T) throws -> T {
+        guard dialect == .postgresql else { return try atOnce(body) }
+        (isOutright, hasOutright) = (true, true)
+        defer { isOutright = false }
+        return try atOnce(body)
+    }
+
+    /// Sends a change that fails at the commit if at all.
+    func postpone(_ statement: PostgreSQLStoreStatement) throws {
+        postponed += 1
+        try statement.enqueue()
     }
 
     /// Runs after the commit on the writer's thread, and never when the job is undone. Must not block.

@@ -115,23 +115,18 @@ final class PostgreSQLStoreConnection: StoreConnection {
 
     // MARK: The schema's number
 
-    private lazy var generationStatement = PostgreSQLStoreStatement("SELECT generation FROM storeState", self)
-
-    /// Runs a read while the schema's number is asked for: both travel together.
-    /// - Returns: what the read gave or threw; nil when the schema is another one, or the read failed because of it.
-    func checked<T>(_ generation: Int64, _ body: () throws -> T) throws -> Result<T, any Error>? {
+    /// Runs a read outside of transactions.
+    /// - Returns: what it gave or threw, of which another schema may be the reason.
+    /// - Throws: its failure, when it is the server's or one of time.
+    func attempted<T>(_ body: () throws -> T) throws -> Result<T, any Error> {
         try revive()
-        try generationStatement.send()
-        let result = Result { try body() }
-        // A statement that failed took those with it that travelled together.
-        if case .failure(let error as StoreError) = result {
-            generationStatement.reset()
-            guard StorageTrouble(error) == nil, error.sqlState != Self.timedOut else { throw error }
-            return try self.generation() == generation ? result : nil
+        do {
+            return .success(try body())
+        } catch {
+            let isOver = error is ReadOverrun || (error as? ParseError)?.code == .timeout
+            guard StorageTrouble(error) == nil, !isOver else { throw error }
+            return .failure(error)
         }
-        defer { generationStatement.reset() }
-        guard try generationStatement.step() else { return result }
-        return generationStatement.int(0) == generation ? result : nil
     }
 
     // MARK: Running

@@ -68,6 +68,12 @@ final class PostgreSQLStoreStatement: StoreStatement {
         try connection.run { () throws(PostgreSQLError) in try statement.send() }
     }
 
+    /// Queues a run whose result nobody needs; a failure of it is one of what is waited for next.
+    func enqueue() throws {
+        let statement = try current()
+        try connection.run { () throws(PostgreSQLError) in try statement.enqueue() }
+    }
+
     func insert() throws -> Int64 {
         // Only one that says ON CONFLICT DO NOTHING has no row.
         guard try step() else { throw StoreError(sqlState: Self.uniqueViolation, message: "the row is there already") }
