@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import tempfile
 
+import limits
 import load
 from figures import Target, Workload
 from reads import COLD
@@ -51,6 +52,49 @@ def server():
         shutil.rmtree(folder, ignore_errors=True)
 
 
+class Figure:
+    """A rate of what has no processes of a suite."""
+
+    def __init__(self, rate, seconds):
+        self.rate, self.requests = rate, rate * seconds
+
+
+class NoSuite:
+    """Nothing of which a cost would be told."""
+
+    @staticmethod
+    def cpu_seconds():
+        return {}
+
+
+def store_alone(turns, folder):
+    """The store without bus and gateway, beside libpq alone with as many statements under way."""
+    connection = f"postgresql://shop@/postgres?host={folder}"
+
+    def tool(name, *arguments):
+        return turns.tool(name, *arguments, "--connection", connection)
+
+    prepared = subprocess.run(
+        tool("prepare-postgresql"), stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    if prepared.returncode:
+        raise Failed(f"prepare-postgresql failed: {prepared.stderr[-500:]}")
+    seconds = str(turns.seconds)
+    for work, title, share in (
+            ("read", "an object by its id with its rights, the store alone, 64 readers", 0.5),
+            ("create", "durable creates, the store alone, 64 under way", 0.4)):
+        # One thread that waits for all connections, two, or one for each: the quickest is the limit.
+        threads = max((1, 2, CONNECTIONS), key=lambda count: limits.figure(
+            tool("raw-postgresql", work, "--threads", str(count), "--seconds", seconds)))
+        workload = Workload(
+            f"postgresql-store-{work}", title, limit=f"prepared libpq, 64 connections, threads: {threads}",
+            target=Target.share(share))
+        turns.measure(
+            workload, NoSuite,
+            lambda: Figure(limits.figure(tool("store-postgresql", work, "--seconds", seconds)), turns.seconds),
+            lambda: limits.figure(tool("raw-postgresql", work, "--threads", str(threads), "--seconds", seconds)))
+        yield workload
+
+
 def psql(folder, sql):
     done = subprocess.run(
         ["psql", "-XAtq", "-v", "ON_ERROR_STOP=1", "-h", folder, "-U", "shop", "-d", "postgres", "-c", sql],
@@ -79,8 +123,9 @@ def table_of(folder, class_name):
 
 
 def postgresql(turns):
-    """An object by its id and durable creates, with all services in PostgreSQL."""
+    """An object by its id and durable creates: the store alone, and with all services in PostgreSQL."""
     with server() as folder:
+        yield from store_alone(turns, folder)
         database = {"SATCHEL_DATABASE": f"postgresql://shop@/postgres?host={folder}"}
         with turns.suite(COLD | database, demo=False) as suite:
             yield from measured(turns, suite, folder)

@@ -82,8 +82,54 @@ import Testing
         #expect(try await test.names("T", [:]) == ["first", "second", "taken", "third"])
     }
 
+    /// PostgreSQL tells it of a row only, for which nobody waits before the commit.
+    @Test func aRowThatTheEngineRefusesLeavesTheOthersOfItsGroup() async throws {
+        let test = try await TestStore([ClassDefinition("T", fields: ["name": .string], indexes: [["name"]])])
+        var random = SystemRandomNumberGenerator()
+        let long = String((0..<9000).map { _ in "abcdefghijklmnopqrstuvwxyz0123".randomElement(using: &random) ?? "a" })
+        let failures = try await commit(
+            test,
+            [
+                (Self.creating("first"), true), (Self.creating(long), true), (Self.creating("second"), true),
+                (Self.creating("third"), false),
+            ])
+        let isTooLong = TestStore.server != nil
+        #expect(failures == (isTooLong ? 1 : 0))
+        let names = try await test.names("T", ["name": ["$ne": .string(long)]])
+        #expect(names == ["first", "second", "third"])
+        #expect(try await test.names("T", [:]).count == (isTooLong ? 3 : 4))
+    }
+
+    /// Two of one group that want the same: the second one finds the first.
+    @Test func ofTwoCreatesOfAGroupWithOneUniqueValueOneIsStored() async throws {
+        let test = try await TestStore([ClassDefinition("T", fields: ["name": .string], uniqueIndexes: [["name"]])])
+        let failures = try await commit(
+            test, [(Self.creating("one"), true), (Self.creating("one"), true), (Self.creating("other"), true)])
+        #expect(failures == 1)
+        #expect(try await test.names("T", [:]) == ["one", "other"])
+    }
+
+    /// PostgreSQL does a group again with savepoints when it fails.
+    @Test(.enabled(if: TestStore.server != nil, "In SQLite nothing is done twice."))
+    func aJobThatFailsHalfWayLeavesTheOthersOfItsGroup() async throws {
+        let test = try await TestStore([ClassDefinition("T", fields: ["name": .string])])
+        let failures = try await commit(
+            test,
+            [
+                (Self.creating("first"), true),
+                (
+                    {
+                        try Self.creating("half")($0)
+                        throw ParseError(.validationError, "Too late.")
+                    }, true
+                ), (Self.creating("second"), false),
+            ])
+        #expect(failures == 1)
+        #expect(try await test.names("T", [:]) == ["first", "second"])
+    }
+
     /// It should not be: whoever changes something and fails then has not changed everything at once.
-    @Test(.sqliteOnly("In PostgreSQL each job has a savepoint."))
+    @Test(.sqliteOnly("PostgreSQL does such a group again with savepoints."))
     func aJobThatFailsHalfWayWithoutASavepointTakesItsGroupWithIt() async throws {
         let test = try await TestStore([ClassDefinition("T", fields: ["name": .string])])
         let failures = try await commit(
