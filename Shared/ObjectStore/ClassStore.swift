@@ -59,6 +59,7 @@ public final class ClassStore: Sendable {
     private let writer: WriterThread
     private let readers: ReaderPool
     private let isStopped: StopFlag
+    private let repetitions: Repetitions
     /// The costly queries of this process, for the indexes that they need.
     package let shapes: ShapeLog
     /// Who is told of changes after they were committed.
@@ -67,6 +68,7 @@ public final class ClassStore: Sendable {
     /// Describes a store; nothing is opened yet.
     /// - Parameters:
     ///   - classes: the classes the service knows.
+    ///   - writers: who writes; of a file one process does in any case.
     ///   - allowClassCreation: whether callers without the master key may save objects of new classes.
     ///   - allowCustomObjectId: whether callers may choose the id of an object they create.
     ///   - allowance: what clients may add to classes beyond that.
@@ -76,7 +78,7 @@ public final class ClassStore: Sendable {
     ///     that answers which leave in a row can leave together.
     public init(
         _ database: StoreDatabase, classes: [ClassDefinition], synchronous: Synchronous = .full,
-        allowClassCreation: Bool,
+        writers: StoreWriters = .one, allowClassCreation: Bool,
         allowCustomObjectId: Bool, allowance: any SchemaAllowance = OpenSchema(),
         announcement: ChangeAnnouncement = .none, migrations: [Migrations] = [],
         answering: @escaping @Sendable (_ answers: () -> Void) -> Void = { $0() }, logger: Logger
@@ -89,10 +91,13 @@ public final class ClassStore: Sendable {
         self.shapes = shapes
         let watch = ChangeWatch()
         self.watch = watch
+        let repetitions = Repetitions()
+        self.repetitions = repetitions
         let settings = WriterThread.Settings(
             path: path, classes: classes, migrator: migrator, synchronous: synchronous,
             allowClassCreation: allowClassCreation, allowCustomObjectId: allowCustomObjectId,
-            allowance: allowance, shapes: shapes, announcement: announcement, watch: watch, answering: answering)
+            allowance: allowance, shapes: shapes, announcement: announcement, watch: watch,
+            repetitions: repetitions, answering: answering)
         switch database {
         case .file(let path):
             try FileManager.default.createDirectory(
@@ -105,7 +110,9 @@ public final class ClassStore: Sendable {
             connecting = { try PostgreSQLStoreConnection(server.target) }
             writer = WriterThread(
                 settings: settings,
-                writer: PostgreSQLWriter(target: server.target, settings: settings, logger: logger), logger: logger)
+                writer: PostgreSQLWriter(
+                    target: server.target, writers: writers, settings: settings, logger: logger),
+                logger: logger)
         }
         let connecting = connecting
         let isStopped = StopFlag()
@@ -116,8 +123,15 @@ public final class ClassStore: Sendable {
         }
     }
 
-    /// The role of this process at this moment; a reader becomes the writer when the lock is free.
-    public var role: StoreRole { writer.isWriting ? .writer : .reader }
+    /// The role of this process at this moment; a reader becomes the writer when the lock is free. Where every process
+    /// writes, the writer is the one that leads.
+    public var role: StoreRole { writer.leads ? .writer : .reader }
+
+    /// Whether `write` and `submit` take jobs at this moment.
+    public var mayWrite: Bool { writer.mayWrite }
+
+    /// The number of transactions that were done again because those of other processes overtook them.
+    package var repeatedGroups: Int { repetitions.count }
 
     /// The board on which this process, as the writer, says what it is about to change (`ChangeBoard`); 0 for none.
     public var boardIdentity: UInt64 { writer.boardIdentity }
@@ -139,12 +153,16 @@ public final class ClassStore: Sendable {
     /// Waits in the background for the lock and becomes the writer.
     /// - Parameters:
     ///   - refused: called instead when the database is not what was left there (`DatabaseRefused`); nothing is ever
-    ///     written then.
-    ///   - became: called once on the writer's thread, before the first job.
+    ///     written then, or not any more.
+    ///   - mayWrite: called once on the writer's thread, before the first job, when this process takes writes, whether
+    ///     it leads or not.
+    ///   - became: called once on the writer's thread, after `mayWrite`, when this process is the writer, or leads where
+    ///     every process writes. The one writer calls it before the first job.
     public func startWriting(
-        refused: @escaping @Sendable (DatabaseRefused) -> Void = { _ in }, _ became: @escaping @Sendable () -> Void
+        refused: @escaping @Sendable (DatabaseRefused) -> Void = { _ in },
+        mayWrite: @escaping @Sendable () -> Void = {}, _ became: @escaping @Sendable () -> Void
     ) {
-        writer.start(refused: refused, became)
+        writer.start(refused: refused, mayWrite: mayWrite, became)
     }
 
     /// Whether the file was looked at by whoever writes it; false while this process, after `startWriting`, may still
@@ -201,6 +219,9 @@ public final class ClassStore: Sendable {
 
     /// As `write`, with a callback. It runs on the writer's thread (on the calling thread when the job is refused at
     /// once) and must not block.
+    ///
+    /// Where every process writes, `body` is run again when another process overtook it: what it does outside of the
+    /// transaction it may do several times, and only the last time counts.
     /// - Parameter changesAtOnce: asked before the job; true for one that throws only before its first change, which
     ///   then needs no savepoint.
     public func submit<T: Sendable>(
@@ -209,10 +230,14 @@ public final class ClassStore: Sendable {
         changesAtOnce: @escaping @Sendable (StoreTransaction) -> Bool = { _ in false }
     ) {
         var result: T?
+        // It may run several times.
+        var charged: Int64 = 0
         writer.submit(
             WriterThread.Job(
                 client: share?.client ?? .shop, weight: share?.weight ?? 1,
-                run: { transaction in result = try transaction.accounted(share) { try body(transaction) } },
+                run: { transaction in
+                    result = try transaction.accounted(share, beyond: &charged) { try body(transaction) }
+                },
                 finish: { completion(ClassStore.outcome(result, $0)) }, changesAtOnce: changesAtOnce))
     }
 

@@ -16,11 +16,15 @@ final class TestStore: Sendable {
     /// The connection string of the server on which the tests run that are the same for both engines; nil for SQLite.
     static let server = ProcessInfo.processInfo.environment["SATCHEL_TEST_DATABASE"]
 
+    /// `SATCHEL_TEST_WRITERS=every` lets every store write that says nothing about it.
+    static let writers: StoreWriters =
+        ProcessInfo.processInfo.environment["SATCHEL_TEST_WRITERS"] == "every" ? .every : .one
+
     /// - Parameter path: the file of another `TestStore`, to open it a second time.
     init(
         _ classes: [ClassDefinition] = [], path: String? = nil, allowClassCreation: Bool = true,
         allowCustomObjectId: Bool = false, schema: [String] = [], announcement: ChangeAnnouncement = .none,
-        startsWriting: Bool = true
+        writers: StoreWriters = TestStore.writers, startsWriting: Bool = true
     ) async throws {
         ownsFolder = path == nil
         let path = path ?? NSTemporaryDirectory() + "store-\(UUID().uuidString)/test.sqlite"
@@ -32,11 +36,12 @@ final class TestStore: Sendable {
             return PostgreSQLDatabase(connection: server, schema: folder)
         }
         store = try ClassStore(
-            database.map(StoreDatabase.postgresql) ?? .file(path: path), classes: classes, synchronous: .normal,
+            database.map(StoreDatabase.postgresql) ?? .file(path: path), classes: classes, synchronous: .normal, writers: writers,
             allowClassCreation: allowClassCreation, allowCustomObjectId: allowCustomObjectId,
             announcement: announcement, migrations: migrations,
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
-        if startsWriting { await becomeWriter() }
+        guard startsWriting else { return }
+        await becomeWriter()
     }
 
     deinit {
@@ -50,6 +55,17 @@ final class TestStore: Sendable {
     func becomeWriter() async {
         let store = store
         await withCheckedContinuation { continuation in store.startWriting { continuation.resume() } }
+    }
+
+    /// Waits until the store takes writes, also one that does not lead.
+    func mayWrite(
+        refused: @escaping @Sendable (DatabaseRefused) -> Void = { _ in },
+        _ became: @escaping @Sendable () -> Void = {}
+    ) async {
+        let store = store
+        await withCheckedContinuation { continuation in
+            store.startWriting(refused: refused, mayWrite: { continuation.resume() }, became)
+        }
     }
 
     @discardableResult
@@ -102,6 +118,8 @@ extension TestStore {
 extension Trait where Self == ConditionTrait {
     /// A test of what SQLite has and PostgreSQL has not.
     static func sqliteOnly(_ reason: Comment) -> Self { .enabled(if: TestStore.server == nil, reason) }
+    /// A test of what PostgreSQL has and SQLite has not.
+    static func postgresqlOnly(_ reason: Comment) -> Self { .enabled(if: TestStore.server != nil, reason) }
 }
 
 /// The Parse code of the error that `body` throws; nil when it throws none.

@@ -124,6 +124,15 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
 
     /// A UNIQUE or PRIMARY KEY constraint was violated (SQLITE_CONSTRAINT_UNIQUE, _PRIMARYKEY, _ROWID; 23505).
     public var isUniqueViolation: Bool { [2067, 1555, 2579].contains(resultCode) || sqlState == "23505" }
+    /// Another transaction of PostgreSQL overtook this one, which may succeed when it is done again: 40001, a deadlock
+    /// (40P01), or a row that another one is changing for long (55P03).
+    var isOvertaken: Bool { ["40001", "40P01", "55P03"].contains(sqlState) }
+    /// What PostgreSQL says also when another transaction that this one does not see has a value that is unique, or
+    /// changed or dropped a table: missing tables, columns and other things, prepared statements of before, and for a
+    /// table that went while it was waited for an internal error.
+    var mayBeOfUnseen: Bool {
+        ["23505", "42P01", "42703", "42704", "42P07", "42710", "0A000", "XX000"].contains(sqlState)
+    }
     /// A value does not fit into an index of PostgreSQL, whose entries are a third of a page at most (54000).
     var isTooLongForIndex: Bool { sqlState == "54000" }
     /// The code and the message.

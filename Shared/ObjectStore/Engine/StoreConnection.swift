@@ -37,6 +37,24 @@ protocol StoreConnection: AnyObject {
     /// - Throws: `.timeout` (124) when the time is over.
     func limited<T>(to limit: Duration, _ body: () throws -> T) throws -> T
 
+    // MARK: Where every process writes
+
+    /// Whether other processes write too while this connection does.
+    var isShared: Bool { get }
+    /// The first failure of the transaction by which another one overtook it: it can only be taken back, whatever was
+    /// made of the failure.
+    var overtaken: StoreError? { get }
+    /// Failures in the transaction that may come of what it does not see: a row in the way of a unique index, a table
+    /// that another process changed.
+    var refusals: Int { get }
+    /// Begins the transaction of a group of jobs.
+    /// - Parameter waitsLong: for rows that others are changing; else the transaction is soon overtaken by them.
+    func beginGroup(waitsLong: Bool) throws
+    /// The schema's number as the transaction sees it; nil where nobody else changes it.
+    func generationAtBegin() throws -> Int64?
+    /// Begins a transaction during which no other process writes.
+    func beginPreparing() throws
+
     /// The bytes of the pages that hold something; nil where the engine does not know as of now.
     func usedBytes() throws -> Int64?
 
@@ -62,6 +80,13 @@ protocol StoreConnection: AnyObject {
 }
 
 extension StoreConnection {
+    var isShared: Bool { false }
+    var overtaken: StoreError? { nil }
+    var refusals: Int { 0 }
+    func beginGroup(waitsLong _: Bool) throws { try beginWriting() }
+    func generationAtBegin() throws -> Int64? { nil }
+    func beginPreparing() throws { try beginWriting() }
+
     func execute(_ sql: String, _ arguments: [SQLValue] = []) throws {
         let statement = try statement(sql)
         try statement.bind(arguments)

@@ -11,6 +11,14 @@ protocol StoreWriter: AnyObject {
     /// Why nothing more is written by this process when it is not; nil when it may begin again.
     var refusal: DatabaseRefused? { get }
 
+    /// Whether this process does what only one may do. The one writer does.
+    var isLeading: Bool { get }
+    /// The time between two looks whether this process may lead; nil where only the one writer writes.
+    var looksEvery: Duration? { get }
+    /// Leads from now on, if nobody else does.
+    /// - Throws: when the connection is gone.
+    func look() throws
+
     /// Seconds between two tries to take the right to write.
     var patience: Double { get }
 
@@ -35,4 +43,10 @@ protocol StoreWriter: AnyObject {
     func rest(waits: () -> Bool)
     /// Ends after the last job. The transaction's statements are released.
     func close()
+}
+
+extension StoreWriter {
+    var isLeading: Bool { true }
+    var looksEvery: Duration? { nil }
+    func look() throws {}
 }

@@ -61,10 +61,12 @@ extension ObjectReader {
     public func requireBudget() throws { try connection.timeLimit.checkAccount() }
 
     /// Runs `body` on the account of `share`: calls to the store end when nothing is left of its budget.
+    /// - Parameter charged: the microseconds that the same work was charged before, when it was undone and is done
+    ///   again; only what goes beyond them is taken off.
     /// - Throws: `.timeout` (124) then.
-    func accounted<T>(_ share: WorkShare?, _ body: () throws -> T) throws -> T {
+    func accounted<T>(_ share: WorkShare?, beyond charged: inout Int64, _ body: () throws -> T) throws -> T {
         guard let share else { return try body() }
-        let left = share.meter.left
+        let left = share.meter.left + charged
         guard left > 0 else { throw TimeLimit.budgetSpent }
         let limit = connection.timeLimit
         limit.begin(.init(nanoseconds: UInt64(min(left, 1 << 50)) * 1000, end: .budget))
@@ -73,7 +75,11 @@ extension ObjectReader {
         defer {
             limit.begin(nil)
             limit.beginAccount(end: 0)
-            share.meter.use(Int64((TimeLimit.monotonic - start) / 1000))
+            let used = Int64((TimeLimit.monotonic - start) / 1000)
+            if used > charged {
+                share.meter.use(used - charged)
+                charged = used
+            }
         }
         return try body()
     }

@@ -205,6 +205,9 @@ struct WriteTimes {
         last = TimeLimit.monotonic
     }
 
+    /// Goes on after a pause, which is nobody's.
+    mutating func resume() { last = TimeLimit.monotonic }
+
     /// A write of the commit was done, well or not.
     mutating func ended(_ write: some QueuedWrite) {
         let now = TimeLimit.monotonic

@@ -38,12 +38,11 @@ final class WriterThread: @unchecked Sendable {
         let shapes: ShapeLog
         let announcement: ChangeAnnouncement
         let watch: ChangeWatch
+        /// Transactions that were done again because another process overtook them.
+        let repetitions: Repetitions
         /// Called with the answers to the jobs of a commit, which it runs.
         let answering: @Sendable (_ answers: () -> Void) -> Void
     }
-
-    /// The answer to those whose commit ended with another's failure.
-    private static let undone: any Error = ParseError(.serviceUnavailable, "Nothing of this was stored. Try again.")
 
     private enum State { case idle, waiting, writing, stopped }
 
@@ -59,9 +58,13 @@ final class WriterThread: @unchecked Sendable {
     /// Somebody else has the lock, or the file could not be opened.
     private var hasTried = false
     private var announcedOn: UInt64 = 0
+    private var isLeading = false
     /// The writer's thread alone uses what follows.
     private let writer: any StoreWriter
     private var times = WriteTimes()
+    /// The time of the next look whether this process may lead, where several write.
+    private var nextLook = ContinuousClock.now
+    private var hasWritten = false
     private var hasBecome = false
 
     init(settings: Settings, writer: any StoreWriter, logger: Logger) {
@@ -75,20 +78,27 @@ final class WriterThread: @unchecked Sendable {
     /// Whether it is known who writes: this process, another one, or nobody.
     var isSettled: Bool { condition.withLock { hasTried || state == .writing || state == .stopped } }
 
-    var isWriting: Bool { condition.withLock { state == .writing } }
+    /// Whether this process does what only one may do.
+    var leads: Bool { condition.withLock { state == .writing && isLeading } }
+
+    /// Whether jobs are taken.
+    var mayWrite: Bool { condition.withLock { state == .writing && !isStopping } }
 
     /// The board on which this process says what it changes; 0 for none, and before it writes.
     var boardIdentity: UInt64 { condition.withLock { announcedOn } }
 
     /// - Parameters:
     ///   - refused: the database is not what was left there; this process never writes it.
+    ///   - mayWrite: called once, when jobs are taken.
+    ///   - became: called once, when this process leads.
     func start(
-        refused: @escaping @Sendable (DatabaseRefused) -> Void, _ became: @escaping @Sendable () -> Void
+        refused: @escaping @Sendable (DatabaseRefused) -> Void, mayWrite: @escaping @Sendable () -> Void,
+        _ became: @escaping @Sendable () -> Void
     ) {
         condition.withLock {
             guard state == .idle, !isStopping else { return }
             state = .waiting
-            let thread = Thread { [self] in run(refused, became) }
+            let thread = Thread { [self] in run(refused, mayWrite, became) }
             thread.name = "store-writer"
             thread.stackSize = 8 << 20
             self.thread = thread
@@ -135,7 +145,10 @@ final class WriterThread: @unchecked Sendable {
 
     // MARK: On the thread
 
-    private func run(_ refused: @Sendable (DatabaseRefused) -> Void, _ became: @Sendable () -> Void) {
+    private func run(
+        _ refused: @Sendable (DatabaseRefused) -> Void, _ mayWrite: @Sendable () -> Void,
+        _ became: @Sendable () -> Void
+    ) {
         defer {
             condition.withLock {
                 state = .stopped
@@ -150,7 +163,7 @@ final class WriterThread: @unchecked Sendable {
                     pause(writer.patience)
                     continue
                 }
-                return try write(became)
+                return try write(mayWrite, became)
             } catch let refusal as DatabaseRefused {
                 logger.critical("store.refused", metadata: ["store.problem": "\(refusal)"])
                 return refused(refusal)
@@ -172,32 +185,61 @@ final class WriterThread: @unchecked Sendable {
         condition.withLock { if !isStopping { _ = condition.wait(until: Date(timeIntervalSinceNow: seconds)) } }
     }
 
-    private func write(_ became: @Sendable () -> Void) throws {
+    private func write(_ mayWrite: @Sendable () -> Void, _ became: @Sendable () -> Void) throws {
         defer { writer.close() }
         let (connection, schema) = try writer.open()
-        let transaction = StoreTransaction(connection: connection, schema: schema, settings: settings)
-        defer { transaction.releaseStatements() }
+        let groups = GroupCommit(connection, schema, writer, settings, logger)
+        defer { groups.close() }
         writer.ready()
         condition.withLock {
             state = .writing
             announcedOn = writer.boardIdentity
+            isLeading = false
         }
+        if !hasWritten {
+            hasWritten = true
+            mayWrite()
+        }
+        noteLead(became)
+        while true {
+            try look(became)
+            switch next() {
+            case .end: return
+            case .look: continue
+            case .group(let group):
+                guard writer.isInPlace else { throw abandon(group) }
+                try commit(group, groups)
+                writer.answered()
+            }
+        }
+    }
+
+    /// Tells that this process leads, once it does.
+    private func noteLead(_ became: @Sendable () -> Void) {
+        guard writer.isLeading, !condition.withLock({ isLeading }) else { return }
+        condition.withLock { isLeading = true }
         logger.info("store.writer.became", metadata: ["store.path": "\(settings.path)"])
-        if !hasBecome {
-            hasBecome = true
-            became()
+        guard !hasBecome else { return }
+        hasBecome = true
+        became()
+    }
+
+    /// Leads where nobody does, when it is time to look.
+    private func look(_ became: @Sendable () -> Void) throws {
+        guard let interval = writer.looksEvery, nextLook <= .now else { return }
+        nextLook = .now + interval
+        do {
+            try writer.look()
+        } catch {
+            throw abandon([], for: error as? DatabaseRefused)
         }
-        while let group = nextGroup() {
-            guard writer.isInPlace else { throw abandon(group) }
-            commit(group, connection, transaction)
-            writer.answered()
-        }
+        noteLead(became)
     }
 
     /// What is written now would be gone. Nobody takes what waits behind the group any more either, where this process
     /// cannot begin again.
-    private func abandon(_ group: [Job]) -> any Error {
-        let refusal = writer.refusal
+    private func abandon(_ group: [Job], for refused: DatabaseRefused? = nil) -> any Error {
+        let refusal = refused ?? writer.refusal
         let waiting = condition.withLock {
             if refusal != nil { isStopping = true } else { state = .waiting }
             return jobs.removeAll()
@@ -207,16 +249,31 @@ final class WriterThread: @unchecked Sendable {
         return refusal ?? error
     }
 
-    /// The next jobs; nil when it is time to end.
-    private func nextGroup() -> [Job]? {
+    private enum Next {
+        case group([Job])
+        /// It is time to look whether this process may lead.
+        case look
+        case end
+    }
+
+    /// Waits for the next jobs.
+    private func next() -> Next {
         writer.rest(waits: staysQuiet)
         let now = TimeLimit.monotonic
+        let end = writer.looksEvery.map { _ in Date(timeIntervalSinceNow: (nextLook - .now) / .seconds(1)) }
         return condition.withLock {
             for (client, weight, nanoseconds) in times.entries {
                 jobs.worked(nanoseconds, for: client, weight: weight, now: now)
             }
-            while jobs.isEmpty, !isStopping { condition.wait() }
-            return jobs.isEmpty ? nil : jobs.nextGroup(now: TimeLimit.monotonic)
+            times = WriteTimes()
+            while jobs.isEmpty, !isStopping {
+                guard let end else {
+                    condition.wait()
+                    continue
+                }
+                if !condition.wait(until: end), jobs.isEmpty, !isStopping { return .look }
+            }
+            return jobs.isEmpty ? .end : .group(jobs.nextGroup(now: TimeLimit.monotonic))
         }
     }
 
@@ -231,70 +288,25 @@ final class WriterThread: @unchecked Sendable {
         }
     }
 
-    /// The outcome of a group.
-    private struct Outcome {
-        var failures: [(any Error)?]
-        var actions: [@Sendable () -> Void] = []
-        var watched: [StoredChange] = []
-        var changes = ChangeSet()
-    }
-
-    private func commit(_ group: [Job], _ connection: any StoreConnection, _ transaction: StoreTransaction) {
-        times.begin()
-        let outcome = perform(group, connection, transaction)
-        // Before anybody hears of it.
-        writer.ended(outcome.changes)
-        settings.watch.tell(outcome.watched)
-        for action in outcome.actions { action() }
-        settings.answering {
-            for (job, failure) in zip(group, outcome.failures) { job.finish(failure.map(health.told)) }
-        }
-    }
-
-    /// - Parameter isCarefully: for a group that failed as a whole, and may have because of one of its jobs.
-    private func perform(
-        _ group: [Job], _ connection: any StoreConnection, _ transaction: StoreTransaction, isCarefully: Bool = false
-    ) -> Outcome {
-        transaction.beginGroup()
-        var outcome = Outcome(failures: Array(repeating: nil, count: group.count))
-        let schemaBefore = transaction.schema
+    /// - Throws: `DatabaseRefused` when this process must not write any more.
+    private func commit(_ group: [Job], _ groups: GroupCommit) throws {
+        defer { times = groups.takeTimes() }
         do {
-            var hasChanged = false
-            try connection.beginWriting()
-            defer { if connection.isInTransaction { try? connection.execute("ROLLBACK") } }
-            for (index, job) in group.enumerated() {
-                transaction.begin()
-                let changes = connection.totalChanges
-                do {
-                    try job.perform(in: transaction, isCarefully: isCarefully)
-                    hasChanged = hasChanged || connection.totalChanges != changes
-                    outcome.actions += transaction.takeCommitActions()
-                    outcome.watched += transaction.takeWatchedChanges()
-                } catch {
-                    // The engine itself ends a transaction when the disk is full or fails; then nothing of it is kept.
-                    guard connection.isInTransaction else { throw error }
-                    outcome.failures[index] = (error as? HalfDone)?.cause ?? error
-                    if error is HalfDone { throw error }
+            try groups.carryOut(group) { jobs, outcome in
+                // Before anybody hears of it.
+                writer.ended(outcome.changes)
+                settings.watch.tell(outcome.watched)
+                for action in outcome.actions { action() }
+                let unseen = Set(outcome.unseen)
+                settings.answering {
+                    for (place, (job, failure)) in zip(jobs, outcome.failures).enumerated()
+                    where !unseen.contains(place) { job.finish(failure.map(health.told)) }
                 }
-                times.ended(job)
             }
-            outcome.changes = transaction.takeChanges(since: schemaBefore)
-            try writer.commit(outcome.changes, hasChanged: hasChanged)
         } catch {
-            _ = transaction.takeCommitActions()
-            _ = transaction.takeWatchedChanges()
-            transaction.schema = schemaBefore
-            _ = transaction.takeChanges(since: schemaBefore)
-            if transaction.hasOutright, writer.isInPlace, StorageTrouble(error) == nil {
-                return perform(group, connection, transaction, isCarefully: true)
-            }
-            outcome.actions = []
-            outcome.watched = []
-            logger.error("store.commit.failed", metadata: ["store.error": "\(error)"])
-            let told = error is HalfDone ? Self.undone : error
-            outcome.failures = outcome.failures.map { $0 ?? told }
+            _ = abandon([], for: error)
+            throw error
         }
-        return outcome
     }
 }
 
@@ -302,7 +314,7 @@ extension WriterThread.Settings {
     /// Brings classes to what the code knows, in one transaction.
     /// - Parameter further: done in the same transaction.
     func prepare(_ connection: any StoreConnection, _ further: (any StoreConnection) throws -> Void) throws -> Schema {
-        try connection.beginWriting()
+        try connection.beginPreparing()
         do {
             var schema = try Schema.load(connection)
             let writer = SchemaWriter(connection: connection)

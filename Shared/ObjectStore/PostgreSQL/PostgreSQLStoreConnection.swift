@@ -19,13 +19,21 @@ final class PostgreSQLStoreConnection: StoreConnection {
     private(set) var number = 0
     private var statements: [String: PostgreSQLStoreStatement] = [:]
     private var isClosed = false
+    /// Whether other processes write too.
+    let isShared: Bool
+    private(set) var overtaken: StoreError?
+    private(set) var refusals = 0
+    private var isEnding = false
 
-    /// - Parameter isWriting: makes this the writing connection, which is never made anew: the lock without which
-    ///   nobody writes went with it.
+    /// - Parameters:
+    ///   - isWriting: makes this the writing connection, which is never made anew: the lock without which nobody writes
+    ///     went with it.
+    ///   - isShared: other processes write too.
     /// - Throws: `StoreError` when no server answers.
-    init(_ target: PostgreSQLTarget, isWriting: Bool = false) throws {
+    init(_ target: PostgreSQLTarget, isWriting: Bool = false, isShared: Bool = false) throws {
         self.target = target
         self.isWriting = isWriting
+        self.isShared = isShared
         server = try Self.translated { () throws(PostgreSQLError) in try PostgreSQLConnection(target) }
     }
 
@@ -80,7 +88,8 @@ final class PostgreSQLStoreConnection: StoreConnection {
         try run { () throws(PostgreSQLError) in try server.execute(script: script) }
     }
 
-    /// Nobody else writes (`PostgreSQLWriter`), so that each statement sees what the one before it left.
+    /// Nobody else writes (`PostgreSQLWriter`), so that each statement sees what the one before it left. Where every
+    /// process writes it is for what nobody else does at the same time.
     func beginWriting() throws { try begin("ISOLATION LEVEL READ COMMITTED") }
 
     func beginReading() throws { try begin("ISOLATION LEVEL REPEATABLE READ READ ONLY") }
@@ -88,13 +97,18 @@ final class PostgreSQLStoreConnection: StoreConnection {
     /// - Parameter mode: what stands behind BEGIN.
     func begin(_ mode: String) throws {
         try revive()
+        (overtaken, refusals) = (nil, 0)
         try run { () throws(PostgreSQLError) in try server.begin(mode) }
     }
 
     /// Commits, with all that is queued.
     func commit() throws { try run { () throws(PostgreSQLError) in try server.commit() } }
 
-    func rollback() throws { try run { () throws(PostgreSQLError) in try server.rollback() } }
+    func rollback() throws {
+        isEnding = true
+        defer { isEnding = false }
+        try run { () throws(PostgreSQLError) in try server.rollback() }
+    }
 
     /// Queues a statement whose result nobody needs.
     func enqueue(_ sql: String) throws { try run { () throws(PostgreSQLError) in try server.enqueue(sql) } }
@@ -129,12 +143,67 @@ final class PostgreSQLStoreConnection: StoreConnection {
         }
     }
 
+    // MARK: Where every process writes
+
+    /// Not used by anything else, so that the answer stays until it is taken.
+    private lazy var beginStatement = PostgreSQLStoreStatement(
+        "SELECT generation FROM storeState WHERE id = 1", self)
+
+    /// The schema's number is asked for on the way. Nobody prepares tables meanwhile: the lock is there before the
+    /// transaction looks at anything.
+    func beginGroup(waitsLong: Bool) throws {
+        guard isShared else { return try beginWriting() }
+        try begin("ISOLATION LEVEL SERIALIZABLE")
+        if waitsLong { try enqueue("SET LOCAL lock_timeout = \(Self.longWait)") }
+        try enqueue("LOCK TABLE storeState IN ROW SHARE MODE")
+        try beginStatement.send()
+    }
+
+    func generationAtBegin() throws -> Int64? {
+        guard isShared else { return nil }
+        defer { beginStatement.reset() }
+        return try beginStatement.step() ? beginStatement.int(0) : nil
+    }
+
+    /// Readers are let through.
+    func beginPreparing() throws {
+        try beginWriting()
+        if isShared { try executeOnce("LOCK TABLE storeState IN EXCLUSIVE MODE") }
+    }
+
+    /// Milliseconds that a transaction waits for a row that another one is changing. The server finds a deadlock after
+    /// a second, for which the jobs of a group do not wait.
+    private static let (shortWait, longWait) = (200, 2500)
+
+    /// Begins to write together with others. Transactions that are serializable remember what they read; of a table
+    /// that is read from one end to the other that is all of it, which every change of others overtakes.
+    func share() throws {
+        try executeOnce("SET lock_timeout = \(Self.shortWait); SET enable_seqscan = off")
+    }
+
+    /// - Throws: `StoreError` when the connection is gone, as far as this end knows.
+    func requireConnected() throws {
+        _ = try run { () throws(PostgreSQLError) in try server.notifications() }
+    }
+
     // MARK: Running
 
     private static let timedOut = "57014"
 
-    /// Runs something on the server, whose failures are the store's.
-    func run<T>(_ body: () throws(PostgreSQLError) -> T) throws -> T { try Self.translated(body) }
+    /// Runs something on the server, whose failures are the store's. In a transaction that was overtaken nothing more is
+    /// done, also behind a savepoint from before.
+    func run<T>(_ body: () throws(PostgreSQLError) -> T) throws -> T {
+        guard isShared else { return try Self.translated(body) }
+        if let overtaken, !isEnding, isInTransaction { throw overtaken }
+        do {
+            return try Self.translated(body)
+        } catch let error as StoreError {
+            guard isInTransaction else { throw error }
+            if error.isOvertaken { overtaken = overtaken ?? error }
+            if error.mayBeOfUnseen { refusals += 1 }
+            throw error
+        }
+    }
 
     private static func translated<T>(_ body: () throws(PostgreSQLError) -> T) throws -> T {
         do {

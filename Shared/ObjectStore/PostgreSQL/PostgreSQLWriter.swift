@@ -2,48 +2,72 @@ import Logging
 import ParseProtocol
 import PostgreSQL
 
-/// Writes a schema of a PostgreSQL database: the one process whose writing connection holds the schema's advisory lock.
+/// Writes a schema of a PostgreSQL database: the one process whose writing connection holds the schema's advisory lock,
+/// or every process, of which the one that holds it leads.
 ///
-/// The lock belongs to the connection by which everything is written, so that nobody writes without it: a connection
-/// that is lost has lost both. Who finds that somebody else wrote meanwhile does not go on, because what its process
-/// remembers may be wrong; it is started anew.
+/// The lock belongs to the connection by which everything is written, so that nobody writes, or leads, without it: a
+/// connection that is lost has lost both. Who finds that somebody else wrote or led meanwhile does not go on, because
+/// what its process remembers may be wrong, and what only one may do goes on in it; it is started anew.
 final class PostgreSQLWriter: StoreWriter {
     private let target: PostgreSQLTarget
+    private let writers: StoreWriters
     private let settings: WriterThread.Settings
     private let logger: Logger
     private var connection: PostgreSQLStoreConnection?
-    /// The number that this process gave its writing; nil before it wrote.
+    /// The number that this process gave its writing or leading; nil before.
     private var term: Int64?
+    /// Whether the connection has the schema's lock.
+    private var hasLock = false
+    /// Whether it has the right to write beside those that write now.
+    private var hasPlace = false
+    private(set) var isLeading = false
 
-    init(target: PostgreSQLTarget, settings: WriterThread.Settings, logger: Logger) {
+    init(target: PostgreSQLTarget, writers: StoreWriters, settings: WriterThread.Settings, logger: Logger) {
         self.target = target
+        self.writers = writers
         self.settings = settings
         self.logger = logger
     }
 
     let boardIdentity: UInt64 = 0
-    /// A round trip to a server, which other replicas ask too.
-    let patience = 0.25
+    /// A round trip to a server, which other replicas ask too. Where every process writes, one waits only for another
+    /// that brings the tables to this release.
+    var patience: Double { writers == .one ? 0.25 : 0.1 }
     var isInPlace: Bool { connection.map { !$0.isBroken } ?? false }
     /// Another connection may be as good.
     let refusal: DatabaseRefused? = nil
+    var looksEvery: Duration? { writers == .one ? nil : .milliseconds(250) }
 
     func take() throws -> Bool {
-        let connection = try self.connection ?? PostgreSQLStoreConnection(target, isWriting: true)
+        let connection =
+            try self.connection ?? PostgreSQLStoreConnection(target, isWriting: true, isShared: writers == .every)
         self.connection = connection
         do {
-            if let schema = target.schema, try !connection.hasSchema(schema) {
-                try connection.executeOnce("CREATE SCHEMA IF NOT EXISTS \(quoted(schema))")
-            }
-            let rows = try connection.rows("SELECT pg_try_advisory_lock(\(lock))")
-            if try rows.first?.int(0) == 1 { return true }
-            // The lock may still be that of our own connection before, until the server misses it.
-            if let term { try requireOwn(term, connection) }
-            return false
+            // Who led before leads or ends.
+            if writers == .one || term != nil, try !takeLock(connection) { return false }
+            hasPlace = try hasPlace || takesPlace(connection)
+            return try hasPlace && (writers == .one || takes("try_advisory_lock", preparation, connection))
         } catch {
             close()
             throw error
         }
+    }
+
+    private func takeLock(_ connection: PostgreSQLStoreConnection) throws -> Bool {
+        hasLock = try hasLock || takes("try_advisory_lock", lock("writer"), connection)
+        // The lock may still be that of our own connection before, until the server misses it.
+        if !hasLock, let term { try requireOwn(term, connection) }
+        return hasLock
+    }
+
+    /// Those of which only one writes, and those of which each one does, do not write at the same time.
+    private func takesPlace(_ connection: PostgreSQLStoreConnection) throws -> Bool {
+        try takes(writers == .one ? "try_advisory_lock" : "try_advisory_lock_shared", lock("place"), connection)
+    }
+
+    /// - Returns: whether the connection has the advisory lock now.
+    private func takes(_ function: String, _ lock: String, _ connection: PostgreSQLStoreConnection) throws -> Bool {
+        try connection.rows("SELECT pg_\(function)(\(lock))").first?.int(0) == 1
     }
 
     func release() { close() }
@@ -51,19 +75,38 @@ final class PostgreSQLWriter: StoreWriter {
     func open() throws -> (connection: any StoreConnection, schema: Schema) {
         guard let connection else { throw ParseError.internalError }
         try requireOrderOfBytes(connection)
+        if let schema = target.schema, try !connection.hasSchema(schema) {
+            try connection.executeOnce("CREATE SCHEMA IF NOT EXISTS \(quoted(schema))")
+        }
         try connection.executeOnce(PostgreSQLStoreConnection.ownTables)
-        try begin(connection)
+        if hasLock { try begin(connection) }
         try settings.migrator.requireKnown(in: connection, settings.path)
         try settings.migrator.migrate(connection, settings, logger)
-        return (connection, try settings.prepare(connection) { _ in })
+        let schema = try settings.prepare(connection) { _ in }
+        if writers == .every {
+            try connection.share()
+            _ = try connection.rows("SELECT pg_advisory_unlock(\(preparation))")
+        }
+        isLeading = hasLock
+        return (connection, schema)
     }
 
     /// Gives the writing of this process a number, or finds that it is still the last one's.
     private func begin(_ connection: PostgreSQLStoreConnection) throws {
-        let last = try connection.rows("SELECT writer FROM storeState").first?.int(0) ?? 0
         if let term { return try requireOwn(term, connection) }
-        try connection.execute("UPDATE storeState SET writer = ?", [.int(last + 1)])
-        term = last + 1
+        term = try connection.rows("UPDATE storeState SET writer = writer + 1 RETURNING writer").first?.int(0)
+    }
+
+    func look() throws {
+        guard let connection else { throw ParseError.internalError }
+        guard !isLeading else { return try connection.requireConnected() }
+        do {
+            guard try takeLock(connection) else { return }
+            try begin(connection)
+            isLeading = true
+        } catch let error as StoreError where error.isOvertaken {
+            // Somebody changes a class.
+        }
     }
 
     private func requireOwn(_ term: Int64, _ connection: PostgreSQLStoreConnection) throws {
@@ -88,9 +131,12 @@ final class PostgreSQLWriter: StoreWriter {
         }
     }
 
-    /// The writer's lock among those of the database.
-    private var lock: String {
-        "hashtextextended('satchel writer \((target.schema ?? "").replacing("'", with: "''"))', 0)"
+    /// The lock of a process that brings the tables to its release.
+    private var preparation: String { lock("preparation") }
+
+    /// One of the schema's locks among those of the database.
+    private func lock(_ subject: String) -> String {
+        "hashtextextended('satchel \(subject) \((target.schema ?? "").replacing("'", with: "''"))', 0)"
     }
 
     func ready() {}
@@ -107,5 +153,6 @@ final class PostgreSQLWriter: StoreWriter {
     func close() {
         connection?.close()
         connection = nil
+        (hasLock, hasPlace, isLeading) = (false, false, false)
     }
 }

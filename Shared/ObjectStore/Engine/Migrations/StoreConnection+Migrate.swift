@@ -24,7 +24,7 @@ extension StoreConnection {
         let table = StoreMigration.migrationTable
         try executeOnce("CREATE TABLE IF NOT EXISTS \(table)(identifier TEXT NOT NULL PRIMARY KEY)")
         for step in steps {
-            try beginWriting()
+            try beginPreparing()
             // SQLite itself has ended it when the disk is full.
             defer { if isInTransaction { try? executeOnce("ROLLBACK") } }
             do {
@@ -32,8 +32,17 @@ extension StoreConnection {
             } catch {
                 throw StoreMigration.StepFailed(identifier: step.identifier, reason: error)
             }
+            try noteMigration()
             try execute("INSERT INTO \(StoreMigration.migrationTable)(identifier) VALUES (?)", [.text(step.identifier)])
             try executeOnce("COMMIT")
         }
+    }
+
+    /// Lets other processes that write find that tables were changed. A database without a number is not ready, and
+    /// written by nobody else.
+    private func noteMigration() throws {
+        guard isShared else { return }
+        let generation = try generation()
+        if generation > 0 { try setGeneration(generation + 1) }
     }
 }

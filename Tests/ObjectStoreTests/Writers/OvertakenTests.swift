@@ -1,0 +1,126 @@
+import Foundation
+import ObjectStore
+import ParseProtocol
+import Synchronization
+import Testing
+
+/// What becomes of a job that other processes overtake.
+@Suite(.postgresqlOnly("A file has one writer.")) struct OvertakenTests {
+    private static let increment: JSON = ["n": ["__op": "Increment", "amount": 1]]
+
+    /// A job that others overtake each time it is tried fails within a bounded time, and keeps nothing; those that
+    /// wait with it are done.
+    @Test func aJobThatIsAlwaysOvertakenIsGivenUp() async throws {
+        let replicas = try await Replicas(2)
+        let id = try await replicas[0].create("T", ["n": 0, "own": 0])
+        let runs = Atomic<Int>(0)
+        let (one, other) = (replicas[0].store, replicas[1].store)
+        let start = ContinuousClock.now
+        async let failure = error {
+            try await one.write { job in
+                runs.add(1, ordering: .relaxed)
+                _ = try job.rows("SELECT 1", [])
+                try other.writeAndWait { _ = try $0.update("T", id, Self.increment, caller: .master) }.get()
+                _ = try job.update("T", id, ["own": 1], caller: .master)
+            }
+        }
+        var others: [Task<String, any Error>] = []
+        for index in 0..<20 { others.append(Task { try await replicas[0].create("Other", ["n": .int(Int64(index))]) }) }
+        for task in others { _ = try await task.value }
+        #expect(await failure?.code == .serviceUnavailable)
+        let seconds = (ContinuousClock.now - start) / .seconds(1)
+        #expect(seconds < 15)
+        let count = runs.load(ordering: .relaxed)
+        #expect(count >= GroupPiece<Int>.triesAloneMin)
+        // Pauses grow: without them there would be thousands.
+        #expect(count < 1000)
+        #expect(one.repeatedGroups >= count - 1)
+        let object = try await replicas[1].get("T", id)
+        #expect(object["n"]?.intValue == Int64(count))
+        #expect(object["own"]?.intValue == 0)
+    }
+
+    /// A failure of PostgreSQL's that a job goes on after is not forgotten.
+    @Test func whatIsCaughtIsNotHidden() async throws {
+        let replicas = try await Replicas(2)
+        let id = try await replicas[0].create("T", ["n": 0])
+        let runs = Atomic<Int>(0)
+        let told = Atomic<Int>(0)
+        let other = replicas[1].store
+        try await replicas[0].store.write { job in
+            let run = runs.add(1, ordering: .relaxed).newValue
+            job.afterCommit { told.add(1, ordering: .relaxed) }
+            _ = try job.rows("SELECT 1", [])
+            if run == 1 { _ = try other.writeAndWait { try $0.update("T", id, Self.increment, caller: .master) }.get() }
+            try? job.nested { _ = try job.update("T", id, Self.increment, caller: .master) }
+        }
+        #expect(runs.load(ordering: .relaxed) == 2)
+        #expect(told.load(ordering: .relaxed) == 1)
+        #expect(try await replicas[1].get("T", id)["n"]?.intValue == 2)
+        #expect(replicas[0].store.repeatedGroups == 1)
+    }
+
+    /// Two jobs that change two rows in different orders wait for each other.
+    @Test func whoWaitsForEachOtherIsDoneAfterAll() async throws {
+        let replicas = try await Replicas(2, allowCustomObjectId: true)
+        for id in ["a", "b"] { try await replicas[0].create("T", ["n": 0], id: id) }
+        for _ in 0..<5 {
+            let outcomes = await replicas.atOnce(times: 4) { job, store, _ in
+                for id in store == 0 ? ["a", "b"] : ["b", "a"] {
+                    _ = try job.update("T", id, Self.increment, caller: .master)
+                    Thread.sleep(forTimeInterval: 0.005)
+                }
+            }
+            #expect(outcomes.failures() == [])
+        }
+        for id in ["a", "b"] { #expect(try await replicas[0].get("T", id)["n"]?.intValue == 40) }
+    }
+
+    @Test func watchersHearOfEachChangeOnce() async throws {
+        let replicas = try await Replicas(2)
+        let id = try await replicas[0].create("T", ["n": 0])
+        let heard = Mutex<[String]>([])
+        for test in replicas.stores {
+            test.store.watch.listen { changes in
+                heard.withLock { $0 += changes.map(\.objectId) }
+            }
+            test.store.watch.watch(["T"])
+        }
+        let outcomes = await replicas.atOnce(times: 30) { job, _, _ in
+            _ = try job.update("T", id, Self.increment, caller: .master)
+        }
+        #expect(outcomes.failures() == [])
+        #expect(heard.withLock { $0 } == Array(repeating: id, count: 60))
+    }
+
+    /// Work that is done again costs its client once.
+    @Test func aClientPaysOnceForWhatIsDoneAgain() async throws {
+        let replicas = try await Replicas(2)
+        let id = try await replicas[0].create("T", ["n": 0])
+        let meter = Meter()
+        let runs = Atomic<Int>(0)
+        let other = replicas[1].store
+        let share = WorkShare(client: .client(1), meter: meter)
+        try await WorkShare.$current.withValue(share) {
+            try await replicas[0].store.write { job in
+                let run = runs.add(1, ordering: .relaxed).newValue
+                _ = try job.rows("SELECT 1", [])
+                if run <= 3 {
+                    Thread.sleep(forTimeInterval: 0.2)
+                    _ = try other.writeAndWait { try $0.update("T", id, Self.increment, caller: .master) }.get()
+                }
+                _ = try job.update("T", id, Self.increment, caller: .master)
+            }
+        }
+        #expect(runs.load(ordering: .relaxed) == 4)
+        #expect(meter.used >= 200_000)
+        #expect(meter.used < 600_000)
+    }
+}
+
+private final class Meter: WorkMeter {
+    private let microseconds = Atomic<Int64>(0)
+    var used: Int64 { microseconds.load(ordering: .relaxed) }
+    var left: Int64 { 4_000_000 - used }
+    func use(_ microseconds: Int64) { self.microseconds.add(microseconds, ordering: .relaxed) }
+}

@@ -1,0 +1,90 @@
+import Foundation
+import ObjectStore
+import ParseProtocol
+
+/// Several stores of one schema that all write, as the replicas of a service do.
+final class Replicas: Sendable {
+    let stores: [TestStore]
+
+    /// Starts all at once.
+    init(
+        _ count: Int = 3, _ classes: [ClassDefinition] = [], allowCustomObjectId: Bool = false, schema: [String] = []
+    ) async throws {
+        var stores: [TestStore] = []
+        for _ in 0..<count {
+            stores.append(
+                try await TestStore(
+                    classes, path: stores.first?.path, allowCustomObjectId: allowCustomObjectId, schema: schema,
+                    writers: .every, startsWriting: false))
+        }
+        // The first removes the schema, and so is removed last.
+        self.stores = stores.reversed()
+        await withTaskGroup(of: Void.self) { group in
+            for store in stores { group.addTask { await store.mayWrite() } }
+        }
+    }
+
+    subscript(index: Int) -> TestStore { stores[index] }
+
+    /// Runs `body` in each store `times` times, all at once.
+    /// - Returns: what was thrown and what was not, by store.
+    func atOnce<T: Sendable>(
+        times: Int, _ body: @escaping @Sendable (StoreTransaction, _ store: Int, _ time: Int) throws -> T
+    ) async -> [Result<T, any Error>] {
+        await withTaskGroup(of: Result<T, any Error>.self) { group in
+            for (index, test) in stores.enumerated() {
+                for time in 0..<times {
+                    group.addTask {
+                        do {
+                            return .success(try await test.store.write { try body($0, index, time) })
+                        } catch {
+                            return .failure(error)
+                        }
+                    }
+                }
+            }
+            return await group.reduce(into: []) { $0.append($1) }
+        }
+    }
+}
+
+extension [Result<Bool, any Error>] {
+    /// The outcomes that are no failures; `onFailure` hears of the others.
+    func count(of wanted: Bool) -> Int { count { (try? $0.get()) == wanted } }
+}
+
+extension Array {
+    /// What failed, in words.
+    func failures<T>() -> [String] where Element == Result<T, any Error> {
+        compactMap { if case .failure(let error) = $0 { "\(error)" } else { nil } }
+    }
+}
+
+/// Waits until a condition holds.
+/// - Returns: whether it did within the time.
+func comesTrue(within seconds: Double, _ condition: () async throws -> Bool) async rethrows -> Bool {
+    let end = ContinuousClock.now + .seconds(seconds)
+    while ContinuousClock.now < end {
+        if try await condition() { return true }
+        try? await Task.sleep(for: .milliseconds(10))
+    }
+    return false
+}
+
+extension ClassStore {
+    /// Commits a job from a thread that may wait.
+    func writeAndWait<T: Sendable>(_ body: @escaping @Sendable (StoreTransaction) throws -> T) -> Result<T, any Error> {
+        let done = DispatchSemaphore(value: 0)
+        let box = Box<T>()
+        submit(body) { result in
+            box.result = result
+            done.signal()
+        }
+        done.wait()
+        return box.result ?? .failure(ParseError.internalError)
+    }
+}
+
+private final class Box<T>: @unchecked Sendable {
+    var result: Result<T, any Error>?
+}
