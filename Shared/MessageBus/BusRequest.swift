@@ -29,6 +29,7 @@ public struct BusRequest: Sendable {
         _ call: Call<Request, Reply>, _ message: Request, timeout: Duration = .seconds(10)
     ) throws {
         self.init(kind: call.kind, body: try message.serializedBytes(), timeout: timeout)
+        shared = call.spreads
     }
 
     /// A request whose body is encoded already.
@@ -46,7 +47,7 @@ public struct BusRequest: Sendable {
         envelope.deadline = deadline
         envelope.principal = principal
         envelope.writes = writes
-        envelope.shared = shared
+        envelope.shared = shared && writes
         envelope.idempotencyKey = idempotencyKey
         envelope.traceID = traceId
         envelope.budget = budget

@@ -1,4 +1,5 @@
 import MessageBus
+import Messages
 import ObjectStore
 import ProcessKit
 
@@ -54,6 +55,39 @@ public struct ServiceConfiguration: Sendable {
     func database(_ plan: ServicePlan) throws(StartupProblem) -> StoreDatabase {
         guard let server = try server(plan.name) else { return .file(path: databasePath(plan.name)) }
         return .postgresql(PostgreSQLDatabase(connection: server, schema: "satchel_\(plan.name)"))
+    }
+
+    /// `SATCHEL_<SERVICE>_WRITERS`, or `SATCHEL_WRITERS` for all services that can: which replicas write.
+    /// - Throws: `StartupProblem` for another word than `one` or `every`, and for `every` said of a service in SQLite or
+    ///   of one whose changes all go to the replica that leads.
+    func writers(_ plan: ServicePlan) throws(StartupProblem) -> StoreWriters {
+        let canSpread = Calls.spreadingServices.contains(plan.name)
+        let own = "satchel.\(plan.name).writers"
+        if let text = settings[own] {
+            let writers = try Self.writers(text, of: own)
+            guard writers == .every else { return .one }
+            guard try server(plan.name) != nil else {
+                throw StartupProblem(
+                    "\(Settings.variable(own)) is every, but \(plan.name) is in SQLite, where one process writes.")
+            }
+            guard canSpread else {
+                throw StartupProblem(
+                    "\(Settings.variable(own)) is every, but one replica of \(plan.name) makes all of its changes.")
+            }
+            return .every
+        }
+        let common = "satchel.writers"
+        guard let text = settings[common], try Self.writers(text, of: common) == .every else { return .one }
+        guard canSpread, try server(plan.name) != nil else { return .one }
+        return .every
+    }
+
+    private static func writers(_ text: String, of setting: String) throws(StartupProblem) -> StoreWriters {
+        switch text {
+        case "one": return .one
+        case "every": return .every
+        default: throw StartupProblem("\(Settings.variable(setting)) must be one or every.")
+        }
     }
 
     /// The service's own database file.

@@ -16,6 +16,8 @@ public final class ServiceHost: Sendable {
     public let configuration: ServiceConfiguration
     /// The service's database.
     public let store: ClassStore
+    /// Which replicas of the service write.
+    public let writers: StoreWriters
     /// The service's end of the bus, for calls to other services.
     public let bus: BusEndpoint
     /// The messages that must reach other services, written with the change that causes them.
@@ -36,6 +38,7 @@ public final class ServiceHost: Sendable {
         let keepsBoard = try configuration.keepsBoard(plan)
         let store = try ClassStore(
             configuration.database(plan), classes: plan.classes, synchronous: plan.synchronous,
+            writers: try configuration.writers(plan),
             allowClassCreation: plan.ownsUnknownClasses
                 && (try configuration.settings.flag("satchel.allow.client.class.creation", default: true)),
             allowCustomObjectId: configuration.settings.flag("satchel.allow.custom.object.id", default: false),
@@ -51,13 +54,15 @@ public final class ServiceHost: Sendable {
         self.plan = plan
         self.configuration = configuration
         self.store = store
+        writers = try configuration.writers(plan)
+        if writers == .every { store.watch.keepLog() }
         self.quotas = quotas
         self.logger = logger
         bus = try BusEndpoint(
             configuration: configuration.bus, service: plan.name, replica: configuration.replica,
             release: satchelRelease, laneCount: configuration.laneCount,
             keepsBoard: try configuration.keepsBoard(plan), logger: logger)
-        outbox = Outbox(store: store, bus: bus, background: background, logger: logger)
+        outbox = Outbox(store: store, bus: bus, background: background, writers: writers, logger: logger)
     }
 
     /// Adds background work that only the writer does, such as finishing what a crash interrupted. Called while the
@@ -69,7 +74,12 @@ public final class ServiceHost: Sendable {
         _ name: String, every interval: Duration, problem: Logger.Message,
         _ round: @escaping @Sendable () async throws -> BackgroundWork.Round
     ) {
-        background.add(BackgroundWork(name, every: interval, problem: problem, logger: logger, round: round))
+        background.add(
+            BackgroundWork(name, every: interval, problem: problem, logger: logger) { [writers, store] in
+                // One that leads no more may still write there.
+                guard writers == .one || store.role == .writer else { return .due(in: .seconds(1)) }
+                return try await round()
+            })
     }
 
     /// Adds background work that every replica does, from the moment when it may get requests. Called while the service
@@ -121,6 +131,14 @@ public final class ServiceHost: Sendable {
 
     func started() {
         for work in startWorks.withLock({ $0 }) { background.begin(isAwaited: false) { await work.run() } }
+    }
+
+    /// This process takes changes, whether it leads or not.
+    func mayWrite() {
+        guard writers == .every else { return }
+        logger.notice("This process writes.", metadata: ["service": "\(plan.name)"])
+        // Those of other tables have another edition, and get nothing from a gateway whose leader is of this one.
+        bus.setEdition(plan.edition)
     }
 
     func becameWriter() {

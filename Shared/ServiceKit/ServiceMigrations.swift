@@ -3,8 +3,25 @@ import ObjectStore
 extension Migrations {
     /// The migrations of the tables that every service has, oldest first. To change one, append an entry; those of a
     /// release stay as they are (docs/upgrading.md).
-    public static let serviceKit = Migrations("service", [Migration(1, "tables", serviceTables)])
+    public static let serviceKit = Migrations(
+        "service",
+        [
+            Migration(1, "tables", serviceTables),
+            Migration(2, "liveLog", statements: { dialect in dialect == .sqlite ? [] : liveLog }),
+        ])
 }
+
+/// The changes of watched classes, where several processes write (`LiveLog`).
+private let liveLog = [
+    "CREATE TABLE liveClasses(name TEXT PRIMARY KEY)",
+    """
+    CREATE TABLE liveChanges(id INTEGER PRIMARY KEY, class TEXT NOT NULL, objectId TEXT NOT NULL, textBefore BLOB,
+    textAfter BLOB)
+    """,
+    // The process that takes them; one row.
+    "CREATE TABLE liveTaker(name TEXT NOT NULL)",
+    "INSERT INTO liveTaker(name) VALUES ('')",
+]
 
 /// The tables of release 0.1.0, whose files record no migrations: what they have already is left as it is.
 private let serviceTables = [

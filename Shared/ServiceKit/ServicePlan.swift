@@ -2,6 +2,7 @@ import MessageBus
 import Messages
 import ObjectStore
 import ParseProtocol
+import ProcessKit
 
 /// The plan of a service before it runs: its name, the classes it owns and the tables of its own.
 public struct ServicePlan: Sendable {
@@ -41,6 +42,16 @@ public struct ServicePlan: Sendable {
         self.migrations = Migrations(name, migrations)
         self.synchronous = synchronous
         self.ownsUnknownClasses = ownsUnknownClasses
+    }
+
+    /// Names the rules and tables by which replicas write together: the release and its migrations. Never 0.
+    var edition: UInt64 {
+        let parts = [satchelRelease] + Migrations.serviceKit.identifiers + migrations.identifiers
+        // FNV-1a; Swift's own hashes differ from process to process.
+        let hash = parts.joined(separator: "\n").utf8.reduce(0xCBF2_9CE4_8422_2325 as UInt64) {
+            ($0 ^ UInt64($1)) &* 0x100_0000_01B3
+        }
+        return hash | 1
     }
 }
 

@@ -81,7 +81,9 @@ private struct RunningService: ProcessPart {
         host.whenWriter("indexes", every: AutomaticIndexes.interval, problem: "An index could not be built.") {
             try await indexes.round()
         }
-        host.store.startWriting(refused: { refuse($0, host.logger) }) { [host] in host.becameWriter() }
+        host.store.startWriting(
+            refused: { refuse($0, host.logger) }, mayWrite: { [host] in host.mayWrite() }
+        ) { [host] in host.becameWriter() }
         // Nothing is answered from a database that is about to be refused.
         while !host.store.isSettled { try? await Task.sleep(for: .milliseconds(5)) }
         do {

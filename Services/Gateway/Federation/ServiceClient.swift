@@ -67,7 +67,7 @@ struct ServiceClient: Sendable {
         }
         request.documents = documents
         request.writes = writes ?? !key.isEmpty
-        request.shared = shared
+        request.shared = shared || call.spreads
         request.idempotencyKey = key
         return ServiceReply(try await answer(to: request, of: call.service, reserved: reserved))
     }

@@ -79,16 +79,17 @@ package struct Dispatcher<Origin> {
     }
 
     package private(set) var lanes: [LaneID: Lane] = [:]
-    private var lanesOfService: [Substring: [LaneID]] = [:]
+    private(set) var lanesOfService: [Substring: [LaneID]] = [:]
     private var pending: [UInt64: Pending] = [:]
     private var waiting: [Substring: WaitingLine] = [:]
     /// The edition that a writer of each service named last. It holds while there is no writer.
-    private var editions: [Substring: UInt64] = [:]
+    private(set) var editions: [Substring: UInt64] = [:]
     private var lastSending: UInt64 = 0
     /// From a random start: replies that a service kept for an earlier gateway must not fit a request of this one.
     private var lastCorrelation = UInt64.random(in: 1..<1 << 62)
-    private var turn: UInt = 0
-    private let withoutWindow: Set<String>
+    /// Where the search for the least loaded lane began last.
+    var turn: UInt = 0
+    let withoutWindow: Set<String>
 
     /// - Parameter withoutWindow: the services that get everything at once, since some of their requests wait for
     ///   others of theirs: a window full of the first would keep the others out. They bound what they take themselves.
@@ -249,7 +250,7 @@ package struct Dispatcher<Origin> {
             message: forwarded, origin: origin, originCorrelation: envelope.correlation,
             laneDeadline: now + Self.laneWaitMax)
         let service = envelope.destination
-        if let lane = lane(of: service, for: envelope) {
+        if let lane = chosenLane(of: service, for: envelope) {
             return send(correlation, to: lane, &actions)
         }
         let client = message.shareholder
@@ -342,40 +343,7 @@ package struct Dispatcher<Origin> {
         }
     }
 
-    // MARK: Choosing
-
-    private func isEligible(_ lane: Lane, writes: Bool) -> Bool {
-        !lane.isLeaving && (!writes || lane.hello.writer)
-            && (lane.inFlight.count < Self.windowMax || withoutWindow.contains(lane.hello.service))
-    }
-
-    /// The lane for the next request of a service.
-    private mutating func lane(of service: Substring, for envelope: Envelope) -> LaneID? {
-        guard let ids = lanesOfService[service], !ids.isEmpty else { return nil }
-        guard envelope.writes else { return leastLoaded(of: ids) }
-        if envelope.shared, let edition = editions[service] {
-            let sharing = ids.filter { lanes[$0].map { $0.leads && $0.hello.edition == edition } ?? false }
-            if let lane = leastLoaded(of: sharing) { return lane }
-        }
-        // All writes wait for the same writer, whichever lane brings them. On one lane they and their answers travel in
-        // batches, and the other lanes are free for reads. The same holds for what is shared in each process.
-        return ids.first { lanes[$0].map { isEligible($0, writes: true) && !$0.isDoubtful } ?? false }
-            ?? ids.first { lanes[$0].map { isEligible($0, writes: true) } ?? false }
-    }
-
-    private mutating func leastLoaded(of ids: [LaneID]) -> LaneID? {
-        // Starting at a different lane each time spreads an idle service's requests evenly.
-        turn &+= 1
-        var best: (id: LaneID, load: Int)?
-        for offset in ids.indices {
-            let id = ids[Int((turn &+ UInt(offset)) % UInt(ids.count))]
-            guard let lane = lanes[id], isEligible(lane, writes: false) else { continue }
-            // A doubtful one comes after all others, however much they have.
-            let load = lane.inFlight.count + (lane.isDoubtful ? .max / 2 : 0)
-            if load < best?.load ?? .max { best = (id, load) }
-        }
-        return best?.id
-    }
+    // MARK: Sending
 
     private mutating func send(_ correlation: UInt64, to lane: LaneID, _ actions: inout [Action]) {
         guard var entry = pending.removeValue(forKey: correlation) else { return }
@@ -400,7 +368,7 @@ package struct Dispatcher<Origin> {
             guard let envelope = pending[correlation]?.message.envelope else { return .taken }
             let (writes, shared) = (envelope.writes, envelope.shared)
             guard !writes || (shared ? takesShared : takesWrites) else { return .kept }
-            guard let lane = lane(of: service, for: envelope) else {
+            guard let lane = chosenLane(of: service, for: envelope) else {
                 takesWrites = false
                 if shared { takesShared = false }
                 return writes ? .kept : .stop

@@ -9,15 +9,24 @@ public struct Call<Request: Message, Reply: Message>: Sendable, Hashable {
     /// As it stands in the envelope, explicit and versioned: `catalog.reserve.v1`. Processes of two releases talk to
     /// each other while the suite is updated, so that it never changes.
     public let kind: String
+    /// Whether a change by it goes to any replica of the receiver that writes, where several do, rather than to the one
+    /// that leads. Then it depends on nothing but the database, and leaves nothing in the memory of the process that
+    /// the others would need (docs/sql.md).
+    public let spreads: Bool
 
     /// Outside this folder only tests make calls, with kinds that no service has.
-    package init(_ kind: String) { self.kind = kind }
+    package init(_ kind: String, spreads: Bool = false) {
+        self.kind = kind
+        self.spreads = spreads
+    }
 }
 
 /// A call without its types, for lists of them.
 public protocol DeclaredCall: Sendable {
     /// The call's name on the bus, such as `catalog.find.v1`.
     var kind: String { get }
+    /// Whether a change by it goes to any replica that writes (`Call.spreads`).
+    var spreads: Bool { get }
 }
 
 extension Call: DeclaredCall {}
@@ -38,4 +47,7 @@ public enum Calls {
         ]
         return areas.flatMap { $0 }
     }()
+
+    /// The services of which several replicas may write, because some of their calls spread.
+    public static let spreadingServices: Set<String> = Set(all.filter(\.spreads).map(\.service))
 }

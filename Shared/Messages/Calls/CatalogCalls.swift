@@ -3,13 +3,13 @@ public enum CatalogCalls {
     /// Current prices without taking stock. Sender: bag.
     public static let price = Call<PriceRequest, PriceReply>("catalog.price.v1")
     /// Takes goods out of stock for an order. Sender: bag.
-    public static let reserve = Call<ReserveRequest, ReserveReply>("catalog.reserve.v1")
+    public static let reserve = Call<ReserveRequest, ReserveReply>("catalog.reserve.v1", spreads: true)
     /// The reserved goods are sold. Sender: bag's outbox.
     public static let commitReservation = Call<CommitReservationRequest, CommitReservationReply>(
-        "catalog.commitReservation.v1")
+        "catalog.commitReservation.v1", spreads: true)
     /// The reserved goods go back to stock. Sender: bag and its outbox.
     public static let releaseReservation = Call<ReleaseReservationRequest, ReleaseReservationReply>(
-        "catalog.releaseReservation.v1")
+        "catalog.releaseReservation.v1", spreads: true)
     /// Goods of a cancelled or refunded order are for sale again. Sender: bag's outbox.
     public static let restock = Call<RestockRequest, Accepted>("catalog.restock.v1")
     /// The parameters of Config. Sender: gateway.

@@ -18,7 +18,9 @@ public struct ObjectCalls: Sendable {
     /// The results of an aggregation pipeline, for the master key.
     public var aggregate: Call<AggregateRequest, AggregateReply> { Call("\(service).aggregate.v1") }
     /// Creates, changes and deletes objects, several in one transaction.
-    public var write: Call<WriteRequest, WriteReply> { Call("\(service).write.v1") }
+    public var write: Call<WriteRequest, WriteReply> {
+        Call("\(service).write.v1", spreads: Self.spreading.contains(service))
+    }
     /// A write that is tried and undone, before a webhook hears of it.
     public var preview: Call<WriteRequest, PreviewReply> { Call("\(service).preview.v1") }
 
@@ -43,6 +45,9 @@ public struct ObjectCalls: Sendable {
     /// A cloud function. Sender: gateway, and push, which asks analytics.
     public var function: Call<FunctionRequest, FunctionReply> { Call("\(service).function.v1") }
 
+    /// The services whose objects any replica may change. Not `users`, of whose changes gateways hear before they are
+    /// answered: by the one that leads.
+    private static let spreading: Set<String> = ["catalog"]
     /// The services that keep classes.
     public static let keepers = ["bag", "catalog", "payments", "push", "users"]
     /// The services that have cloud functions. Of `cloud` it is only what each tells operators about itself.

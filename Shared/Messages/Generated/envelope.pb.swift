@@ -134,8 +134,8 @@ public nonisolated struct Envelope: @unchecked Sendable {
     set {_uniqueStorage()._clock = newValue}
   }
 
-  /// Requests with `writes` and without a key: any process may have it that runs the writer's edition (`Hello.edition`). While
-  /// there is none, the writer has it.
+  /// Requests with `writes`: any process may have it that runs the writer's edition (`Hello.edition`), and those of a client that have
+  /// a key go to the same one as long as it is there. While there is none, the writer has it.
   public var shared: Bool {
     get {_storage._shared}
     set {_uniqueStorage()._shared = newValue}

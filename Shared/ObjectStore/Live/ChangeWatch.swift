@@ -34,6 +34,7 @@ package final class ChangeWatch: Sendable {
     }
 
     private let isWatching = Atomic<Bool>(false)
+    private let isLogged = Atomic<Bool>(false)
     private let state = Mutex(State())
 
     init() {}
@@ -50,6 +51,12 @@ package final class ChangeWatch: Sendable {
         state.withLock { $0.classes = classes }
         isWatching.store(!classes.isEmpty, ordering: .sequentiallyConsistent)
     }
+
+    /// Changes are told in the database (`StoreTransaction.takeLoggedChanges`), since other processes write as well. Said
+    /// before anything is written.
+    package func keepLog() { isLogged.store(true, ordering: .sequentiallyConsistent) }
+
+    var keepsLog: Bool { isLogged.load(ordering: .relaxed) }
 
     func wants(_ className: String) -> Bool {
         guard isWatching.load(ordering: .acquiring) else { return false }

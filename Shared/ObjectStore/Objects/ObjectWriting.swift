@@ -57,7 +57,7 @@ extension StoreTransaction {
                 try saveRelations(draft.relationChanges, owner: id, info)
             }
         }
-        noteWatched(draft.info, id, before: nil, after: StoredImage(fields: draft.document, text: text))
+        try noteWatched(draft.info, id, before: nil, after: StoredImage(fields: draft.document, text: text))
         var answer: [String: JSON] = ["objectId": .string(id), "createdAt": createdAtText]
         let hidden = draft.defaulted.isEmpty ? [] : info.permissions.hiddenFields(from: caller)
         for field in draft.defaulted where !hidden.contains(field) { answer[field] = draft.document[field] }
@@ -111,7 +111,7 @@ extension StoreTransaction {
         try TextIndex.update(draft.info, row: change.row, from: before, to: document, connection)
         try GeoIndex.update(draft.info, row: change.row, from: before, to: document, connection)
         try saveRelations(draft.relationChanges, owner: objectId, info)
-        noteWatched(
+        try noteWatched(
             draft.info, objectId, before: StoredImage(fields: change.stored, text: change.storedText),
             after: StoredImage(fields: draft.document, text: text))
         return Updated(before: before, document: document, answer: answer(to: draft, objectId, caller))
@@ -149,7 +149,7 @@ extension StoreTransaction {
         try connection.execute("DELETE FROM relations WHERE class = ? AND owner = ?", [.int(info.id), .text(objectId)])
         try TextIndex.update(info, row: row, from: document, to: nil, connection)
         try GeoIndex.remove(info, row: row, connection)
-        noteWatched(
+        try noteWatched(
             info, objectId, before: StoredImage(fields: stored, text: document.serialized), after: nil)
         return document
     }

@@ -153,7 +153,8 @@ public final class StoreTransaction: ObjectReader {
     func noteWatched(
         _ info: ClassInfo, _ objectId: String, before: @autoclosure () -> StoredImage?,
         after: @autoclosure () -> StoredImage?
-    ) {
+    ) throws {
+        if watch.keepsLog { return try logChange(info, objectId, before: before(), after: after()) }
         guard watch.wants(info.name) else { return }
         watched.append(
             StoredChange(

@@ -32,7 +32,8 @@ package final class LiveFeedThread: @unchecked Sendable {
     private static let waitMillisecondsMax: UInt32 = 60_000
     private static let stopping = ParseError(.serviceUnavailable, "The service is stopping.")
 
-    private let watch: ChangeWatch
+    /// Names the classes whose changes are wanted.
+    private let watching: @Sendable (Set<String>) -> Void
     /// One thread waits for it, the feed's own, so that `signal` is enough: the C library may lose a wake-up only where
     /// several wait (glibc's bug 25847).
     private let condition = NSCondition()
@@ -44,10 +45,15 @@ package final class LiveFeedThread: @unchecked Sendable {
     private var isStopping = false
     private var hasStarted = false
 
+    /// A feed of what this process commits.
     package init(_ store: ClassStore) {
-        watch = store.watch
-        watch.listen { [weak self] in self?.committed($0) }
+        watching = { [watch = store.watch] in watch.watch($0) }
+        store.watch.listen { [weak self] in self?.committed($0) }
     }
+
+    /// A feed of what is handed to it.
+    /// - Parameter watching: hears which classes are wanted, before whoever subscribed does.
+    package init(watching: @escaping @Sendable (Set<String>) -> Void) { self.watching = watching }
 
     /// - Throws: `.serviceUnavailable` (2) while the service stops.
     package func subscribe(_ wish: LiveFeed.Wish) async throws -> Subscribed {
@@ -99,8 +105,16 @@ package final class LiveFeedThread: @unchecked Sendable {
         thread.start()
     }
 
-    /// On the writer's thread.
-    private func committed(_ changes: [StoredChange]) {
+    /// Changes may have been missed: all subscriptions begin anew.
+    package func lose() {
+        condition.withLock {
+            hasLost = true
+            condition.signal()
+        }
+    }
+
+    /// Changes that were committed, in their order. Called on the writer's thread.
+    package func committed(_ changes: [StoredChange]) {
         condition.withLock {
             waiting += changes.count
             waitingBytes += changes.reduce(0) { $0 + $1.bytes }
@@ -128,11 +142,11 @@ package final class LiveFeedThread: @unchecked Sendable {
                 tidied = Date()
                 feed.tidy()
                 // Those that nobody wants any more; the others are there since their subscriptions began.
-                watch.watch(feed.classes)
+                watching(feed.classes)
             }
             answer(&waiters, feed)
         }
-        watch.watch([])
+        watching([])
         for waiter in waiters.values { waiter.completion(.failure(Self.stopping)) }
         // What came in the last moment.
         for item in condition.withLock({ work }) {
@@ -167,7 +181,7 @@ package final class LiveFeedThread: @unchecked Sendable {
             let isNew = !feed.watches(wish.query.className)
             let result = Result { () throws -> Subscribed in try feed.subscribe(wish) }
             // Before the caller has the writer run a job.
-            if isNew { watch.watch(feed.classes) }
+            if isNew { watching(feed.classes) }
             completion(result)
         case .next(let message, let completion):
             waiters[message.gateway]?.completion(.failure(ParseError(.serviceUnavailable, "Asked again.")))

@@ -8,7 +8,9 @@ extension ServiceRoutes {
     mutating func installLive() {
         let calls = ObjectCalls(of: host.plan.name)
         let host = host
-        let feed = LiveFeedThread(host.store)
+        let log = host.writers == .every ? LiveLog(host.store) : nil
+        let feed = log?.feed ?? LiveFeedThread(host.store)
+        if let log { host.background.add(log.work(host.logger)) }
         let readingCaller = host.plan.readingCaller
         host.whenStopping { _ in feed.stop() }
 
@@ -23,11 +25,13 @@ extension ServiceRoutes {
             let caller = readingCaller(principal)
             try await host.store.read { try $0.checkLive(query, caller: caller) }
             guard !message.checks else { return LiveSubscribed() }
+            // What was committed before is nobody's news.
+            try await log?.take()
             let (answer, isSettled) = try await feed.subscribe(
                 .init(message, query, caller, client: principal.shareholder))
             if !isSettled {
                 // A job that began before the class was watched may not have looked. After this one none has not.
-                try await host.store.write { _ in }
+                if let log { try await log.watch(query.className) } else { try await host.store.write { _ in } }
                 feed.settle(query.className, in: answer.feed)
             }
             return answer

@@ -21,12 +21,18 @@ public final class Outbox: Sendable {
     private let logger: Logger
     private let turns = Mutex(OutboxTurns())
     private let book: OutboxBook
-    private let looks = Mutex(OutboxLooks(now: .now))
+    private let looks: Mutex<OutboxLooks>
+    /// Whether other processes add messages, and others than this one deliver them.
+    private let isShared: Bool
     private let wakeUp = WakeUp()
     /// The tasks that wait for a delivery, by the message's key.
     private let waiters = Mutex<[String: [UUID: AsyncStream<Void>.Continuation]]>([:])
 
-    init(store: ClassStore, bus: BusEndpoint, background: BackgroundGroup, logger: Logger) {
+    init(
+        store: ClassStore, bus: BusEndpoint, background: BackgroundGroup, writers: StoreWriters = .one, logger: Logger
+    ) {
+        isShared = writers == .every
+        looks = Mutex(OutboxLooks(now: .now, atLeastEvery: isShared ? OutboxLooks.sharedPause : OutboxLooks.pauseMax))
         self.store = store
         self.bus = bus
         self.background = background
@@ -77,8 +83,18 @@ public final class Outbox: Sendable {
             continuation.finish()
         }
         defer { timer.cancel() }
+        let watcher = isShared ? Task { await untilGone(key) { continuation.yield() } } : nil
+        defer { watcher?.cancel() }
         for await _ in deliveries { return true }
         return false
+    }
+
+    /// Looks until a message is not stored any more: another process may deliver it, which tells nobody here.
+    private func untilGone(_ key: String, _ tell: () -> Void) async {
+        while (try? await Task.sleep(for: OutboxLooks.sharedPause)) != nil {
+            let rows = try? await store.read { try $0.rows("SELECT 1 AS found FROM outbox WHERE key = ?", [.text(key)]) }
+            if rows?.isEmpty == true { return tell() }
+        }
     }
 
     /// Delivering, which only the writer does.
@@ -87,6 +103,7 @@ public final class Outbox: Sendable {
             "outbox", every: OutboxLooks.pauseMax, problem: "The outbox could not be read.", logger: logger,
             wakeUp: wakeUp
         ) { [self] in
+            guard !isShared || store.role == .writer else { return .due(in: OutboxLooks.sharedPause) }
             let due = try await dueDestinations()
             for destination in turns.withLock({ $0.begin(due: due) }) {
                 // A message stays stored until it was taken, and may be for this very service, which takes nothing any

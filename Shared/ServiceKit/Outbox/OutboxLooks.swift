@@ -6,15 +6,24 @@ package struct OutboxLooks {
     /// And at most: attempts are due by the wall clock, which may be set forward.
     package static let pauseMax = Duration.seconds(10)
 
+    /// And at most where other processes add messages, of which nobody tells.
+    package static let sharedPause = Duration.milliseconds(150)
+
+    private let longest: Duration
     private var next: ContinuousClock.Instant
 
-    /// - Parameter now: the time of the first look, which finds what an earlier process left.
-    package init(now: ContinuousClock.Instant) { next = now }
+    /// - Parameters:
+    ///   - now: the time of the first look, which finds what an earlier process left.
+    ///   - longest: the time between two looks at most.
+    package init(now: ContinuousClock.Instant, atLeastEvery longest: Duration = pauseMax) {
+        next = now
+        self.longest = longest
+    }
 
     /// Whether it is time. If so the look has begun: what is put off from now on counts for the one after it.
     package mutating func begins(at now: ContinuousClock.Instant) -> Bool {
         guard now >= next else { return false }
-        next = now + Self.pauseMax
+        next = now + longest
         return true
     }
 

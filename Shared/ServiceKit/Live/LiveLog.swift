@@ -1,0 +1,157 @@
+import Logging
+import Messages
+import ObjectStore
+import ParseProtocol
+import Synchronization
+
+/// The changes for live queries where every replica writes: in the database, from which the process that leads takes
+/// them (`StoreTransaction.takeLoggedChanges`). While nobody watches a class, its changes are not noted.
+final class LiveLog: Sendable {
+    /// Between two looks while a class is watched.
+    private static let pause = Duration.milliseconds(50)
+    /// And while none is.
+    private static let idlePause = Duration.seconds(5)
+    /// Changes taken in one transaction.
+    private static let takenMax = 500
+    /// The longest that a transaction which began before a class was watched is waited for.
+    private static let settlingMax = Duration.seconds(10)
+
+    let feed: LiveFeedThread
+    private let store: ClassStore
+    /// Names this process, as the one that takes.
+    private let name = Names.random(20)
+    private let wanted: WantedClasses
+    private let wakeUp: WakeUp
+
+    init(_ store: ClassStore) {
+        self.store = store
+        let (wanted, wakeUp) = (WantedClasses(), WakeUp())
+        (self.wanted, self.wakeUp) = (wanted, wakeUp)
+        feed = LiveFeedThread { classes in
+            wanted.set(classes)
+            wakeUp.ring()
+        }
+    }
+
+    /// Has every change of a class noted that is committed after this returned.
+    /// - Throws: `.serviceUnavailable` (2) when transactions that may not have seen it last too long.
+    func watch(_ className: String) async throws {
+        try await store.write { transaction in
+            _ = try transaction.execute(
+                "INSERT INTO liveClasses(name) VALUES (?) ON CONFLICT DO NOTHING", [.text(className)])
+        }
+        // Whoever begins from now on sees it. Of those that are under way nobody knows; the server knows their times.
+        let moment = try await store.read { reader in
+            try reader.rows("SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS BIGINT) AS moment", [])
+                .first?["moment"].intValue ?? 0
+        }
+        let end = ContinuousClock.now + Self.settlingMax
+        while try await store.read({ try Self.isBusy(since: moment, $0) }) {
+            guard ContinuousClock.now < end else {
+                throw ParseError(.serviceUnavailable, "The database is busy. Try again.")
+            }
+            try await Task.sleep(for: .milliseconds(5))
+        }
+    }
+
+    /// Whether a process of this service is in a transaction that began before a moment of the server's clock.
+    private static func isBusy(since moment: Int64, _ reader: StoreReader) throws -> Bool {
+        try !reader.rows(
+            """
+            SELECT 1 AS found FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() \
+            AND application_name = current_setting('application_name') \
+            AND CAST(extract(epoch FROM xact_start) * 1000000 AS BIGINT) <= ? LIMIT 1
+            """, [.int(moment)]
+        ).isEmpty
+    }
+
+    /// Hands over to the feed what was committed so far.
+    func take() async throws {
+        while try await isMore() {
+            do {
+                try await store.write { [self] in try take(in: $0) }
+            } catch {
+                // It may have been committed all the same.
+                feed.lose()
+                throw error
+            }
+        }
+    }
+
+    private func isMore() async throws -> Bool {
+        try await store.read { [name] reader in
+            try !reader.rows(
+                "SELECT 1 AS found FROM liveTaker WHERE name <> ? OR EXISTS(SELECT 1 FROM liveChanges)", [.text(name)]
+            ).isEmpty
+        }
+    }
+
+    private func take(in transaction: StoreTransaction) throws {
+        // Another process led meanwhile and took changes that this feed has not heard of.
+        let isNew = try transaction.execute("UPDATE liveTaker SET name = ?1 WHERE name <> ?1", [.text(name)]) > 0
+        let changes = try transaction.takeLoggedChanges(atMost: Self.takenMax)
+        transaction.afterCommit { [feed] in
+            if isNew { feed.lose() }
+            if !changes.isEmpty { feed.committed(changes) }
+        }
+    }
+
+    /// Taking, which only the process that leads does.
+    func work(_ logger: Logger) -> BackgroundWork {
+        BackgroundWork(
+            "live", every: Self.idlePause, problem: "Changes for live queries could not be taken.", logger: logger,
+            wakeUp: wakeUp
+        ) { [self] in
+            guard store.role == .writer else { return .idle }
+            try await take()
+            if wanted.shrank() {
+                do {
+                    try await store.write { [wanted] transaction in
+                        for row in try transaction.rows("SELECT name FROM liveClasses", []) {
+                            let name = try row.text("name")
+                            // Looked at here: one that is wanted again since then is noted by a transaction after this.
+                            guard !wanted.contains(name) else { continue }
+                            _ = try transaction.execute("DELETE FROM liveClasses WHERE name = ?", [.text(name)])
+                        }
+                    }
+                } catch {
+                    wanted.shrinksAgain()
+                    throw error
+                }
+            }
+            return .due(in: wanted.isEmpty ? Self.idlePause : Self.pause)
+        }
+    }
+}
+
+/// The classes that a feed watches.
+private final class WantedClasses: Sendable {
+    private struct State {
+        var classes: Set<String> = []
+        /// Some may be noted that are not wanted: also what an earlier process left.
+        var hasShrunk = true
+    }
+
+    private let state = Mutex(State())
+
+    var isEmpty: Bool { state.withLock { $0.classes.isEmpty } }
+
+    func contains(_ name: String) -> Bool { state.withLock { $0.classes.contains(name) } }
+
+    func set(_ classes: Set<String>) {
+        state.withLock { state in
+            if !state.classes.isSubset(of: classes) { state.hasShrunk = true }
+            state.classes = classes
+        }
+    }
+
+    /// Whether classes are wanted no more since the last question.
+    func shrank() -> Bool {
+        state.withLock { state in
+            defer { state.hasShrunk = false }
+            return state.hasShrunk
+        }
+    }
+
+    func shrinksAgain() { state.withLock { $0.hasShrunk = true } }
+}
