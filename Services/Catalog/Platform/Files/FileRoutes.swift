@@ -90,9 +90,14 @@ struct FileKeeper: Sendable {
     /// Sweeps when this process became the writer, and from time to time.
     func keepSweeping() {
         let start = SweepStart()
-        host.whenWriter("files.leftovers", every: .seconds(1), problem: "Unfinished files could not be removed.") {
-            report(try await sweep(before: start.time))
-            return .finished
+        // Where others write as well, what is older than this process may be theirs: by age alone.
+        if host.writers == .one {
+            host.whenWriter(
+                "files.leftovers", every: .seconds(1), problem: "Unfinished files could not be removed."
+            ) {
+                report(try await sweep(before: start.time))
+                return .finished
+            }
         }
         host.whenWriter("files", every: Self.abandonedAfter, problem: "Unfinished files could not be removed.") {
             report(try await sweepAbandoned())
