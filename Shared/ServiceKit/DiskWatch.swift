@@ -3,7 +3,7 @@ import MessageBus
 import ObjectStore
 import Synchronization
 
-/// Tells the gateway, and so `/health`, when the writer's disk is full or fails, and when that is over.
+/// Tells the gateway, and so `/health`, when a writer's disk is full or fails, and when that is over.
 final class DiskWatch: Sendable {
     private let host: ServiceHost
     private let told = Mutex<StorageTrouble?>(nil)
@@ -20,7 +20,7 @@ final class DiskWatch: Sendable {
         host.store.whenTroubled { [wakeUp] in wakeUp.ring() }
     }
 
-    /// Watching, which only the writer does.
+    /// Watching, by each process that writes.
     var work: BackgroundWork {
         BackgroundWork(
             "disk", every: Self.pause, problem: "The disk could not be watched.", logger: host.logger, wakeUp: wakeUp
@@ -32,7 +32,7 @@ final class DiskWatch: Sendable {
 
     private func look() async {
         // Nobody may be writing, so that the end of it has to be found out.
-        if host.store.trouble != nil { await host.store.tryWriting() }
+        if host.store.trouble != nil, host.store.mayWrite { await host.store.tryWriting() }
         let trouble = host.store.trouble
         let isNews = told.withLock { told -> Bool in
             defer { told = trouble }

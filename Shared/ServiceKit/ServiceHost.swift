@@ -95,6 +95,11 @@ public final class ServiceHost: Sendable {
         startWorks.withLock { $0.append(work) }
     }
 
+    /// Adds background work of every replica that may write.
+    func whenWriting(_ work: BackgroundWork) {
+        if writers == .one { background.add(work) } else { startWorks.withLock { $0.append(work) } }
+    }
+
     /// Registers a look at the database before anything is answered. What it throws, best a `StartupProblem`, ends the
     /// process. Called while the service is built.
     public func whenOpened(_ look: @escaping @Sendable (_ reader: StoreReader) throws -> Void) {

@@ -73,7 +73,7 @@ private struct RunningService: ProcessPart {
 
     func run(until end: ProcessEnd) async throws {
         host.background.add(host.outbox.work)
-        host.background.add(DiskWatch(host: host).work)
+        host.whenWriting(DiskWatch(host: host).work)
         host.whenWriter("replies", every: .seconds(15), problem: "Old replies could not be removed.") { [host] in
             try await host.store.write { try KeyedReplies.prune($0) } ? .more : .idle
         }

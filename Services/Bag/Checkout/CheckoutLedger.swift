@@ -99,7 +99,8 @@ package struct CheckoutLedger: Sendable {
         }
     }
 
-    /// Stores that a step was taken.
+    /// Stores that a step was taken. None is taken back, whoever drives the checkout beside us.
+    /// - Throws: `ParseError.internalError` where it is further already.
     package func store(_ point: RecoveryPoint, of checkout: Checkout) async throws {
         let (priced, chargeId): (PricedOrder?, String?) =
             switch point {
@@ -107,17 +108,24 @@ package struct CheckoutLedger: Sendable {
             case .charged(let order, let chargeId): (order, chargeId)
             case .started, .decided: (nil, nil)
             }
+        let before =
+            switch point {
+            case .started: "'started'"
+            case .reserved: "'started', 'reserved'"
+            case .charged, .decided: "'started', 'reserved', 'charged'"
+            }
         try await store.write { transaction in
-            _ = try transaction.execute(
+            let changed = try transaction.execute(
                 """
                 UPDATE checkouts SET state = ?, priced = ?, amount = ?, currency = ?, chargeId = ?, updatedAt = ? \
-                WHERE id = ?
+                WHERE id = ? AND state IN (\(before))
                 """,
                 [
                     .text(point.name), priced.map { .text($0.text) } ?? .null,
                     priced.map { .int($0.totalMinorUnits) } ?? .null, priced.map { .text($0.currency) } ?? .null,
                     chargeId.map(SQLValue.text) ?? .null, .int(transaction.now.milliseconds), .text(checkout.id),
                 ])
+            guard changed == 1 else { throw ParseError.internalError }
         }
     }
 

@@ -26,7 +26,7 @@ extension Dispatcher {
     /// each other. Nil for what is no change (it has no key), for the shop's own, and while that lane has no room.
     private func own(of sharing: [LaneID], for envelope: Envelope) -> LaneID? {
         guard !envelope.idempotencyKey.isEmpty, let client = envelope.principal.sequence else { return nil }
-        // The highest number of client and replica together: when a replica comes or goes, only clients of its own move.
+        // The highest number of client and replica together: when a replica comes or goes, its own clients alone move.
         var best: (id: LaneID, rank: UInt64)?
         for id in sharing {
             guard let lane = lanes[id], !lane.isLeaving else { continue }

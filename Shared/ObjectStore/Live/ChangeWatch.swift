@@ -52,8 +52,8 @@ package final class ChangeWatch: Sendable {
         isWatching.store(!classes.isEmpty, ordering: .sequentiallyConsistent)
     }
 
-    /// Changes are told in the database (`StoreTransaction.takeLoggedChanges`), since other processes write as well. Said
-    /// before anything is written.
+    /// Changes are told in the database (`StoreTransaction.takeLoggedChanges`), since other processes write as well.
+    /// Said before anything is written.
     package func keepLog() { isLogged.store(true, ordering: .sequentiallyConsistent) }
 
     var keepsLog: Bool { isLogged.load(ordering: .relaxed) }

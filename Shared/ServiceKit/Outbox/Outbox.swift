@@ -92,8 +92,10 @@ public final class Outbox: Sendable {
     /// Looks until a message is not stored any more: another process may deliver it, which tells nobody here.
     private func untilGone(_ key: String, _ tell: () -> Void) async {
         while (try? await Task.sleep(for: OutboxLooks.sharedPause)) != nil {
-            let rows = try? await store.read { try $0.rows("SELECT 1 AS found FROM outbox WHERE key = ?", [.text(key)]) }
-            if rows?.isEmpty == true { return tell() }
+            let isGone = try? await store.read {
+                try $0.rows("SELECT 1 AS found FROM outbox WHERE key = ?", [.text(key)]).isEmpty
+            }
+            if isGone == true { return tell() }
         }
     }
 

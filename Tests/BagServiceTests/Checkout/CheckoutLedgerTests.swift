@@ -155,6 +155,31 @@ import Testing
         #expect(services.seen.withLock { $0.charges.count } == (index == 2 ? 0 : 1))
     }
 
+    /// Two that drive a checkout: the later step stays.
+    @Test func noStepIsTakenBack() async throws {
+        let bag = try await BagStore()
+        let (order, item) = try await bag.bag(of: "u1")
+        let id = try await bag.start(by: "u1")
+        let checkout = Checkout(
+            id: id, orderId: order, customerId: "u1", lines: [.init(itemId: item, productId: "soap", quantity: 2)],
+            expectedAmount: nil, source: .token("tok_visa"), email: "")
+        var machine = CheckoutMachine(checkout, at: .started)
+        guard case .store(.reserved(let own)) = machine.reservationAnswered(.success(Catalog.reservation)) else {
+            Issue.record("The machine prices the order.")
+            return
+        }
+        for point in [.reserved(own), .reserved(own), .charged(own, chargeId: "ch_1")] as [RecoveryPoint] {
+            try await bag.ledger.store(point, of: checkout)
+        }
+        await #expect(throws: ParseError.internalError) {
+            try await bag.ledger.store(.reserved(own), of: checkout)
+        }
+        let services = Catalog()
+        let receipt = try receipt(await Self.runner(bag, services).outcome(of: id, within: .seconds(20)))
+        #expect(receipt["stripePaymentId"] == "ch_1")
+        #expect(services.seen.withLock { $0.charges } == [:])
+    }
+
     /// A crash after the reservation, which is gone when the checkout goes on: nothing is charged for goods that are
     /// not there.
     @Test(arguments: [nil, "ch_before"]) func anExpiredReservationThatCannotBeHadAgainIsNotCharged(
