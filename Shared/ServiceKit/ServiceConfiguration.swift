@@ -60,7 +60,7 @@ public struct ServiceConfiguration: Sendable {
     /// `SATCHEL_<SERVICE>_WRITERS`, or `SATCHEL_WRITERS` for all services that can: which replicas write.
     /// - Throws: `StartupProblem` for another word than `one` or `every`, and for `every` said of a service in SQLite,
     ///   or of one whose changes all go to the replica that leads.
-    func writers(_ plan: ServicePlan) throws(StartupProblem) -> StoreWriters {
+    package func writers(_ plan: ServicePlan) throws(StartupProblem) -> StoreWriters {
         let canSpread = Calls.spreadingServices.contains(plan.name)
         let own = "satchel.\(plan.name).writers"
         if let text = settings[own] {

@@ -13,6 +13,16 @@ import Testing
         #expect(looks.begins(at: start + OutboxLooks.pauseMax) == true)
     }
 
+    /// Nobody tells of what another process added.
+    @Test func whereOthersAddMessagesItLooksOften() {
+        var looks = OutboxLooks(now: start, atLeastEvery: OutboxLooks.sharedPause)
+        #expect(looks.begins(at: start) == true)
+        #expect(looks.pause(at: start) == OutboxLooks.sharedPause)
+        looks.again(in: .seconds(5), at: start)
+        #expect(looks.pause(at: start) == OutboxLooks.sharedPause)
+        #expect(looks.begins(at: start + OutboxLooks.sharedPause) == true)
+    }
+
     @Test func aLaterAttemptIsLookedForAtItsTime() {
         var looks = OutboxLooks(now: start)
         #expect(looks.begins(at: start) == true)
