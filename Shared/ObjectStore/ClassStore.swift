@@ -38,7 +38,7 @@ public struct PostgreSQLDatabase: Sendable {
         self.schema = schema
         // A client that vanished holds the writer's lock until the server misses it.
         target = PostgreSQLTarget(
-            connection, schema: schema, applicationName: "satchel-\(schema)",
+            connection, schema: schema, applicationName: "satchel-\(schema)", onlyWritable: true,
             settings: [
                 "tcp_keepalives_idle": "4", "tcp_keepalives_interval": "2", "tcp_keepalives_count": "3",
                 "idle_in_transaction_session_timeout": "60000",

@@ -53,6 +53,11 @@ extension PostgreSQLError {
     /// The connection was closed before.
     static let closed = PostgreSQLError(state: "08003", message: "the connection is closed")
 
+    /// What was committed is on one server, which may lose it. It counts as lost with the connection: whether it was
+    /// done is not known.
+    static let unreplicated = PostgreSQLError(
+        state: "08007", message: "a commit's wait for its synchronous standby was cancelled")
+
     static func lost(_ message: String) -> PostgreSQLError { PostgreSQLError(state: "08006", message: message) }
 
     /// The server or libpq answered what the request cannot have as its answer.

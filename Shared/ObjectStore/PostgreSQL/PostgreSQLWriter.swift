@@ -75,11 +75,12 @@ final class PostgreSQLWriter: StoreWriter {
     func open() throws -> (connection: any StoreConnection, schema: Schema) {
         guard let connection else { throw ParseError.internalError }
         try requireOrderOfBytes(connection)
+        try waitForDisks(connection)
         if let schema = target.schema, try !connection.hasSchema(schema) {
             try connection.executeOnce("CREATE SCHEMA IF NOT EXISTS \(quoted(schema))")
         }
         try connection.executeOnce(PostgreSQLStoreConnection.ownTables)
-        if hasLock { try begin(connection) }
+        try hasLock ? begin(connection) : barrier(connection)
         try settings.migrator.requireKnown(in: connection, settings.path)
         try settings.migrator.migrate(connection, settings, logger)
         let schema = try settings.prepare(connection) { _ in }
@@ -92,9 +93,20 @@ final class PostgreSQLWriter: StoreWriter {
     }
 
     /// Gives the writing of this process a number, or finds that it is still the last one's.
+    ///
+    /// The number is written in either case. A commit whose answer was lost may be on this server alone, and nobody may
+    /// be told of what it did before its standby has it: the standby takes commits in their order, so that it has all
+    /// before this one when this one is done.
     private func begin(_ connection: PostgreSQLStoreConnection) throws {
-        if let term { return try requireOwn(term, connection) }
+        if let term {
+            try requireOwn(term, connection)
+            return try barrier(connection)
+        }
         term = try connection.rows("UPDATE storeState SET writer = writer + 1 RETURNING writer").first?.int(0)
+    }
+
+    private func barrier(_ connection: PostgreSQLStoreConnection) throws {
+        try connection.execute("UPDATE storeState SET writer = writer")
     }
 
     func look() throws {
@@ -107,6 +119,17 @@ final class PostgreSQLWriter: StoreWriter {
         } catch let error as StoreError where error.isOvertaken {
             // Somebody changes a class.
         }
+    }
+
+    /// A commit is answered when it is on the server's disk, and on the standby's where there is a synchronous one,
+    /// also where the database or the role is set to answer before.
+    private func waitForDisks(_ connection: PostgreSQLStoreConnection) throws {
+        _ = try connection.rows(
+            """
+            SELECT set_config('synchronous_commit',
+                CASE WHEN was IN ('off', 'local') THEN 'on' ELSE was END, false)
+            FROM current_setting('synchronous_commit') AS was
+            """)
     }
 
     private func requireOwn(_ term: Int64, _ connection: PostgreSQLStoreConnection) throws {

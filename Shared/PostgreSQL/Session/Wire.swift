@@ -10,6 +10,8 @@ final class Wire {
     private(set) var handle: OpaquePointer?
     let words: ConnectionWords
     let canceller: PostgreSQLCanceller
+    /// Whether the server gave up waiting for its standby before it answered a commit.
+    private var isUnreplicated = false
     /// The time at which what runs is cancelled; nil for none.
     var deadline: ContinuousClock.Instant?
     /// What was done about a deadline that is over; nil while none is.
@@ -38,8 +40,7 @@ final class Wire {
         }
         self.canceller = canceller
         handle = connection
-        // What the server says beside its answers goes to the standard error by default.
-        PQsetNoticeReceiver(connection, { _, _ in }, nil)
+        hearNotices(connection)
         guard PQsetnonblocking(connection, 1) == 0, PQenterPipelineMode(connection) == 1 else {
             close()
             throw .lost("libpq cannot use the connection without blocking")
@@ -47,6 +48,20 @@ final class Wire {
     }
 
     deinit { close() }
+
+    /// Hears of what the server says beside its answers, which goes to the standard error by default, one thing. A
+    /// commit that is cancelled while it waits for its synchronous standby is answered as done, and a warning of the
+    /// function that waits is all that says otherwise (`SyncRepWaitForLSN` in PostgreSQL's `syncrep.c`).
+    private func hearNotices(_ connection: OpaquePointer) {
+        let hear: PQnoticeReceiver = { wire, notice in
+            guard let wire, let function = satchel_pq_function(notice),
+                String(cString: function) == "SyncRepWaitForLSN"
+            else { return }
+            Unmanaged<Wire>.fromOpaque(wire).takeUnretainedValue().isUnreplicated = true
+        }
+        // It is not called after `close`, which the end of this object calls too.
+        PQsetNoticeReceiver(connection, hear, Unmanaged.passUnretained(self).toOpaque())
+    }
 
     /// Blocks, because only then libpq goes on to the next host when one does not answer in time.
     private static func connect(_ parameters: [(String, String)]) -> OpaquePointer? {
@@ -81,14 +96,20 @@ final class Wire {
 
 extension Wire {
     /// The next result; nil at the end of what one command gives. The caller clears it.
-    /// - Throws: `.timedOut` when the server did not end in time what was cancelled; the connection is closed then.
+    /// - Throws: `.timedOut` when the server did not end in time what was cancelled, and the connection is closed then;
+    ///   `.unreplicated` in the place of a result that says that a commit is done.
     func nextResult() throws(PostgreSQLError) -> OpaquePointer? {
         let handle = try open()
         while PQisBusy(handle) == 1 {
             guard try waits(handle) else { break }
         }
         // Of a connection that ended it gives what it had received, and then a result that says so.
-        return PQgetResult(handle)
+        let result = PQgetResult(handle)
+        guard !isUnreplicated else {
+            if let result { PQclear(result) }
+            throw .unreplicated
+        }
+        return result
     }
 
     /// Sends what is left and waits for more, until the deadline.

@@ -11,17 +11,20 @@ package struct PostgreSQLTarget: Sendable {
     /// Seconds that one host's address has to answer a new connection, at least 2; nil for what the connection string
     /// says or else 5.
     package var connectSeconds: Int?
+    /// Takes only a server that writes, whatever the connection string says: what a standby gives is older.
+    package var onlyWritable: Bool
     /// Further settings of the session by their names, `statement_timeout` for example.
     package var settings: [String: String]
 
     package init(
         _ connection: String, schema: String? = nil, applicationName: String = "satchel", connectSeconds: Int? = nil,
-        settings: [String: String] = [:]
+        onlyWritable: Bool = false, settings: [String: String] = [:]
     ) {
         self.connection = connection
         self.schema = schema
         self.applicationName = applicationName
         self.connectSeconds = connectSeconds
+        self.onlyWritable = onlyWritable
         self.settings = settings
     }
 
@@ -36,13 +39,17 @@ package struct PostgreSQLTarget: Sendable {
     var parameters: [(String, String)] {
         var all = Self.defaults + [("dbname", connection)]
         all += [("application_name", applicationName), ("client_encoding", "UTF8")]
+        if onlyWritable { all.append(("target_session_attrs", "read-write")) }
         if let connectSeconds { all.append(("connect_timeout", "\(connectSeconds)")) }
         return all
     }
 
     /// Settings of the session, for `set_config`.
     var sessionSettings: [(String, String)] {
-        var all = [("TimeZone", "UTC"), ("DateStyle", "ISO"), ("bytea_output", "hex")]
+        // A warning is heard of commits that are on one server alone.
+        var all = [
+            ("TimeZone", "UTC"), ("DateStyle", "ISO"), ("bytea_output", "hex"), ("client_min_messages", "warning"),
+        ]
         if let schema { all.append(("search_path", quoted(schema))) }
         return all + settings.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
     }
