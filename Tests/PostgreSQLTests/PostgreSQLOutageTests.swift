@@ -1,5 +1,6 @@
 import Foundation
 import PostgreSQL
+import Synchronization
 import TestSupport
 import Testing
 
@@ -130,6 +131,70 @@ import Testing
             try await server.resume()
             #expect(try PostgreSQLConnection(target).rows("SELECT count(*) FROM kept") == [[.int(0)]])
         }
+    }
+
+    /// The ways in which something is committed.
+    enum Committing: CaseIterable {
+        case commit, statement, script
+
+        func run(_ connection: PostgreSQLConnection) throws(PostgreSQLError) {
+            switch self {
+            case .commit:
+                try connection.begin()
+                try connection.execute("INSERT INTO kept VALUES (1)")
+                try connection.commit()
+            case .statement: try connection.execute("INSERT INTO kept VALUES (1)")
+            case .script: try connection.execute(script: "INSERT INTO kept VALUES (1); SELECT 1")
+            }
+        }
+    }
+
+    /// A commit waits for a standby that never comes, until somebody cancels it. The server says then that it is done.
+    @Test(arguments: Committing.allCases)
+    func aCommitThatIsOnOneServerAloneIsNotDone(way: Committing) async throws {
+        try await PostgreSQLServer.with { server in
+            let target = PostgreSQLTarget(try await server.newDatabase(), connectSeconds: 2)
+            try PostgreSQLConnection(target).execute("CREATE TABLE kept(a bigint)")
+            _ = try await server.run("ALTER SYSTEM SET synchronous_standby_names = 'nobody'")
+            _ = try await server.run("SELECT pg_reload_conf()")
+            let other = Impatient(target)
+            defer { other.end() }
+            // The server takes the setting up a little later.
+            try await eventually("a commit is not done") {
+                let connection = try PostgreSQLConnection(target)
+                guard let error = failure({ try way.run(connection) }) else { return false }
+                #expect(error.state == "08007")
+                #expect(error.isConnectionLost)
+                #expect(connection.isBroken)
+                return true
+            }
+        }
+    }
+
+    /// Cancels, from a thread of its own, what waits for a standby.
+    private final class Impatient: Sendable {
+        private let isOver = Mutex(false)
+
+        init(_ target: PostgreSQLTarget) {
+            Thread.detachNewThread { [self] in
+                guard let connection = try? PostgreSQLConnection(target) else { return }
+                while !isOver.withLock({ $0 }) {
+                    _ = try? connection.rows(
+                        "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'")
+                    usleep(50_000)
+                }
+            }
+        }
+
+        func end() { isOver.withLock { $0 = true } }
+    }
+
+    @Test func aServerThatOnlyReadsIsNotTaken() async throws {
+        let string = try await PostgreSQLServer.shared.connection(to: "postgres")
+            + "&target_session_attrs=any&options=-c%20default_transaction_read_only%3Don"
+        #expect(try PostgreSQLConnection(PostgreSQLTarget(string)).rows("SELECT 1") == [[.int(1)]])
+        let refused = failure { _ = try PostgreSQLConnection(PostgreSQLTarget(string, onlyWritable: true)) }
+        #expect(refused?.isConnectionLost == true)
     }
 
     @Test func theNextHostIsTakenWhenTheFirstIsDown() async throws {

@@ -13,6 +13,16 @@ final class Crowd: Sendable {
         var problems: [String] = []
         var reads = 0
         var repeated: [String] = []
+        var lastAnswer: ContinuousClock.Instant?
+        var longestPause = Duration.zero
+
+        /// Keeps a receipt, and the time since the one before it.
+        mutating func take(_ receipt: JSON, of customer: Int, for key: String) {
+            receipts[customer][key] = receipt
+            let now = ContinuousClock.now
+            if let lastAnswer { longestPause = max(longestPause, now - lastAnswer) }
+            lastAnswer = now
+        }
     }
 
     private let suite: Suite
@@ -45,6 +55,9 @@ final class Crowd: Sendable {
         let receipts = state.withLock { $0.receipts }
         return zip(customers, receipts).map { ($0, $1) }
     }
+
+    /// The longest time between two checkouts' answers.
+    var longestPause: Duration { state.withLock { $0.longestPause } }
 
     /// The answers that made customers ask for the same once more.
     var repeated: [String] { state.withLock { $0.repeated } }
@@ -95,7 +108,7 @@ final class Crowd: Sendable {
                     "checkout",
                     ["tokenId": "tok_visa", "idempotencyKey": .string(key), "shippingAddress": Customer.address])
             }
-            state.withLock { $0.receipts[index][key] = answer.result }
+            state.withLock { $0.take(answer.result, of: index, for: key) }
             check(answer.result, product: product, quantity: quantity)
         }
     }

@@ -7,9 +7,14 @@ import Testing
 /// the server end.
 @Suite(.serialized) struct PostgreSQLShopTests {
     private static func settings(_ server: PostgreSQLServer) async throws -> [String: String] {
+        settings(database: try await server.newDatabase())
+    }
+
+    /// - Parameter database: the connection string.
+    static func settings(database: String) -> [String: String] {
         // Each customer buys more often than an address that is not verified is written to.
         [
-            "SATCHEL_DATABASE": try await server.newDatabase(), "SATCHEL_QUOTAS": "carts=off;classes=off;fields=off",
+            "SATCHEL_DATABASE": database, "SATCHEL_QUOTAS": "carts=off;classes=off;fields=off",
             "SATCHEL_MAILS_PER_RECIPIENT": "0", "SATCHEL_MAILS_PER_USER": "0",
         ]
     }

@@ -264,7 +264,7 @@ package final class Suite: Sendable {
     }
 
     /// A port on loopback that nobody has, below the range that the kernel gives to clients.
-    private static func freePort() throws -> Int {
+    static func freePort() throws -> Int {
         for _ in 0..<100 {
             let port = Int.random(in: 20000..<32000)
             let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
