@@ -76,4 +76,5 @@ for ((node = 1; node <= count; node++)); do
     memory=$(sed -n 7p "$folder/node$node/postmaster.pid" 2>/dev/null | awk '{ print $2 }')
     [[ -z $memory ]] || ipcrm -m "$memory"
 done
-rm -rf -- "$folder"
+# What was killed may write a last time.
+rm -rf -- "$folder" 2>/dev/null || { sleep 1 && rm -rf -- "$folder"; }

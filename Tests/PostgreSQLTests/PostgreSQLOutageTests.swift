@@ -190,7 +190,8 @@ import Testing
     }
 
     @Test func aServerThatOnlyReadsIsNotTaken() async throws {
-        let string = try await PostgreSQLServer.shared.connection(to: "postgres")
+        let string =
+            try await PostgreSQLServer.shared.connection(to: "postgres")
             + "&target_session_attrs=any&options=-c%20default_transaction_read_only%3Don"
         #expect(try PostgreSQLConnection(PostgreSQLTarget(string)).rows("SELECT 1") == [[.int(1)]])
         let refused = failure { _ = try PostgreSQLConnection(PostgreSQLTarget(string, onlyWritable: true)) }

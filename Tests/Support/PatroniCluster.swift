@@ -58,8 +58,10 @@ package final class PatroniCluster: Sendable {
 
     /// The connection string of a new database with nothing in it: all servers, of which the one is meant that writes.
     package func newDatabase() async throws -> String {
-        let name = "test_\(Names.random(10).lowercased())"
+        var string = ""
         try await eventually("a database is made", within: .seconds(60)) {
+            let name = "test_\(Names.random(10).lowercased())"
+            string = connection(to: name, as: name)
             let made = try? await Command.run(
                 [
                     "psql", connection(to: "postgres", as: "postgres"), "-XAtq", "-v", "ON_ERROR_STOP=1",
@@ -68,7 +70,7 @@ package final class PatroniCluster: Sendable {
                 ])
             return made != nil
         }
-        return connection(to: name, as: name)
+        return string
     }
 
     private func connection(to database: String, as role: String) -> String {
