@@ -36,9 +36,9 @@ final class TestStore: Sendable {
             return PostgreSQLDatabase(connection: server, schema: folder)
         }
         store = try ClassStore(
-            database.map(StoreDatabase.postgresql) ?? .file(path: path), classes: classes, synchronous: .normal, writers: writers,
-            allowClassCreation: allowClassCreation, allowCustomObjectId: allowCustomObjectId,
-            announcement: announcement, migrations: migrations,
+            database.map(StoreDatabase.postgresql) ?? .file(path: path), classes: classes, synchronous: .normal,
+            writers: writers, allowClassCreation: allowClassCreation,
+            allowCustomObjectId: allowCustomObjectId, announcement: announcement, migrations: migrations,
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
         guard startsWriting else { return }
         await becomeWriter()
