@@ -25,10 +25,6 @@ final class Session {
 
     /// Bytes of what was queued since the server was last waited for.
     private var queuedBytes = 0
-    /// Bytes of it that may not have left yet.
-    private var unsentBytes = 0
-    /// As many let the server begin while more is queued; libpq itself keeps 64 KiB until somebody waits.
-    private static let unsentBytesMax = 8_192
 
     /// Runs that may wait for their answers in memory, and the bytes of their values: 4 MiB.
     private static let (unansweredMax, queuedBytesMax) = (1024, 4_194_304)
@@ -86,12 +82,7 @@ extension Session {
         if !statement.isPrepared { try prepare(statement, handle) }
         guard statement.parameters.send(statement.name, handle) else { throw notSent() }
         queuedBytes += statement.parameters.byteCount
-        unsentBytes += statement.parameters.byteCount
         expected.append(.execution(statement, run: run, tally))
-        guard unsentBytes >= Self.unsentBytesMax else { return }
-        unsentBytes = 0
-        // What does not fit into the socket goes with the next; a failure is found by who waits.
-        _ = PQflush(handle)
     }
 
     private func prepare(_ statement: PostgreSQLStatement, _ handle: OpaquePointer) throws(PostgreSQLError) {
@@ -123,7 +114,7 @@ extension Session {
 
     private func waited() {
         roundTrips += 1
-        (queuedBytes, unsentBytes) = (0, 0)
+        queuedBytes = 0
     }
 
     /// Ends what is one transaction without a BEGIN.
