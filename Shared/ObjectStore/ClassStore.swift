@@ -58,6 +58,8 @@ public final class ClassStore: Sendable {
     private let migrator: Migrator
     private let writer: WriterThread
     private let readers: ReaderPool
+    /// Makes automatic indexes beside the writes; nil where the writer itself makes them.
+    private let builder: IndexBuilder?
     private let isStopped: StopFlag
     private let repetitions: Repetitions
     /// The costly queries of this process, for the indexes that they need.
@@ -102,11 +104,13 @@ public final class ClassStore: Sendable {
         case .file(let path):
             try FileManager.default.createDirectory(
                 at: URL(fileURLWithPath: path).deletingLastPathComponent(), withIntermediateDirectories: true)
+            builder = nil
             connecting = { try SQLiteConnection(path: path, writing: nil) }
             writer = WriterThread(
                 settings: settings, writer: SQLiteWriter(path: path, settings: settings, logger: logger),
                 logger: logger)
         case .postgresql(let server):
+            builder = IndexBuilder(server.target)
             connecting = { try PostgreSQLStoreConnection(server.target) }
             writer = WriterThread(
                 settings: settings,
@@ -241,10 +245,22 @@ public final class ClassStore: Sendable {
                 finish: { completion(ClassStore.outcome(result, $0)) }, changesAtOnce: changesAtOnce))
     }
 
+    /// One step at automatic indexes: in SQLite a short job of the writer, in PostgreSQL all of one index, beside the
+    /// writes.
+    /// - Throws: as `write`; `StoreError` for what the server says of an index.
+    package func stepIndexes(_ effort: IndexEffort = IndexEffort()) async throws -> IndexStep {
+        guard let builder else { return try await write { try $0.stepIndexes(effort) } }
+        let overgrown = shapes.takeOvergrown()
+        guard let work = try await write({ try $0.nextIndexWork(overgrown: overgrown) }) else { return .nothing }
+        let outcome = try await builder.perform(work)
+        return try await write { try $0.ended(work, outcome) }
+    }
+
     /// Finishes the jobs that were taken, closes the file and releases the lock. Readers made by `makeReader` stay
     /// usable; `read` does not.
     public func stop() {
         isStopped.raise()
+        builder?.stop()
         writer.stop()
         readers.stop()
     }

@@ -39,6 +39,8 @@ package final class PostgreSQLConnection {
     package var isInTransaction: Bool { session.isInTransaction }
     /// The number of times that the server was waited for since the connection was made.
     package var roundTrips: Int { session.roundTrips }
+    /// Nanoseconds that the server was waited for since the connection was made: no less than it worked for it.
+    package var nanosecondsWaited: UInt64 { session.wire.waited }
     /// The number of statements that are kept prepared.
     package var statementCount: Int { statements.count }
     /// The server's version: 150004 is 15.4.

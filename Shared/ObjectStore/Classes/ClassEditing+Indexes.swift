@@ -12,7 +12,6 @@ extension StoreTransaction {
             return try info.automatic[place].retire(isUnwanted: true, connection)
         }
         guard let wish = ClassIndex(json: change) else { throw Self.badWish(name) }
-        try info.dialect.requireSQLite("An index whose name begins with \(AutomaticIndex.prefix)")
         if let place {
             // A client that sends back the schema it got changes nothing.
             if !wish.isUnique, Set(wish.fields.map(\.name)) == Set(info.automatic[place].fields.all) { return }

@@ -49,6 +49,7 @@ struct SchemaWriter {
 
     /// Removes a class with everything of it.
     func drop(_ info: ClassInfo, in schema: inout Schema) throws {
+        try connection.makeWay()
         try TextIndex.drop(info, connection)
         try GeoIndex.drop(info, connection)
         try AutomaticIndex.leave(info, connection)

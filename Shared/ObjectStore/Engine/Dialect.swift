@@ -24,11 +24,9 @@ public enum Dialect: Sendable, Hashable {
         self == .sqlite ? "\(value) IS NOT \(other)" : "\(value) IS DISTINCT FROM \(other)"
     }
 
-    /// - Throws: `.commandUnavailable` (108) for what is not built for PostgreSQL.
-    func requireSQLite(_ what: String) throws(ParseError) {
-        guard self == .sqlite else {
-            throw ParseError(.commandUnavailable, "\(what) is not there yet for objects in PostgreSQL.")
-        }
+    /// About the bytes that a column or value takes in an index.
+    func length(_ value: String) -> String {
+        self == .sqlite ? "length(\(value))" : "octet_length((\(value))::text)"
     }
 
     // MARK: Values of documents

@@ -111,8 +111,8 @@ final class ReaderPool: @unchecked Sendable {
             failure = error
         }
         let isLong = limit.end == .slice
+        let used = TimeLimit.processor - start + limit.waited
         limit.begin(nil)
-        let used = TimeLimit.processor - start
         job.share?.meter.use(Int64(used / 1000))
         ended(ticket, used: used, again: isLong ? job : nil)
         if !isLong { job.finish(failure) }

@@ -72,6 +72,9 @@ protocol StoreConnection: AnyObject {
     func createIndex(_ name: String, on table: String, columns: [SortedColumn], isUnique: Bool) throws
     /// Drops it where it is there.
     func dropIndex(_ name: String) throws
+    /// Ends what is done to indexes beside the writes, which would have to wait for this transaction, as it would for
+    /// that. Called before a table or index of a class is changed.
+    func makeWay() throws
     /// Called when a table is dropped.
     func forgetIndexes(of table: String) throws
     /// The tables `o<id>` of a class's objects and `p<id>` of their ACLs. The document is the complete wire object; the
@@ -86,6 +89,7 @@ extension StoreConnection {
     func beginGroup(waitsLong _: Bool) throws { try beginWriting() }
     func generationAtBegin() throws -> Int64? { nil }
     func beginPreparing() throws { try beginWriting() }
+    func makeWay() throws {}
 
     func execute(_ sql: String, _ arguments: [SQLValue] = []) throws {
         let statement = try statement(sql)
@@ -157,6 +161,9 @@ protocol StoreStatement: AnyObject {
 }
 
 extension StoreStatement {
+    /// The weight of one interruption: after so many quick runs it counts as quick again.
+    static var distrust: Int { -200 }
+
     /// Whether it was quick every time of some, whatever was bound to it.
     var isProven: Bool { uses >= 3 }
 

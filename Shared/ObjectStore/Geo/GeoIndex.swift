@@ -39,6 +39,7 @@ enum GeoIndex {
 
     static func drop(_ info: ClassInfo, _ connection: any StoreConnection) throws {
         let kind = connection.dialect == .sqlite ? "TABLE" : "INDEX"
+        try connection.makeWay()
         try connection.executeOnce("DROP \(kind) IF EXISTS \(table(info))")
     }
 

@@ -1,6 +1,6 @@
 import ParseProtocol
 
-/// The stored side of automatic indexes: their list `automaticIndexes`, their tables and triggers.
+/// The stored side of automatic indexes: their list `automaticIndexes`, and in SQLite their tables and triggers.
 extension AutomaticIndex {
     /// All of a file by the id of their class; 0 is the class of those whose class is gone.
     static func stored(_ connection: any StoreConnection) throws -> [Int64: [AutomaticIndex]] {
@@ -19,7 +19,7 @@ extension AutomaticIndex {
     }
 
     /// Makes an empty index of a class, which triggers keep current from now on. `StoreTransaction.stepIndexes` adds
-    /// the objects that there are.
+    /// the objects that there are. In PostgreSQL it only enters the list of what is to be built.
     static func begin(
         _ fields: IndexFields, of info: inout ClassInfo, by maker: Maker, at now: Timestamp,
         _ connection: any StoreConnection
@@ -37,7 +37,7 @@ extension AutomaticIndex {
         let id = try connection.insert(
             """
             INSERT INTO automaticIndexes(class, keys, filters, madeBy, madeAt, state, last) \
-            VALUES(?, ?, ?, ?, ?, ?, (SELECT ifnull(max(id), 0) FROM o\(info.id)))
+            VALUES(?, ?, ?, ?, ?, ?, (SELECT coalesce(max(id), 0) FROM o\(info.id)))
             """,
             [
                 .int(info.id), names(fields.keys), names(fields.filters), .text(maker.rawValue),
@@ -46,7 +46,7 @@ extension AutomaticIndex {
         let index = AutomaticIndex(
             id: id, fields: fields, maker: maker, madeAt: now, state: .building,
             isUnwanted: false)
-        try connection.executeOnce(index.creation(info))
+        if info.dialect == .sqlite { try connection.executeOnce(index.creation(info)) }
         info.automatic.append(index)
     }
 
@@ -89,12 +89,14 @@ extension AutomaticIndex {
         return (["\(row)id"] + values + ["\(row)publicRead"]).joined(separator: ", ")
     }
 
-    /// Ends the use of an index. Its rows go in steps (`StoreTransaction.stepIndexes`), and then its table.
+    /// Ends the use of an index. It goes in the background (`ClassStore.stepIndexes`).
     /// - Parameter isUnwanted: it is remembered, so that it is not made again.
     mutating func retire(isUnwanted: Bool, _ connection: any StoreConnection) throws {
         state = .dropping
         self.isUnwanted = isUnwanted
-        try connection.executeOnce(["i", "u", "d"].map { "DROP TRIGGER IF EXISTS \(table)\($0);" }.joined())
+        if connection.dialect == .sqlite {
+            try connection.executeOnce(["i", "u", "d"].map { "DROP TRIGGER IF EXISTS \(table)\($0);" }.joined())
+        }
         try connection.execute(
             "UPDATE automaticIndexes SET state = ?, isUnwanted = ? WHERE id = ?",
             [.text(state.rawValue), .int(isUnwanted ? 1 : 0), .int(id)])

@@ -21,7 +21,7 @@ package struct IndexFields: Sendable, Hashable {
 ///
 /// SQLite holds the writer for as long as it makes an index. This one is a table of its own, `a<id>`, with a row for
 /// each object: triggers keep it current from its first moment, and the objects that were there before are added in
-/// steps.
+/// steps. In PostgreSQL it is an index `a<id>`, which the server makes beside the writes (`IndexBuilder`).
 struct AutomaticIndex: Sendable, Hashable {
     enum State: String, Sendable {
         case building, ready, dropping
@@ -78,8 +78,9 @@ extension ClassInfo {
 
     /// The field of such a column; nil for what no automatic index is made of.
     func indexableField(ofColumn column: String) -> String? {
-        let start = #"json_extract(doc,'$.""#
-        let name = column.hasPrefix(start) ? String(column.dropFirst(start.count).prefix { $0 != "\"" }) : column
+        let start = dialect == .sqlite ? #"json_extract(doc,'$.""# : "NULLIF((data#>'{"
+        let ends: Set<Character> = dialect == .sqlite ? ["\""] : [",", "}"]
+        let name = column.hasPrefix(start) ? String(column.dropFirst(start.count).prefix { !ends.contains($0) }) : column
         return isIndexable(name) && (try? self.column(of: name)) == column ? name : nil
     }
 

@@ -19,13 +19,15 @@ package struct IndexFacts: Sendable {
     package var indexes: [[String]] = []
     /// How many of them are automatic.
     package var automaticCount = 0
+    /// One of them counts all objects without looking at them.
+    package var isCounted = false
     /// The fields of those that an operator removed.
     package var unwanted: [Set<String>] = []
 
     package init() {}
 
     fileprivate func serve(_ shape: QueryShape) -> Bool {
-        shape.countsAll ? automaticCount > 0 : indexes.contains { shape.isServed(by: $0) }
+        shape.countsAll ? isCounted : indexes.contains { shape.isServed(by: $0) }
     }
 }
 

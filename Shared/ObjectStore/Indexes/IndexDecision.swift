@@ -16,8 +16,6 @@ extension StoreTransaction {
     package func beginIndex(
         for uses: [QueryShape: ShapeTable.Use], _ limits: IndexLimits
     ) throws -> IndexDecision {
-        // Nothing is known there of what a query cost, and no index is built beside the writes.
-        guard connection.dialect == .sqlite else { return .nothing }
         // Fields may have gone, or become secret, since they were asked for.
         let uses = uses.filter { use in
             guard let info = schema.classes[use.key.className] else { return false }
@@ -51,15 +49,18 @@ extension StoreTransaction {
         let own = info.indexes.map { $0.map { info.indexableField(ofColumn: $0) ?? $0 } }
         facts.indexes = own + kept.map(\.fields.keys)
         facts.automaticCount = kept.count
+        facts.isCounted = kept.contains { info.dialect == .sqlite || $0.fields.areColumns }
         facts.unwanted = info.automatic.filter(\.isUnwanted).map { Set($0.fields.all) }
         return facts
     }
 
     /// What the index's keys take for one of the newest objects, on average.
     private func keyBytes(_ fields: IndexFields, _ info: ClassInfo) throws -> Int {
-        let lengths = try fields.all.map { "ifnull(length(\(try info.column(of: $0))), 0)" }.joined(separator: "+")
+        let lengths = try fields.all.map { field in
+            "coalesce(\(info.dialect.length(try info.column(of: field))), 0)"
+        }.joined(separator: "+")
         let average = try connection.rows(
-            "SELECT avg(\(lengths)) FROM (SELECT * FROM o\(info.id) ORDER BY id DESC LIMIT 100)"
+            "SELECT CAST(avg(\(lengths)) AS REAL) FROM (SELECT * FROM o\(info.id) ORDER BY id DESC LIMIT 100) AS newest"
         ).first?[0].realValue
         return Int(average ?? 0)
     }

@@ -22,6 +22,10 @@ package enum IndexStep: Sendable, Hashable {
     case ready(String)
     /// The table of an index is gone.
     case dropped
+    /// The index of this name goes again, because values are too long for it.
+    case unfit(String)
+    /// There is something to do, but not now: the server is at work for another process, or was told to stop.
+    case later
 }
 
 /// Building and removing automatic indexes in steps, each of which is a short job of the writer. How far an index is
@@ -29,13 +33,7 @@ package enum IndexStep: Sendable, Hashable {
 extension StoreTransaction {
     /// One step at the oldest index that is not finished; those that are removed come first.
     package func stepIndexes(_ effort: IndexEffort = IndexEffort()) throws -> IndexStep {
-        let row = try connection.rows(
-            """
-            SELECT a.id, a.class, a.through, a.last, c.name, a.state FROM automaticIndexes a \
-            LEFT JOIN classes c ON c.id = a.class WHERE a.state IN (?, ?) ORDER BY a.state DESC, a.id LIMIT 1
-            """,
-            [.text(AutomaticIndex.State.dropping.rawValue), .text(AutomaticIndex.State.building.rawValue)]
-        ).first
+        let row = try unfinished()
         (connection as? SQLiteConnection)?.log.copying.isBetweenSteps = row != nil
         guard let row else { return .nothing }
         let id = try row.int(0)
@@ -44,6 +42,18 @@ extension StoreTransaction {
             let index = info.automatic.first(where: { $0.id == id })
         else { throw ParseError.internalError }
         return try buildStep(index, of: info, after: row.int(2), through: row.int(3), effort)
+    }
+
+    /// Of the oldest index that is not finished: its number, that of its class, how far it is, the class's name, the
+    /// state. Those that are removed come first.
+    private func unfinished() throws -> SQLRow? {
+        try connection.rows(
+            """
+            SELECT a.id, a.class, a.through, a.last, c.name, a.state FROM automaticIndexes a \
+            LEFT JOIN classes c ON c.id = a.class WHERE a.state IN (?, ?) ORDER BY a.state DESC, a.id LIMIT 1
+            """,
+            [.text(AutomaticIndex.State.dropping.rawValue), .text(AutomaticIndex.State.building.rawValue)]
+        ).first
     }
 
     private func buildStep(
@@ -78,6 +88,11 @@ extension StoreTransaction {
                 "UPDATE automaticIndexes SET through = ? WHERE id = ?", [.int(through), .int(index.id)])
             return .rows(rows)
         }
+        return try ready(index, of: info)
+    }
+
+    /// An index has all objects.
+    private func ready(_ index: AutomaticIndex, of info: ClassInfo) throws -> IndexStep {
         try connection.execute(
             "UPDATE automaticIndexes SET state = ? WHERE id = ?",
             [.text(AutomaticIndex.State.ready.rawValue), .int(index.id)])
@@ -98,6 +113,11 @@ extension StoreTransaction {
         }
         guard rows == 0 else { return .rows(rows) }
         try connection.executeOnce("DROP TABLE a\(id)")
+        return try dropped(id)
+    }
+
+    /// An index is there no more.
+    private func dropped(_ id: Int64) throws -> IndexStep {
         try connection.execute("DELETE FROM automaticIndexes WHERE id = ? AND isUnwanted = 0", [.int(id)])
         try connection.execute(
             "UPDATE automaticIndexes SET state = ? WHERE id = ?",
@@ -116,5 +136,48 @@ extension StoreTransaction {
         change(&info.automatic)
         schema.classes[className] = info
         try writer.advance(&schema)
+    }
+}
+
+// MARK: - PostgreSQL
+
+/// In PostgreSQL the server builds and removes an index beside the writes (`IndexBuilder`). The writer says what is to
+/// be done, and takes note of what became of it.
+extension StoreTransaction {
+    /// - Parameter overgrown: indexes that refuse values of objects; they go.
+    func nextIndexWork(overgrown: Set<Int64>) throws -> IndexWork? {
+        for name in schema.classes.keys {
+            for index in schema.classes[name]?.automatic ?? [] where index.isKept && overgrown.contains(index.id) {
+                try retire(index, of: name)
+            }
+        }
+        guard let row = try unfinished() else { return nil }
+        let id = try row.int(0)
+        if try row.text(5) == AutomaticIndex.State.dropping.rawValue { return .drop(id: id) }
+        guard let name = try row[4].textValue, let info = schema.classes[name],
+            let index = info.automatic.first(where: { $0.id == id })
+        else { throw ParseError.internalError }
+        return .build(id: id, table: "o\(info.id)", columns: try index.definition(info))
+    }
+
+    func ended(_ work: IndexWork, _ outcome: IndexOutcome) throws -> IndexStep {
+        guard outcome != .later else { return .later }
+        guard case .build(let id, _, _) = work else { return try dropped(work.id) }
+        // It may have been removed meanwhile, with its class or without.
+        let found = schema.classes.values.lazy.compactMap { info in
+            info.automatic.first { $0.id == id && $0.state == .building }.map { (index: $0, info: info) }
+        }.first
+        guard let found else { return .later }
+        if outcome == .done { return try ready(found.index, of: found.info) }
+        try retire(found.index, of: found.info.name)
+        return .unfit(found.index.name)
+    }
+
+    private func retire(_ index: AutomaticIndex, of className: String) throws {
+        var retired = index
+        try retired.retire(isUnwanted: true, connection)
+        try changeIndexes(of: className) { indexes in
+            for place in indexes.indices where indexes[place].id == retired.id { indexes[place] = retired }
+        }
     }
 }

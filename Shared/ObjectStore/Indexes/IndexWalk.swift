@@ -2,9 +2,12 @@
 ///
 /// SQLite does not know that the table is an index, so that it is chosen here: by the same rules for the indexes of the
 /// class and for automatic ones, which are taken when they serve more. What finds rows in it are equalities and ranges,
-/// as in every other index (`CandidateChoice`).
+/// as in every other index (`CandidateChoice`). PostgreSQL knows its index and takes it by itself; the walk says which
+/// parts of the condition it may look up.
 struct IndexWalk {
     let index: AutomaticIndex
+    /// The index is a table.
+    private let isTable: Bool
     private let columns: [String]
     /// The parts that the index answers, as it has them, by their place in the condition.
     let found: [Int: String]
@@ -28,6 +31,12 @@ struct IndexWalk {
         guard let best else { return nil }
         index = best.index
         columns = best.columns
+        isTable = info.dialect == .sqlite
+        guard isTable else {
+            let own = parts.indices.filter { parts[$0].term.map { $0.row == "o" && $0.column == "id" } ?? false }
+            found = Dictionary(uniqueKeysWithValues: Set(best.match.used.map(\.part) + own).map { ($0, parts[$0].sql) })
+            return
+        }
         var found = Dictionary(
             uniqueKeysWithValues: best.match.used.map { part, column in
                 // A part with a term begins with its column, which names the row.
@@ -41,8 +50,10 @@ struct IndexWalk {
         self.found = found
     }
 
-    /// The way to count all objects of a class by a ready index.
+    /// The way to count all objects of a class by a ready index that is a table.
     init?(counting info: ClassInfo) {
+        guard info.dialect == .sqlite else { return nil }
+        isTable = true
         let ready = info.automatic.filter { $0.state == .ready }
         guard let index = ready.min(by: { $0.fields.all.count < $1.fields.all.count }) else { return nil }
         self.index = index
@@ -51,17 +62,24 @@ struct IndexWalk {
     }
 
     /// What follows `FROM`.
-    func source(_ info: ClassInfo) -> String { "\(index.table) x CROSS JOIN o\(info.id) o ON o.id=x.object" }
+    func source(_ info: ClassInfo) -> String {
+        isTable ? "\(index.table) x CROSS JOIN o\(info.id) o ON o.id=x.object" : "o\(info.id) o"
+    }
+
+    /// The number of an object's row.
+    var row: String { isTable ? "x.object" : "o.id" }
 
     /// A term of the order, by the index where it has the value.
     func sorted(by term: QueryOrder.Term) -> String {
-        guard let place = columns.firstIndex(of: term.column) else { return term.sql }
+        guard isTable, let place = columns.firstIndex(of: term.column) else { return term.sql }
         return "x.\(AutomaticIndex.column(place))\(term.isDescending ? " DESC" : "")"
     }
 
     /// SQL that counts what the caller may read without looking at the objects: those that all may read, and of the
     /// others those that name the caller.
-    func count(_ info: ClassInfo, _ kind: CallerKind) -> String {
+    /// - Returns: nil where they have to be looked at.
+    func count(_ info: ClassInfo, _ kind: CallerKind) -> String? {
+        guard isTable else { return nil }
         let found = found.sorted { $0.key < $1.key }.map(\.value)
         func rows(_ source: String, _ conditions: [String]) -> String {
             let filter = ConditionCompiler.filter(found + conditions)
@@ -97,7 +115,8 @@ private struct Match {
         while next < keys.count, let part = place({ $0 == .equality }, keys[next]).first {
             used.append((part: part, column: next))
             score += 4
-            if parts[part].sql.dropFirst(keys[next].count + "o.".count).hasPrefix(" IN (") { isSingle = false }
+            let comparison = parts[part].sql.dropFirst(keys[next].count + "o.".count)
+            if comparison.hasPrefix(" IN (") || comparison.hasPrefix("=ANY(") { isSingle = false }
             next += 1
         }
         let fixed = Set(keys.prefix(next))

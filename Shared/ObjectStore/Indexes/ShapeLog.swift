@@ -17,5 +17,17 @@ package final class ShapeLog: Sendable {
     /// What is worth an index now.
     package var wanted: [QueryShape: ShapeTable.Use] { table.withLock { $0.wanted(at: TimeLimit.monotonic) } }
 
+    private let overgrown = Mutex<Set<Int64>>([])
+
+    /// Saves were refused because of these automatic indexes.
+    func noteOvergrown(_ ids: [Int64]) { overgrown.withLock { $0.formUnion(ids) } }
+
+    func takeOvergrown() -> Set<Int64> {
+        overgrown.withLock { ids in
+            defer { ids = [] }
+            return ids
+        }
+    }
+
     package func forget(_ shapes: Set<QueryShape>) { table.withLock { $0.forget { shapes.contains($0) } } }
 }

@@ -44,19 +44,31 @@ extension PostgreSQLStoreConnection {
     }
 
     func createIndex(_ name: String, on table: String, columns: [SortedColumn], isUnique: Bool) throws {
-        // As orders have them (`Dialect.sorted`), so that the index serves them in both directions.
-        let list = columns.map { column in
-            let sign = column.isDescending ? " DESC" : ""
-            guard BuiltInField(rawValue: column.column) == nil else { return "(\(column.column))\(sign)" }
-            return "(\(column.column))\(sign) NULLS \(column.isDescending ? "LAST" : "FIRST")"
-        }.joined(separator: ", ")
+        try makeWay()
+        let list = columns.map(Self.indexed).joined(separator: ", ")
         try executeOnce("CREATE \(isUnique ? "UNIQUE " : "")INDEX \(Self.indexName(name)) ON \(table)(\(list))")
         try execute(
             "INSERT INTO storeIndexes(name, relation, columns) VALUES (?, ?, ?)",
             [.text(name), .text(table), .text(JSON.array(columns.map { .string($0.column) }).serializedText)])
     }
 
+    /// A column as orders have it (`Dialect.sorted`), so that the index serves them in both directions.
+    static func indexed(_ column: SortedColumn) -> String {
+        let sign = column.isDescending ? " DESC" : ""
+        guard BuiltInField(rawValue: column.column) == nil else { return "(\(column.column))\(sign)" }
+        return "(\(column.column))\(sign) NULLS \(column.isDescending ? "LAST" : "FIRST")"
+    }
+
+    func makeWay() throws {
+        _ = try rows(
+            """
+            SELECT pg_cancel_backend(pid) FROM pg_stat_activity \
+            WHERE application_name = ? AND datname = current_database() AND usename = current_user
+            """, [.text(IndexBuilder.applicationName(of: target))])
+    }
+
     func dropIndex(_ name: String) throws {
+        try makeWay()
         try executeOnce("DROP INDEX IF EXISTS \(Self.indexName(name))")
         try execute("DELETE FROM storeIndexes WHERE name = ?", [.text(name)])
     }

@@ -12,7 +12,11 @@ final class PostgreSQLStoreConnection: StoreConnection {
     private(set) var changes = 0
     private(set) var totalChanges: Int64 = 0
 
-    private let target: PostgreSQLTarget
+    let target: PostgreSQLTarget
+    /// Nanoseconds that its server was waited for.
+    private(set) var waited: UInt64 = 0
+    /// The shortest wait for an answer, which is about the way there and back.
+    private(set) var shortestWait: UInt64 = .max
     private let isWriting: Bool
     private var server: PostgreSQLConnection
     /// Grows with each new connection, on which statements are other ones.
@@ -116,10 +120,11 @@ final class PostgreSQLStoreConnection: StoreConnection {
     func limited<T>(to limit: Duration, _ body: () throws -> T) throws -> T {
         let isOuter = timeLimit.start(limit)
         defer { if isOuter { timeLimit.stop() } }
+        let left = timeLimit.left ?? limit
         do {
-            return try server.limited(to: min(limit, timeLimit.slice ?? limit), body)
+            return try server.limited(to: min(limit, left), body)
         } catch let error as StoreError where error.sqlState == Self.timedOut {
-            if timeLimit.slice != nil { timeLimit.decline() }
+            if left < limit { timeLimit.decline() }
             throw timeLimit.error
         }
     }
@@ -188,11 +193,14 @@ final class PostgreSQLStoreConnection: StoreConnection {
 
     // MARK: Running
 
-    private static let timedOut = "57014"
+    static let timedOut = "57014"
 
     /// Runs something on the server, whose failures are the store's. In a transaction that was overtaken nothing more is
     /// done, also behind a savepoint from before.
     func run<T>(_ body: () throws(PostgreSQLError) -> T) throws -> T {
+        let before = server.nanosecondsWaited
+        // The server's work is on the account of the request that caused it.
+        defer { note(waited: server.nanosecondsWaited &- before) }
         guard isShared else { return try Self.translated(body) }
         if let overtaken, !isEnding, isInTransaction { throw overtaken }
         do {
@@ -203,6 +211,13 @@ final class PostgreSQLStoreConnection: StoreConnection {
             if error.mayBeOfUnseen { refusals += 1 }
             throw error
         }
+    }
+
+    private func note(waited nanoseconds: UInt64) {
+        guard nanoseconds > 0 else { return }
+        timeLimit.add(waited: nanoseconds)
+        waited &+= nanoseconds
+        shortestWait = min(shortestWait, nanoseconds)
     }
 
     private static func translated<T>(_ body: () throws(PostgreSQLError) -> T) throws -> T {

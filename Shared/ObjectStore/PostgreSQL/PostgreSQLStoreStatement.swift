@@ -9,6 +9,8 @@ final class PostgreSQLStoreStatement: StoreStatement {
     /// The connection that the statement is of.
     private var number = -1
     var uses = 0
+    /// What it took since it was asked last.
+    private var nanoseconds: UInt64 = 0
     private let kind: Kind
 
     private static let uniqueViolation = "23505"
@@ -54,7 +56,15 @@ final class PostgreSQLStoreStatement: StoreStatement {
             return false
         case .plain:
             let statement = try current()
-            let hasRow = try connection.run { () throws(PostgreSQLError) in try statement.step() }
+            let before = connection.waited
+            defer { nanoseconds &+= connection.waited &- before }
+            let hasRow: Bool
+            do {
+                hasRow = try connection.run { () throws(PostgreSQLError) in try statement.step() }
+            } catch let error as StoreError where error.sqlState == PostgreSQLStoreConnection.timedOut {
+                uses = Self.distrust
+                throw error
+            }
             if !hasRow { connection.note(statement) }
             return hasRow
         }
@@ -84,7 +94,12 @@ final class PostgreSQLStoreStatement: StoreStatement {
         return number
     }
 
-    func takeSteps() -> Int { 0 }
+    /// SQLite's instructions that take about as long as the server did: five, which look at a row, a microsecond. The
+    /// way there and back is no work.
+    func takeSteps() -> Int {
+        defer { nanoseconds = 0 }
+        return Int(clamping: (nanoseconds - min(nanoseconds, connection.shortestWait)) / 1000 * 5)
+    }
 
     // MARK: Parameters
 

@@ -150,7 +150,7 @@ struct CompiledQuery {
         let filter = guarded.sql(parts, walk)
         let rows = "FROM \(walk?.source(guarded.info) ?? from)\(filter.isEmpty ? "" : " WHERE \(filter)")"
         guard let walk else { return page(columns, rows, order.terms.map(\.sql) + [made]) }
-        let last = made.replacing("o.id", with: "x.object", maxReplacements: 1)
+        let last = made.replacing("o.id", with: walk.row, maxReplacements: 1)
         return page(columns, rows, order.terms.map { walk.sorted(by: $0) } + [last])
     }
 
@@ -160,7 +160,9 @@ struct CompiledQuery {
     ) -> String {
         let info = guarded.info
         let walk = parts.isEmpty && isAlone ? IndexWalk(counting: info) : IndexWalk(isAlone, info, parts, [])
-        if let walk, walk.found.count == parts.count, guarded.userFields == nil { return walk.count(info, kind) }
+        if let walk, walk.found.count == parts.count, guarded.userFields == nil, let count = walk.count(info, kind) {
+            return count
+        }
         // A walk of no condition is only good for counting by it.
         let used = parts.isEmpty ? nil : walk
         let filter = guarded.sql(parts, used)

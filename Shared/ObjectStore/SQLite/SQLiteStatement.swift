@@ -9,8 +9,6 @@ final class SQLiteStatement: StoreStatement {
     let parameterCount: Int32
     /// The number of queries it was taken for since it last took too long.
     var uses = 0
-    /// The weight of one interruption: after so many quick runs it counts as quick again.
-    private static let distrust = -200
 
     init(_ sql: String, _ handle: OpaquePointer) throws {
         var pointer: OpaquePointer?
@@ -31,7 +29,7 @@ final class SQLiteStatement: StoreStatement {
         case SQLITE_DONE: return false
         case let code:
             let error = SQLiteStatement.error(code, handle)
-            if code & 0xFF == SQLITE_INTERRUPT { uses = SQLiteStatement.distrust }
+            if code & 0xFF == SQLITE_INTERRUPT { uses = Self.distrust }
             sqlite3_reset(pointer)
             throw error
         }

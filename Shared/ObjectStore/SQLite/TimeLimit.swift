@@ -7,6 +7,7 @@ import ParseProtocol
 public struct ReadOverrun: Error {}
 
 /// Ends statements that run for too long, by SQLite's progress handler and by what each costly SQL function asks.
+/// PostgreSQL is given the time that is left (`left`), and what it was waited for counts as what was used (`add`).
 ///
 /// There are two limits at once: of each call of the reader (`start`, by the clock on the wall), and of everything that
 /// a thread does for one request (`begin`, by the thread's processor time, so that a busy host makes no query slow).
@@ -37,6 +38,8 @@ final class TimeLimit {
     private var processorStart: UInt64?
     private var isMeasuring = false
     private var nextLook: UInt64 = 0
+    /// Nanoseconds that a server was waited for, of the work for one request.
+    private(set) var waited: UInt64 = 0
     /// The monotonic time at which the account ends; 0 for none. An account is work that asks only between its parts
     /// whether it may go on.
     private var accountEnd: UInt64 = 0
@@ -67,6 +70,7 @@ final class TimeLimit {
         self.processorStart = processorStart
         isMeasuring = processorStart != nil
         nextLook = 0
+        waited = 0
         end = nil
     }
 
@@ -89,15 +93,31 @@ final class TimeLimit {
     /// - Throws: `.timeout` (124) when the account's time is over.
     func checkAccount() throws { if accountEnd > 0, Self.monotonic > accountEnd { throw Self.budgetSpent } }
 
-    /// The time on the wall that a statement of another process may take for work that can go on elsewhere; nil for
-    /// other work. Ten times the processor time, since a network and other clients of the server lie in between.
-    var slice: Duration? {
-        guard let allowance, allowance.end == .slice else { return nil }
-        return .nanoseconds(Int64(clamping: allowance.nanoseconds) * 10)
+    /// The waits for a server that count as one, for work that can go on elsewhere: a network and other clients of the
+    /// server lie in between, and to begin anew costs it more than to wait a little.
+    private static let waitsPerSlice: UInt64 = 10
+
+    /// The time on the wall that is left to a server for the work of one request; nil where there is no allowance.
+    var left: Duration? {
+        guard let allowance else { return nil }
+        guard allowance.end == .budget else {
+            let all = allowance.nanoseconds.multipliedReportingOverflow(by: Self.waitsPerSlice).partialValue
+            return .nanoseconds(Int64(clamping: all > waited ? all - waited : 0))
+        }
+        let used = waited &+ (processorStart.map { Self.processor &- $0 } ?? 0)
+        return .nanoseconds(Int64(clamping: allowance.nanoseconds > used ? allowance.nanoseconds - used : 0))
     }
 
-    /// Sends the work elsewhere before it began.
-    func decline() { end = .slice }
+    /// A server was waited for.
+    func add(waited nanoseconds: UInt64) { waited &+= nanoseconds }
+
+    /// Nanoseconds of the allowance that waiting used up.
+    private func counted(_ allowance: Allowance) -> UInt64 {
+        allowance.end == .slice ? waited / Self.waitsPerSlice : waited
+    }
+
+    /// Ends the work for want of an allowance: sends it elsewhere before it began, or after a server used it up.
+    func decline() { end = allowance?.end ?? .slice }
 
     /// Whether the running statement must end. Never outside of a call: an interrupted change would undo its whole
     /// transaction.
@@ -134,6 +154,7 @@ final class TimeLimit {
             processorStart = processorStart ?? processor
         }
         isMeasuring = true
+        used &+= counted(allowance)
         if used >= allowance.nanoseconds {
             end = allowance.end
             return true

@@ -14,6 +14,8 @@ final class Wire {
     private var isUnreplicated = false
     /// The time at which what runs is cancelled; nil for none.
     var deadline: ContinuousClock.Instant?
+    /// Nanoseconds that the server was waited for.
+    private(set) var waited: UInt64 = 0
     /// What was done about a deadline that is over; nil while none is.
     private var expiry: Expiry?
 
@@ -121,7 +123,9 @@ extension Wire {
         var descriptor = pollfd(
             fd: PQsocket(handle), events: Int16(isSending ? POLLIN | POLLOUT : POLLIN), revents: 0)
         guard descriptor.fd >= 0 else { return false }
+        let start = Self.monotonic
         let count = poll(&descriptor, 1, milliseconds)
+        waited &+= Self.monotonic &- start
         if count == 0 {
             askAgain()
             return true
@@ -131,6 +135,12 @@ extension Wire {
         // Only writing may have become possible.
         if descriptor.revents & ~Int16(POLLOUT) == 0 { return true }
         return PQconsumeInput(handle) == 1
+    }
+
+    private static var monotonic: UInt64 {
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &time)
+        return UInt64(time.tv_sec) &* 1_000_000_000 &+ UInt64(time.tv_nsec)
     }
 
     /// Whether there is something to read, also the end of the connection.

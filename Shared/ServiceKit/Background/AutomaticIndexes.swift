@@ -4,7 +4,7 @@ import ProcessKit
 import Synchronization
 
 /// The indexes that a service makes by itself: what its readers found costly is looked at every few seconds, and one
-/// index at a time is built in steps between which other writes have their turn.
+/// index at a time is built, in steps between which other writes have their turn, or by the server beside them.
 final class AutomaticIndexes: Sendable {
     /// `SATCHEL_AUTO_INDEXES`.
     private enum Mode: String, CaseIterable { case on, off }
@@ -34,9 +34,12 @@ final class AutomaticIndexes: Sendable {
 
     /// One step at an index that is built or removed, or a look at what is needed.
     func round() async throws -> BackgroundWork.Round {
-        switch try await host.store.write({ try $0.stepIndexes() }) {
+        switch try await host.store.stepIndexes() {
         case .nothing: return try await begin() ? .more : .idle
         case .ready(let name): host.logger.notice("An index is ready.", metadata: ["index.name": "\(name)"])
+        case .unfit(let name):
+            host.logger.notice("Values are too long for an index.", metadata: ["index.name": "\(name)"])
+        case .later: return .idle
         case .rows, .dropped: break
         }
         try await Task.sleep(for: Self.pause)

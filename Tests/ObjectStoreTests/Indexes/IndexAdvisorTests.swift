@@ -57,6 +57,7 @@ import Testing
         #expect(Self.next([(all, 8)]) == IndexFields(keys: ["createdAt"]))
         var facts = IndexFacts()
         facts.automaticCount = 1
+        facts.isCounted = true
         #expect(Self.next([(all, 8)], facts) == nil)
     }
 
