@@ -118,6 +118,7 @@ extension TestStore {
 extension Trait where Self == ConditionTrait {
     /// A test of what SQLite has and PostgreSQL has not.
     static func sqliteOnly(_ reason: Comment) -> Self { .enabled(if: TestStore.server == nil, reason) }
+
     /// A test of what PostgreSQL has and SQLite has not.
     static func postgresqlOnly(_ reason: Comment) -> Self { .enabled(if: TestStore.server != nil, reason) }
 }

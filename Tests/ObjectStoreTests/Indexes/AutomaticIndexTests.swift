@@ -6,7 +6,7 @@ import Testing
 
 /// Indexes that the store makes by itself: they change no answer, are built and removed in short steps, and go on after
 /// a crash.
-@Suite(.sqliteOnly("Automatic indexes are tables that triggers of SQLite keep.")) struct AutomaticIndexTests {
+@Suite struct AutomaticIndexTests {
     private static func schema(_ test: TestStore, _ className: String = "Fast") async throws -> JSON {
         try JSON(parsing: try await test.store.read { try $0.schema(of: className) })
     }
@@ -26,7 +26,7 @@ import Testing
         effort.rowsMax = 40
         let small = effort
         for _ in 0..<4 {
-            _ = try await things.test.store.write { try $0.stepIndexes(small) }
+            _ = try await things.test.store.stepIndexes(small)
             try await things.stir()
         }
         try await things.finish()
@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test func pagesAndCountsGoThroughThem() async throws {
+    @Test(.sqliteOnly("These indexes are tables, which the writer fills.")) func pagesAndCountsGoThroughThem() async throws {
         let things = try await IndexedClass(try await TestStore(), objects: 50)
         let brand: JSON = ["brand": .pointer("Brand", "a")]
         #expect(try await things.plan(brand, order: ["title"]).contains("SCAN o"))
@@ -69,7 +69,7 @@ import Testing
         #expect(try await !things.plan(["objectId": "object1"], order: ["title"]).contains(" x "))
     }
 
-    @Test func countingTakesLess() async throws {
+    @Test(.sqliteOnly("What a run costs is counted in SQLite's instructions.")) func countingTakesLess() async throws {
         let things = try await IndexedClass(try await TestStore(), objects: 400)
         func work(_ condition: JSON, _ caller: Caller) async throws -> Int {
             let query = Query(className: "Fast", where: condition)
@@ -87,7 +87,7 @@ import Testing
     }
 
     /// Pages of one brand in the order in which its things were made: each begins where the last one ended.
-    @Test func pagesByCursorsPassOverNothing() async throws {
+    @Test(.sqliteOnly("What a run costs is counted in SQLite's instructions.")) func pagesByCursorsPassOverNothing() async throws {
         let things = try await IndexedClass(try await TestStore(), objects: 600)
         try await things.wish(["brand"])
         try await things.finish()
@@ -107,7 +107,7 @@ import Testing
         }
     }
 
-    @Test func aStepEndsWhenItsTimeIsOver() async throws {
+    @Test(.sqliteOnly("These indexes are tables, which the writer fills.")) func aStepEndsWhenItsTimeIsOver() async throws {
         let things = try await IndexedClass(try await TestStore(), objects: 100)
         try await things.wish(["title"])
         let clock = SteppedClock(by: 1_000_000)
@@ -123,7 +123,7 @@ import Testing
         #expect(quick == [.rows(40), .rows(40), .rows(20), .dropped])
     }
 
-    @Test func aNewWriterGoesOnWhereTheLastOneWas() async throws {
+    @Test(.sqliteOnly("These indexes are tables, which the writer fills.")) func aNewWriterGoesOnWhereTheLastOneWas() async throws {
         let test = try await TestStore()
         let things = try await IndexedClass(test, objects: 60)
         try await things.wish(["title"])
@@ -190,7 +190,7 @@ import Testing
             #expect(schema["indexes"]?["auto_brand_title"] == nil)
             #expect(schema["automaticIndexes"]?["auto_brand_title"]?["state"] == "unwanted")
             let plan = try await things.plan(["brand": .null], order: ["title"])
-            #expect(plan.contains("SCAN o"), "\(plan)")
+            #expect(plan.contains("SCAN o") || plan.contains("Seq Scan on o"), "\(plan)")
             try await things.finish()
         }
         #expect(await code { try await Self.change(test, "auto_brand_title", Self.delete) } == 102)
@@ -234,11 +234,10 @@ import Testing
         for id in things.ids { try await test.delete("Fast", id) }
         try await test.store.write { try $0.dropClass("Fast") }
         try await things.finish()
-        let left = try await test.store.read { reader in
-            try reader.rows("SELECT name FROM sqlite_master WHERE name GLOB 'a[0-9]*'").map { try $0.text(0) }
-                + reader.rows("SELECT state FROM automaticIndexes").map { try $0.text(0) }
-        }
+        let left = try await test.relations("a").filter { $0.dropFirst().first?.isNumber == true }
         #expect(left == [])
+        let states = try await test.store.read { try $0.rows("SELECT state FROM automaticIndexes").map { try $0.text(0) } }
+        #expect(states == [])
     }
 
     // MARK: Noticing
@@ -251,7 +250,8 @@ import Testing
 
     @Test func whatScansIsNoticedAndIndexed() async throws {
         let test = try await TestStore()
-        let things = try await IndexedClass(test, objects: 2_500)
+        // PostgreSQL looks at a row in less than a microsecond.
+        let things = try await IndexedClass(test, objects: TestStore.server == nil ? 2_500 : 6_000)
         let query = Query(
             className: "Fast", where: ["brand": .pointer("Brand", "a"), "price": ["$lt": 3]], order: ["-title"],
             limit: 20)
@@ -266,14 +266,24 @@ import Testing
         let again = try await test.store.write { try $0.beginIndex(for: uses, IndexLimits()) }
         #expect(again == .nothing)
         let before = try await test.store.read { try $0.work(of: query, caller: ann).steps }
+        let found = try await test.store.read { try $0.find(query, caller: ann).body }
         try await things.finish()
         #expect(try await Self.schema(test)["automaticIndexes"]?["auto_brand_title_price"]?["madeBy"] == "satchel")
+        #expect(try await test.store.read { try $0.find(query, caller: ann).body } == found)
+        guard TestStore.server == nil else {
+            // The server says what it does; what it takes depends on the machine.
+            for caller in IndexedClass.callers {
+                let plan = try await test.store.read { try $0.plan(query, caller: caller) }
+                #expect(plan.contains(" using a1 on o") && !plan.contains("Sort"), "\(plan)")
+            }
+            return
+        }
         let after = try await test.store.read { try $0.work(of: query, caller: ann).steps }
         #expect(after * 5 < before, "\(before) instructions, then \(after)")
     }
 
     /// Shapes are remembered: a client must not choose how much each of them takes.
-    @Test func aShapeOfManyFieldsIsNotRemembered() async throws {
+    @Test(.sqliteOnly("What a run costs is counted in SQLite's instructions.")) func aShapeOfManyFieldsIsNotRemembered() async throws {
         let test = try await TestStore([ClassDefinition("Wide")])
         try await test.store.write { job in
             for _ in 0..<2_000 { _ = try job.create("Wide", ["number": 1], caller: .master) }

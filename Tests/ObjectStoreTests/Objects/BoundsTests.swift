@@ -118,15 +118,6 @@ import Testing
                 == (isKept ? nil : 116))
     }
 
-    @Test(.enabled(if: TestStore.server != nil, "SQLite has automatic indexes."))
-    func aWishForAnAutomaticIndexIsRefusedInWords() async throws {
-        let test = try await TestStore([ClassDefinition("T", fields: ["name": .string])])
-        let wish: JSON = ["indexes": ["auto_name": ["name": 1]]]
-        let answer = await error { _ = try await test.store.write { try $0.changeClass("T", wish, keeping: []) } }
-        #expect(answer?.code == .commandUnavailable)
-        #expect(answer?.message.contains("begins with auto_") == true)
-    }
-
     @Test func anAnswerIsNoLargerThanMemoryAllows() async throws {
         let test = try await TestStore()
         let text = JSON.string(String(repeating: "x", count: 130_000))

@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 
 /// The bounds of what a read may take: of a lane, of the store's readers, of its request's budget.
-@Suite(.sqliteOnly("The time of a slice is that of the processor of the process that reads.")) struct ReadBudgetTests {
+@Suite struct ReadBudgetTests {
     private final class Meter: WorkMeter {
         private let remaining: Atomic<Int64>
         init(_ microseconds: Int64) { remaining = Atomic(microseconds) }
@@ -13,12 +13,22 @@ import Testing
         func use(_ microseconds: Int64) { remaining.subtract(microseconds, ordering: .relaxed) }
     }
 
-    /// Objects whose texts a backtracking pattern takes its limit of steps for.
+    /// Objects whose texts a backtracking pattern takes its limit of steps for. PostgreSQL's patterns do not backtrack;
+    /// there it is their number that takes long.
     private func store() async throws -> TestStore {
         let store = try await TestStore()
         for index in 0..<150 {
             try await store.create(
                 "Slow", ["text": .string(String(repeating: "a", count: 64) + "b!"), "n": .int(Int64(index))])
+        }
+        guard TestStore.server != nil else { return store }
+        _ = try await store.store.write { job in
+            try job.execute(
+                """
+                INSERT INTO o1(objectId, createdAt, updatedAt, publicRead, publicWrite, doc) \
+                SELECT 'copy' || number || objectId, 0, 0, true, true, replace(doc, '"n":', '"m":') \
+                FROM o1, generate_series(1, 1500) AS number
+                """)
         }
         return store
     }
@@ -31,7 +41,7 @@ import Testing
     private static let slow = Query(
         className: "Slow",
         where: JSON.object(["$or": .array(Array(repeating: ["text": ["$regex": "^(a|aa)+b$"]], count: 40))]).serialized)
-    private static let quick = Query(className: "Slow", where: Array(#"{"n":7}"#.utf8))
+    private static let quick = Query(className: "Slow", where: Array(#"{"n":7}"#.utf8), limit: 1)
 
     @Test func aReadThatTakesLongLeavesTheLane() async throws {
         let store = try await store()
@@ -62,7 +72,7 @@ import Testing
         for _ in 0..<3 { #expect(try find(Self.quick, onlyProven: false) == 1) }
         #expect(try find(Self.quick, onlyProven: true) == 1)
         // The same shape with another value is the same query.
-        #expect(try find(Query(className: "Slow", where: Array(#"{"n":8}"#.utf8)), onlyProven: true) == 1)
+        #expect(try find(Query(className: "Slow", where: Array(#"{"n":8}"#.utf8), limit: 1), onlyProven: true) == 1)
         _ = try? find(Self.slow, onlyProven: false)
         #expect(try find(Self.slow, onlyProven: true) == nil)
     }
@@ -87,6 +97,24 @@ import Testing
             } catch let error as ParseError { #expect(error.code == .timeout) }
         }
         #expect(try await store.store.read { try $0.find(Self.quick, caller: .anonymous).rows } == 1)
+    }
+
+    /// What waits for a server uses no processor here, and is paid for all the same.
+    @Test(.postgresqlOnly("In SQLite the processor's time is all.")) func theServersTimeIsCharged() async throws {
+        let store = try await TestStore()
+        let meter = Meter(2_000_000)
+        try await WorkShare.$current.withValue(WorkShare(client: .client(1), meter: meter)) {
+            _ = try await store.store.read { try $0.rows("SELECT 1 FROM pg_sleep(0.4)") }
+            #expect(meter.left <= 1_600_000)
+            let start = ContinuousClock.now
+            for _ in 0..<2 {
+                let answer = await error { _ = try await store.store.read { try $0.rows("SELECT 1 FROM pg_sleep(3)") } }
+                #expect(answer?.code == .timeout)
+                #expect(answer?.message == "The request took too much processor time.")
+            }
+            #expect(ContinuousClock.now - start < .seconds(2.5), "The second one did not begin.")
+            #expect(meter.left == 0)
+        }
     }
 
     @Test func aShortReadDoesNotWaitForLongOnes() async throws {

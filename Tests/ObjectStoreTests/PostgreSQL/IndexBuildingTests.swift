@@ -1,0 +1,156 @@
+import Foundation
+import ObjectStore
+import ParseProtocol
+import Testing
+
+/// Automatic indexes in PostgreSQL: the server makes them beside the writes, and what fails leaves nothing behind.
+@Suite(.postgresqlOnly("In SQLite the writer makes them in steps.")) struct IndexBuildingTests {
+    /// A reader's transaction that a build has to wait for, before it can call its index valid.
+    private final class OldSnapshot: Sendable {
+        private let end = DispatchSemaphore(value: 0)
+
+        init(_ store: ClassStore) async {
+            let end = end
+            await withCheckedContinuation { begun in
+                Thread.detachNewThread {
+                    do {
+                        try store.makeReader().atOneMoment {
+                            begun.resume()
+                            end.wait()
+                        }
+                    } catch {
+                        Issue.record(error)
+                    }
+                }
+            }
+        }
+
+        func release() { end.signal() }
+    }
+
+    private static func states(_ test: TestStore) async throws -> [String] {
+        try await test.store.read { reader in
+            try reader.rows(
+                """
+                SELECT relname || CASE WHEN indisvalid THEN ' valid' ELSE ' invalid' END FROM pg_index \
+                JOIN pg_class ON pg_class.oid = indexrelid WHERE relname ~ '^a[0-9]' \
+                AND relnamespace = quote_ident(current_schema())::regnamespace ORDER BY relname
+                """
+            ).map { try $0.text(0) }
+        }
+    }
+
+    /// Waits until the server builds.
+    private static func waitForBuild(_ test: TestStore) async throws {
+        let end = ContinuousClock.now + .seconds(20)
+        while try await states(test).isEmpty {
+            try #require(ContinuousClock.now < end)
+            try await Task.sleep(for: .milliseconds(10))
+        }
+    }
+
+    @Test func writesGoOnWhileItIsBuilt() async throws {
+        let test = try await TestStore()
+        let things = try await IndexedClass(test, objects: 100)
+        try await things.wish(["title"])
+        let old = await OldSnapshot(test.store)
+        let step = Task { try await test.store.stepIndexes() }
+        try await Self.waitForBuild(test)
+        for number in 0..<20 { try await test.create("Fast", ["title": .string("during \(number)"), "name": "x"]) }
+        #expect(try await Self.states(test) == ["a1 invalid"])
+        old.release()
+        #expect(try await step.value == .ready("auto_title"))
+        #expect(try await Self.states(test) == ["a1 valid"])
+        #expect(try await test.names("Fast", ["title": "during 7"]) == ["x"])
+        #expect(try await test.store.stepIndexes() == .nothing)
+    }
+
+    /// A process that ended in the middle of a build leaves an index that is kept current and serves nothing.
+    @Test func whatABuildLeftIsClearedAway() async throws {
+        let test = try await TestStore()
+        let things = try await IndexedClass(test, objects: 50)
+        try await things.wish(["title"])
+        let old = await OldSnapshot(test.store)
+        let step = Task { try await test.store.stepIndexes() }
+        try await Self.waitForBuild(test)
+        test.store.stop()
+        await #expect(throws: (any Error).self) { try await step.value }
+        old.release()
+        let later = try await TestStore(path: test.path)
+        #expect(try await Self.states(later) == ["a1 invalid"])
+        #expect(try await later.store.stepIndexes() == .ready("auto_title"))
+        #expect(try await Self.states(later) == ["a1 valid"])
+        withExtendedLifetime(test) {}
+    }
+
+    /// A change of the class's tables would wait for the build, which waits for it.
+    @Test func aBuildMakesWayForChangesOfTheClass() async throws {
+        let test = try await TestStore()
+        let things = try await IndexedClass(test, objects: 50)
+        try await things.wish(["title"])
+        let old = await OldSnapshot(test.store)
+        let step = Task { try await test.store.stepIndexes() }
+        try await Self.waitForBuild(test)
+        let wish: JSON = ["indexes": ["byPrice": ["price": 1]]]
+        let start = ContinuousClock.now
+        try await test.store.write { _ = try $0.changeClass("Fast", wish, keeping: []) }
+        #expect(ContinuousClock.now - start < .seconds(3))
+        #expect(try await step.value == .later)
+        old.release()
+        #expect(try await things.finish() == [.ready("auto_title")])
+        #expect(try await Self.states(test) == ["a1 valid"])
+    }
+
+    @Test func aRemovedOneIsGoneFromTheServer() async throws {
+        let test = try await TestStore()
+        let things = try await IndexedClass(test, objects: 10)
+        for fields in [["title"], ["brand", "price"]] { try await things.wish(fields) }
+        #expect(try await things.finish() == [.ready("auto_title"), .ready("auto_brand_price")])
+        let change: JSON = ["indexes": ["auto_title": ["__op": "Delete"]]]
+        try await test.store.write { _ = try $0.changeClass("Fast", change, keeping: []) }
+        #expect(try await things.finish() == [.dropped])
+        #expect(try await Self.states(test) == ["a2 valid"])
+    }
+
+    private static func long(_ count: Int = 9_000) -> JSON {
+        .string(String((0..<count).map { _ in "abcdefghijklmnopqrstuvwxyz0123456789".randomElement() ?? "a" }))
+    }
+
+    /// An index that nobody asked for must not refuse what was saved without it.
+    @Test func anIndexGivesWayToALongValue() async throws {
+        let test = try await TestStore()
+        let things = try await IndexedClass(test, objects: 10)
+        for fields in [["title"], ["price"]] { try await things.wish(fields) }
+        try await things.finish()
+        let object: JSON = ["title": Self.long(), "name": "long"]
+        let refused = await error { try await test.create("Fast", object) }
+        #expect(refused?.code == .serviceUnavailable, "\(String(describing: refused))")
+        #expect(try await things.finish() == [.dropped])
+        try await test.create("Fast", object)
+        #expect(try await Self.states(test) == ["a2 valid"])
+        let schema = try JSON(parsing: try await test.store.read { try $0.schema(of: "Fast") })
+        #expect(schema["automaticIndexes"]?["auto_title"]?["state"] == "unwanted")
+    }
+
+    @Test func longValuesGetNoIndex() async throws {
+        let test = try await TestStore()
+        let things = try await IndexedClass(test, objects: 10)
+        try await test.create("Fast", ["title": Self.long()])
+        try await things.wish(["title"])
+        #expect(try await things.finish() == [.unfit("auto_title"), .dropped])
+        #expect(try await Self.states(test) == [])
+        try await test.create("Fast", ["title": Self.long()])
+    }
+
+    /// All objects are counted by an index of their times, which says who may read them.
+    @Test func countingLooksAtNoObjects() async throws {
+        let test = try await TestStore()
+        let things = try await IndexedClass(test, objects: 10)
+        try await things.wish(["createdAt"])
+        try await things.finish()
+        let definition = try await test.store.read { reader in
+            try reader.rows("SELECT pg_get_indexdef(to_regclass('a1')) AS text")[0].text("text")
+        }
+        #expect(definition.hasSuffix("(createdat, id) INCLUDE (publicread)"), "\(definition)")
+    }
+}
