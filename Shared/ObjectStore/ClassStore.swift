@@ -125,6 +125,11 @@ public final class ClassStore: Sendable {
             try StoreReader.open(
                 path: path, migrator, shapes, isStopped: { isStopped.isRaised }, connecting: connecting)
         }
+        // A transaction of its own: what the save did is undone.
+        shapes.whenOvergrown { [weak self] ids in
+            self?.submit(
+                for: nil, { try $0.retireIndexes(ids) }, completion: { _ in })
+        }
     }
 
     /// The role of this process at this moment; a reader becomes the writer when the lock is free. Where every process
@@ -250,8 +255,7 @@ public final class ClassStore: Sendable {
     /// - Throws: as `write`; `StoreError` for what the server says of an index.
     package func stepIndexes(_ effort: IndexEffort = IndexEffort()) async throws -> IndexStep {
         guard let builder else { return try await write { try $0.stepIndexes(effort) } }
-        let overgrown = shapes.takeOvergrown()
-        guard let work = try await write({ try $0.nextIndexWork(overgrown: overgrown) }) else { return .nothing }
+        guard let work = try await write({ try $0.nextIndexWork() }) else { return .nothing }
         let outcome = try await builder.perform(work)
         return try await write { try $0.ended(work, outcome) }
     }

@@ -80,7 +80,8 @@ extension ClassInfo {
     func indexableField(ofColumn column: String) -> String? {
         let start = dialect == .sqlite ? #"json_extract(doc,'$.""# : "NULLIF((data#>'{"
         let ends: Set<Character> = dialect == .sqlite ? ["\""] : [",", "}"]
-        let name = column.hasPrefix(start) ? String(column.dropFirst(start.count).prefix { !ends.contains($0) }) : column
+        let rest = column.hasPrefix(start) ? column.dropFirst(start.count).prefix { !ends.contains($0) } : column[...]
+        let name = String(rest)
         return isIndexable(name) && (try? self.column(of: name)) == column ? name : nil
     }
 

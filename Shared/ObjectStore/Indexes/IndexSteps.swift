@@ -144,13 +144,17 @@ extension StoreTransaction {
 /// In PostgreSQL the server builds and removes an index beside the writes (`IndexBuilder`). The writer says what is to
 /// be done, and takes note of what became of it.
 extension StoreTransaction {
-    /// - Parameter overgrown: indexes that refuse values of objects; they go.
-    func nextIndexWork(overgrown: Set<Int64>) throws -> IndexWork? {
+    /// Indexes that refuse values of objects go, and are not made again.
+    func retireIndexes(_ ids: Set<Int64>) throws {
         for name in schema.classes.keys {
-            for index in schema.classes[name]?.automatic ?? [] where index.isKept && overgrown.contains(index.id) {
+            for index in schema.classes[name]?.automatic ?? [] where index.isKept && ids.contains(index.id) {
                 try retire(index, of: name)
             }
         }
+    }
+
+    /// What the server does next; nil when every index is finished.
+    func nextIndexWork() throws -> IndexWork? {
         guard let row = try unfinished() else { return nil }
         let id = try row.int(0)
         if try row.text(5) == AutomaticIndex.State.dropping.rawValue { return .drop(id: id) }

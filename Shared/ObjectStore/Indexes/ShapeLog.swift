@@ -17,17 +17,12 @@ package final class ShapeLog: Sendable {
     /// What is worth an index now.
     package var wanted: [QueryShape: ShapeTable.Use] { table.withLock { $0.wanted(at: TimeLimit.monotonic) } }
 
-    private let overgrown = Mutex<Set<Int64>>([])
+    private let hearer = Mutex<(@Sendable (Set<Int64>) -> Void)?>(nil)
 
-    /// Saves were refused because of these automatic indexes.
-    func noteOvergrown(_ ids: [Int64]) { overgrown.withLock { $0.formUnion(ids) } }
+    /// - Parameter hearer: told of automatic indexes because of which a save was refused, on the writer's thread.
+    func whenOvergrown(_ hearer: @escaping @Sendable (Set<Int64>) -> Void) { self.hearer.withLock { $0 = hearer } }
 
-    func takeOvergrown() -> Set<Int64> {
-        overgrown.withLock { ids in
-            defer { ids = [] }
-            return ids
-        }
-    }
+    func noteOvergrown(_ ids: Set<Int64>) { hearer.withLock { $0 }?(ids) }
 
     package func forget(_ shapes: Set<QueryShape>) { table.withLock { $0.forget { shapes.contains($0) } } }
 }

@@ -43,7 +43,8 @@ import Testing
         }
     }
 
-    @Test(.sqliteOnly("These indexes are tables, which the writer fills.")) func pagesAndCountsGoThroughThem() async throws {
+    @Test(.sqliteOnly("These indexes are tables, which the writer fills."))
+    func pagesAndCountsGoThroughThem() async throws {
         let things = try await IndexedClass(try await TestStore(), objects: 50)
         let brand: JSON = ["brand": .pointer("Brand", "a")]
         #expect(try await things.plan(brand, order: ["title"]).contains("SCAN o"))
@@ -69,7 +70,8 @@ import Testing
         #expect(try await !things.plan(["objectId": "object1"], order: ["title"]).contains(" x "))
     }
 
-    @Test(.sqliteOnly("What a run costs is counted in SQLite's instructions.")) func countingTakesLess() async throws {
+    @Test(.sqliteOnly("What a run costs is counted in SQLite's instructions."))
+    func countingTakesLess() async throws {
         let things = try await IndexedClass(try await TestStore(), objects: 400)
         func work(_ condition: JSON, _ caller: Caller) async throws -> Int {
             let query = Query(className: "Fast", where: condition)
@@ -87,7 +89,8 @@ import Testing
     }
 
     /// Pages of one brand in the order in which its things were made: each begins where the last one ended.
-    @Test(.sqliteOnly("What a run costs is counted in SQLite's instructions.")) func pagesByCursorsPassOverNothing() async throws {
+    @Test(.sqliteOnly("What a run costs is counted in SQLite's instructions."))
+    func pagesByCursorsPassOverNothing() async throws {
         let things = try await IndexedClass(try await TestStore(), objects: 600)
         try await things.wish(["brand"])
         try await things.finish()
@@ -107,7 +110,8 @@ import Testing
         }
     }
 
-    @Test(.sqliteOnly("These indexes are tables, which the writer fills.")) func aStepEndsWhenItsTimeIsOver() async throws {
+    @Test(.sqliteOnly("These indexes are tables, which the writer fills."))
+    func aStepEndsWhenItsTimeIsOver() async throws {
         let things = try await IndexedClass(try await TestStore(), objects: 100)
         try await things.wish(["title"])
         let clock = SteppedClock(by: 1_000_000)
@@ -123,7 +127,8 @@ import Testing
         #expect(quick == [.rows(40), .rows(40), .rows(20), .dropped])
     }
 
-    @Test(.sqliteOnly("These indexes are tables, which the writer fills.")) func aNewWriterGoesOnWhereTheLastOneWas() async throws {
+    @Test(.sqliteOnly("These indexes are tables, which the writer fills."))
+    func aNewWriterGoesOnWhereTheLastOneWas() async throws {
         let test = try await TestStore()
         let things = try await IndexedClass(test, objects: 60)
         try await things.wish(["title"])
@@ -236,8 +241,8 @@ import Testing
         try await things.finish()
         let left = try await test.relations("a").filter { $0.dropFirst().first?.isNumber == true }
         #expect(left == [])
-        let states = try await test.store.read { try $0.rows("SELECT state FROM automaticIndexes").map { try $0.text(0) } }
-        #expect(states == [])
+        let states = try await test.store.read { try $0.rows("SELECT state FROM automaticIndexes") }
+        #expect(states.isEmpty)
     }
 
     // MARK: Noticing
@@ -283,7 +288,8 @@ import Testing
     }
 
     /// Shapes are remembered: a client must not choose how much each of them takes.
-    @Test(.sqliteOnly("What a run costs is counted in SQLite's instructions.")) func aShapeOfManyFieldsIsNotRemembered() async throws {
+    @Test(.sqliteOnly("What a run costs is counted in SQLite's instructions."))
+    func aShapeOfManyFieldsIsNotRemembered() async throws {
         let test = try await TestStore([ClassDefinition("Wide")])
         try await test.store.write { job in
             for _ in 0..<2_000 { _ = try job.create("Wide", ["number": 1], caller: .master) }

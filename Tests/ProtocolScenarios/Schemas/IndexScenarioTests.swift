@@ -6,7 +6,8 @@ import Testing
 /// A class that is asked for the same kind of page again and again gets an index for it without anybody's doing, which
 /// an operator can see and remove.
 @Suite struct IndexScenarioTests {
-    private static let rows = 2_400
+    /// PostgreSQL looks at a row in less than a microsecond.
+    private static let rows = Suite.keepsFiles ? 2_400 : 9_600
 
     /// Imports a class whose pages no index serves.
     private static func filledClass(_ master: ParseClient) async throws -> String {
@@ -58,9 +59,11 @@ import Testing
         #expect(schema.json.at("automaticIndexes", "auto_shelf_name", "madeBy") == "satchel")
         #expect(schema.json.at("automaticIndexes", "auto_price") == nil)
         let plan = try await master.find(className, ["shelf": "s3"], ["order": "name", "explain": true])
-        #expect(plan.text.contains("SEARCH x USING COVERING INDEX"), "\(plan.text)")
+        let way = Suite.keepsFiles ? "SEARCH x USING COVERING INDEX" : "Index Scan using a"
+        #expect(plan.text.contains(way), "\(plan.text)")
         #expect(try await Self.ask(master, className, ["shelf": "s3"], "name") == before)
-        #expect(try await master.find(className, ["shelf": "s3"], ["count": 1, "limit": 0])["count"] == 60)
+        let count = try await master.find(className, ["shelf": "s3"], ["count": 1, "limit": 0])["count"]
+        #expect(count == .int(Int64(Self.rows / 40)))
 
         let removed = try await master.call(.PUT, path, ["indexes": ["auto_shelf_name": ["__op": "Delete"]]])
         #expect(removed["indexes"] == nil, "\(removed.text)")
