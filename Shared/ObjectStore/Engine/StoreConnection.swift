@@ -142,6 +142,9 @@ protocol StoreStatement: AnyObject {
     func insert() throws -> Int64
     /// The engine's own figure for the work since it was asked last; 0 where it has none.
     func takeSteps() -> Int
+    /// What it took since it was asked last, in SQLite's instructions: its own figure, or such as take as long as the
+    /// server did.
+    func takeCost() -> Int
 
     /// Binds the parameter with this number (from 1); a number the statement does not use is ignored.
     func bind(_ value: SQLValue, at index: Int32) throws
@@ -161,6 +164,8 @@ protocol StoreStatement: AnyObject {
 }
 
 extension StoreStatement {
+    func takeCost() -> Int { takeSteps() }
+
     /// The weight of one interruption: after so many quick runs it counts as quick again.
     static var distrust: Int { -200 }
 

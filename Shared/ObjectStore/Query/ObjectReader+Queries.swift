@@ -161,8 +161,8 @@ extension ObjectReader {
     /// Remembers a query whose rows took long to find, also one that was interrupted.
     private func end(_ statement: any StoreStatement, of shape: QueryShape?, _ caller: Caller) {
         statement.reset()
-        let steps = statement.takeSteps()
-        if steps >= ShapeTable.runCostMin, let shape { shapes?.note(shape, cost: steps, by: caller) }
+        let cost = statement.takeCost()
+        if cost >= ShapeTable.runCostMin, let shape { shapes?.note(shape, cost: cost, by: caller) }
     }
 
     // MARK: Places to go on from

@@ -54,6 +54,7 @@ import Testing
         let things = try await IndexedClass(test, objects: 100)
         try await things.wish(["title"])
         let old = await OldSnapshot(test.store)
+        defer { old.release() }
         let step = Task { try await test.store.stepIndexes() }
         try await Self.waitForBuild(test)
         for number in 0..<20 { try await test.create("Fast", ["title": .string("during \(number)"), "name": "x"]) }
@@ -71,6 +72,7 @@ import Testing
         let things = try await IndexedClass(test, objects: 50)
         try await things.wish(["title"])
         let old = await OldSnapshot(test.store)
+        defer { old.release() }
         let step = Task { try await test.store.stepIndexes() }
         try await Self.waitForBuild(test)
         test.store.stop()
@@ -89,6 +91,7 @@ import Testing
         let things = try await IndexedClass(test, objects: 50)
         try await things.wish(["title"])
         let old = await OldSnapshot(test.store)
+        defer { old.release() }
         let step = Task { try await test.store.stepIndexes() }
         try await Self.waitForBuild(test)
         let wish: JSON = ["indexes": ["byPrice": ["price": 1]]]
