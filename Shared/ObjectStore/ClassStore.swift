@@ -76,6 +76,7 @@ public final class ClassStore: Sendable {
     ///   - allowance: what clients may add to classes beyond that.
     ///   - announcement: whether other processes are told beforehand what is changed.
     ///   - migrations: of the tables beside the classes; what the file does not record of them, a new writer does.
+    ///   - isMoving: asked when this process becomes the writer: whether it notes what it changes, for a `StoreMove`.
     ///   - answering: called on the writer's thread after each commit with what answers its jobs, which it runs: so
     ///     that answers which leave in a row can leave together.
     public init(
@@ -83,6 +84,7 @@ public final class ClassStore: Sendable {
         writers: StoreWriters = .one, allowClassCreation: Bool,
         allowCustomObjectId: Bool, allowance: any SchemaAllowance = OpenSchema(),
         announcement: ChangeAnnouncement = .none, migrations: [Migrations] = [],
+        isMoving: @escaping @Sendable () -> Bool = { false },
         answering: @escaping @Sendable (_ answers: () -> Void) -> Void = { $0() }, logger: Logger
     ) throws {
         let path = database.name
@@ -99,7 +101,7 @@ public final class ClassStore: Sendable {
             path: path, classes: classes, migrator: migrator, synchronous: synchronous,
             allowClassCreation: allowClassCreation, allowCustomObjectId: allowCustomObjectId,
             allowance: allowance, shapes: shapes, announcement: announcement, watch: watch,
-            repetitions: repetitions, answering: answering)
+            repetitions: repetitions, isMoving: isMoving, answering: answering)
         switch database {
         case .file(let path):
             try FileManager.default.createDirectory(

@@ -10,6 +10,7 @@ struct SchemaWriter {
             "INSERT INTO classes(name, fields, permissions, textFields) VALUES(?, '{}', ?, '[]')",
             [.text(name), .text(permissions.json.serializedText)])
         try connection.createClassTables(id)
+        try ChangeCapture.follow(classId: id, connection)
         var info = ClassInfo(id: id, name: name, fields: [:], permissions: permissions, textFields: [])
         info.dialect = connection.dialect
         return info
@@ -55,6 +56,7 @@ struct SchemaWriter {
         try AutomaticIndex.leave(info, connection)
         try connection.executeOnce("DROP TABLE o\(info.id); DROP TABLE p\(info.id)")
         try connection.forgetIndexes(of: "o\(info.id)")
+        try ChangeCapture.forget(classId: info.id, connection)
         for table in ["classes WHERE id", "classEdits WHERE class", "relations WHERE class"] {
             try connection.execute("DELETE FROM \(table) = ?", [.int(info.id)])
         }
@@ -114,7 +116,8 @@ struct SchemaWriter {
     }
 
     /// - Returns: whether there are others than before.
-    private func updateIndexes(
+    @discardableResult
+    func updateIndexes(
         of info: ClassInfo, _ indexes: [[String]], unique uniqueIndexes: [[String]]
     ) throws -> Bool {
         var wanted: [String: (columns: [SortedColumn], isUnique: Bool)] = [:]

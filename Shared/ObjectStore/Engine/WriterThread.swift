@@ -40,6 +40,8 @@ final class WriterThread: @unchecked Sendable {
         let watch: ChangeWatch
         /// Transactions that were done again because another process overtook them.
         let repetitions: Repetitions
+        /// Whether the store is being moved, so that its changes are noted (`ChangeCapture`).
+        var isMoving: @Sendable () -> Bool = { false }
         /// Called with the answers to the jobs of a commit, which it runs.
         let answering: @Sendable (_ answers: () -> Void) -> Void
     }
@@ -327,6 +329,7 @@ extension WriterThread.Settings {
                 schema.generation = 1
                 try connection.setGeneration(1)
             }
+            try ChangeCapture.settle(connection, isWanted: isMoving())
             schema = try Schema.load(connection)
             try further(connection)
             try connection.executeOnce("COMMIT")

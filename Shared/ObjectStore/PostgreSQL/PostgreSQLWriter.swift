@@ -74,7 +74,7 @@ final class PostgreSQLWriter: StoreWriter {
 
     func open() throws -> (connection: any StoreConnection, schema: Schema) {
         guard let connection else { throw ParseError.internalError }
-        try requireOrderOfBytes(connection)
+        try Self.requireOrderOfBytes(connection, settings.path)
         try waitForDisks(connection)
         if let schema = target.schema, try !connection.hasSchema(schema) {
             try connection.executeOnce("CREATE SCHEMA IF NOT EXISTS \(quoted(schema))")
@@ -142,14 +142,14 @@ final class PostgreSQLWriter: StoreWriter {
 
     /// Texts are sorted by their bytes, as everywhere in Satchel. PostgreSQL sorts those of `jsonb` by the order of the
     /// database, which cannot be changed later.
-    private func requireOrderOfBytes(_ connection: PostgreSQLStoreConnection) throws {
+    static func requireOrderOfBytes(_ connection: PostgreSQLStoreConnection, _ name: String) throws {
         let rows = try connection.rows(
             "SELECT datcollate, pg_encoding_to_char(encoding) FROM pg_database WHERE datname = current_database()")
         guard let row = rows.first, ["C", "POSIX", "C.UTF-8", "C.utf8"].contains(try row.text(0)),
             try row.text(1) == "UTF8"
         else {
             throw DatabaseRefused(
-                settings.path, "sorts texts by the rules of a language, or does not know all letters.",
+                name, "sorts texts by the rules of a language, or does not know all letters.",
                 "Make it with CREATE DATABASE … TEMPLATE template0 ENCODING 'UTF8' LOCALE 'C'.")
         }
     }
@@ -157,9 +157,11 @@ final class PostgreSQLWriter: StoreWriter {
     /// The lock of a process that brings the tables to its release.
     private var preparation: String { lock("preparation") }
 
-    /// One of the schema's locks among those of the database.
-    private func lock(_ subject: String) -> String {
-        "hashtextextended('satchel \(subject) \((target.schema ?? "").replacing("'", with: "''"))', 0)"
+    private func lock(_ subject: String) -> String { Self.lock(subject, of: target.schema ?? "") }
+
+    /// One of a schema's locks among those of the database.
+    static func lock(_ subject: String = "writer", of schema: String) -> String {
+        "hashtextextended('satchel \(subject) \(schema.replacing("'", with: "''"))', 0)"
     }
 
     func ready() {}

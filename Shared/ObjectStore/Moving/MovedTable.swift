@@ -1,0 +1,120 @@
+/// A table as a move sees it, alike on both engines: names in small letters, which both take in quotes.
+struct MovedTable: Sendable, Hashable {
+    struct Column: Sendable, Hashable {
+        let name: String
+        let type: Kind
+
+        var quoted: String { "\"\(name)\"" }
+    }
+
+    /// What a column holds. A flag is 0 or 1 in SQLite.
+    enum Kind: Sendable, Hashable { case int, real, text, blob, flag }
+
+    let name: String
+    let columns: [Column]
+    /// The columns of the primary key, in its order; none where the table has no key.
+    let key: [Column]
+
+    var quoted: String { "\"\(name)\"" }
+
+    /// Whether a table belongs to what is moved: not what an engine keeps for itself, and not what is made anew of the
+    /// objects (words, places, automatic indexes).
+    static func isMoved(_ name: String) -> Bool {
+        guard !own.contains(name), !name.hasPrefix("sqlite_"), !name.hasPrefix("moving") else { return false }
+        return name.wholeMatch(of: /[atwg][0-9]+(_[a-z]+)?/) == nil
+    }
+
+    private static let own: Set<String> = [
+        StoreMigration.migrationTable, "storeidentity", "storestate", "storeindexes", "automaticindexes", "begins",
+    ]
+
+    /// The number of the class whose objects or rights the table has; nil for others.
+    var classId: Int64? {
+        guard let first = name.first, first == "o" || first == "p" else { return nil }
+        return Int64(name.dropFirst())
+    }
+
+    /// Whether the table has a class's objects.
+    var hasObjects: Bool { classId != nil && name.hasPrefix("o") }
+
+    /// The columns of `self` in the order of `other`, which has the same ones; nil when they differ.
+    func arranged(as other: MovedTable) -> MovedTable? {
+        let own = Dictionary(uniqueKeysWithValues: columns.map { ($0.name, $0) })
+        let columns = other.columns.compactMap { own[$0.name] }
+        guard columns.count == other.columns.count, columns.count == self.columns.count,
+            key.map(\.name) == other.key.map(\.name)
+        else { return nil }
+        return MovedTable(name: name, columns: columns, key: key)
+    }
+
+    /// The key of a row.
+    func key(of row: [SQLValue]) -> [SQLValue] {
+        key.compactMap { part in columns.firstIndex { $0.name == part.name }.map { row[$0] } }
+    }
+
+    /// The value of a column in a row; NULL for a column that is not there.
+    func value(_ column: String, of row: [SQLValue]) -> SQLValue {
+        columns.firstIndex { $0.name == column }.map { row[$0] } ?? .null
+    }
+}
+
+extension StoreConnection {
+    /// The tables that a move takes along, by name.
+    /// - Throws: `MoveRefused` for a column of a type that no table of ours has.
+    func movedTables() throws -> [String: MovedTable] {
+        var columns: [String: [(column: MovedTable.Column, place: Int64)]] = [:]
+        for row in try rows(dialect == .sqlite ? MovedTables.sqlite : MovedTables.postgresql) {
+            let table = try row.text(0).lowercased()
+            guard MovedTable.isMoved(table) else { continue }
+            guard let kind = try MovedTable.Kind(declared: row.text(2)) else {
+                throw MoveRefused("The table \(table) has a column of the type \(try row.text(2)), which is not moved.")
+            }
+            columns[table, default: []].append(
+                (MovedTable.Column(name: try row.text(1).lowercased(), type: kind), try row.int(3)))
+        }
+        return columns.reduce(into: [:]) { tables, entry in
+            let key = entry.value.filter { $0.place > 0 }.sorted { $0.place < $1.place }.map(\.column)
+            tables[entry.key] = MovedTable(name: entry.key, columns: entry.value.map(\.column), key: key)
+        }
+    }
+}
+
+/// The columns of all tables: table, column, type, and the place in the primary key from 1, or 0.
+private enum MovedTables {
+    static let sqlite = """
+        SELECT m.name, c.name, c.type, c.pk FROM sqlite_master AS m, pragma_table_info(m.name) AS c
+        WHERE m.type = 'table' AND m.sql NOT LIKE 'CREATE VIRTUAL%' AND m.name NOT GLOB '[twg][0-9]*_*'
+        ORDER BY m.name, c.cid
+        """
+
+    static let postgresql = """
+        SELECT c.relname, a.attname, format_type(a.atttypid, NULL),
+            coalesce(array_position(i.indkey::int2[], a.attnum) + 1, 0)::bigint
+        FROM pg_class AS c JOIN pg_attribute AS a ON a.attrelid = c.oid
+        LEFT JOIN pg_index AS i ON i.indrelid = c.oid AND i.indisprimary
+        WHERE c.relnamespace = quote_ident(current_schema())::regnamespace AND c.relkind = 'r' AND a.attnum > 0
+            AND NOT a.attisdropped AND a.attgenerated = ''
+        ORDER BY c.relname, a.attnum
+        """
+}
+
+extension MovedTable.Kind {
+    /// - Parameter declared: the type in an engine's words.
+    fileprivate init?(declared: String) {
+        switch declared.lowercased() {
+        case "integer", "bigint", "int": self = .int
+        case "real", "double precision": self = .real
+        case "text": self = .text
+        case "blob", "bytea": self = .blob
+        case "boolean": self = .flag
+        default: return nil
+        }
+    }
+}
+
+/// Why a move does not go on, for the operator. It may name tables and keys, and has no data beside them.
+public struct MoveRefused: Error, Sendable, Equatable, CustomStringConvertible {
+    public let description: String
+
+    init(_ description: String) { self.description = description }
+}

@@ -1,0 +1,169 @@
+import ParseProtocol
+
+/// Classes as they are made, changed and dropped during a move, and what is made of their objects.
+extension StoreMove {
+    /// Follows the classes of the source, at the moment of a round.
+    func followClasses() throws {
+        let schema = try Schema.load(source.connection)
+        let there = Dictionary(uniqueKeysWithValues: schema.classes.values.map { ($0.id, $0) })
+        for id in infos.keys where there[id] == nil { try drop(id) }
+        for (id, info) in there {
+            guard let known = infos[id] else {
+                try add(info)
+                if hasDerived { awaited.insert(id) }
+                continue
+            }
+            guard Self.shape(of: known) != Self.shape(of: info) else { continue }
+            var info = info
+            info.dialect = target.connection.dialect
+            if derived.contains(id) {
+                try underive(known)
+                awaited.insert(id)
+            }
+            infos[id] = info
+        }
+    }
+
+    /// What a class has beside its objects is made of this.
+    private static func shape(of info: ClassInfo) -> [String] {
+        [info.name, info.geoField ?? "", JSON.object(info.edits.storedIndexes).serializedText] + info.textFields
+    }
+
+    /// Makes words, places and indexes of the objects that are there.
+    func derive(_ id: Int64) throws {
+        guard let info = infos[id] else { return }
+        try target.write { connection in
+            try TextIndex.create(info, connection)
+            try GeoIndex.create(info, connection)
+            let writer = SchemaWriter(connection: connection)
+            if let definition = classes.first(where: { $0.name == info.name }) {
+                try writer.updateIndexes(of: info, definition.indexes, unique: definition.uniqueIndexes)
+            }
+            for (name, index) in info.edits.indexes {
+                try writer.addIndex(name, index, to: info)
+            }
+        }
+        derived.insert(id)
+    }
+
+    private func underive(_ info: ClassInfo) throws {
+        try target.write { connection in
+            try TextIndex.drop(info, connection)
+            try GeoIndex.drop(info, connection)
+            for name in try connection.indexNames(of: "o\(info.id)") { try connection.dropIndex(name) }
+        }
+        derived.remove(info.id)
+    }
+
+    private func drop(_ id: Int64) throws {
+        guard let info = infos.removeValue(forKey: id) else { return }
+        try underive(info)
+        try target.write { connection in
+            try connection.executeOnce("DROP TABLE o\(id); DROP TABLE p\(id)")
+            try connection.forgetIndexes(of: "o\(id)")
+        }
+        for name in ["o\(id)", "p\(id)"] { tables[name] = nil }
+        awaited.remove(id)
+    }
+
+    /// Begins a class anew whose number another one had before.
+    func empty(_ id: Int64) throws {
+        guard let info = infos[id] else { return }
+        try drop(id)
+        try add(info)
+        if hasDerived { awaited.insert(id) }
+    }
+
+    // MARK: Rows
+
+    /// Words and places of an object that is about to be removed.
+    func forget(_ key: [SQLValue], of table: MovedTable) throws {
+        guard let (info, row) = followed(table, key), let before = try document(of: key, table) else { return }
+        try TextIndex.update(info, row: row, from: before, to: nil, target.connection)
+        try GeoIndex.update(info, row: row, from: before, to: nil, target.connection)
+    }
+
+    /// Words and places of an object that was added.
+    func learn(_ values: [SQLValue], of table: MovedTable) throws {
+        guard let (info, row) = followed(table, table.key(of: values)),
+            let text = table.value("doc", of: values).textValue
+        else { return }
+        let after = try JSON(parsing: text)
+        try TextIndex.update(info, row: row, from: nil, to: after, target.connection)
+        try GeoIndex.update(info, row: row, from: nil, to: after, target.connection)
+    }
+
+    private func followed(_ table: MovedTable, _ key: [SQLValue]) -> (ClassInfo, row: Int64)? {
+        guard table.hasObjects, let id = table.classId, derived.contains(id), let info = infos[id],
+            !info.textFields.isEmpty || info.geoField != nil, let row = key.first?.intValue
+        else { return nil }
+        return (info, row)
+    }
+
+    private func document(of key: [SQLValue], _ table: MovedTable) throws -> JSON? {
+        guard let row = try copied(table).row(key), let text = table.value("doc", of: row).textValue else { return nil }
+        return try JSON(parsing: text)
+    }
+
+    // MARK: Beside the rows
+
+    /// Numbers that were given and are not to be given again, although their rows are gone.
+    func moveCounters() throws {
+        for pair in tables.values where pair.source.key.count == 1 && pair.source.key[0].type == .int {
+            let given = try lastGiven(pair.source)
+            try raiseCounter(of: pair.target, to: given)
+        }
+    }
+
+    /// The number of the last row that was ever added, as far as the source knows it.
+    private func lastGiven(_ table: MovedTable) throws -> Int64 {
+        let key = table.key[0].quoted
+        let most = try source.connection.rows("SELECT coalesce(max(\(key)), 0) FROM \(table.quoted)").first?.int(0) ?? 0
+        guard source.connection.dialect == .postgresql else {
+            guard try source.connection.hasTable("sqlite_sequence") else { return most }
+            let kept = try source.connection.rows(
+                "SELECT seq FROM sqlite_sequence WHERE lower(name) = ?", [.text(table.name)])
+            return max(most, try kept.first?.int(0) ?? 0)
+        }
+        let rows = try source.connection.rows(
+            """
+            SELECT coalesce(pg_sequence_last_value(pg_get_serial_sequence(quote_ident(?::text), ?::text)::regclass), 0)
+            """, [.text(table.name), .text(table.key[0].name)])
+        return max(most, try rows.first?.int(0) ?? 0)
+    }
+
+    private func raiseCounter(of table: MovedTable, to number: Int64) throws {
+        guard number > 0 else { return }
+        guard target.connection.dialect == .sqlite else {
+            _ = try target.connection.rows(
+                """
+                SELECT setval(counter::regclass, ?::bigint)
+                FROM pg_get_serial_sequence(quote_ident(?::text), ?::text) AS counter WHERE counter IS NOT NULL
+                """, [.int(number), .text(table.name), .text(table.key[0].name)])
+            return
+        }
+        // Only tables that say AUTOINCREMENT have one.
+        guard try target.connection.hasTable("sqlite_sequence") else { return }
+        let sql = try target.connection.rows(
+            "SELECT name, sql FROM sqlite_master WHERE type = 'table' AND lower(name) = ?", [.text(table.name)]
+        ).first
+        guard let sql, try sql.text(1).uppercased().contains("AUTOINCREMENT") else { return }
+        try target.write { connection in
+            try connection.execute("DELETE FROM sqlite_sequence WHERE name = ?", [sql[0]])
+            try connection.execute("INSERT INTO sqlite_sequence(name, seq) VALUES (?, ?)", [sql[0], .int(number)])
+        }
+    }
+
+    /// Of automatic indexes only what an operator does not want is the same on both sides.
+    func moveUnwantedIndexes() throws {
+        let columns = "id, class, keys, filters, madeBy, madeAt, state, isUnwanted, through, last"
+        let rows = try source.connection.rows(
+            "SELECT \(columns) FROM automaticIndexes WHERE state = ?", [.text(AutomaticIndex.State.unwanted.rawValue)])
+        try target.write { connection in
+            for row in rows {
+                try connection.execute(
+                    "INSERT INTO automaticIndexes(\(columns)) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row.values)
+            }
+        }
+    }
+}
