@@ -1,3 +1,4 @@
+import Foundation
 import MessageBus
 import Messages
 import ObjectStore
@@ -36,25 +37,47 @@ public struct ServiceConfiguration: Sendable {
         return try settings.readCacheBytes() > 0
     }
 
-    /// `SATCHEL_<SERVICE>_DATABASE`, or `SATCHEL_DATABASE` for all services: the connection string of a PostgreSQL
-    /// database; nil for a file. It has the password.
+    /// The word for a file in `<service>.database`.
+    static let sqlite = "sqlite"
+
+    /// Where the data are since `scripts/move` moved them: `<service>.database`, `sqlite` or a connection string, which
+    /// counts before settings: those of a suite that runs stay as they were. Else `SATCHEL_<SERVICE>_DATABASE`, or
+    /// `SATCHEL_DATABASE` for all services: the connection string of a PostgreSQL database; nil for a file. It has the
+    /// password.
     private func server(_ service: String) throws(StartupProblem) -> String? {
+        if let data = FileManager.default.contents(atPath: "\(dataDirectory)/\(service).database") {
+            let text = String(decoding: data, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
+            return text == Self.sqlite ? nil : try Self.connection(text, "\(service).database")
+        }
         for name in ["satchel.\(service).database", "satchel.database"] {
-            guard let text = settings[name] else { continue }
-            guard text.hasPrefix("postgresql://") || text.hasPrefix("postgres://") else {
-                throw StartupProblem(
-                    "\(Settings.variable(name)) must be a connection string such as postgresql://user@host/shop.")
-            }
-            return text
+            if let text = settings[name] { return try Self.connection(text, Settings.variable(name)) }
         }
         return nil
+    }
+
+    private static func connection(_ text: String, _ name: String) throws(StartupProblem) -> String {
+        guard text.hasPrefix("postgresql://") || text.hasPrefix("postgres://") else {
+            throw StartupProblem("\(name) must be a connection string such as postgresql://user@host/shop.")
+        }
+        return text
+    }
+
+    /// The schema of a service at a server.
+    /// - Throws: `StartupProblem` for a connection string that is none.
+    func server(_ connection: String, _ plan: ServicePlan) throws(StartupProblem) -> PostgreSQLDatabase {
+        PostgreSQLDatabase(connection: try Self.connection(connection, "The target"), schema: "satchel_\(plan.name)")
+    }
+
+    /// Whether the service's data are being moved: `scripts/move` says so by a file.
+    func isMoving(_ service: String) -> Bool {
+        FileManager.default.fileExists(atPath: "\(dataDirectory)/\(service).moving")
     }
 
     /// The service's own database: a file, or a schema that has its name.
     /// - Throws: `StartupProblem` for a connection string that is none.
     func database(_ plan: ServicePlan) throws(StartupProblem) -> StoreDatabase {
         guard let server = try server(plan.name) else { return .file(path: databasePath(plan.name)) }
-        return .postgresql(PostgreSQLDatabase(connection: server, schema: "satchel_\(plan.name)"))
+        return .postgresql(try self.server(server, plan))
     }
 
     /// `SATCHEL_<SERVICE>_WRITERS`, or `SATCHEL_WRITERS` for all services that can: which replicas write.

@@ -43,9 +43,13 @@ public final class ServiceHost: Sendable {
                 && (try configuration.settings.flag("satchel.allow.client.class.creation", default: true)),
             allowCustomObjectId: configuration.settings.flag("satchel.allow.custom.object.id", default: false),
             allowance: quotas, announcement: keepsBoard ? .kept : .retired,
-            migrations: [.serviceKit, plan.migrations], answering: { ReplyBatch.gather($0) }, logger: logger)
+            migrations: Self.migrations(of: plan), isMoving: { configuration.isMoving(plan.name) },
+            answering: { ReplyBatch.gather($0) }, logger: logger)
         try self.init(plan: plan, configuration: configuration, store: store, quotas: quotas, logger: logger)
     }
+
+    /// The migrations of a service's tables.
+    static func migrations(of plan: ServicePlan) -> [Migrations] { [.serviceKit, plan.migrations] }
 
     /// A host with a store that is there already.
     package init(

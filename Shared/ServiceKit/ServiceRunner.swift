@@ -39,6 +39,9 @@ private func run(
     let configuration = try ServiceConfiguration(service: plan.name)
     let logger = configuration.start.makeLogger(configuration.replica)
     try configuration.start.makeDataDirectory()
+    guard !CommandLine.arguments.dropFirst().elementsEqual([ServiceMove.argument]) else {
+        return try ServiceMove.run(plan, configuration, logger)
+    }
     let host = try ServiceHost(plan: plan, configuration: configuration, logger: logger)
     let routes = try ServiceRoutes(host: host, build: build)
     let end = await ProcessEnd.bySignal()

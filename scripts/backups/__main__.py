@@ -3,13 +3,14 @@
 Needs python3 and nothing else, which Debian's supervisor brings.
 """
 import argparse
+import contextlib
 import os
 import re
 import signal
 import sqlite3
 import sys
 
-from layout import Refused, Shop, warn
+from layout import SERVICES, Refused, Shop, warn
 from put import check, restore
 from take import take
 
@@ -39,9 +40,21 @@ def arguments():
     return parser.parse_args()
 
 
-def refuse_servers():
-    """A copy without what a server keeps would be no copy of the shop."""
-    kept = sorted(name for name, value in os.environ.items() if DATABASE.fullmatch(name) and value)
+def refuse_servers(shop):
+    """A copy without what a server keeps would be no copy of the shop.
+
+    What scripts/move wrote down counts before the settings.
+    """
+    moved = {}
+    for service in (*SERVICES, "cloud"):
+        with contextlib.suppress(FileNotFoundError), open(shop.place(service), encoding="utf-8") as file:
+            moved[service] = file.read().strip()
+    back = {f"SATCHEL_{service.upper()}_DATABASE" for service, place in moved.items() if place == "sqlite"}
+    if len(moved) == len(SERVICES) + 1:
+        back.add("SATCHEL_DATABASE")
+    kept = {name for name, value in os.environ.items() if DATABASE.fullmatch(name) and value} - back
+    kept |= {f"{service}.database" for service, place in moved.items() if place != "sqlite"}
+    kept = sorted(kept)
     if kept:
         raise Refused(
             f"Services keep their data in PostgreSQL ({', '.join(kept)}), which is not copied here. "
@@ -52,8 +65,8 @@ def run(given):
     if given.command == "check":
         check(os.path.abspath(given.folder), given.release)
         return
-    refuse_servers()
     shop = Shop(given.data, given.volumes)
+    refuse_servers(shop)
     if given.command == "backup":
         keys = {"users.key": given.users_key, "files.key": given.files_key}
         take(shop, given.folder, given.release, keys, given.cloud_code)

@@ -49,6 +49,11 @@ class Shop:
         """A file that is in no backup, beside the gateway's."""
         return os.path.join(self.data or os.path.join(self.volumes, "gateway"), name)
 
+    def place(self, service):
+        """The file in which scripts/move says where a service's data are."""
+        home = self.data or os.path.join(self.volumes, service)
+        return os.path.join(home, f"{service}.database")
+
     def database(self, service):
         return self.path(f"{service}.sqlite")
 

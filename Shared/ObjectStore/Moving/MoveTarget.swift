@@ -24,7 +24,7 @@ final class MoveTarget {
             connection = try SQLiteConnection(path: path + Self.suffix, writing: .normal)
         case .postgresql(let server):
             let connection = try PostgreSQLStoreConnection(server.target, isWriting: true)
-            guard try !connection.hasSchema(server.schema) else {
+            guard try Self.makeWay(for: server, connection) else {
                 connection.close()
                 throw MoveRefused(
                     """
@@ -44,6 +44,20 @@ final class MoveTarget {
             abandon()
             throw error
         }
+    }
+
+    /// Removes what an interrupted move left: a schema that no service ever wrote.
+    /// - Returns: false when the schema is somebody's.
+    private static func makeWay(for server: PostgreSQLDatabase, _ connection: PostgreSQLStoreConnection) throws -> Bool {
+        guard try connection.hasSchema(server.schema) else { return true }
+        if try connection.hasTable("storeState") {
+            let writer = try connection.rows("SELECT writer FROM storeState").first?.int(0) ?? 0
+            guard writer == 0 else { return false }
+        } else {
+            guard try connection.movedTables().isEmpty else { return false }
+        }
+        try server.drop()
+        return true
     }
 
     /// Triggers of the service count what is added; their tables are moved too.

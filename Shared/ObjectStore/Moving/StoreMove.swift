@@ -13,7 +13,7 @@ public final class StoreMove {
     let source: MoveSource
     let target: MoveTarget
     let classes: [ClassDefinition]
-    private let say: (String) -> Void
+    private let say: (String) throws -> Void
 
     /// The tables as the source has them, and the same of the target in the order of the source's columns.
     var tables: [String: (source: MovedTable, target: MovedTable)] = [:]
@@ -41,11 +41,11 @@ public final class StoreMove {
     private static let lockSecondsMax = 15.0
 
     /// Makes the target's tables.
-    /// - Parameter say: called with what happens, for the operator.
+    /// - Parameter say: called with what happens, for the operator; what it throws ends the step.
     /// - Throws: `MoveRefused`, `DatabaseRefused`, `StoreError`; nothing is left of the target then.
     public init(
         from source: StoreDatabase, to target: StoreDatabase, classes: [ClassDefinition], migrations: [Migrations],
-        logger: Logger, say: @escaping (String) -> Void
+        logger: Logger, say: @escaping (String) throws -> Void
     ) throws {
         self.classes = classes
         self.say = say
@@ -81,7 +81,7 @@ public final class StoreMove {
         hasDerived = true
         if target.connection.dialect == .postgresql { try target.connection.executeOnce("ANALYZE") }
         try round()
-        say("comparing both sides")
+        try say("comparing both sides")
         for name in tables.keys.sorted() { try compare(name) }
         for _ in 0..<Self.roundsMax where try round() < Self.smallRound { return }
         throw MoveRefused("The service changes more than can be followed. Move it when less is going on.")
@@ -188,10 +188,10 @@ public final class StoreMove {
             try target.write { _ in try copied(pair.target).insert(batch) }
             last = pair.source.key(of: end)
             count += batch.count
-            if count / 100_000 != (count - batch.count) / 100_000 { say("copying \(name): \(count) rows") }
+            if count / 100_000 != (count - batch.count) / 100_000 { try say("copying \(name): \(count) rows") }
             size.took(bytes: batch.reduce(0) { $0 + $1.reduce(0) { $0 + $1.weight } }, count: batch.count)
         }
-        if count > 0 { say("copied \(name): \(count) rows") }
+        if count > 0 { try say("copied \(name): \(count) rows") }
     }
 
     // MARK: What changed
