@@ -3,13 +3,14 @@ import Logging
 import ObjectStore
 import ProcessKit
 
-/// The part of `scripts/move` that a service's own executable does, which alone knows its classes and tables: `bag move`.
+/// The part of `scripts/move` that a service's own executable does, which alone knows its classes and tables:
+/// `bag move`.
 ///
-/// It is told what to do by lines on standard input, and answers by lines on standard output: a word, and what belongs to
-/// it. First the target comes, `sqlite` or a connection string, which so is in no list of processes. `copying …` says
-/// what it does; `ready` that little is left; after `finish`, when the service's processes have ended, `moved …` says
-/// that both sides are the same. `healthy` then ends the move with `aside …`, and `back`, or the end of the input at any
-/// time, takes it back: `left` says that nothing remains, `kept` that the service writes the new side already.
+/// It is told what to do by lines on standard input, and answers by lines on standard output: a word, and what belongs
+/// to it. First the target comes, `sqlite` or a connection string, which so is in no list of processes. `copying …`
+/// says what it does; `ready` that little is left; after `finish`, when the service's processes have ended, `moved …`
+/// says that both sides are the same. `healthy` then ends the move with `aside …`, and `back`, or the end of the input
+/// at any time, takes it back: `left` says that nothing remains, `kept` that the service writes the new side already.
 struct ServiceMove {
     /// The argument of the executable.
     static let argument = "move"
@@ -28,9 +29,15 @@ struct ServiceMove {
         signal(SIGPIPE, SIG_IGN)
         signal(SIGINT, SIG_IGN)
         guard let wish = readLine() else { return }
-        let move = try StoreMove(
-            from: configuration.database(plan), to: target(wish), classes: plan.classes,
-            migrations: ServiceHost.migrations(of: plan), logger: logger, say: Self.tell)
+        let move: StoreMove
+        do {
+            move = try StoreMove(
+                from: configuration.database(plan), to: target(wish), classes: plan.classes,
+                migrations: ServiceHost.migrations(of: plan), logger: logger, say: Self.tell)
+        } catch {
+            Self.answer("left")
+            throw error
+        }
         do {
             try move.copy()
             Self.answer("ready")

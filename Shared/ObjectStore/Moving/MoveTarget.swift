@@ -48,7 +48,9 @@ final class MoveTarget {
 
     /// Removes what an interrupted move left: a schema that no service ever wrote.
     /// - Returns: false when the schema is somebody's.
-    private static func makeWay(for server: PostgreSQLDatabase, _ connection: PostgreSQLStoreConnection) throws -> Bool {
+    private static func makeWay(
+        for server: PostgreSQLDatabase, _ connection: PostgreSQLStoreConnection
+    ) throws -> Bool {
         guard try connection.hasSchema(server.schema) else { return true }
         if try connection.hasTable("storeState") {
             let writer = try connection.rows("SELECT writer FROM storeState").first?.int(0) ?? 0

@@ -114,6 +114,7 @@ extension MovedTable.Kind {
 
 /// Why a move does not go on, for the operator. It may name tables and keys, and has no data beside them.
 public struct MoveRefused: Error, Sendable, Equatable, CustomStringConvertible {
+    /// What stands in the way.
     public let description: String
 
     init(_ description: String) { self.description = description }

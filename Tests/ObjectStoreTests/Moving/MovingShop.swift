@@ -53,7 +53,7 @@ final class MovingShop {
 
     /// - Parameter isNoted: whether changes are noted from the beginning.
     init(server connection: String, isNoted: Bool = true) async throws {
-        let name = "moving-\(UUID().uuidString.lowercased())"
+        let name = "moving-\(Names.random(10).lowercased())"
         folder = NSTemporaryDirectory() + name
         file = .file(path: folder + "/shop.sqlite")
         self.connection = connection

@@ -1,0 +1,75 @@
+import Foundation
+import ParseProtocol
+import TestSupport
+import Testing
+
+/// A service's data change their engine while customers buy.
+@Suite(.serialized, .enabled(if: Suite.keepsFiles, "What is moved is a file at first.")) struct MoveTests {
+    /// Requests wait while a service is away, and what was acknowledged before, meanwhile and afterwards is there.
+    @Test(.timeLimit(.minutes(10)), arguments: ["bag", "catalog"])
+    func noOrderIsLostWhenAServiceIsMovedThereAndBack(service: String) async throws {
+        let database = try await PostgreSQLServer.shared.newDatabase()
+        let settings = [
+            "SATCHEL_QUOTAS": "carts=off;classes=off;fields=off", "SATCHEL_MAILS_PER_RECIPIENT": "0",
+            "SATCHEL_MAILS_PER_USER": "0",
+        ]
+        try await Suite.with(scale: "\(service)=2", settings: settings) { suite in
+            try await suite.untilHealthy(replicas: [service: 2])
+            let names = (0..<3).map { "Moved \($0) \(Names.random(4))" }
+            let shelf = try await Shelf.fill(suite, names: names, stock: 1_000_000)
+            let crowd = try await Crowd(suite, shelf: shelf, count: 3)
+            // On a machine that is busy a service is away for longer than the gateway holds requests.
+            crowd.gatewayMayFail()
+            try await crowd.buyWhile {
+                for target in [database, "sqlite"] {
+                    try await goOn(crowd)
+                    let said = try await suite.script("move", service, "--to", target)
+                    let away = try #require(said.firstMatch(of: /it was away for ([0-9]+) ms/), "\(said)")
+                    let milliseconds = try #require(Int(away.1))
+                    #expect((1..<20_000).contains(milliseconds), "\(said)")
+                    try await goOn(crowd)
+                    let files = try FileManager.default.contentsOfDirectory(atPath: suite.dataDirectory)
+                    #expect(files.contains("\(service).sqlite") == (target == "sqlite"), "\(files)")
+                    #expect(!files.contains("\(service).moving"))
+                    #expect(files.contains { $0.hasPrefix("moved-") })
+                }
+            }
+            try await suite.untilHealthy(replicas: [service: 2])
+            try await crowd.verify()
+        }
+    }
+
+    private func goOn(_ crowd: Crowd) async throws {
+        let answered = crowd.checkouts
+        try await eventually("customers go on", within: .seconds(60)) { crowd.checkouts >= answered + 3 }
+    }
+
+    /// Where the data are outlives a start. A server that is not there, a password that others would see, and the side
+    /// on which the data are already, are refused and harm nothing.
+    @Test(.timeLimit(.minutes(10))) func aMovedServiceStaysMovedAndAFailedMoveHarmsNothing() async throws {
+        let database = try await PostgreSQLServer.shared.newDatabase()
+        try await Suite.with { suite in
+            let master = ParseClient.master(suite)
+            let note = try await master.create("Note", ["text": "before"])
+            for target in ["postgresql://nobody@/none?host=/nowhere", "postgresql://a:secret@/none", "sqlite"] {
+                let refusal = await #expect(throws: Command.Failed.self) {
+                    _ = try await suite.script("move", "catalog", "--to", target)
+                }
+                #expect(refusal?.description.contains("secret") != true)
+                try await suite.untilHealthy()
+                #expect(try await master.get("/classes/Note/\(note.objectId)")["text"] == "before")
+            }
+            _ = try await suite.script("move", "catalog", "--to", database)
+            // What would be no copy of the shop is not made.
+            await #expect(throws: Command.Failed.self) {
+                _ = try await suite.script("backup", suite.dataDirectory + "/copy")
+            }
+            try await suite.down()
+            _ = try await suite.script("up", "--no-build", "--no-demo")
+            #expect(try await master.get("/classes/Note/\(note.objectId)")["text"] == "before")
+            let tables = try await Command.run(
+                ["psql", database, "-XAtqc", "SELECT count(*) FROM satchel_catalog.classes"])
+            #expect((Int(tables.trimmingCharacters(in: .whitespacesAndNewlines)) ?? 0) > 3)
+        }
+    }
+}
