@@ -17,13 +17,13 @@ enum ChangeCapture {
         let type = connection.dialect == .sqlite ? "" : " TEXT"
         let columns = keyColumns.map { $0 + type }.joined(separator: ", ")
         try connection.executeOnce("CREATE TABLE \(log)(seq INTEGER PRIMARY KEY, relation TEXT NOT NULL, \(columns))")
-        for table in try connection.movedTables().values { try follow(table, connection) }
+        for table in try connection.movedTables(isLenient: true).values { try follow(table, connection) }
     }
 
     /// The tables of a class that was made meanwhile.
     static func follow(classId: Int64, _ connection: any StoreConnection) throws {
         guard try connection.hasTable(log) else { return }
-        let tables = try connection.movedTables()
+        let tables = try connection.movedTables(isLenient: true)
         for name in ["o\(classId)", "p\(classId)"] {
             guard let table = tables[name] else { continue }
             // A class that had the number before may have left its function.

@@ -1,4 +1,5 @@
 import Foundation
+import ParseProtocol
 import PostgreSQL
 
 /// The side that a move reads: with a connection of its own beside the service's, and at the end with the right to
@@ -74,6 +75,8 @@ enum StoreFiles {
     /// Moves them into a folder `moved-<stamp>` beside them.
     /// - Returns: the folder; nil when there were none.
     static func setAside(_ path: String, _ stamp: String) throws -> String? {
+        // What others know of the file is not true of the next one.
+        try ChangeBoard.retire(ChangeBoard.path(beside: path))
         let there = all(of: path).filter { FileManager.default.fileExists(atPath: $0) }
         guard !there.isEmpty else { return nil }
         let folder = URL(fileURLWithPath: path).deletingLastPathComponent().appendingPathComponent("moved-\(stamp)")

@@ -1,5 +1,6 @@
 import Foundation
 import Logging
+import ParseProtocol
 import PostgreSQL
 
 /// The side that a move makes: a new file beside the place of the database, or a new schema.
@@ -115,6 +116,7 @@ final class MoveTarget {
         let aside = try StoreFiles.setAside(path, stamp)
         try FileManager.default.moveItem(atPath: path + Self.suffix, toPath: path)
         StoreFiles.remove(path + Self.suffix)
+        try DurableFile.synchronize(folder: URL(fileURLWithPath: path).deletingLastPathComponent().path)
         isPlaced = true
         return aside
     }

@@ -60,19 +60,23 @@ struct MovedTable: Sendable, Hashable {
 
 extension StoreConnection {
     /// The tables that a move takes along, by name.
-    /// - Throws: `MoveRefused` for a column of a type that no table of ours has.
-    func movedTables() throws -> [String: MovedTable] {
+    /// - Parameter isLenient: leaves tables out that have columns of a type that no table of ours has.
+    /// - Throws: `MoveRefused` for such a table otherwise.
+    func movedTables(isLenient: Bool = false) throws -> [String: MovedTable] {
         var columns: [String: [(column: MovedTable.Column, place: Int64)]] = [:]
+        var unknown: Set<String> = []
         for row in try rows(dialect == .sqlite ? MovedTables.sqlite : MovedTables.postgresql) {
             let table = try row.text(0).lowercased()
             guard MovedTable.isMoved(table) else { continue }
             guard let kind = try MovedTable.Kind(declared: row.text(2)) else {
+                unknown.insert(table)
+                if isLenient { continue }
                 throw MoveRefused("The table \(table) has a column of the type \(try row.text(2)), which is not moved.")
             }
             columns[table, default: []].append(
                 (MovedTable.Column(name: try row.text(1).lowercased(), type: kind), try row.int(3)))
         }
-        return columns.reduce(into: [:]) { tables, entry in
+        return columns.filter { !unknown.contains($0.key) }.reduce(into: [:]) { tables, entry in
             let key = entry.value.filter { $0.place > 0 }.sorted { $0.place < $1.place }.map(\.column)
             tables[entry.key] = MovedTable(name: entry.key, columns: entry.value.map(\.column), key: key)
         }
