@@ -116,8 +116,8 @@ final class MoveTarget {
         let aside = try StoreFiles.setAside(path, stamp)
         try FileManager.default.moveItem(atPath: path + Self.suffix, toPath: path)
         StoreFiles.remove(path + Self.suffix)
-        try DurableFile.synchronize(folder: URL(fileURLWithPath: path).deletingLastPathComponent().path)
         isPlaced = true
+        try DurableFile.synchronize(folder: URL(fileURLWithPath: path).deletingLastPathComponent().path)
         return aside
     }
 
