@@ -167,8 +167,8 @@ public final class ClassStore: Sendable {
     ///     written then, or not any more.
     ///   - mayWrite: called once on the writer's thread, before the first job, when this process takes writes, whether
     ///     it leads or not.
-    ///   - became: called once on the writer's thread, after `mayWrite`, when this process is the writer, or leads where
-    ///     every process writes. The one writer calls it before the first job.
+    ///   - became: called once on the writer's thread, after `mayWrite`, when this process is the writer, or leads
+    ///     where every process writes. The one writer calls it before the first job.
     public func startWriting(
         refused: @escaping @Sendable (DatabaseRefused) -> Void = { _ in },
         mayWrite: @escaping @Sendable () -> Void = {}, _ became: @escaping @Sendable () -> Void

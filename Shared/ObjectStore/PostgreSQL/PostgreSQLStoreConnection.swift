@@ -195,8 +195,8 @@ final class PostgreSQLStoreConnection: StoreConnection {
 
     static let timedOut = "57014"
 
-    /// Runs something on the server, whose failures are the store's. In a transaction that was overtaken nothing more is
-    /// done, also behind a savepoint from before.
+    /// Runs something on the server, whose failures are the store's. In a transaction that was overtaken nothing more
+    /// is done, also behind a savepoint from before.
     func run<T>(_ body: () throws(PostgreSQLError) -> T) throws -> T {
         let before = server.nanosecondsWaited
         // The server's work is on the account of the request that caused it.
