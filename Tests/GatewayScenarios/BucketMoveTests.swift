@@ -95,7 +95,7 @@ import Testing
     /// What is in the bucket is not in the backup, which says so; what is on the disk is.
     @Test(.timeLimit(.minutes(10))) func aBackupTellsWhatItDoesNotHave() async throws {
         try await BucketPeer.with { bucket in
-            let moves = ["SATCHEL_FILES_BUCKET_MOVES": "none"]
+            let moves = Suite.inFiles.merging(["SATCHEL_FILES_BUCKET_MOVES": "none"]) { $1 }
             try await Suite.with(settings: bucket.settings.merging(moves) { $1 }) { suite in
                 let client = ParseClient.master(suite)
                 let upload = try await client.upload([1, 2, 3], as: "a.bin", type: nil)

@@ -16,7 +16,8 @@ import Testing
         return "\(answer.status) \(headers.map { "\($0.name): \($0.value)" }.sorted()) \(answer.text)"
     }
 
-    @Test func aFileFromMemoryIsWhatTheCatalogHasUntilItIsRemoved() async throws {
+    @Test(.enabled(if: Suite.keepsFiles, "Files are kept where the read cache is."))
+    func aFileFromMemoryIsWhatTheCatalogHasUntilItIsRemoved() async throws {
         let suite = try await Suite.shared
         let client = try await Customer.signUp(suite).client
         let uploaded = try await client.upload(Array("0123456789".utf8), as: "digits.txt", type: "text/plain")

@@ -36,7 +36,7 @@ import Testing
     /// A release that does not know what a newer one did to a file leaves it alone and says what to do.
     @Test(.timeLimit(.minutes(10)))
     func aFileOfANewerReleaseIsRefusedWithAClearText() async throws {
-        try await Suite.with { suite in
+        try await Suite.with(settings: Suite.inFiles) { suite in
             try await suite.tamper("bag", "INSERT INTO grdb_migrations(identifier) VALUES ('bag.99.loyalty')")
             let pid = try #require(suite.processId(of: "bag-1"))
             _ = try await Command.run(["kill", "-9", "\(pid)"])

@@ -16,7 +16,7 @@ package final class Suite: Sendable {
 
     private let environment: [String: String]
     /// The connection string of the PostgreSQL database in which its services keep everything; nil for files.
-    private var database: String? { environment["SATCHEL_DATABASE"] }
+    private var database: String? { environment["SATCHEL_DATABASE"].flatMap { $0.isEmpty ? nil : $0 } }
     /// Nil for a suite that somebody else stops.
     private let keeper: Keeper?
 

@@ -15,7 +15,7 @@ import Testing
     ]
 
     @Test func nobodyButTheOwnerSeesIt() async throws {
-        try await Suite.with { suite in
+        try await Suite.with(settings: Suite.inFiles) { suite in
             let id = UUID().uuidString.lowercased()
             let master = ParseClient.master(suite)
             var owner = ParseClient(suite)
@@ -84,7 +84,7 @@ import Testing
 
     /// Ids that an earlier release stored as they were are converted.
     @Test func idsInPlainTextAreConverted() async throws {
-        try await Suite.with { suite in
+        try await Suite.with(settings: Suite.inFiles) { suite in
             let id = UUID().uuidString.lowercased()
             let made = try await ParseClient(suite).call(.POST, "/users", Self.body(id))
             let classes = try await suite.rows("users", "SELECT id FROM classes WHERE name = '_User'")

@@ -36,7 +36,7 @@ import Testing
     /// T9a
     @Test(.timeLimit(.minutes(10)), arguments: ["empty", "half", "log"])
     func aDamagedDatabaseIsRefusedWithAClearText(_ damage: String) async throws {
-        try await Suite.with { suite in
+        try await Suite.with(settings: Suite.inFiles) { suite in
             let shelf = try await Shelf.fill(suite, names: ["Whole"], stock: 1000)
             _ = try await Self.buy(suite, shelf, as: try await Customer.signUp(suite), times: 8)
             try await Self.whileDead(suite) { bag in
@@ -69,7 +69,7 @@ import Testing
     /// T8c: the log is lost, somebody accepts what is left, and no number comes twice.
     @Test(.timeLimit(.minutes(10))) func numbersAreNeverGivenTwiceThoughTheLogIsLost() async throws {
         for lost in [["bag.numbers"], []] {
-            try await Suite.with { suite in
+            try await Suite.with(settings: Suite.inFiles) { suite in
                 let shelf = try await Shelf.fill(suite, names: ["Numbered"], stock: 1000)
                 let customer = try await Customer.signUp(suite)
                 let before = try await Self.buy(suite, shelf, as: customer, times: 5)
@@ -97,7 +97,7 @@ import Testing
         defer { try? FileManager.default.removeItem(atPath: copy) }
         var numbers: [Int64] = []
         var customer: Customer?
-        try await Suite.with { suite in
+        try await Suite.with(settings: Suite.inFiles) { suite in
             let shelf = try await Shelf.fill(suite, names: ["Moved"], stock: 1000)
             customer = try await Customer.signUp(suite)
             numbers = try await Self.buy(suite, shelf, as: #require(customer), times: 3)

@@ -12,7 +12,7 @@ import Testing
 
     /// T9f: every write to a file fails, as on a full disk.
     @Test(.timeLimit(.minutes(10))) func aFullDiskIsNamed() async throws {
-        let suite = try await Suite.start()
+        let suite = try await Suite.start(settings: Suite.inFiles)
         let client = ParseClient(suite)
         #expect(try await client.create("Thing", ["a": 1]).status == 201)
         let kept = try await client.create("Thing", ["a": 2])

@@ -78,7 +78,8 @@ import Testing
     }
 
     /// Database error and timeout text reached clients (#9937, #10020).
-    @Test func aQueryThatTakesTooLongSaysSoWithoutInternalText() async throws {
+    @Test(.enabled(if: Suite.keepsFiles, "PostgreSQL's patterns do not go back."))
+    func aQueryThatTakesTooLongSaysSoWithoutInternalText() async throws {
         let suite = try await Suite.shared
         var master = ParseClient.master(suite)
         master.style = .tunnelled

@@ -49,12 +49,14 @@ import Testing
         let suite = try await Suite.shared
         let client = ParseClient(suite)
         let shelf = try await Shelf.fill(suite, names: ["it's \(Names.random(4))"])
+        // One has a zero byte, which PostgreSQL has in no text.
+        let expected = Suite.keepsFiles ? [nil, 102] : [nil, 102, 111]
         for pattern in Self.patterns {
             // `name` has a trigram index, `priceUnit` has none, `tags` is an array.
             for field in ["name", "priceUnit", "tags", "brand.title", "unknown"] {
                 let answer = try await client.find(
                     "Product", .object([field: constraint(pattern), "brand": shelf.pointer]))
-                #expect([nil, 102].contains(answer.code), "\(field) \(pattern): \(answer.text)")
+                #expect(expected.contains(answer.code), "\(field) \(pattern): \(answer.text)")
                 #expect(field == "name" || answer.results.isEmpty, "\(field) \(pattern): \(answer.text)")
                 expectNoInternalText(answer)
             }

@@ -40,7 +40,7 @@ import Testing
     }
 
     /// T1a: `SATCHEL_GUESSES` requests, a few by default. On a private telephone number a hit takes as long as a miss.
-    @Test(.timeLimit(.minutes(10)))
+    @Test(.timeLimit(.minutes(10)), .enabled(if: Suite.keepsFiles, "PostgreSQL refuses patterns of this kind."))
     func aTelephoneNumberIsNotGuessedByTime() async throws {
         let suite = try await Suite.shared
         let victim = try await Customer.signUp(suite)

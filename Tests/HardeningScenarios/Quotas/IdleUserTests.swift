@@ -48,8 +48,8 @@ import Testing
     @Test func nobodyEndsUnlessASettingSaysSo() async throws {
         try await Suite.with { suite in
             let idle = try await Customer.anonymous(suite)
-            try await Self.age(suite, "_User", by: 4000, where: "1")
-            try await Self.age(suite, "_Session", by: 4000, where: "1")
+            try await Self.age(suite, "_User", by: 4000, where: "true")
+            try await Self.age(suite, "_Session", by: 4000, where: "true")
             try await suite.kill("users-1")
             try await suite.untilHealthy()
             try await Task.sleep(for: .seconds(1))

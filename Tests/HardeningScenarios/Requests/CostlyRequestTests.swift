@@ -23,7 +23,9 @@ import Testing
         } during: {
             let start = clock.now
             let answer = try await scene.visitor(2).find("/classes/Product", ["where": ["$or": .array(branches)]])
-            #expect([400, 429].contains(answer.status), "\(answer.status) \(answer.text)")
+            // Patterns that cost SQLite's readers seconds are nothing to PostgreSQL.
+            let expected = Suite.keepsFiles ? [400, 429] : [200, 400, 429]
+            #expect(expected.contains(answer.status), "\(answer.status) \(answer.text)")
             #expect(clock.now - start < .seconds(20), "\(clock.now - start)")
         }
         #expect(times.failures.isEmpty, "\(times)")

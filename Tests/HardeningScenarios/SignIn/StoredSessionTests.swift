@@ -14,7 +14,7 @@ import Testing
     }
 
     @Test func aCopyOfTheFileIsNoSetOfKeys() async throws {
-        try await Suite.with { suite in
+        try await Suite.with(settings: Suite.inFiles) { suite in
             let customer = try await Customer.signUp(suite)
             let device = try await customer.signInAgain()
             let restricted = try await customer.client.call(.POST, "/sessions", [:])
@@ -63,7 +63,7 @@ import Testing
 
     /// Sessions of an earlier build go on; none is left in plain text.
     @Test func sessionsInPlainTextAreConverted() async throws {
-        try await Suite.with { suite in
+        try await Suite.with(settings: Suite.inFiles) { suite in
             let customer = try await Customer.signUp(suite)
             let session = try await customer.client.get("/sessions/me")
             let token = try #require(customer.client.sessionToken)
