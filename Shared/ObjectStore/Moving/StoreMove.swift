@@ -52,7 +52,7 @@ public final class StoreMove {
         let settings = WriterThread.Settings(
             path: target.name, classes: classes, migrator: Migrator(migrations), synchronous: .normal,
             allowClassCreation: false, allowCustomObjectId: false, allowance: OpenSchema(), shapes: ShapeLog(),
-            announcement: .none, watch: ChangeWatch(), answering: { $0() })
+            announcement: .none, watch: ChangeWatch(), repetitions: Repetitions(), answering: { $0() })
         let from = try MoveSource(source)
         try settings.migrator.requireKnown(in: from.connection, source.name)
         guard try settings.migrator.isDone(in: from.connection) else {
