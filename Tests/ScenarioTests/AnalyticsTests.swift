@@ -262,8 +262,8 @@ import Testing
         let path = "/api/\(project.text("projectId"))/store/?sentry_key=\(project.text("key"))"
         #expect(try await sdk.send(.POST, path, body: event.serialized).status == 200)
         let id = customer.userId
-        let event = Suite.keepsFiles ? "CAST(event AS TEXT)" : "encode(event, 'escape')"
-        let stored = "\(event) || message || coalesce(userId, '')"
+        let eventText = Suite.keepsFiles ? "CAST(event AS TEXT)" : "encode(event, 'escape')"
+        let stored = "\(eventText) || message || coalesce(userId, '')"
         let isNamed = "\(stored) LIKE '%\(id)%' OR \(stored) LIKE '%\(customer.email)%'"
         let queries = [
             ("analytics", "SELECT count(*) FROM events WHERE userId = '\(id)'"),
