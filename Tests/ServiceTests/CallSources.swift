@@ -27,11 +27,16 @@ struct CallSources {
         for path in try Self.files(in: Self.folder) {
             let type = URL(fileURLWithPath: path).deletingPathExtension().lastPathComponent
             let text = try String(contentsOfFile: path, encoding: .utf8)
-            for match in text.matches(of: #/static let (\w+) = Call<\w+, \w+>\(\s*"([^"]+)"\)/#) {
+            for match in text.matches(of: #/static let (\w+) = Call<\w+, \w+>\(\s*"([^"]+)"(?:, spreads: true)?\)/#) {
                 declarations.append(
                     Declaration(type: type, name: String(match.1), kind: String(match.2), isFamily: false))
             }
-            for match in text.matches(of: #/var (\w+): Call<\w+, \w+> \{ Call\("\\\(service\)([^"]+)"\) \}/#) {
+            let family =
+                #/
+                var\ (\w+):\ Call<\w+,\ \w+>\ \{\s*
+                Call\("\\\(service\)([^"]+)"(?:,\ spreads:\ [^)]+\))?\)\s*\}
+                /#
+            for match in text.matches(of: family) {
                 declarations.append(
                     Declaration(type: type, name: String(match.1), kind: String(match.2), isFamily: true))
             }
