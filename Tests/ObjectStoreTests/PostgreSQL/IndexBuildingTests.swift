@@ -76,7 +76,9 @@ import Testing
         let step = Task { try await test.store.stepIndexes() }
         try await Self.waitForBuild(test)
         test.store.stop()
-        await #expect(throws: (any Error).self) { try await step.value }
+        // Whether the end is noted first, or nobody writes any more.
+        let outcome = try? await step.value
+        #expect(outcome == nil || outcome == .later)
         old.release()
         let later = try await TestStore(path: test.path)
         #expect(try await Self.states(later) == ["a1 invalid"])
