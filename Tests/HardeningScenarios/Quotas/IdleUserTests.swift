@@ -8,7 +8,7 @@ import Testing
         let found = try await suite.rows("users", "SELECT id FROM classes WHERE name = '\(className)'")
         let id = try #require(found.first?.at(0)?.intValue)
         try await suite.tamper(
-            "users", "UPDATE o\(id) SET updatedAt = updatedAt - \(days) * 86400000 WHERE \(condition)")
+            "users", "UPDATE o\(id) SET updatedAt = updatedAt - \(days * 86_400_000) WHERE \(condition)")
     }
 
     private static func ids(_ suite: Suite) async throws -> [String] {
