@@ -90,7 +90,7 @@ let package = Package(
         .target(
             name: "MessageBus",
             dependencies: [
-                "CZeroMQ", "Messages",
+                "CZeroMQ", "Messages", "ParseProtocol",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "DequeModule", package: "swift-collections"),
             ],

@@ -1,5 +1,6 @@
 import Glibc
 import Messages
+import ParseProtocol
 
 /// The clock of deadlines and of liveness: milliseconds that only ever go on. Setting the host's time does not move it,
 /// so that a correction by NTP or by hand neither ends requests nor declares lanes dead.
@@ -23,8 +24,7 @@ public enum BusClock {
         guard let boot = text(of: "/proc/sys/kernel/random/boot_id"), let space = link("/proc/self/ns/time") else {
             return .random(in: 1 ... .max)  // Nobody else's: then what remains counts everywhere.
         }
-        // FNV-1a; Swift's own hashes differ from process to process.
-        return (boot + space).reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
+        return FNV1a.hash(boot + space)
     }()
 
     private static func text(of path: String) -> [UInt8]? {

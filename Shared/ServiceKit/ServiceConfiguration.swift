@@ -86,9 +86,8 @@ public struct ServiceConfiguration: Sendable {
     package func writers(_ plan: ServicePlan) throws(StartupProblem) -> StoreWriters {
         let canSpread = Calls.spreadingServices.contains(plan.name)
         let own = "satchel.\(plan.name).writers"
-        if let text = settings[own] {
-            let writers = try Self.writers(text, of: own)
-            guard writers == .every else { return .one }
+        if settings[own] != nil {
+            guard try settings.choice(own, default: StoreWriters.one) == .every else { return .one }
             guard try server(plan.name) != nil else {
                 throw StartupProblem(
                     "\(Settings.variable(own)) is every, but \(plan.name) is in SQLite, where one process writes.")
@@ -99,18 +98,8 @@ public struct ServiceConfiguration: Sendable {
             }
             return .every
         }
-        let common = "satchel.writers"
-        guard let text = settings[common], try Self.writers(text, of: common) == .every else { return .one }
-        guard canSpread, try server(plan.name) != nil else { return .one }
-        return .every
-    }
-
-    private static func writers(_ text: String, of setting: String) throws(StartupProblem) -> StoreWriters {
-        switch text {
-        case "one": return .one
-        case "every": return .every
-        default: throw StartupProblem("\(Settings.variable(setting)) must be one or every.")
-        }
+        let isEvery = try settings.choice("satchel.writers", default: StoreWriters.one) == .every
+        return try isEvery && canSpread && server(plan.name) != nil ? .every : .one
     }
 
     /// The service's own database file.

@@ -47,11 +47,7 @@ public struct ServicePlan: Sendable {
     /// Names the rules and tables by which replicas write together: the release and its migrations. Never 0.
     var edition: UInt64 {
         let parts = [satchelRelease] + Migrations.serviceKit.identifiers + migrations.identifiers
-        // FNV-1a; Swift's own hashes differ from process to process.
-        let hash = parts.joined(separator: "\n").utf8.reduce(0xCBF2_9CE4_8422_2325 as UInt64) {
-            ($0 ^ UInt64($1)) &* 0x100_0000_01B3
-        }
-        return hash | 1
+        return FNV1a.hash(parts.joined(separator: "\n").utf8) | 1
     }
 }
 

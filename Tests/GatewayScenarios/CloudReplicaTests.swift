@@ -141,14 +141,7 @@ import Testing
         for task in calling { await task.value }
         let (answered, failures) = await (notes.answered, notes.failures)
         #expect(failures == [])
-        var noted: [Int64] = []
-        while true {
-            let page = try await master.find(
-                "ReplicaNote", [:], ["order": "number", "limit": 1000, "skip": .int(Int64(noted.count))]
-            ).results
-            noted += page.compactMap { $0["number"]?.intValue }
-            if page.count < 1000 { break }
-        }
+        let noted = try await master.findAll("ReplicaNote").compactMap { $0["number"]?.intValue }
         #expect(noted.count == Set(noted).count, "Nothing is run twice.")
         #expect(answered.subtracting(noted).isEmpty)
         await suite.stop()

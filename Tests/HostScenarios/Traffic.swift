@@ -78,6 +78,11 @@ extension [Traffic.Attempt] {
         Set(map { attempt in "\(attempt.answer.status)" + (attempt.answer.code.map { "/\($0)" } ?? "") })
     }
 
+    /// What failed, in words.
+    var failures: [String] {
+        filter { $0.answer.status >= 300 }.prefix(5).map { "\($0.took): \($0.answer.text.prefix(200))" }
+    }
+
     /// The longest that anybody waited.
     var longest: Duration { map(\.took).max() ?? .zero }
 }

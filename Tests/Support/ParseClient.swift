@@ -101,6 +101,20 @@ package struct ParseClient: Sendable {
         try await call(.GET, "/classes/\(className)", options: options.merging(["where": condition]) { $1 })
     }
 
+    /// All objects that match, ordered by their ids, however many pages they take.
+    package func findAll(_ className: String, _ condition: [String: JSON] = [:]) async throws -> [JSON] {
+        let pageMax = 1000
+        var found: [JSON] = []
+        while true {
+            let after = found.last.map { ["objectId": ["$gt": .string($0.objectId)]] as [String: JSON] } ?? [:]
+            let page: [String: JSON] = ["order": "objectId", "limit": .int(Int64(pageMax))]
+            let answer = try await find(className, .object(condition.merging(after) { $1 }), page)
+            guard answer.status == 200 else { throw Unexpected("GET \(className)", answer) }
+            found += answer.results
+            if answer.results.count < pageMax { return found }
+        }
+    }
+
     package func create(_ className: String, _ object: JSON) async throws -> Answer {
         try await call(.POST, "/classes/\(className)", object)
     }

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import ParseProtocol
 
 /// The number by which the gateway knows which replicas run the same code.
 package enum CodeEdition {
@@ -41,12 +42,9 @@ package enum CodeEdition {
         return FileManager.default.contents(atPath: "\(folder)/\(path)").map { Array($0) } ?? []
     }
 
-    /// FNV-1a; Swift's own hashes differ from process to process.
     private static func digest(_ path: String, _ content: [UInt8]) -> UInt64 {
-        var hash: UInt64 = 0xCBF2_9CE4_8422_2325
-        for byte in path.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
-        hash = (hash ^ 0xFF) &* 0x100_0000_01B3
-        for byte in content { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
-        return hash
+        var hash = FNV1a()
+        hash.add(path.utf8, content)
+        return hash.hash
     }
 }

@@ -1,4 +1,5 @@
 import Messages
+import ParseProtocol
 
 /// Which lane gets a request: a read whichever has least to do, a write the writer, and what is shared any process that
 /// runs what the writer runs.
@@ -30,8 +31,9 @@ extension Dispatcher {
         var best: (id: LaneID, rank: UInt64)?
         for id in sharing {
             guard let lane = lanes[id], !lane.isLeaving else { continue }
-            let rank = StableHash.of(lane.hello.replica.utf8, from: client)
-            if rank >= best?.rank ?? 0 { best = (id, rank) }
+            var rank = FNV1a(after: client)
+            rank.add(lane.hello.replica.utf8)
+            if rank.mixed >= best?.rank ?? 0 { best = (id, rank.mixed) }
         }
         guard let id = best?.id, let lane = lanes[id], !lane.isDoubtful, isEligible(lane, writes: false) else {
             return nil
@@ -54,24 +56,13 @@ extension Dispatcher {
     }
 }
 
-/// FNV-1a, and its bits mixed (the end of SplitMix64). Every gateway finds the same; Swift's own hashes differ from
-/// process to process.
-private enum StableHash {
-    static let start: UInt64 = 0xCBF2_9CE4_8422_2325
-
-    static func of(_ bytes: some Sequence<UInt8>, from start: UInt64 = start) -> UInt64 {
-        var hash = bytes.reduce(start) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
-        hash = (hash ^ (hash >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        hash = (hash ^ (hash >> 27)) &* 0x94D0_49BB_1331_11EB
-        return hash ^ (hash >> 31)
-    }
-}
-
 extension Principal {
     /// Whose changes keep their order: a user's, or those of an address where nobody is signed in. Nil for the operator
     /// and for ourselves.
     fileprivate var sequence: UInt64? {
         if master || network.isEmpty { return nil }
-        return StableHash.of(userID.isEmpty ? network.utf8 : userID.utf8)
+        var hash = FNV1a()
+        hash.add(userID.isEmpty ? network.utf8 : userID.utf8)
+        return hash.mixed
     }
 }

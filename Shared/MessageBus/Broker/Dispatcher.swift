@@ -57,7 +57,7 @@ package struct Dispatcher<Origin> {
         var message: BusMessage
         let origin: Origin
         let originCorrelation: UInt64
-        /// Nobody waits longer than this for a lane to appear, whatever the deadline.
+        /// Nobody waits longer than this for a lane to appear, whatever the deadline. Counted anew when its lane ends.
         var laneDeadline: BusClock.Milliseconds
         var lane: LaneID?
         var attempts = 0
@@ -169,6 +169,7 @@ package struct Dispatcher<Origin> {
         for correlation in lane.inFlight.sorted().reversed() {
             guard var entry = pending[correlation] else { continue }
             entry.lane = nil
+            entry.laneDeadline = now + Self.laneWaitMax
             let isSuspect = count(ending, of: lane, against: &entry, correlation, now: now)
             pending[correlation] = entry
             if isSuspect {

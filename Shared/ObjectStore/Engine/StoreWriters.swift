@@ -1,7 +1,7 @@
 import Synchronization
 
 /// Who writes a schema of a PostgreSQL database. A file has one writer in any case.
-public enum StoreWriters: Sendable {
+public enum StoreWriters: String, CaseIterable, Sendable {
     /// The process that holds the schema's lock.
     case one
     /// Each process; the one that holds the lock leads: it does what only one may do.

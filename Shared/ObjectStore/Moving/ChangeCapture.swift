@@ -1,3 +1,5 @@
+import ParseProtocol
+
 /// The list of rows that were changed while a service's data are moved: triggers of its tables write it, in the
 /// transaction of each change, so that it has every change and no other.
 ///
@@ -85,18 +87,9 @@ enum ChangeCapture {
             return switch column.type {
             case .int, .flag: Int64(text).map(SQLValue.int) ?? value
             case .real: Double(text).map(SQLValue.real) ?? value
-            case .blob: .blob(bytes(hexadecimal: text.dropFirst(2)))
+            case .blob: [UInt8](hex: text.dropFirst(2)).map(SQLValue.blob) ?? value
             case .text: value
             }
         }
     }
-
-    private static func bytes(hexadecimal text: Substring) -> [UInt8] {
-        var digits = text.utf8.makeIterator()
-        var bytes: [UInt8] = []
-        while let high = digits.next(), let low = digits.next() { bytes.append(digit(high) << 4 | digit(low)) }
-        return bytes
-    }
-
-    private static func digit(_ byte: UInt8) -> UInt8 { byte <= UInt8(ascii: "9") ? byte & 15 : (byte & 15) + 9 }
 }

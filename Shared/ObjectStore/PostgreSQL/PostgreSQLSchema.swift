@@ -80,9 +80,7 @@ extension PostgreSQLStoreConnection {
     /// PostgreSQL cuts names after 63 bytes, where two may become the same.
     private static func indexName(_ name: String) -> String {
         guard name.utf8.count > 60 else { return quoted(name) }
-        var hash: UInt64 = 0xcbf2_9ce4_8422_2325
-        for byte in name.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
-        return quoted(name.prefix(40) + "_" + String(hash, radix: 36))
+        return quoted(name.prefix(40) + "_" + String(FNV1a.hash(name.utf8), radix: 36))
     }
 
     func createClassTables(_ id: Int64) throws {

@@ -157,15 +157,10 @@ package final class ChangeBoard: @unchecked Sendable {
         range.lowerBound + Int(hash.multipliedFullWidth(by: UInt64(range.count)).high)
     }
 
-    /// FNV-1a, and its bits mixed (the end of SplitMix64). Swift's own hashes differ from process to process.
     private static func hash(_ first: String, _ second: String) -> UInt64 {
-        var hash: UInt64 = 0xCBF2_9CE4_8422_2325
-        for byte in first.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
-        hash = (hash ^ 0xFF) &* 0x100_0000_01B3
-        for byte in second.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
-        hash = (hash ^ hash >> 30) &* 0xBF58_476D_1CE4_E5B9
-        hash = (hash ^ hash >> 27) &* 0x94D0_49BB_1331_11EB
-        return hash ^ hash >> 31
+        var hash = FNV1a()
+        hash.add(first.utf8, second.utf8)
+        return hash.mixed
     }
 
     // MARK: Writing, by the one who may

@@ -20,6 +20,21 @@ import Testing
         return CheckoutRunner(ledger: bag.ledger, steps: steps, logger: logger)
     }
 
+    /// A checkout that has begun, and what it would store when its goods are reserved.
+    private static func reserved(_ bag: BagStore) async throws -> (Checkout, PricedOrder) {
+        let (order, item) = try await bag.bag(of: "u1")
+        // What `start` stored counts, not what is said here.
+        let checkout = Checkout(
+            id: try await bag.start(by: "u1"), orderId: order, customerId: "u1",
+            lines: [.init(itemId: item, productId: "soap", quantity: 2)], expectedAmount: nil,
+            source: .token("tok_visa"), email: "")
+        var machine = CheckoutMachine(checkout, at: .started)
+        guard case .store(.reserved(let own)) = machine.reservationAnswered(.success(Catalog.reservation)) else {
+            throw ParseError(.internalServerError, "The machine prices the order.")
+        }
+        return (checkout, own)
+    }
+
     /// Catalog and payments that remember what they did under which id.
     final class Catalog: CheckoutStepping {
         static let reservation = reserved("Soap")
@@ -134,40 +149,22 @@ import Testing
     /// 0: started, 1: reserved, 2: charged.
     @Test(arguments: [0, 1, 2]) func aCheckoutGoesOnFromEachStoredPoint(index: Int) async throws {
         let bag = try await BagStore()
-        let (order, item) = try await bag.bag(of: "u1")
-        let id = try await bag.start(by: "u1")
-        let checkout = Checkout(
-            id: id, orderId: order, customerId: "u1", lines: [.init(itemId: item, productId: "soap", quantity: 2)],
-            expectedAmount: nil, source: .token("tok_visa"), email: "")  // What `start` stored counts, not this.
-        var machine = CheckoutMachine(checkout, at: .started)
-        guard case .store(.reserved(let own)) = machine.reservationAnswered(.success(Catalog.reservation)) else {
-            Issue.record("The machine prices the order.")
-            return
-        }
+        let (checkout, own) = try await Self.reserved(bag)
         if index == 1 { try await bag.ledger.store(.reserved(own), of: checkout) }
         if index == 2 { try await bag.ledger.store(.charged(own, chargeId: "ch_before"), of: checkout) }
         let services = Catalog()
         let runner = Self.runner(bag, services)
         try await runner.resumeUnfinished()
-        let receipt = try receipt(await runner.outcome(of: id, within: .seconds(20)))
+        let receipt = try receipt(await runner.outcome(of: checkout.id, within: .seconds(20)))
         #expect(receipt["orderNo"] == 1_000_001)
-        #expect(receipt["stripePaymentId"] == .string(index == 2 ? "ch_before" : "ch_\(id)"))
+        #expect(receipt["stripePaymentId"] == .string(index == 2 ? "ch_before" : "ch_\(checkout.id)"))
         #expect(services.seen.withLock { $0.charges.count } == (index == 2 ? 0 : 1))
     }
 
     /// Two that drive a checkout: the later step stays.
     @Test func noStepIsTakenBack() async throws {
         let bag = try await BagStore()
-        let (order, item) = try await bag.bag(of: "u1")
-        let id = try await bag.start(by: "u1")
-        let checkout = Checkout(
-            id: id, orderId: order, customerId: "u1", lines: [.init(itemId: item, productId: "soap", quantity: 2)],
-            expectedAmount: nil, source: .token("tok_visa"), email: "")
-        var machine = CheckoutMachine(checkout, at: .started)
-        guard case .store(.reserved(let own)) = machine.reservationAnswered(.success(Catalog.reservation)) else {
-            Issue.record("The machine prices the order.")
-            return
-        }
+        let (checkout, own) = try await Self.reserved(bag)
         for point in [.reserved(own), .reserved(own), .charged(own, chargeId: "ch_1")] as [RecoveryPoint] {
             try await bag.ledger.store(point, of: checkout)
         }
@@ -175,7 +172,7 @@ import Testing
             try await bag.ledger.store(.reserved(own), of: checkout)
         }
         let services = Catalog()
-        let receipt = try receipt(await Self.runner(bag, services).outcome(of: id, within: .seconds(20)))
+        let receipt = try receipt(await Self.runner(bag, services).outcome(of: checkout.id, within: .seconds(20)))
         #expect(receipt["stripePaymentId"] == "ch_1")
         #expect(services.seen.withLock { $0.charges } == [:])
     }
@@ -186,31 +183,22 @@ import Testing
         made: String?
     ) async throws {
         let bag = try await BagStore()
-        let (order, item) = try await bag.bag(of: "u1")
-        let id = try await bag.start(by: "u1")
-        let checkout = Checkout(
-            id: id, orderId: order, customerId: "u1", lines: [.init(itemId: item, productId: "soap", quantity: 2)],
-            expectedAmount: nil, source: .token("tok_visa"), email: "")
-        var machine = CheckoutMachine(checkout, at: .started)
-        guard case .store(let point) = machine.reservationAnswered(.success(Catalog.reservation)) else {
-            Issue.record("The machine prices the order.")
-            return
-        }
-        try await bag.ledger.store(point, of: checkout)
+        let (checkout, own) = try await Self.reserved(bag)
+        try await bag.ledger.store(.reserved(own), of: checkout)
         let short = ParseError(.validationError, "Soap is sold out.")
         let services = Catalog(short: short, made: made)
         let runner = Self.runner(bag, services)
         try await runner.resumeUnfinished()
-        let outcome = await runner.outcome(of: id, within: .seconds(20))
+        let outcome = await runner.outcome(of: checkout.id, within: .seconds(20))
         #expect(services.seen.withLock { $0.charges } == [:])
         #expect(services.seen.withLock { $0.looks } == 1)
         if let made {
             #expect(try receipt(outcome)["stripePaymentId"] == .string(made))
-            #expect(try await bag.document("Order", order)?["orderStatus"] == 1)
+            #expect(try await bag.document("Order", checkout.orderId)?["orderStatus"] == 1)
         } else {
             #expect(outcome == .failure(short))
             #expect(bag.events.kinds == [CatalogCalls.releaseReservation.kind])
-            #expect(try await bag.document("Order", order)?["orderStatus"] == 0)
+            #expect(try await bag.document("Order", checkout.orderId)?["orderStatus"] == 0)
         }
     }
 

@@ -40,6 +40,15 @@ import Testing
         }
     }
 
+    /// Has an index of `title` built, which does not end before the snapshot does.
+    private static func build(_ things: IndexedClass) async throws -> (OldSnapshot, Task<IndexStep, any Error>) {
+        try await things.wish(["title"])
+        let old = await OldSnapshot(things.test.store)
+        let step = Task { try await things.test.store.stepIndexes() }
+        try await waitForBuild(things.test)
+        return (old, step)
+    }
+
     /// Waits until the server builds.
     private static func waitForBuild(_ test: TestStore) async throws {
         let end = ContinuousClock.now + .seconds(20)
@@ -52,11 +61,8 @@ import Testing
     @Test func writesGoOnWhileItIsBuilt() async throws {
         let test = try await TestStore()
         let things = try await IndexedClass(test, objects: 100)
-        try await things.wish(["title"])
-        let old = await OldSnapshot(test.store)
+        let (old, step) = try await Self.build(things)
         defer { old.release() }
-        let step = Task { try await test.store.stepIndexes() }
-        try await Self.waitForBuild(test)
         for number in 0..<20 { try await test.create("Fast", ["title": .string("during \(number)"), "name": "x"]) }
         #expect(try await Self.states(test) == ["a1 invalid"])
         old.release()
@@ -70,11 +76,8 @@ import Testing
     @Test func whatABuildLeftIsClearedAway() async throws {
         let test = try await TestStore()
         let things = try await IndexedClass(test, objects: 50)
-        try await things.wish(["title"])
-        let old = await OldSnapshot(test.store)
+        let (old, step) = try await Self.build(things)
         defer { old.release() }
-        let step = Task { try await test.store.stepIndexes() }
-        try await Self.waitForBuild(test)
         test.store.stop()
         // Whether the end is noted first, or nobody writes any more.
         let outcome = try? await step.value
@@ -91,11 +94,8 @@ import Testing
     @Test func aBuildMakesWayForChangesOfTheClass() async throws {
         let test = try await TestStore()
         let things = try await IndexedClass(test, objects: 50)
-        try await things.wish(["title"])
-        let old = await OldSnapshot(test.store)
+        let (old, step) = try await Self.build(things)
         defer { old.release() }
-        let step = Task { try await test.store.stepIndexes() }
-        try await Self.waitForBuild(test)
         let wish: JSON = ["indexes": ["byPrice": ["price": 1]]]
         let start = ContinuousClock.now
         try await test.store.write { _ = try $0.changeClass("Fast", wish, keeping: []) }

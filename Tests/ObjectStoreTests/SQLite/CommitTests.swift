@@ -44,9 +44,10 @@ import Testing
     // MARK: Jobs without a savepoint
 
     private typealias Job = @Sendable (StoreTransaction) throws -> Void
+    private typealias GroupedJob = (job: Job, atOnce: Bool)
 
     /// Commits jobs as one group, and returns how many failed.
-    private func commit(_ test: TestStore, _ jobs: [(job: Job, atOnce: Bool)]) async throws -> Int {
+    private func commit(_ test: TestStore, _ jobs: [GroupedJob]) async throws -> Int {
         let gate = DispatchSemaphore(value: 0)
         let (held, holding) = AsyncStream<Void>.makeStream()
         test.store.submit(
@@ -109,21 +110,22 @@ import Testing
         #expect(try await test.names("T", [:]) == ["one", "other"])
     }
 
+    /// A group in which a job fails after it changed something.
+    private static let halfWay: [GroupedJob] = [
+        (creating("first"), true),
+        (
+            {
+                try creating("half")($0)
+                throw ParseError(.validationError, "Too late.")
+            }, true
+        ), (creating("second"), false),
+    ]
+
     /// PostgreSQL does a group again with savepoints when it fails.
     @Test(.enabled(if: TestStore.server != nil, "In SQLite nothing is done twice."))
     func aJobThatFailsHalfWayLeavesTheOthersOfItsGroup() async throws {
         let test = try await TestStore([ClassDefinition("T", fields: ["name": .string])])
-        let failures = try await commit(
-            test,
-            [
-                (Self.creating("first"), true),
-                (
-                    {
-                        try Self.creating("half")($0)
-                        throw ParseError(.validationError, "Too late.")
-                    }, true
-                ), (Self.creating("second"), false),
-            ])
+        let failures = try await commit(test, Self.halfWay)
         #expect(failures == 1)
         #expect(try await test.names("T", [:]) == ["first", "second"])
     }
@@ -132,17 +134,7 @@ import Testing
     @Test(.sqliteOnly("PostgreSQL does such a group again with savepoints."))
     func aJobThatFailsHalfWayWithoutASavepointTakesItsGroupWithIt() async throws {
         let test = try await TestStore([ClassDefinition("T", fields: ["name": .string])])
-        let failures = try await commit(
-            test,
-            [
-                (Self.creating("first"), true),
-                (
-                    {
-                        try Self.creating("half")($0)
-                        throw ParseError(.validationError, "Too late.")
-                    }, true
-                ), (Self.creating("second"), false),
-            ])
+        let failures = try await commit(test, Self.halfWay)
         #expect(failures == 3)
         #expect(try await test.names("T", [:]).isEmpty)
         try await test.create("T", ["name": "later"])
