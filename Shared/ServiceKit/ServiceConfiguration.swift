@@ -99,7 +99,8 @@ public struct ServiceConfiguration: Sendable {
             return .every
         }
         let isEvery = try settings.choice("satchel.writers", default: StoreWriters.one) == .every
-        return try isEvery && canSpread && server(plan.name) != nil ? .every : .one
+        guard isEvery, canSpread else { return .one }
+        return try server(plan.name) != nil ? .every : .one
     }
 
     /// The service's own database file.

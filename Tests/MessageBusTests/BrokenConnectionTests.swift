@@ -101,12 +101,6 @@ import Testing
 
     // MARK: Fairness
 
-    private func request(network: String) -> BusMessage {
-        var message = request()
-        message.envelope.principal = .with { $0.network = network }
-        return message
-    }
-
     /// Nobody waited for a lane while he had one.
     @Test func theWaitForALaneBeginsWhenTheOneThatHadTheRequestEnds() {
         _ = after { $0.hello(first, hello(), now: 0, &$1) }

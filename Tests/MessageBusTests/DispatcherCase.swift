@@ -55,4 +55,10 @@ class DispatcherCase {
         hello.connection = connection
         return hello
     }
+
+    func request(network: String) -> BusMessage {
+        var message = request()
+        message.envelope.principal = .with { $0.network = network }
+        return message
+    }
 }
