@@ -133,9 +133,10 @@ public enum Dialect: Sendable, Hashable {
     }
 
     /// The condition that a text matches a pattern that is bound (`StoreStatement.bind(_: Regex, at:)`).
-    func matches(_ pattern: String, _ value: String) -> String {
-        self == .sqlite
-            ? "satchel_regex(\(pattern),\(value))" : "((\(value)#>>'{}') COLLATE \"und-x-icu\")~\(pattern)::text"
+    /// - Parameter isColumn: the text is a column's and not a document's value.
+    func matches(_ pattern: String, _ value: String, isColumn: Bool = false) -> String {
+        guard self == .postgresql else { return "satchel_regex(\(pattern),\(value))" }
+        return "(\(isColumn ? value : "(\(value)#>>'{}')") COLLATE \"und-x-icu\")~\(pattern)::text"
     }
 
     /// The id in a pointer's value, to be compared with a column `objectId`.
@@ -196,13 +197,25 @@ public enum Dialect: Sendable, Hashable {
     var missing: String { self == .sqlite ? "NULL" : "NULL::jsonb" }
 
     /// A value whose type differs from row to row, in SQLite's order of types: true and false are 1 and 0, numbers come
-    /// before texts, and those before lists and objects.
-    func order(ofMixed value: String) -> String {
+    /// before texts; lists and objects are their JSON's text.
+    func order(ofMixed path: FieldPath, in document: String) -> String {
+        let value = value(path, in: document)
         guard self == .postgresql else { return value }
         return """
             CASE jsonb_typeof(\(value)) WHEN 'boolean' THEN jsonb_build_array(1,(\(value)='true')::int) \
-            WHEN 'number' THEN jsonb_build_array(1,\(value)) WHEN 'string' THEN jsonb_build_array(2,\(value)) \
-            WHEN 'array' THEN jsonb_build_array(3,\(value)) WHEN 'object' THEN jsonb_build_array(3,\(value)) END
+            WHEN 'number' THEN jsonb_build_array(1,\(value)) \
+            WHEN 'string' THEN jsonb_build_array(2,\(value)) \
+            ELSE CASE WHEN \(value) IS NOT NULL THEN jsonb_build_array(2,\(text(at: path, in: document))) END END
             """
+    }
+
+    /// A list's or an object's place in an order, which is that of its JSON's text.
+    func order(ofStructure path: FieldPath, in document: String) -> String {
+        self == .sqlite ? value(path, in: document) : text(at: path, in: document)
+    }
+
+    /// PostgreSQL's text of the value at a path, as it is stored: `jsonb` would write it in its own way.
+    private func text(at path: FieldPath, in document: String) -> String {
+        "(\(document)::json#>>'{\(path.components.joined(separator: ","))}')"
     }
 }

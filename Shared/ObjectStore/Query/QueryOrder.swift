@@ -68,7 +68,8 @@ struct QueryOrder {
         }
         guard let info = place.info, let type = info.fields[path.root] else { return nil }
         let document = "\(place.row).doc"
-        guard !path.isDotted else { return info.dialect.order(ofMixed: info.dialect.value(path, in: document)) }
+        guard !path.isDotted else { return info.dialect.order(ofMixed: path, in: document) }
+        if type.isStructure { return info.dialect.order(ofStructure: path, in: document) }
         return info.dialect.value(path, appending: type.comparedMember, in: document)
     }
 }

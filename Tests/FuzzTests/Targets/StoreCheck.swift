@@ -2,16 +2,19 @@ import Foundation
 import Logging
 import ObjectStore
 import ParseProtocol
+import ServiceSupport
 
-/// A store in a folder of its own that is removed with it.
+/// A store in a folder of its own that is removed with it, or in a schema of its own (`testDatabase`).
 final class FuzzStore: Sendable {
     let store: ClassStore
     private let folder: String
+    private let database: StoreDatabase
 
     init() async throws {
         folder = NSTemporaryDirectory() + "fuzz-\(UUID().uuidString)"
+        database = testDatabase("fuzz", in: URL(filePath: folder))
         store = try ClassStore(
-            .file(path: folder + "/fuzz.sqlite"), classes: [], synchronous: .normal, allowClassCreation: true,
+            database, classes: [], synchronous: .normal, allowClassCreation: true,
             allowCustomObjectId: true, logger: Logger(label: "fuzz") { _ in SwiftLogNoOpLogHandler() })
         let store = store
         await withCheckedContinuation { continuation in store.startWriting { continuation.resume() } }
@@ -19,6 +22,7 @@ final class FuzzStore: Sendable {
 
     deinit {
         store.stop()
+        if case .postgresql(let schema) = database { try? schema.drop() }
         try? FileManager.default.removeItem(atPath: folder)
     }
 }
@@ -30,7 +34,8 @@ enum PublicError {
 
     /// Text that only our own code, the database or the machine can have said.
     private static let internalWords = [
-        "sqlite", "grdb", "json_extract", "json_each", "json_type", "syntax error", "no such table", "no such column",
+        "sqlite", "grdb", "postgresql", "libpq", "pg_", "jsonb", "relation \"", "column \"", "operator does not exist",
+        "json_extract", "json_each", "json_type", "syntax error", "no such table", "no such column",
         "near \"",
         "constraint failed", "storeerror", "/home/", "/tmp/", "/root", ".swift", "optional(", "swift.", "fatal error",
         "datatype mismatch",

@@ -101,4 +101,12 @@ extension FieldType {
         default: nil
         }
     }
+
+    /// Whether its values are lists or objects of which all counts.
+    var isStructure: Bool {
+        switch self {
+        case .array, .object, .geoPoint, .polygon: true
+        default: false
+        }
+    }
 }

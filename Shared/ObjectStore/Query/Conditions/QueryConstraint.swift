@@ -161,7 +161,8 @@ extension QuerySubject {
         let regex = try Regex(pattern: pattern, options: options)
         switch kind {
         case .text:
-            let test = info.dialect.matches(compiler.bind(regex), value)
+            let isColumn = !path.isDotted && BuiltInField(rawValue: path.root) != nil
+            let test = info.dialect.matches(compiler.bind(regex), value, isColumn: isColumn)
             guard info.dialect == .sqlite, let column = info.textFields.firstIndex(of: path.root), !path.isDotted,
                 let literal = TextIndex.literal(of: pattern, options: options),
                 let match = TextIndex.trigramMatch(column: column, literal: literal)
