@@ -286,3 +286,33 @@ test('a plan says whether an index finds the rows', () => {
     ],
   );
 });
+
+test('the plan of PostgreSQL is told in the same words', () => {
+  const plans = {
+    scan: [
+      'Limit  (cost=1..2)',
+      'Sort  (cost=1..2); Sort Key: id',
+      'Parallel Seq Scan on o1 o  (cost=1..2); Filter: x',
+    ],
+    ordered: ['Limit  (cost=1..2)', 'Index Scan Backward using o1_pkey on o1 o  (cost=1..2); Filter: x'],
+    search: [
+      'Bitmap Heap Scan on o1  (cost=1..2); Recheck Cond: x',
+      'Bitmap Index Scan on i2_name  (cost=1..2); Index Cond: x',
+    ],
+    none: ['Result  (cost=0..0); One-Time Filter: false'],
+  };
+  for (const [expected, details] of Object.entries(plans)) {
+    assert.equal(verdict(details.map((detail, index) => ({ id: index + 1, parent: index, detail }))), expected);
+  }
+  const steps = stepsOf([
+    { id: 1, parent: 0, detail: 'Limit  (cost=1..2)' },
+    { id: 2, parent: 1, detail: 'Index Only Scan using i2_name on o1  (cost=1..2); Index Cond: (name = 1)' },
+  ]);
+  assert.deepEqual(
+    steps.map(({ depth, kind, index }) => [depth, kind, index]),
+    [
+      [0, 'other', null],
+      [1, 'search', 'i2_name'],
+    ],
+  );
+});

@@ -1,35 +1,42 @@
 import ParseProtocol
 
-/// SQLite's plans for queries.
+/// The engine's plans for queries.
 extension ObjectReader {
-    /// SQLite's plan for a query as the answer's body: `{"results":[{"id":…,"parent":…,"detail":"…"}]}`, a step each.
+    /// The plan for a query as the answer's body: `{"results":[{"id":…,"parent":…,"detail":"…"}]}`, a step each, in the
+    /// engine's words.
     public func explain(_ query: Query, caller: Caller) throws -> [UInt8] {
-        let steps = try planSteps(query, caller).map { step -> JSON in
-            ["id": .int(try step.int(0)), "parent": .int(try step.int(1)), "detail": .string(try step.text(3))]
-        }
-        return JSON.object(["results": .array(steps)]).serialized
+        let rows = try planRows(query, caller)
+        let steps: [(id: Int64, parent: Int64, detail: String)] =
+            if connection.dialect == .sqlite {
+                try rows.map { (try $0.int(0), try $0.int(1), try $0.text(3)) }
+            } else {
+                PostgreSQLPlan(lines: try rows.map { try $0.text(0) }).steps.map { ($0.id, $0.parent, $0.detail) }
+            }
+        let results = steps.map { ["id": .int($0.id), "parent": .int($0.parent), "detail": .string($0.detail)] as JSON }
+        return JSON.object(["results": .array(results)]).serialized
     }
 
-    /// SQLite's plan for a query, for tests and diagnosis.
+    /// The lines of the plan for a query, for tests and diagnosis.
     package func plan(_ query: Query, caller: Caller) throws -> String {
-        try planSteps(query, caller).map { try $0.text(3) }.joined(separator: "\n")
+        let column = connection.dialect == .sqlite ? 3 : 0
+        return try planRows(query, caller).map { try $0.text(column) }.joined(separator: "\n")
     }
 
-    private func planSteps(_ query: Query, _ caller: Caller) throws -> [SQLRow] {
+    /// What `EXPLAIN` answers: in SQLite a number, its parent's, a column without a meaning and the step; in PostgreSQL
+    /// a line.
+    private func planRows(_ query: Query, _ caller: Caller) throws -> [SQLRow] {
         try reading {
             let start = try start(of: query, caller)
             guard let compiled = try compiled(query, .find, start, caller) else { return [] }
             let statement = try compiled.prepared(
                 connection.dialect.explaining(compiled.pageSQL(for: query, connection)), connection, caller)
             defer { statement.reset() }
-            var steps: [SQLRow] = []
+            var rows: [SQLRow] = []
             while try statement.step() {
-                // A line each in PostgreSQL; in SQLite a number, its parent's, a column without a meaning and the step.
-                let columns = Int32(statement.columnNames.count)
-                let numbers = columns > 1 ? (0..<3).map(statement.value) : [.int(Int64(steps.count)), .int(0), .null]
-                steps.append(SQLRow(names: [], values: numbers + [statement.value(columns - 1)]))
+                let values = statement.columnNames.indices.map { statement.value(Int32($0)) }
+                rows.append(SQLRow(names: [], values: values))
             }
-            return steps
+            return rows
         }
     }
 }

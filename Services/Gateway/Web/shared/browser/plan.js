@@ -1,6 +1,8 @@
 // The database's plan for a query, in words that say what it costs: whether an index finds the rows, or each is looked at.
 
-const INDEX = /USING (?:COVERING )?INDEX (\S+)/;
+// SQLite's words, and PostgreSQL's.
+const INDEX =
+  /USING (?:COVERING )?INDEX (\S+)|^(?:Parallel )?(?:Index(?: Only)? Scan (?:Backward )?using|Bitmap Index Scan on) (\S+)/;
 
 /** What a step does: `search` by an index, `ordered` through a whole index, `scan` of all rows, `sort`, or `other`. */
 export function kindOf(detail) {
@@ -9,7 +11,9 @@ export function kindOf(detail) {
     return INDEX.test(detail) ? 'ordered' : 'scan';
   }
   if (/^SEARCH /.test(detail)) return 'search';
-  return /TEMP B-TREE/.test(detail) ? 'sort' : 'other';
+  if (/^(Parallel )?Seq Scan /.test(detail)) return 'scan';
+  if (/^(Parallel )?(Index|Bitmap Index) /.test(detail)) return / Index Cond: /.test(detail) ? 'search' : 'ordered';
+  return /TEMP B-TREE|^(Incremental )?Sort\b/.test(detail) ? 'sort' : 'other';
 }
 
 /**
@@ -22,8 +26,13 @@ export function stepsOf(steps) {
     const depth = (depths.get(parent) ?? -1) + 1;
     depths.set(id, depth);
     const byKey = /USING (?:INTEGER )?PRIMARY KEY/.test(detail) ? 'objectId' : null;
-    return { depth, kind: kindOf(detail), index: INDEX.exec(detail)?.[1] ?? byKey, detail };
+    return { depth, kind: kindOf(detail), index: indexOf(detail) ?? byKey, detail };
   });
+}
+
+function indexOf(detail) {
+  const found = INDEX.exec(detail);
+  return found?.[1] ?? found?.[2];
 }
 
 /** What the whole costs: the dearest of its steps. Nothing to do is `none`. */

@@ -1,0 +1,39 @@
+/// PostgreSQL's plan of a query as steps.
+///
+/// `EXPLAIN` answers lines: a step stands behind `->`, deeper than the one that it serves, and below it what belongs to
+/// it, such as `Index Cond: …`.
+package struct PostgreSQLPlan {
+    package struct Step: Equatable {
+        /// From 1.
+        package let id: Int64
+        /// The step that it serves; 0 for none.
+        package let parent: Int64
+        /// What it does, and after it what belongs to it, with `; ` between.
+        package var detail: String
+
+        package init(id: Int64, parent: Int64, detail: String) {
+            self.id = id
+            self.parent = parent
+            self.detail = detail
+        }
+    }
+
+    package private(set) var steps: [Step] = []
+
+    package init(lines: [String]) {
+        var above: [(indent: Int, id: Int64)] = []
+        for line in lines {
+            let text = line.drop { $0 == " " }
+            let indent = line.count - text.count
+            guard text.hasPrefix("->") || steps.isEmpty else {
+                steps[steps.count - 1].detail += "; \(text)"
+                continue
+            }
+            above.removeAll { $0.indent >= indent }
+            package let id = Int64(steps.count + 1)
+            let detail = text.hasPrefix("->") ? text.dropFirst(2).drop { $0 == " " } : text
+            steps.append(Step(id: id, parent: above.last?.id ?? 0, detail: String(detail)))
+            above.append((steps.count == 1 ? -1 : indent, id))
+        }
+    }
+}
