@@ -12,7 +12,9 @@ extension ObjectReader {
             } else {
                 PostgreSQLPlan(lines: try rows.map { try $0.text(0) }).steps.map { ($0.id, $0.parent, $0.detail) }
             }
-        let results = steps.map { ["id": .int($0.id), "parent": .int($0.parent), "detail": .string($0.detail)] as JSON }
+        let results = steps.map { step -> JSON in
+            ["id": .int(step.id), "parent": .int(step.parent), "detail": .string(step.detail)]
+        }
         return JSON.object(["results": .array(results)]).serialized
     }
 
