@@ -50,9 +50,9 @@ import Testing
             for (name, before) in zip(["gateway-1", "catalog-1"], before) {
                 try await eventually("\(name) has its memory back", within: .seconds(30)) {
                     let now = try MemoryReading(suite, name).own
-                    // Beside it what a heap keeps at its end for the next request (8 MiB), and what lies between blocks
-                    // in use.
-                    return now <= before.own * 12 / 10 + 12
+                    // Beside it what a heap keeps at its end for the next request (8 MiB), what lies between blocks in
+                    // use, and what connections to a server keep for the next answer. 30 finds are 900 MB.
+                    return now <= before.own * 12 / 10 + 24
                 }
             }
         }
@@ -71,7 +71,8 @@ import Testing
             let start = try ProcessorReading(suite, "catalog-1").seconds
             for _ in 0..<8 { #expect(try await client.call(.POST, "/batch", batch).status == 200) }
             let used = try ProcessorReading(suite, "catalog-1").seconds - start
-            #expect(used < 1.5 * (start - alone), "8 batches cost \(used) s, 8 finds \(start - alone) s.")
+            // Without the bound it would be 30 times as much.
+            #expect(used < 3 * (start - alone), "8 batches cost \(used) s, 8 finds \(start - alone) s.")
         }
     }
 
