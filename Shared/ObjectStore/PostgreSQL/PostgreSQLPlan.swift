@@ -23,15 +23,15 @@ package struct PostgreSQLPlan {
     package init(lines: [String]) {
         var above: [(indent: Int, id: Int64)] = []
         for line in lines {
-            let text = line.drop { $0 == " " }
+            let text = line.drop(while: { $0 == " " })
             let indent = line.count - text.count
             guard text.hasPrefix("->") || steps.isEmpty else {
                 steps[steps.count - 1].detail += "; \(text)"
                 continue
             }
             above.removeAll { $0.indent >= indent }
-            package let id = Int64(steps.count + 1)
-            let detail = text.hasPrefix("->") ? text.dropFirst(2).drop { $0 == " " } : text
+            let id = Int64(steps.count + 1)
+            let detail = text.hasPrefix("->") ? text.dropFirst(2).drop(while: { $0 == " " }) : text
             steps.append(Step(id: id, parent: above.last?.id ?? 0, detail: String(detail)))
             above.append((steps.count == 1 ? -1 : indent, id))
         }
