@@ -28,6 +28,10 @@ final class PostgreSQLStoreConnection: StoreConnection {
     private(set) var overtaken: StoreError?
     private(set) var refusals = 0
     private var isEnding = false
+    private var lastUse = ContinuousClock.now
+
+    /// The time after which a reader's connection is looked at before it is used. A failover takes longer.
+    private static let idleMax = Duration.milliseconds(200)
 
     /// - Parameters:
     ///   - isWriting: makes this the writing connection, which is never made anew: the lock without which nobody writes
@@ -53,13 +57,18 @@ final class PostgreSQLStoreConnection: StoreConnection {
         server.close()
     }
 
-    /// Replaces a reader's connection that was lost.
+    /// Replaces a reader's connection that was lost, also one that the server ended while nothing was asked of it.
     /// - Throws: `StoreError` for a writer's, and when no server answers.
     func revive() throws {
-        guard !isClosed, server.isBroken else { return }
+        guard !isClosed else { return }
+        if !isWriting, !server.isBroken, !server.isInTransaction, ContinuousClock.now - lastUse > Self.idleMax {
+            server.lookForEnd()
+        }
+        guard server.isBroken else { return }
         guard !isWriting else { throw StoreError(sqlState: "08003", message: "the writing connection is lost") }
         server = try Self.translated { () throws(PostgreSQLError) in try PostgreSQLConnection(target) }
         number += 1
+        lastUse = .now
     }
 
     // MARK: Statements
@@ -134,19 +143,36 @@ final class PostgreSQLStoreConnection: StoreConnection {
 
     // MARK: The schema's number
 
-    /// Runs a read outside of transactions.
+    /// Runs a read outside of transactions, once more when the connection was lost under it.
     /// - Returns: what it gave or threw, of which another schema may be the reason.
     /// - Throws: its failure, when it is the server's or one of time.
     func attempted<T>(_ body: () throws -> T) throws -> Result<T, any Error> {
         try revive()
         do {
             return .success(try body())
+        } catch  where isRevivable && !Self.isOver(error) {
+            try revive()
         } catch {
-            let isOver = error is ReadOverrun || (error as? ParseError)?.code == .timeout
-            guard StorageTrouble(error) == nil, !isOver else { throw error }
-            return .failure(error)
+            return .failure(try blamed(error))
+        }
+        do {
+            return .success(try body())
+        } catch {
+            return .failure(try blamed(error))
         }
     }
+
+    /// The failure that another schema may be the reason of.
+    private func blamed(_ error: any Error) throws -> any Error {
+        guard StorageTrouble(error) == nil, !Self.isOver(error) else { throw error }
+        return error
+    }
+
+    private static func isOver(_ error: any Error) -> Bool {
+        error is ReadOverrun || (error as? ParseError)?.code == .timeout
+    }
+
+    private var isRevivable: Bool { !isClosed && !isWriting && server.isBroken }
 
     // MARK: Where every process writes
 
@@ -215,6 +241,7 @@ final class PostgreSQLStoreConnection: StoreConnection {
 
     private func note(waited nanoseconds: UInt64) {
         guard nanoseconds > 0 else { return }
+        lastUse = .now
         timeLimit.add(waited: nanoseconds)
         waited &+= nanoseconds
         shortestWait = min(shortestWait, nanoseconds)
