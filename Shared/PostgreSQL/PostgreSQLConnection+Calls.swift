@@ -41,28 +41,7 @@ extension PostgreSQLConnection {
     }
 }
 
-extension PostgreSQLConnection {
-    /// Looks, without waiting, whether the server ended the connection while nothing was asked of it; then it is broken
-    /// (`isBroken`). A host that vanished says nothing.
-    package func lookForEnd() { session.lookForEnd() }
-}
-
 extension Session {
-    /// What a server says before it ends a connection comes first.
-    private static let wordsMax = 8
-
-    func lookForEnd() {
-        guard expected.isEmpty, let handle = wire.handle else { return }
-        for _ in 0..<Self.wordsMax where wire.canRead(handle, until: .now) {
-            guard PQconsumeInput(handle) == 1 else {
-                _ = close(.lost(wire.problem))
-                return
-            }
-            // Takes in what was read; nobody listens on the connections that are looked at.
-            _ = taken(handle)
-        }
-    }
-
     func notifications(waiting patience: Duration) throws(PostgreSQLError) -> [PostgreSQLNotification] {
         try settle()
         let handle = try wire.open()

@@ -101,7 +101,8 @@ struct SchemaWriter {
         info.permissions =
             info.edits.hasPermissions
             ? info.permissions.keepingProtection(of: definition.permissions, in: info.name) : definition.permissions
-        let changesText = info.textFields != definition.textFields
+        let changesText =
+            try info.textFields != definition.textFields || !TextIndex.isComplete(info, connection)
         if changesText {
             try TextIndex.drop(info, connection)
             info.textFields = definition.textFields

@@ -148,8 +148,8 @@ public enum Dialect: Sendable, Hashable {
     public enum Operand: Sendable {
         /// A column of texts or of whole numbers.
         case text, integer
-        /// A number for a function, and PostgreSQL's literal of an array of texts.
-        case real, texts
+        /// A number for a function, and PostgreSQL's literals of arrays of texts and of small numbers.
+        case real, texts, integers
         /// A value of a document: a text, a number, true or false by 1 or 0, or all that JSON can say by its text.
         case jsonText, jsonInteger, jsonReal, jsonFlag, json
     }
@@ -163,6 +163,7 @@ public enum Dialect: Sendable, Hashable {
         case .integer: "\(name)::bigint"
         case .real: "\(name)::float8"
         case .texts: "\(name)::text[]"
+        case .integers: "\(name)::int[]"
         case .jsonText: "to_jsonb(\(name)::text)"
         case .jsonInteger: "to_jsonb(\(name)::bigint)"
         case .jsonReal: "to_jsonb(\(name)::float8)"

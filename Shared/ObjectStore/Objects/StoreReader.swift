@@ -46,14 +46,24 @@ public final class StoreReader: ObjectReader {
         if isReading { return try super.reading(body) }
         return try answered {
             if connection.isInTransaction { try connection.execute("ROLLBACK") }
-            try connection.beginReading()
             isReading = true
             defer {
                 isReading = false
                 try? connection.execute("COMMIT")
             }
-            if try connection.generation() != schema.generation { schema = try Schema.load(connection) }
+            if try generationAtBegin() != schema.generation { schema = try Schema.load(connection) }
             return try super.reading(body)
+        }
+    }
+
+    /// Begins a snapshot; once more when the server had ended the connection while nothing was asked of it.
+    private func generationAtBegin() throws -> Int64 {
+        do {
+            try connection.beginReading()
+            return try connection.generation()
+        } catch  where (connection as? PostgreSQLStoreConnection)?.isRevivable == true {
+            try connection.beginReading()
+            return try connection.generation()
         }
     }
 

@@ -1,8 +1,8 @@
 /// Letters that are the same to PCRE in a pattern without case, where there are more of them than a capital and a small
 /// one (https://www.unicode.org/Public/UCD/latest/ucd/CaseFolding.txt).
-enum LetterCases {
+package enum LetterCases {
     /// All that are the same as a letter, itself among them.
-    static let sets: [Unicode.Scalar: String] = {
+    package static let sets: [Unicode.Scalar: String] = {
         let sets: [[UInt32]] = [
             [0x4B, 0x6B, 0x212A], [0x53, 0x73, 0x17F], [0xC5, 0xE5, 0x212B], [0xB5, 0x39C, 0x3BC], [0xDF, 0x1E9E],
             [0x1C4, 0x1C5, 0x1C6], [0x1C7, 0x1C8, 0x1C9], [0x1CA, 0x1CB, 0x1CC], [0x1F1, 0x1F2, 0x1F3],

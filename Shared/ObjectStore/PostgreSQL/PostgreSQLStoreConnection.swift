@@ -28,10 +28,6 @@ final class PostgreSQLStoreConnection: StoreConnection {
     private(set) var overtaken: StoreError?
     private(set) var refusals = 0
     private var isEnding = false
-    private var lastUse = ContinuousClock.now
-
-    /// The time after which a reader's connection is looked at before it is used. A failover takes longer.
-    private static let idleMax = Duration.milliseconds(200)
 
     /// - Parameters:
     ///   - isWriting: makes this the writing connection, which is never made anew: the lock without which nobody writes
@@ -57,18 +53,13 @@ final class PostgreSQLStoreConnection: StoreConnection {
         server.close()
     }
 
-    /// Replaces a reader's connection that was lost, also one that the server ended while nothing was asked of it.
+    /// Replaces a reader's connection that was lost.
     /// - Throws: `StoreError` for a writer's, and when no server answers.
     func revive() throws {
-        guard !isClosed else { return }
-        if !isWriting, !server.isBroken, !server.isInTransaction, ContinuousClock.now - lastUse > Self.idleMax {
-            server.lookForEnd()
-        }
-        guard server.isBroken else { return }
+        guard !isClosed, server.isBroken else { return }
         guard !isWriting else { throw StoreError(sqlState: "08003", message: "the writing connection is lost") }
         server = try Self.translated { () throws(PostgreSQLError) in try PostgreSQLConnection(target) }
         number += 1
-        lastUse = .now
     }
 
     // MARK: Statements
@@ -172,7 +163,8 @@ final class PostgreSQLStoreConnection: StoreConnection {
         error is ReadOverrun || (error as? ParseError)?.code == .timeout
     }
 
-    private var isRevivable: Bool { !isClosed && !isWriting && server.isBroken }
+    /// Whether its end is no end of anything: the next statement goes by another one.
+    var isRevivable: Bool { !isClosed && !isWriting && server.isBroken }
 
     // MARK: Where every process writes
 
@@ -241,7 +233,6 @@ final class PostgreSQLStoreConnection: StoreConnection {
 
     private func note(waited nanoseconds: UInt64) {
         guard nanoseconds > 0 else { return }
-        lastUse = .now
         timeLimit.add(waited: nanoseconds)
         waited &+= nanoseconds
         shortestWait = min(shortestWait, nanoseconds)

@@ -1,15 +1,32 @@
 import ParseProtocol
 
-/// The words of texts in PostgreSQL, split and folded by `WordSearch` before they are written.
+/// The words and trigrams of texts in PostgreSQL, split and folded by `WordSearch` and `Trigrams` before they are
+/// written.
 extension TextIndex {
     /// Objects that are read at once when a class gets a field of texts.
     private static let rowsMax: Int64 = 200
 
+    /// The columns of each text field, and their types.
+    private static func columns(_ info: ClassInfo) -> [(name: String, type: String)] {
+        info.textFields.indices.flatMap { [("c\($0)", "text[]"), ("t\($0)", "int[]")] }
+    }
+
+    /// Whether the index has all that this release looks for in it.
+    static func isComplete(_ info: ClassInfo, _ connection: any StoreConnection) throws -> Bool {
+        guard connection.dialect == .postgresql, !info.textFields.isEmpty else { return true }
+        let found = try connection.rows(
+            """
+            SELECT count(*) FROM pg_attribute \
+            WHERE attrelid = to_regclass(?::text) AND attnum > 0 AND NOT attisdropped
+            """, [.text("w\(info.id)")])
+        return try found.first?.int(0) == Int64(columns(info).count + 1)
+    }
+
     static func createWords(_ info: ClassInfo, _ connection: any StoreConnection) throws {
-        let columns = info.textFields.indices.map { "c\($0)" }
-        let declared = columns.map { $0 + " text[]" }.joined(separator: ", ")
+        let columns = columns(info)
+        let declared = columns.map { "\($0.name) \($0.type)" }.joined(separator: ", ")
         try connection.executeOnce("CREATE TABLE w\(info.id)(id bigint PRIMARY KEY, \(declared))")
-        for column in columns {
+        for (column, _) in columns {
             try connection.executeOnce("CREATE INDEX w\(info.id)\(column) ON w\(info.id) USING gin(\(column))")
         }
         let values = try info.textFields.map { field in
@@ -36,16 +53,18 @@ extension TextIndex {
         _ info: ClassInfo, row: Int64, to texts: [SQLValue]?, _ connection: any StoreConnection
     ) throws {
         guard let texts else { return try connection.execute("DELETE FROM w\(info.id) WHERE id = ?", [.int(row)]) }
-        let columns = texts.indices.map { "c\($0)" }
-        let marks = texts.map { _ in "?::text[]" }.joined(separator: ", ")
-        let changes = columns.map { "\($0) = excluded.\($0)" }.joined(separator: ", ")
-        let words = texts.map { text in
-            text.textValue.map { SQLValue.text(WordSearch.list(WordSearch.indexed($0))) } ?? .null
+        let columns = columns(info)
+        let marks = columns.map { "?::\($0.type)" }.joined(separator: ", ")
+        let changes = columns.map { "\($0.name) = excluded.\($0.name)" }.joined(separator: ", ")
+        let parts = texts.flatMap { text -> [SQLValue] in
+            guard let text = text.textValue else { return [.null, .null] }
+            let words = WordSearch.list(WordSearch.indexed(text))
+            return [.text(words), .text(Trigrams.list(Trigrams.numbers(of: text)))]
         }
         try connection.execute(
             """
-            INSERT INTO w\(info.id)(id, \(columns.joined(separator: ", "))) VALUES(?, \(marks)) \
+            INSERT INTO w\(info.id)(id, \(columns.map(\.name).joined(separator: ", "))) VALUES(?, \(marks)) \
             ON CONFLICT(id) DO UPDATE SET \(changes)
-            """, [.int(row)] + words)
+            """, [.int(row)] + parts)
     }
 }

@@ -4,7 +4,7 @@ import ParseProtocol
 /// `t<id>` with trigrams finds candidates for literal `$regex` searches, `w<id>` with words answers `$text`.
 /// Both are contentless (https://www.sqlite.org/fts5.html#contentless_tables): the text is in the document already.
 ///
-/// In PostgreSQL there is `w<id>` alone, with the words of each field as an array; a `$regex` looks at all objects.
+/// In PostgreSQL there is `w<id>` alone: the words of each field as an array `c0`, `c1` …, its trigrams as an array `t0` ….
 enum TextIndex {
     static func create(_ info: ClassInfo, _ connection: any StoreConnection) throws {
         guard !info.textFields.isEmpty else { return }
@@ -56,22 +56,6 @@ enum TextIndex {
     private static func text(_ value: JSON?) -> SQLValue { value?.stringValue.map(SQLValue.text) ?? .null }
 
     // MARK: Queries
-
-    /// The MATCH expression that finds every text with all trigrams of a literal, or nil when it has none.
-    static func trigramMatch(column: Int, literal: String) -> String? {
-        let scalars = Array(literal.unicodeScalars)
-        guard scalars.count >= 3, !scalars.contains("\0") else { return nil }
-        // Of a word every trigram: fewer are in objects that have none of it. Of what is longer every third and the
-        // last cover the rest; a few dozen letters select enough.
-        let last = min(scalars.count, 48) - 3
-        let starts = Set(0...min(last, 13)).union(stride(from: 0, through: last, by: 3)).union([last])
-        let trigrams = starts.sorted().map { start -> String in
-            var text = String.UnicodeScalarView()
-            text.append(contentsOf: scalars[start..<(start + 3)])
-            return quoted(String(text))
-        }
-        return "c\(column) : (\(trigrams.joined(separator: " AND ")))"
-    }
 
     /// The literal that every match of a regular expression contains, when the pattern is nothing but a literal:
     /// `\Q…\E` as SDKs write it, or no metacharacters; anchors at the ends may be there.

@@ -35,14 +35,11 @@ import Testing
         }
     }
 
-    /// Several reads of one moment are a transaction, of which nothing is repeated: its connection is looked at before.
-    @Test func whatLayIdleIsLookedAtBeforeATransaction() async throws {
+    /// Several reads of one moment are a transaction, which is begun anew.
+    @Test func aTransactionBehindAnEndedConnectionIsAnswered() async throws {
         let test = try await TestStore()
         let id = try await test.create("T", ["n": 1])
-        let before = try await readers(of: test)
-        try await end(before, by: test)
-        // Longer than a connection is used without a look.
-        try await Task.sleep(for: .milliseconds(400))
+        try await end(try await readers(of: test), by: test)
         for _ in 0..<20 {
             let read = try await test.store.read { reader in
                 try reader.atOneMoment { try reader.get("T", id, keys: [], excludeKeys: [], caller: .master) }

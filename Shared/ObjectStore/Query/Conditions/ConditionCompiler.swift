@@ -187,8 +187,8 @@ struct ConditionCompiler {
 
     /// The same by an index of texts.
     mutating func found(_ search: TextSearch, row: String, and test: String) -> String {
-        let match = bind(.text(search.match))
-        let rows = "\(row).id IN (SELECT rowid FROM \(search.table) WHERE \(search.table) MATCH \(match))"
+        let match = bind(.text(search.match), as: search.operand)
+        let rows = search.condition(of: row, match: match)
         return found(ConditionPart(sql: rows, search: (search, "\(match) IS NOT NULL")), and: test)
     }
 

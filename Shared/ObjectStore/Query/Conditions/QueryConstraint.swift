@@ -163,11 +163,11 @@ extension QuerySubject {
         case .text:
             let isColumn = !path.isDotted && BuiltInField(rawValue: path.root) != nil
             let test = info.dialect.matches(compiler.bind(regex), value, isColumn: isColumn)
-            guard info.dialect == .sqlite, let column = info.textFields.firstIndex(of: path.root), !path.isDotted,
+            guard let field = info.textFields.firstIndex(of: path.root), !path.isDotted,
                 let literal = TextIndex.literal(of: pattern, options: options),
-                let match = TextIndex.trigramMatch(column: column, literal: literal)
+                let search = TextSearch(info, field: field, literal: literal)
             else { return test }
-            return compiler.found(TextSearch(table: "t\(info.id)", match: match), row: row, and: test)
+            return compiler.found(search, row: row, and: test)
         case .array, .untyped:
             let bound = compiler.bind(regex)
             let dialect = info.dialect

@@ -1,0 +1,67 @@
+import ObjectStore
+import ParseProtocol
+import Testing
+
+/// The trigrams of texts that PostgreSQL is given.
+@Suite struct TrigramTests {
+    /// Letters that a pattern without case takes for one another have one number.
+    @Test func lettersOfOneKindAreFoldedToOne() {
+        for (letter, same) in LetterCases.sets {
+            let folded = Set(same.unicodeScalars.map(Trigrams.folded))
+            #expect(folded.count == 1, "\(letter): \(same)")
+        }
+    }
+
+    /// All letters that ICU, by whose rules the server compares, knows under another case.
+    @Test(.postgresqlOnly("The rules are the server's."))
+    func lettersAreFoldedAsTheServerComparesThem() async throws {
+        let test = try await TestStore()
+        let rows = try await test.store.read {
+            try $0.rows(
+                """
+                SELECT code, ascii(other) AS other FROM (
+                    SELECT code, lower(chr(code) COLLATE "und-x-icu") AS other
+                        FROM generate_series(1, 131071) code WHERE code NOT BETWEEN 55296 AND 57343
+                    UNION ALL SELECT code, upper(chr(code) COLLATE "und-x-icu")
+                        FROM generate_series(1, 131071) code WHERE code NOT BETWEEN 55296 AND 57343) cases
+                WHERE length(other) = 1 AND ascii(other) <> code
+                """)
+        }
+        #expect(rows.count > 2000)
+        for row in rows {
+            let codes = [try row.int("code"), try row.int("other")]
+            let letters = codes.compactMap { UInt32(exactly: $0).flatMap(Unicode.Scalar.init) }
+            #expect(Set(letters.map(Trigrams.folded)).count == 1, "\(letters)")
+        }
+    }
+
+    @Test func whateverContainsALiteralHasItsTrigrams() throws {
+        for (text, literal) in [
+            ("Rose Cream", "CREAM"), ("Straße", "aß"), ("Ärger Öl", "ärger ö"), ("abcabcabc", "bca"), ("🧴🧴🧴", "🧴🧴🧴"),
+            (String(repeating: "abcdefghij", count: 20), String(repeating: "fghijabcde", count: 12)),
+        ] {
+            let sought = Trigrams.choice(of: literal)?.map { Trigrams.number(of: $0) }
+            guard literal.unicodeScalars.count > 2 else {
+                #expect(sought == nil)
+                continue
+            }
+            #expect(Trigrams.numbers(of: text).isSuperset(of: try #require(sought)), "\(literal)")
+        }
+        #expect(Trigrams.numbers(of: "ab").isEmpty)
+        #expect(Trigrams.numbers(of: "abcd").count == 2)
+    }
+
+    /// A schema of a release that had words alone gets the trigrams when it is opened.
+    @Test(.postgresqlOnly("A file has had them from the beginning."))
+    func anIndexWithoutThemIsMadeAnew() async throws {
+        let test = try await TextTests.shop()
+        _ = try await test.store.write { try $0.execute("ALTER TABLE w1 DROP COLUMN t0, DROP COLUMN t1") }
+        test.store.stop()
+        let again = try await TestStore(TextTests.classes, path: test.path)
+        let cream: JSON = ["name": ["$regex": #"\Qcream\E"#, "$options": "i"]]
+        #expect(try await again.names("Product", cream) == ["Cold Cream", "Rose Cream"])
+        try await again.create("Product", ["name": "Icecream"])
+        #expect(try await again.names("Product", cream) == ["Cold Cream", "Icecream", "Rose Cream"])
+        again.store.stop()
+    }
+}
