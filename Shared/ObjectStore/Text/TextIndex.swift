@@ -4,7 +4,8 @@ import ParseProtocol
 /// `t<id>` with trigrams finds candidates for literal `$regex` searches, `w<id>` with words answers `$text`.
 /// Both are contentless (https://www.sqlite.org/fts5.html#contentless_tables): the text is in the document already.
 ///
-/// In PostgreSQL there is `w<id>` alone: the words of each field as an array `c0`, `c1` …, its trigrams as an array `t0` ….
+/// In PostgreSQL there is `w<id>` alone: the words of each field as an array `c0`, `c1` …, its trigrams as another one,
+/// `t0`, `t1` ….
 enum TextIndex {
     static func create(_ info: ClassInfo, _ connection: any StoreConnection) throws {
         guard !info.textFields.isEmpty else { return }
