@@ -134,6 +134,10 @@ import Testing
         let reserve = try BusRequest(CatalogCalls.reserve, ReserveRequest())
         #expect(reserve.shared)
         #expect(!reserve.envelope.shared, "A read is nobody's in particular.")
-        #expect(Calls.spreadingServices == ["catalog"])
+        let filling = try BusRequest(ObjectCalls(of: "bag").function("addToBag"), FunctionRequest())
+        #expect(filling.shared)
+        let buying = try BusRequest(ObjectCalls(of: "bag").function("checkout"), FunctionRequest())
+        #expect(!buying.shared)
+        #expect(Calls.spreadingServices == ["bag", "catalog"])
     }
 }

@@ -4,17 +4,20 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// A catalog in PostgreSQL of which three replicas write at once.
+/// A catalog, and a bag service, in PostgreSQL of which three replicas write at once.
 @Suite(.serialized) struct SeveralWritersTests {
-    private static func with(scale: String, _ body: (Suite) async throws -> Void) async throws {
+    private static func with(
+        _ service: String = "catalog", scale: String, _ body: (Suite) async throws -> Void
+    ) async throws {
         let settings = [
-            "SATCHEL_DATABASE": try await PostgreSQLServer.shared.newDatabase(), "SATCHEL_CATALOG_WRITERS": "every",
+            "SATCHEL_DATABASE": try await PostgreSQLServer.shared.newDatabase(),
+            "SATCHEL_\(service.uppercased())_WRITERS": "every",
             "SATCHEL_QUOTAS": "off", "SATCHEL_MAILS_PER_RECIPIENT": "0", "SATCHEL_MAILS_PER_USER": "0",
         ]
         try await Suite.with(scale: scale, settings: settings) { suite in
-            try await suite.untilHealthy(replicas: ["catalog": 3])
+            try await suite.untilHealthy(replicas: [service: 3])
             try await eventually("three replicas take changes", within: .seconds(30)) {
-                try await ParseClient(suite).call(.GET, "/health").json.at("services", "catalog", "current") == 3
+                try await ParseClient(suite).call(.GET, "/health").json.at("services", service, "current") == 3
             }
             try await body(suite)
         }
@@ -42,13 +45,13 @@ import Testing
         }
     }
 
-    /// The server's processes that change the catalog's data at this moment.
-    private static func writingNow(_ suite: Suite) async throws -> Set<Int64> {
+    /// The server's processes that change a service's data at this moment.
+    private static func writingNow(_ suite: Suite, _ service: String = "catalog") async throws -> Set<Int64> {
         let rows = try await suite.rows(
-            "catalog",
+            service,
             """
             SELECT pid FROM pg_stat_activity \
-            WHERE application_name = 'satchel-satchel_catalog' AND backend_xid IS NOT NULL
+            WHERE application_name = 'satchel-satchel_\(service)' AND backend_xid IS NOT NULL
             """)
         return Set(rows.compactMap { $0.at(0)?.intValue })
     }
@@ -165,24 +168,95 @@ import Testing
         }
     }
 
-    /// Each of the replicas is killed in turn, the one that leads among them, while customers buy.
-    @Test(.timeLimit(.minutes(10))) func booksBalanceWhenOneOfTheWritersIsKilled() async throws {
-        try await Self.with(scale: "catalog=3,bag=2") { suite in
-            let names = (0..<4).map { "Item \($0) \(Names.random(4))" }
-            let shelf = try await Shelf.fill(suite, names: names, stock: 1_000_000)
-            let crowd = try await Crowd(suite, shelf: shelf, count: 4)
-            crowd.gatewayMayFail()
-            try await crowd.buyWhile {
-                for replica in ["catalog-1", "catalog-2", "catalog-3"] {
-                    try await suite.kill(replica)
-                    let answered = crowd.checkouts
-                    try await eventually("customers go on after \(replica)", within: .seconds(60)) {
-                        crowd.checkouts >= answered + 3
-                    }
+    /// Additions to one bag from many connections add up, lines that an app saves itself are all there, one order is
+    /// made of each bag, and each replica has its part in it.
+    @Test(.timeLimit(.minutes(10))) func bagsAreFilledByEveryReplica() async throws {
+        try await Self.with("bag", scale: "bag=3") { suite in
+            let names = (0..<3).map { "Thing \($0) \(Names.random(4))" }
+            let shelf = try await Shelf.fill(suite, names: names, stock: 100_000)
+            let customers = try await withThrowingTaskGroup(of: Customer.self) { group in
+                for _ in 0..<24 { group.addTask { try await Customer.signUp(suite) } }
+                return try await group.reduce(into: [Customer]()) { $0.append($1) }
+            }
+            let pids = Mutex<Set<Int64>>([])
+            let isOver = Mutex(false)
+            let look = Task {
+                while !isOver.withLock({ $0 }) {
+                    let now = try await Self.writingNow(suite, "bag")
+                    pids.withLock { $0.formUnion(now) }
                 }
             }
-            try await suite.untilHealthy(replicas: ["catalog": 3])
-            try await crowd.verify()
+            // Each product five times for each customer, all at once.
+            let rounds = 5
+            let added = try await Self.together(customers.count * names.count * rounds) { number in
+                let customer = customers[number % customers.count]
+                let product = shelf.productIds[number / customers.count % names.count]
+                return try await customer.client.run("addToBag", ["productId": .string(product)])
+            }
+            #expect(added.count { $0.status == 200 } == added.count, "\(Set(added.map { $0.text.prefix(120) }))")
+            let master = ParseClient.master(suite)
+            for customer in customers {
+                let mine: JSON = ["customer": .pointer("_User", customer.userId)]
+                let open = try await master.find("Order", mine).results
+                #expect(open.count == 1, "There is one bag.")
+                let items = try await master.find("OrderItem", mine).results
+                #expect(items.count == names.count)
+                #expect(items.compactMap { $0["quantity"]?.intValue } == Array(repeating: Int64(rounds), count: 3))
+            }
+            // The same checkout from two connections: one order each.
+            let bought = try await Self.together(customers.count * 2) { number in
+                try await customers[number % customers.count].client.run(
+                    "checkout",
+                    ["tokenId": "tok_visa", "idempotencyKey": "once", "shippingAddress": Customer.address])
+            }
+            #expect(bought.count { $0.status == 200 } == bought.count, "\(Set(bought.map { $0.text.prefix(120) }))")
+            let paid = try await master.find("Order", ["orderStatus": 1], ["limit": 1000]).results
+            #expect(paid.count == customers.count)
+            let numbers = paid.compactMap { $0["orderNo"]?.intValue }.sorted()
+            #expect(zip(numbers, numbers.dropFirst()).allSatisfy { $1 == $0 + 1 }, "\(numbers)")
+            // Goes on until each was seen at it: there are three connections that write.
+            try await eventually("three replicas change data", within: .seconds(60)) {
+                let more = try await Self.together(customers.count) { number in
+                    try await customers[number].client.run(
+                        "addToBag", ["productId": .string(shelf.productIds[0])])
+                }
+                #expect(more.count { $0.status == 200 } == more.count, "\(Set(more.map { $0.text.prefix(120) }))")
+                return pids.withLock { $0.count } >= 3
+            }
+            isOver.withLock { $0 = true }
+            try await look.value
         }
+    }
+
+    /// Each of the replicas of bag is killed in turn, the one that leads among them, while customers buy.
+    @Test(.timeLimit(.minutes(10))) func booksBalanceWhenOneThatFillsBagsIsKilled() async throws {
+        try await Self.with("bag", scale: "bag=3") { suite in
+            try await Self.buy(suite, whileKilling: "bag")
+        }
+    }
+
+    /// The same with the catalog.
+    @Test(.timeLimit(.minutes(10))) func booksBalanceWhenOneOfTheWritersIsKilled() async throws {
+        try await Self.with(scale: "catalog=3,bag=2") { suite in
+            try await Self.buy(suite, whileKilling: "catalog")
+        }
+    }
+
+    private static func buy(_ suite: Suite, whileKilling service: String) async throws {
+        let names = (0..<4).map { "Item \($0) \(Names.random(4))" }
+        let shelf = try await Shelf.fill(suite, names: names, stock: 1_000_000)
+        let crowd = try await Crowd(suite, shelf: shelf, count: 4)
+        crowd.gatewayMayFail()
+        try await crowd.buyWhile {
+            for replica in (1...3).map({ "\(service)-\($0)" }) {
+                try await suite.kill(replica)
+                let answered = crowd.checkouts
+                try await eventually("customers go on after \(replica)", within: .seconds(60)) {
+                    crowd.checkouts >= answered + 3
+                }
+            }
+        }
+        try await suite.untilHealthy(replicas: [service: 3])
+        try await crowd.verify()
     }
 }

@@ -2,7 +2,8 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// The order a customer is filling: status 0. There is at most one per customer, which the single writer sees to.
+/// The order a customer is filling: status 0. There is at most one per customer: it is looked for and
+/// made in one transaction, as if there were a single writer.
 struct OpenOrder: Sendable {
     /// As many lines as one reservation may have.
     static let itemsMax = 200

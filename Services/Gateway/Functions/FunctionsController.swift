@@ -24,7 +24,7 @@ struct FunctionsController: Sendable {
             }
             throw ParseError(.scriptFailed, "Invalid function: \"\(name.prefix(128))\"")
         }
-        let call = ObjectCalls(of: owner.service).function
+        let call = ObjectCalls(of: owner.service).function(name)
         let document =
             request.query == nil ? request.document : JSON.object(try request.parameters(asTexts: false)).serialized
         let message = FunctionRequest.with { $0.name = name }

@@ -45,9 +45,16 @@ public struct ObjectCalls: Sendable {
     /// A cloud function. Sender: gateway, and push, which asks analytics.
     public var function: Call<FunctionRequest, FunctionReply> { Call("\(service).function.v1") }
 
+    /// The same for a function by its name, which may be one of those that spread.
+    public func function(_ name: String) -> Call<FunctionRequest, FunctionReply> {
+        Call(function.kind, spreads: Self.spreadingFunctions.contains(name))
+    }
+
     /// The services whose objects any replica may change. Not `users`, of whose changes gateways hear before they are
     /// answered: by the one that leads.
-    private static let spreading: Set<String> = ["catalog"]
+    private static let spreading: Set<String> = ["bag", "catalog"]
+    /// The functions that change nothing but the data of such a service. A checkout is driven by the one that leads.
+    private static let spreadingFunctions: Set<String> = ["addToBag", "setBagQuantity", "emptyBag"]
     /// The services that keep classes.
     public static let keepers = ["bag", "catalog", "payments", "push", "users"]
     /// The services that have cloud functions. Of `cloud` it is only what each tells operators about itself.
