@@ -160,10 +160,12 @@ final class Crowd: Sendable {
     }
 
     /// Repeats a request that is safe to repeat until it is answered for good.
+    /// - Throws: `NeverHappened` with the last problem after three minutes.
     @discardableResult
     private func untilAnswered(
         _ what: String, _ customer: Customer, _ request: (ParseClient) async throws -> ParseClient.Answer
     ) async throws -> ParseClient.Answer {
+        let begin = ContinuousClock.now
         while true {
             var problem = ""
             do {
@@ -184,6 +186,9 @@ final class Crowd: Sendable {
                 if state.withLock({ !$0.gatewayMayFail && !$0.changesMayBeCut }) { report(problem) }
             }
             state.withLock { $0.repeated.append(problem) }
+            guard ContinuousClock.now - begin < .seconds(180) else {
+                throw NeverHappened("A customer was never answered: \(problem)")
+            }
             try await Task.sleep(for: .milliseconds(100))
         }
     }

@@ -7,7 +7,8 @@ package struct NeverHappened: Error, CustomStringConvertible {
 
 /// Polls until the condition holds.
 ///
-/// Only time in which this process could look counts: on a machine that stood still for a minute, nothing is late.
+/// Of the time between two looks at most five seconds count: when a machine stood still for a minute, nothing is late,
+/// and a condition that takes long to tell still comes to an end.
 /// - Throws: `NeverHappened` when the time is over.
 package func eventually(
     _ what: @autoclosure () -> String, within limit: Duration = .seconds(30), _ condition: () async throws -> Bool
@@ -18,7 +19,7 @@ package func eventually(
         guard waited < limit else { throw NeverHappened("Not within \(limit): \(what()).") }
         try await Task.sleep(for: pause)
         let now = ContinuousClock.now
-        waited += min(now - last, pause * 10)
+        waited += min(now - last, .seconds(5))
         last = now
     }
 }
