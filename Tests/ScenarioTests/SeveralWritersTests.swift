@@ -17,7 +17,7 @@ import Testing
         try await Suite.with(scale: scale, settings: settings) { suite in
             try await suite.untilHealthy(replicas: [service: 3])
             try await eventually("three replicas take changes", within: .seconds(30)) {
-                try await ParseClient(suite).call(.GET, "/health").json.at("services", service, "current") == 3
+                try await ParseClient(suite).call(.GET, "/health").json.at("services", .member(service), "current") == 3
             }
             try await body(suite)
         }
