@@ -1,4 +1,5 @@
-"""Builds a kustomization as far as ours go: resources, components, patches by path, a namespace and images."""
+"""Builds a kustomization as far as ours go: resources, components, patches by path, `$patch: delete`, a namespace and
+images."""
 import copy
 import re
 
@@ -55,9 +56,18 @@ def change(objects, kustomization):
         targets = [one for one in objects if is_target(one, entry["target"])]
         if not targets:
             raise Unbuildable(f"a patch fits nothing: {entry['target']}")
+        operations = yaml.safe_load(entry["patch"])
+        if isinstance(operations, dict):
+            if operations.get("$patch") != "delete":
+                raise Unbuildable(f"a patch of another form: {entry['target']}")
+            objects[:] = [one for one in objects if one not in targets]
+            continue
         for one in targets:
-            for operation in yaml.safe_load(entry["patch"]):
+            kind = one["kind"]
+            for operation in operations:
                 patch(one, operation)
+            if one["kind"] != kind and not entry.get("options", {}).get("allowKindChange"):
+                raise Unbuildable(f"{one['metadata']['name']}: its kind may not change")
     for one in objects:
         if "namespace" in kustomization and one["kind"] != "Namespace":
             one["metadata"]["namespace"] = kustomization["namespace"]
@@ -74,19 +84,31 @@ def is_target(one, target):
 
 
 def patch(one, operation):
+    """RFC 6902: add, replace and remove."""
     *steps, last = [step.replace("~1", "/").replace("~0", "~") for step in operation["path"].split("/")[1:]]
+    unknown = Unbuildable(f"{one['metadata']['name']} has no {operation['path']}")
+    if operation["op"] not in ("add", "replace", "remove"):
+        raise Unbuildable(f"{operation['op']} is not known here")
     inner = one
     for step in steps:
-        inner = inner.get(step) if isinstance(inner, dict) else inner[int(step)]
+        inner = member(inner, step)
         if inner is None:
-            raise Unbuildable(f"{one['metadata']['name']} has no {operation['path']}")
-    if operation["op"] not in ("add", "replace"):
-        raise Unbuildable(f"{operation['op']} is not known here")
-    if isinstance(inner, list):
-        raise Unbuildable(f"{operation['path']}: lists are not known here")
-    if operation["op"] == "replace" and last not in inner:
-        raise Unbuildable(f"{one['metadata']['name']} has no {operation['path']}")
-    inner[last] = copy.deepcopy(operation["value"])
+            raise unknown
+    if operation["op"] != "add" and member(inner, last) is None:
+        raise unknown
+    value = copy.deepcopy(operation.get("value"))
+    if operation["op"] == "remove":
+        del inner[int(last) if isinstance(inner, list) else last]
+    elif isinstance(inner, list) and operation["op"] == "add":
+        inner.insert(len(inner) if last == "-" else int(last), value)
+    else:
+        inner[int(last) if isinstance(inner, list) else last] = value
+
+
+def member(inner, step):
+    if isinstance(inner, dict):
+        return inner.get(step)
+    return inner[int(step)] if step.isdecimal() and int(step) < len(inner) else None
 
 
 def template(one):

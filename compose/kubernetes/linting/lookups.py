@@ -11,6 +11,21 @@ def named(objects, kind, name):
     return next((one for one in of_kind(objects, kind) if one["metadata"]["name"] == name), None)
 
 
+def workload(objects, service):
+    """What makes the pods of a service or of the gateway."""
+    return named(objects, "Deployment", service) or named(objects, "StatefulSet", service)
+
+
+def has_volume(one):
+    """Whether a service keeps its data in a volume, of which there is one for each pod."""
+    return one["kind"] == "StatefulSet"
+
+
+def without_volume(objects):
+    """The names of the services that keep their data in PostgreSQL."""
+    return [service for service in suite.SERVICES[1:] if not has_volume(workload(objects, service))]
+
+
 def pods(objects):
     """Of each object that makes pods: its name, the pod and its only container."""
     for one in objects:
@@ -24,10 +39,19 @@ def suite_pods(objects):
 
 def fits(selector, pod):
     labels = pod["metadata"]["labels"]
-    exist = [rule["key"] for rule in selector.get("matchExpressions", []) if rule["operator"] == "Exists"]
     return all(labels.get(key) == value for key, value in selector.get("matchLabels", {}).items()) and all(
-        key in labels for key in exist
+        meets(rule, labels) for rule in selector.get("matchExpressions", [])
     )
+
+
+def meets(rule, labels):
+    value, values = labels.get(rule["key"]), rule.get("values", [])
+    return {
+        "Exists": value is not None,
+        "DoesNotExist": value is None,
+        "In": value in values,
+        "NotIn": value not in values,
+    }[rule["operator"]]
 
 
 def settings_of(objects, container):
@@ -39,3 +63,7 @@ def settings_of(objects, container):
     for entry in container.get("env", []):
         values[entry["name"]] = entry.get("value", entry.get("valueFrom"))
     return values
+
+
+def volume(pod, name):
+    return next((one for one in pod["spec"]["volumes"] if one["name"] == name), {})

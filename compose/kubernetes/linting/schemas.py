@@ -34,10 +34,18 @@ def folder(version):
 
 def problems(one):
     """What Kubernetes would refuse of an object."""
+    return problems_of(json.dumps(one, sort_keys=True))
+
+
+@functools.cache
+def problems_of(text):
+    """Many objects are the same in several compositions, and with an error planted into another one."""
+    one, found = json.loads(text), []
     for version in VERSIONS:
-        found = validator(version, one["kind"], one["apiVersion"])
-        if found is None:
-            yield f"Kubernetes {version} has no {one['kind']} of {one['apiVersion']}"
+        schema = validator(version, one["kind"], one["apiVersion"])
+        if schema is None:
+            found.append(f"Kubernetes {version} has no {one['kind']} of {one['apiVersion']}")
             continue
-        for error in found.iter_errors(one):
-            yield f"Kubernetes {version}: {'.'.join(map(str, error.path))}: {error.message[:200]}"
+        for error in schema.iter_errors(one):
+            found.append(f"Kubernetes {version}: {'.'.join(map(str, error.path))}: {error.message[:200]}")
+    return found

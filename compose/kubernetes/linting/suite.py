@@ -39,6 +39,20 @@ SECRETS_DOCUMENTED = {
     name: set(re.findall(r"`([\w.]+)`", keys))
     for name, keys in re.findall(r"^\| `([a-z-]+)` \| ([^|]*) \|", text("docs/kubernetes.md"), re.M)
 }
+# By name the keys that the page's commands put into it.
+SECRETS_MADE = {
+    name: set(re.findall(r"--from-(?:file|literal)=([\w.]+)", keys))
+    for name, keys in re.findall(
+        r"create secret generic ([a-z-]+)((?:\s*\\?\s+--from-\S+)*)", text("docs/kubernetes.md"))
+}
+
+# Of each service that has an autoscaler by the page: what a pod asks for in processors, and from how many to how many.
+SCALED_DOCUMENTED = {
+    service: (float(processors), int(least), int(most))
+    for services, processors, least, most in re.findall(
+        r"^\| ([a-z, ]+) \| ([\d.]+)[^|]* \| (\d+) to (\d+) \|", text("docs/kubernetes.md"), re.M)
+    for service in services.split(", ")
+}
 
 
 def environment(service):

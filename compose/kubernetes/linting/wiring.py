@@ -1,10 +1,15 @@
 """Rules of what belongs together: settings, names, ports, who may talk to whom. Each is given all objects and yields
 what is wrong."""
 import suite
-from lookups import fits, named, of_kind, pods, settings_of, suite_pods
+from lookups import fits, named, of_kind, pods, settings_of, suite_pods, without_volume
 
-# Where Kubernetes is not Compose: names of hosts, and the gateway's keys, which are in a secret.
-DIFFERENT = {"SATCHEL_BUS", "SATCHEL_PUBLIC_URL", "SATCHEL_FILES_KEY_FILE"}
+# Where Kubernetes is not Compose: names of hosts, keys, which are in secrets, and a gateway that another one stands by.
+DIFFERENT = {
+    "SATCHEL_BUS", "SATCHEL_PUBLIC_URL", "SATCHEL_FILES_KEY_FILE", "SATCHEL_USERS_KEY_FILE",
+    "SATCHEL_DRAIN_MILLISECONDS",
+}
+# Of every service that has none of its own.
+FOR_ALL = {"SATCHEL_REPLICA", "SATCHEL_DATABASE"}
 
 
 def settings(objects):
@@ -14,8 +19,10 @@ def settings(objects):
         for name in sorted(wanted.keys() - given.keys()):
             where = f"{service}.yaml, of {service}-secrets" if suite.is_secret(name) else "settings.yaml"
             yield f"{service}: {name} of compose.yaml is missing ({where})"
-        for name in sorted(given.keys() - wanted.keys() - common - {"SATCHEL_REPLICA"}):
+        for name in sorted(given.keys() - wanted.keys() - common - FOR_ALL):
             yield f"{service}: {name} is not in compose.yaml"
+        if given.get("SATCHEL_REPLICA") != {"fieldRef": {"fieldPath": "metadata.name"}}:
+            yield f"{service}: is not called as its pod is"
         for name, value in given.items():
             if name not in suite.DOCUMENTED:
                 yield f"{service}: {name} is not in docs/settings.md"
@@ -42,29 +49,41 @@ def references(objects):
                 yield f"{name}: no ConfigMap of {source}"
         for entry in container.get("env", []):
             reference = entry.get("valueFrom", {}).get("secretKeyRef")
-            if reference and reference["key"] not in suite.SECRETS_DOCUMENTED.get(reference["name"], ()):
-                yield f"{name}: docs/kubernetes.md does not name {reference['key']} of {reference['name']}"
+            if reference:
+                yield from secret(name, reference["name"], {reference["key"]}, reference.get("optional"))
         yield from volumes(objects, name, spec, container)
     for one in of_kind(objects, "StatefulSet"):
         if not named(objects, "Service", one["spec"]["serviceName"]):
             yield f"{one['metadata']['name']}: no Service {one['spec']['serviceName']}"
 
 
+def secret(name, of, keys, optional):
+    """The page names each key, and says how to make those without which a pod does not start."""
+    for key in sorted(keys - suite.SECRETS_DOCUMENTED.get(of, set())):
+        yield f"{name}: docs/kubernetes.md does not name {key} of {of}"
+    for key in [] if optional else sorted(keys - suite.SECRETS_MADE.get(of, set())):
+        yield f"{name}: docs/kubernetes.md does not make {key} of {of}"
+
+
 def volumes(objects, name, spec, container):
     declared = {volume["name"]: volume for volume in spec["volumes"]}
-    if named(objects, "StatefulSet", name):
-        declared["data"] = {}
+    own = named(objects, "StatefulSet", name)
+    for claim in own["spec"].get("volumeClaimTemplates", []) if own else []:
+        declared[claim["metadata"]["name"]] = {}
     for mount in container["volumeMounts"]:
         if mount["name"] not in declared:
             yield f"{name}: no volume {mount['name']}"
     for volume in declared.values():
-        secret, claim = volume.get("secret"), volume.get("persistentVolumeClaim")
-        if secret:
-            known = suite.SECRETS_DOCUMENTED.get(secret["secretName"])
-            if known is None or not known >= {item["key"] for item in secret.get("items", [])}:
-                yield f"{name}: docs/kubernetes.md does not name all of the secret {secret['secretName']}"
+        source, claim, config = (volume.get(kind) for kind in ("secret", "persistentVolumeClaim", "configMap"))
+        if source:
+            keys = {item["key"] for item in source.get("items", [])}
+            yield from secret(name, source["secretName"], keys, source.get("optional"))
+            if source["secretName"] not in suite.SECRETS_DOCUMENTED:
+                yield f"{name}: docs/kubernetes.md does not name the secret {source['secretName']}"
         if claim and claim["claimName"] not in claims(objects):
             yield f"{name}: no claim {claim['claimName']}"
+        if config and not named(objects, "ConfigMap", config["name"]):
+            yield f"{name}: no ConfigMap {config['name']}"
 
 
 def claims(objects):
@@ -82,33 +101,27 @@ def services(objects):
     for one in of_kind(objects, "Service"):
         name, spec = one["metadata"]["name"], one["spec"]
         chosen = {pod[0] for pod in pods(objects) if fits({"matchLabels": spec["selector"]}, pod[1])}
-        wanted = set(suite.SERVICES[1:]) if spec.get("clusterIP") == "None" else {"gateway"}
-        if chosen != wanted:
+        if chosen != (set(suite.SERVICES[1:]) if name == "services" else {"gateway"}):
             yield f"Service {name}: leads to {', '.join(sorted(chosen)) or 'nobody'}"
         for port in spec.get("ports", []):
             if port["targetPort"] not in ports:
                 yield f"Service {name}: the gateway has no port {port['targetPort']}"
-    bus = named(objects, "Service", "gateway-bus")["spec"]
-    if not bus.get("publishNotReadyAddresses"):
-        yield "Service gateway-bus: the gateway is not ready before the services have dialled it"
-    port = bus["ports"][0]["port"]
-    if port != suite.BUS_PORT or ports["bus"] != suite.BUS_PORT:
-        yield "Service gateway-bus: not the port that bus-check looks for"
-    for service, _, container in suite_pods(objects):
-        host = "0.0.0.0" if service == "gateway" else "gateway-bus"
-        if settings_of(objects, container).get("SATCHEL_BUS") != f"tcp://{host}:{port}":
-            yield f"{service}: the bus is not tcp://{host}:{port}"
+    if named(objects, "Service", "gateway")["spec"].get("publishNotReadyAddresses"):
+        yield "Service gateway: customers would reach one that is not ready"
 
 
 def network(objects):
     policies = {one["metadata"]["name"]: one["spec"] for one in of_kind(objects, "NetworkPolicy")}
-    for name, pod, _ in pods(objects):
+    for name, pod, container in pods(objects):
         if not fits(policies["nothing"]["podSelector"], pod):
             yield f"{name}: everybody may talk to it"
+        if name not in suite.SERVICES:
+            continue
         outside = [key for key in policies if key.startswith("outside-") and fits(policies[key]["podSelector"], pod)]
-        if name in suite.SERVICES and bool(outside) != suite.reaches_outside(name):
+        # With a bucket the catalog does, in Compose as well.
+        has_bucket = name in without_volume(objects) and name == "catalog"
+        if bool(outside) != (suite.reaches_outside(name) or has_bucket):
             yield f"{name}: reaches the world outside in one of compose.yaml and the policies alone"
-    for one in of_kind(objects, "PodDisruptionBudget"):
-        left = [pod[0] for pod in suite_pods(objects) if not fits(one["spec"]["selector"], pod[1])]
-        if left:
-            yield f"{one['metadata']['name']}: leaves out {', '.join(left)}"
+        reaches = "database" in policies and fits(policies["database"]["podSelector"], pod)
+        if reaches != ("SATCHEL_DATABASE" in settings_of(objects, container)):
+            yield f"{name}: has a database that no policy lets it reach, or the other way round"

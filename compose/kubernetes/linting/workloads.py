@@ -1,10 +1,8 @@
-"""Rules of what runs: one process of each service, with its volume and no more rights than it needs. Each is given all
+"""Rules of what runs: each service with its volume, or without one, and no more rights than it needs. Each is given all
 objects and yields what is wrong."""
-import functools
-
 import suite
 from build import containers, template
-from lookups import fits, named, of_kind, pods, suite_pods
+from lookups import fits, has_volume, named, pods, settings_of, suite_pods, workload
 
 
 def names(objects):
@@ -19,30 +17,28 @@ def names(objects):
 
 
 def present(objects):
-    wanted = [("Service", "gateway-bus"), ("ConfigMap", "settings"), ("NetworkPolicy", "nothing")]
-    wanted += [("Deployment" if service == "gateway" else "StatefulSet", service) for service in suite.SERVICES]
-    for kind, name in wanted:
+    for kind, name in (("ConfigMap", "settings"), ("NetworkPolicy", "nothing"), ("Service", "gateway")):
         if not named(objects, kind, name):
             yield f"{name}: no {kind}"
-
-
-def one_of_each(objects):
-    """One process of each service, since each has its own volume, and the gateway's is the only bus."""
     for service in suite.SERVICES:
-        one = named(objects, "Deployment", service) or named(objects, "StatefulSet", service)
+        kinds = [kind for kind in ("Deployment", "StatefulSet") if named(objects, kind, service)]
+        if len(kinds) != 1:
+            yield f"{service}: {' and '.join(kinds) or 'no Deployment or StatefulSet'}"
+
+
+def one_kind_of_each(objects):
+    """A StatefulSet of one pod with a volume, or a Deployment of any number without one."""
+    for service in suite.SERVICES:
+        one = workload(objects, service)
         spec, container = one["spec"], containers(one)[0]
-        if spec["replicas"] != 1:
-            yield f"{service}: more than one would break data"
         if container.get("args") != [service] or "command" in container:
             yield f"{service}: the arguments are not [{service}]"
         if len(containers(one)) != 1 or not fits(spec["selector"], template(one)):
             yield f"{service}: not one container, or the selector is not its own"
-        if service == "gateway" and spec["strategy"] != {"type": "Recreate"}:
-            yield "gateway: two at once would have a part of the services each"
-        if service != "gateway":
+        if service != "gateway" and has_volume(one):
+            if spec["replicas"] != 1:
+                yield f"{service}: more than one would break data"
             yield from volume_of(service, spec)
-    for one in of_kind(objects, "HorizontalPodAutoscaler"):
-        yield f"{one['metadata']['name']}: nothing may have replicas in Kubernetes yet"
 
 
 def volume_of(service, spec):
@@ -93,27 +89,35 @@ def security(objects):
             yield f"{name}: may do more than it needs"
         if "memory" not in container["resources"]["limits"] or len(container["resources"]["requests"]) != 2:
             yield f"{name}: says not what it needs"
-        if name in suite.SERVICES and spec["terminationGracePeriodSeconds"] != suite.STOP_SECONDS:
+        drain = int(settings_of(objects, container).get("SATCHEL_DRAIN_MILLISECONDS", "0")) / 1000
+        if name in suite.SERVICES and spec["terminationGracePeriodSeconds"] != suite.STOP_SECONDS + drain:
             yield f"{name}: is given another time to stop than by the scripts"
         if container["image"].rsplit(":", 1)[-1] != suite.RELEASE:
             yield f"{name}: not the image of release {suite.RELEASE}"
 
 
 def alike(objects):
-    """Services differ in what is theirs: nothing else may be changed in one of them alone."""
-    common = functools.partial(common_part, objects)
-    first = common("catalog")
-    for service in suite.SERVICES[2:]:
-        for member, value in common(service).items():
-            if value != first[member]:
-                yield f"{service}: {member} is not as in the others"
+    """Services differ in what is theirs: nothing else may be changed in one of them alone. Those with a volume are like
+    each other, and so are those without."""
+    kinds = {}
+    for service in suite.SERVICES[1:]:
+        kinds.setdefault(workload(objects, service)["kind"], []).append(service)
+    for first, *others in kinds.values():
+        wanted = common_part(objects, first)
+        for service in others:
+            found = common_part(objects, service)
+            for member in sorted(wanted.keys() | found.keys()):
+                if found.get(member) != wanted.get(member):
+                    yield f"{service}: {member} is not as in the others"
 
 
 def common_part(objects, service):
-    one = named(objects, "StatefulSet", service)
+    one = workload(objects, service)
     pod = template(one)["spec"]
     container = pod["containers"][0]
     members = {f"spec.{key}": value for key, value in pod.items() if key not in ("containers", "volumes")}
+    for key in ("strategy", "minReadySeconds", "podManagementPolicy"):
+        members[key] = one["spec"].get(key)
     for key in ("readinessProbe", "livenessProbe", "startupProbe", "lifecycle", "image"):
         members[key] = container.get(key)
     return members
