@@ -12,12 +12,18 @@ package let analyticsPlan = ServicePlan(
     synchronous: .normal)
 
 package func buildAnalytics(_ host: ServiceHost, _ routes: inout ServiceRoutes) throws {
+    let events = Inbox(host) { item, transaction in
+        try EventIntake.take(
+            Event(name: item.kind, body: item.body), by: item.caller, at: item.receivedAt, in: transaction)
+    }
     routes.write(framed: AnalyticsCalls.event) { message, request, transaction in
         try EventQuota.admit(bytes: request.documents.first?.count ?? 0, by: request.caller, in: transaction)
         guard let body = request.documents.first else {
             throw ParseError(.invalidJSON, "The request has no document.")
         }
-        try EventIntake.take(Event(name: message.name, body: body), by: request.caller, in: transaction)
+        // Read where it is counted; here too when that is later, for whoever sent one that is none.
+        if events.waits { _ = try Event(name: message.name, body: body) }
+        try events.add(.init(message.name, body, by: request.caller, at: transaction.now), in: transaction)
         return try BusReply(Accepted(), documents: [JSON.object([:]).serialized])
     }
     routes.accept(AnalyticsCalls.requests) { counts, _, transaction in
@@ -32,6 +38,7 @@ package func buildAnalytics(_ host: ServiceHost, _ routes: inout ServiceRoutes) 
         try SalesLog.add(change, in: transaction)
     }
     routes.accept(news.userDeleted) { user, _, transaction in
+        try events.settle(in: transaction)
         try EventLog.forget(user.userID, in: transaction)
         try ActiveIds.forget(user.userID, in: transaction)
         try PushTaps.forget(user.userID, in: transaction)
@@ -62,11 +69,15 @@ private enum EventQuota {
 
 /// One event into the log and every roll-up, in one transaction.
 package enum EventIntake {
-    package static func take(_ event: Event, by caller: Caller, in transaction: StoreTransaction) throws {
-        let moment = event.countedAt(now: transaction.now)
+    /// - Parameter now: when it came; nil for now.
+    package static func take(
+        _ event: Event, by caller: Caller, at now: Timestamp? = nil, in transaction: StoreTransaction
+    ) throws {
+        let now = now ?? transaction.now
+        let moment = event.countedAt(now: now)
         let hour = Hour(of: moment)
         let installationId = caller.installationId.map(EventLog.shortened)
-        try EventLog.add(event, by: caller, in: transaction)
+        try EventLog.add(event, by: caller, at: now, in: transaction)
         try EventCounts.add(event, at: hour, in: transaction)
         if let userId = caller.userId { try ActiveIds.add(userId, .users, day: hour.day, in: transaction) }
         if let installationId, !installationId.isEmpty {

@@ -62,16 +62,20 @@ package func buildBag(_ host: ServiceHost, _ routes: inout ServiceRoutes, _ curr
     routes.readingFunction("setBagQuantity") { try bag.setQuantity($0, $1, $2) }
     routes.readingFunction("emptyBag") { try bag.empty($1, $2) }
 
+    let isShared = host.writers == .every
+    // Of several processes each notes its own.
+    let mark = isShared ? "bag.numbers.\(host.configuration.replica)" : "bag.numbers"
     let numbers = OrderNumberGate(
-        mark: OrderNumberMark(path: host.configuration.dataDirectory + "/bag.numbers"), logger: host.logger)
-    host.whenWriter(
+        mark: OrderNumberMark(path: "\(host.configuration.dataDirectory)/\(mark)"), logger: host.logger)
+    host.whenWriting(
         "orders.numbers", every: OrderNumberGate.pause, problem: "Order numbers could not be agreed upon."
     ) {
         await numbers.open(host) ? .finished : .idle
     }
+    let turns = isShared ? CheckoutTurns() : nil
     let ledger = CheckoutLedger(
         store: host.store, outbox: host.outbox, numbers: numbers,
-        copies: try OrderCopies(host.configuration.settings))
+        copies: try OrderCopies(host.configuration.settings), turns: turns)
     let runner = CheckoutRunner(
         ledger: ledger, steps: CheckoutSteps(bus: host.bus), background: host.background, logger: host.logger)
     let checkout = CheckoutFunctions(
@@ -86,9 +90,11 @@ package func buildBag(_ host: ServiceHost, _ routes: inout ServiceRoutes, _ curr
             try checkout.charge(request, reader) { try CheckoutRequest(chargeToken: parameters) }
         }
     }
-    host.whenWriter("checkouts", every: .seconds(1), problem: "Unfinished checkouts could not be read.") {
+    host.whenWriter(
+        "checkouts", every: turns?.length ?? .seconds(1), problem: "Unfinished checkouts could not be read."
+    ) {
         try await runner.resumeUnfinished()
-        return .finished
+        return isShared ? .idle : .finished
     }
 
     // They are kept for a day, so that a minute more does not matter.

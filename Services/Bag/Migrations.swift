@@ -6,6 +6,13 @@ let bagMigrations = [
     Migration(1, "tables", bagTables),
     Migration(2, "orderStates") { try OrderStates.convert(in: $0) },
     Migration(3, "requestKeys", requestKeys),
+    Migration(4, "drivers", drivers),
+]
+
+/// Whose turn a running checkout is, where several processes drive checkouts (`CheckoutTurns`).
+private let drivers = [
+    "ALTER TABLE checkouts ADD COLUMN driver TEXT",
+    "ALTER TABLE checkouts ADD COLUMN drivenUntil INTEGER NOT NULL DEFAULT 0",
 ]
 
 /// Keys of requests are found by their age, whoever's they are; those of clients, which stay, have none.

@@ -9,7 +9,8 @@ package let crashPlan = ServicePlan(name: "crash", migrations: crashMigrations, 
 
 package func buildCrash(_ host: ServiceHost, _ routes: inout ServiceRoutes) throws {
     let settings = try CrashConfiguration(host.configuration.settings)
-    let intake = ReportIntake(host: host, rates: KeyRates(perMinute: settings.reportsPerMinute))
+    let reports = Inbox(host) { try TakenReport($0).count(in: $1) }
+    let intake = ReportIntake(host: host, rates: KeyRates(perMinute: settings.reportsPerMinute), reports: reports)
 
     routes.task(framed: CrashCalls.envelope) { message, request in
         do {
@@ -25,6 +26,7 @@ package func buildCrash(_ host: ServiceHost, _ routes: inout ServiceRoutes) thro
         return try BusReply(Accepted(), documents: [JSON.object([:]).serialized])
     }
     routes.accept(NewsCalls(to: crashPlan.name).userDeleted) { user, _, transaction in
+        try reports.settle(in: transaction)
         try EventStore.forget(user.userID, in: transaction)
         try IssueLog.forget(user.userID, in: transaction)
     }

@@ -11,9 +11,11 @@ package func buildMail(_ host: ServiceHost, _ routes: inout ServiceRoutes) throw
     let composer = MailComposer(
         sender: configuration.sender, shopName: configuration.shopName,
         templates: try MailTemplates(replacements: configuration.templatesFolder))
+    var sending = configuration.sending
+    sending.pause = host.pause(sending.pause)
     let sender = MailSender(
         queue: MailQueue(store: host.store), composer: composer, transport: try transport(configuration, host),
-        settings: configuration.sending, background: host.background, logger: host.logger)
+        settings: sending, background: host.background, logger: host.logger)
 
     let quotas = MailQuotas(configuration.quotas)
     routes.accept(MailCalls.send) { message, request, transaction in

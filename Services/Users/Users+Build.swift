@@ -51,6 +51,12 @@ package func buildUsers(
     routes.read(UsersCalls.contact) { message, _, reader in
         try SessionAnswers.contact(of: message.userID, reader)
     }
+    // The reply waits until every gateway has heard of it: this process leads.
+    routes.task(framed: UsersCalls.forget) { message, request in
+        try request.requireAdmin()
+        return try BusReply(Accepted(), forget: message)
+    }
+    if host.writers == .every { host.bus.tellGateways(by: UsersCalls.forget) }
     routes.function("sessionsOf") { parameters, request in
         try await SessionAdministration.list(parameters, request, host: host)
     }
@@ -73,6 +79,8 @@ package func buildUsers(
         return .finished
     }
     let keyCheck = KeyCheck(store: host.store, key: key, logger: host.logger)
+    // What one of several writes the others must be able to read.
+    if host.writers == .every { host.whenOpened(keyCheck.requireSame) }
     host.whenWriter("users.key", every: .seconds(1), problem: "The accounts' key could not be checked.") {
         try await keyCheck.check()
         return .finished

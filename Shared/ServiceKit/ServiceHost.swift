@@ -99,9 +99,27 @@ public final class ServiceHost: Sendable {
         startWorks.withLock { $0.append(work) }
     }
 
+    /// Adds background work that every replica does which may write. Called while the service is built.
+    /// - Parameters:
+    ///   - interval: the longest pause after a round that went well.
+    ///   - problem: what the log says of a round that failed.
+    public func whenWriting(
+        _ name: String, every interval: Duration, problem: Logger.Message,
+        _ round: @escaping @Sendable () async throws -> BackgroundWork.Round
+    ) {
+        whenWriting(BackgroundWork(name, every: interval, problem: problem, logger: logger, round: round))
+    }
+
     /// Adds background work of every replica that may write.
     func whenWriting(_ work: BackgroundWork) {
         if writers == .one { background.add(work) } else { startWorks.withLock { $0.append(work) } }
+    }
+
+    /// The longest pause of work for which calls that spread store something: where every replica writes, nobody tells
+    /// the one that leads of it, which therefore looks.
+    /// - Parameter interval: the longest pause where one replica writes.
+    public func pause(_ interval: Duration) -> Duration {
+        writers == .one ? interval : min(interval, OutboxLooks.sharedPause)
     }
 
     /// Registers a look at the database before anything is answered. What it throws, best a `StartupProblem`, ends the

@@ -8,8 +8,17 @@ extension Migrations {
         [
             Migration(1, "tables", serviceTables),
             Migration(2, "liveLog", statements: { dialect in dialect == .sqlite ? [] : liveLog }),
+            Migration(3, "inbox", inbox),
         ])
 }
+
+/// Reports that are not counted yet, where several processes write (`Inbox`).
+private let inbox = [
+    """
+    CREATE TABLE inbox(id INTEGER PRIMARY KEY, kind TEXT NOT NULL, body BLOB NOT NULL, userId TEXT,
+    installationId TEXT, receivedAt INTEGER NOT NULL)
+    """
+]
 
 /// The changes of watched classes, where several processes write (`LiveLog`).
 private let liveLog = [

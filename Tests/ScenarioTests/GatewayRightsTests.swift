@@ -28,25 +28,42 @@ import Testing
 
     @Test(.timeLimit(.minutes(10))) func aRevokedSessionIsDeadAtEveryGateway() async throws {
         try await Suite.with(scale: "gateway=2,users=2", settings: Self.settings) { suite in
-            let gateways = SeveralGateways(suite: suite)
-            var customers: [Customer] = []
-            for _ in 0..<3 { customers.append(try await Customer.signUp(suite)) }
-            let calm = try await histories(gateways, customers, rounds: 8)
-            let silent = calm.filter { !$0.tells(of: 2) }
-            #expect(silent.isEmpty, "\(silent.map { ($0.revokedAt, $0.uses.count) })")
-            #expect(calm.flatMap(\.violations).isEmpty)
-
-            async let storm = histories(gateways, customers, rounds: 12)
-            for replica in ["users-1", "users-2", "users-1"] {
-                try await suite.kill(replica)
-                try await suite.untilHealthy(replicas: ["users": 2])
-            }
-            let told = try await storm
-            #expect(told.count { $0.tells(of: 2) } > told.count / 3, "Too few calls were answered to tell anything.")
-            #expect(told.flatMap(\.violations).isEmpty)
-
-            try await aGatewayThatStoodStillHonoursNothing(gateways)
+            try await revokedSessionsAreDead(suite, killing: ["users-1", "users-2", "users-1"])
         }
+    }
+
+    /// The same where each replica of users revokes sessions, of which one knows the gateways' leases.
+    @Test(.timeLimit(.minutes(10))) func aRevokedSessionIsDeadWhoeverRevokedIt() async throws {
+        let settings = [
+            "SATCHEL_USERS_DATABASE": try await PostgreSQLServer.shared.newDatabase(), "SATCHEL_USERS_WRITERS": "every",
+        ]
+        try await Suite.with(scale: "gateway=2,users=3", settings: Self.settings.merging(settings) { $1 }) { suite in
+            try await eventually("three replicas take changes", within: .seconds(30)) {
+                try await ParseClient(suite).call(.GET, "/health").json.at("services", "users", "current") == 3
+            }
+            try await revokedSessionsAreDead(suite, killing: ["users-1", "users-2", "users-3"])
+        }
+    }
+
+    private func revokedSessionsAreDead(_ suite: Suite, killing replicas: [String]) async throws {
+        let gateways = SeveralGateways(suite: suite)
+        var customers: [Customer] = []
+        for _ in 0..<3 { customers.append(try await Customer.signUp(suite)) }
+        let calm = try await histories(gateways, customers, rounds: 8)
+        let silent = calm.filter { !$0.tells(of: 2) }
+        #expect(silent.isEmpty, "\(silent.map { ($0.revokedAt, $0.uses.count) })")
+        #expect(calm.flatMap(\.violations).isEmpty)
+
+        async let storm = histories(gateways, customers, rounds: 12)
+        for replica in replicas {
+            try await suite.kill(replica)
+            try await suite.untilHealthy(replicas: ["users": Set(replicas).count])
+        }
+        let told = try await storm
+        #expect(told.count { $0.tells(of: 2) } > told.count / 3, "Too few calls were answered to tell anything.")
+        #expect(told.flatMap(\.violations).isEmpty)
+
+        try await aGatewayThatStoodStillHonoursNothing(gateways)
     }
 
     /// Sessions of some customers at a time, each used at both gateways all the time and revoked by one of them.

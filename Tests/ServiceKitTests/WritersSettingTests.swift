@@ -32,12 +32,12 @@ import Testing
 
     @Test func whatIsSaidOfAllConcernsThoseThatCan() throws {
         #expect(try writers("catalog", ["SATCHEL_WRITERS": "every"]) == .one, "It is in SQLite.")
-        #expect(try writers("users", ["SATCHEL_DATABASE": Self.server, "SATCHEL_WRITERS": "every"]) == .one)
+        #expect(try writers("cloud", ["SATCHEL_DATABASE": Self.server, "SATCHEL_WRITERS": "every"]) == .one)
     }
 
     @Test(arguments: [
         ("catalog", ["SATCHEL_CATALOG_WRITERS": "every"]),
-        ("users", ["SATCHEL_USERS_WRITERS": "every", "SATCHEL_DATABASE": server]),
+        ("cloud", ["SATCHEL_CLOUD_WRITERS": "every", "SATCHEL_DATABASE": server]),
         ("catalog", ["SATCHEL_CATALOG_WRITERS": "all", "SATCHEL_DATABASE": server]),
         ("catalog", ["SATCHEL_WRITERS": "two", "SATCHEL_DATABASE": server]),
     ])

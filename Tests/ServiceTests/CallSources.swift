@@ -34,7 +34,7 @@ struct CallSources {
             let family =
                 #/
                 var\ (\w+):\ Call<\w+,\ \w+>\ \{\s*
-                Call\("\\\(service\)([^"]+)"(?:,\ spreads:\ [^)]+\))?\)\s*\}
+                Call\("\\\(service\)([^"]+)"(?:,\ spreads:\ [^)]+)?\)\s*\}
                 /#
             for match in text.matches(of: family) {
                 declarations.append(

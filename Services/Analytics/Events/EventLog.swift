@@ -8,8 +8,7 @@ package enum EventLog {
     /// A UUID has 36.
     private static let installationIdBytesMax = 128
 
-    static func add(_ event: Event, by caller: Caller, in transaction: StoreTransaction) throws {
-        let now = transaction.now
+    static func add(_ event: Event, by caller: Caller, at now: Timestamp, in transaction: StoreTransaction) throws {
         _ = try transaction.execute(
             """
             INSERT INTO events(name, happenedAt, receivedAt, userId, installationId, pushHash, dimensions)

@@ -41,11 +41,11 @@ extension CheckoutLedger {
         _ request: CheckoutRequest, by customer: Customer, keys: [String], prices: Prices,
         began: @escaping @Sendable (Checkout) -> Void = { _ in }
     ) async throws -> String {
-        try await store.write { transaction in
+        try await store.write { [turns] transaction in
             if let id = try Self.known(keys, of: customer.userId, orderId: request.orderId, in: transaction) {
                 return id
             }
-            let (id, isDecided, new) = try Self.start(request, customer, prices, in: transaction)
+            let (id, isDecided, new) = try Self.start(request, customer, prices, turns, in: transaction)
             // A request is repeated within seconds; who asks again for an order that was made is answered by the order.
             for key in keys {
                 let isOfRequest = key.hasPrefix("request:")
@@ -86,7 +86,8 @@ extension CheckoutLedger {
     }
 
     private static func start(
-        _ request: CheckoutRequest, _ customer: Customer, _ prices: Prices, in transaction: StoreTransaction
+        _ request: CheckoutRequest, _ customer: Customer, _ prices: Prices, _ turns: CheckoutTurns?,
+        in transaction: StoreTransaction
     ) throws -> (id: String, isDecided: Bool, new: Checkout?) {
         let order = try order(request, of: customer.userId, in: transaction)
         if let running = try running(order.objectId, in: transaction) { return (running, false, nil) }
@@ -116,7 +117,7 @@ extension CheckoutLedger {
                 Checkout.Line(itemId: $0.objectId, productId: $0.productId, quantity: $0.quantity)
             },
             expectedAmount: request.amount, source: request.source, email: customer.email, orderFields: fields)
-        try insert(checkout, in: transaction)
+        try insert(checkout, turns, in: transaction)
         if !customer.email.isEmpty { try customer.mailCause.keep(for: checkout.id, in: transaction) }
         try proveCompletable(checkout, in: transaction)
         return (checkout.id, false, checkout)
@@ -173,14 +174,16 @@ extension CheckoutLedger {
         return address
     }
 
-    private static func insert(_ checkout: Checkout, in transaction: StoreTransaction) throws {
+    private static func insert(
+        _ checkout: Checkout, _ turns: CheckoutTurns?, in transaction: StoreTransaction
+    ) throws {
         let attempts = try transaction.rows(
             "SELECT count(*) AS attempts FROM checkouts WHERE orderId = ?", [.text(checkout.orderId)])
         _ = try transaction.execute(
             """
             INSERT INTO checkouts(id, orderId, customerId, attempt, state, lines, expectedAmount, source, email, \
             orderFields,
-            createdAt, updatedAt) VALUES (?, ?, ?, ?, 'started', ?, ?, ?, ?, ?, ?, ?)
+            createdAt, updatedAt, driver, drivenUntil) VALUES (?, ?, ?, ?, 'started', ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """,
             [
                 .text(checkout.id), .text(checkout.orderId), .text(checkout.customerId),
@@ -189,6 +192,6 @@ extension CheckoutLedger {
                 checkout.expectedAmount.map(SQLValue.int) ?? .null, .text(checkout.source.json.serializedText),
                 .text(checkout.email), .text(checkout.orderFields.serializedText),
                 .int(transaction.now.milliseconds), .int(transaction.now.milliseconds),
-            ])
+            ] + (turns?.values(at: transaction.now) ?? [.null, .int(0)]))
     }
 }

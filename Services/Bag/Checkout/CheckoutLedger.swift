@@ -20,10 +20,14 @@ package struct CheckoutLedger: Sendable {
     let numbers: OrderNumberGate?
 
     let copies: OrderCopies
+    /// Nil where one process drives all checkouts.
+    let turns: CheckoutTurns?
 
     package init(
-        store: ClassStore, outbox: any EventSink, numbers: OrderNumberGate? = nil, copies: OrderCopies = OrderCopies()
+        store: ClassStore, outbox: any EventSink, numbers: OrderNumberGate? = nil, copies: OrderCopies = OrderCopies(),
+        turns: CheckoutTurns? = nil
     ) {
+        self.turns = turns
         self.store = store
         self.outbox = outbox
         self.numbers = numbers
@@ -82,12 +86,28 @@ package struct CheckoutLedger: Sendable {
     }
 
     /// Checkouts that were interrupted.
-    func unfinished() async throws -> [String] {
-        try await store.read {
-            try $0.rows("SELECT id FROM checkouts WHERE state IN ('started', 'reserved', 'charged')").map {
-                try $0.text("id")
-            }
+    /// - Parameter now: of those that are a process's turn only those whose time is over then are named.
+    func unfinished(at now: Timestamp = .now) async throws -> [String] {
+        try await store.read { [isShared = turns != nil] reader in
+            try reader.rows(
+                """
+                SELECT id FROM checkouts WHERE state IN ('started', 'reserved', 'charged') AND drivenUntil <= ?
+                """, [.int(isShared ? now.milliseconds : .max)]
+            ).map { try $0.text("id") }
         }
+    }
+
+    /// Takes the checkout for this process, or puts the end of its turn off.
+    /// - Returns: false while another process drives it, and when it is decided.
+    func take(_ id: String) async throws -> Bool {
+        guard let turns else { return true }
+        return try await store.write { try turns.take(id, in: $0) }
+    }
+
+    /// Leaves the checkout to whoever is asked for it next.
+    func give(_ id: String) async throws {
+        guard let turns else { return }
+        try await store.write { try turns.give(id, in: $0) }
     }
 
     func load(_ id: String) async throws -> CheckoutRecord {

@@ -2,7 +2,8 @@ import Logging
 import ParseProtocol
 import ServiceKit
 
-/// Drives checkouts to their end, each by one task in the process that writes, whoever still waits for it.
+/// Drives checkouts to their end, each by one task, whoever still waits for it. Where several processes do, each
+/// checkout is one's turn (`CheckoutTurns`), and the others look how it ended.
 package final class CheckoutRunner: Sendable {
     private let ledger: CheckoutLedger
     private let steps: any CheckoutStepping
@@ -31,7 +32,8 @@ package final class CheckoutRunner: Sendable {
         flights.begin(checkout.id) { [self] in await drive(checkout, from: .started) }
     }
 
-    /// Goes on with what a crash interrupted. Called when this process became the writer.
+    /// Goes on with what a crash interrupted. Called when this process became the writer, and from time to time where
+    /// another one may have died.
     /// - Throws: what the store throws; then nothing was begun.
     package func resumeUnfinished() async throws {
         let ids = try await ledger.unfinished()
@@ -41,13 +43,61 @@ package final class CheckoutRunner: Sendable {
 
     // MARK: - Performing
 
+    /// Between two looks at a checkout that another process drives.
+    private static let lookPause = Duration.milliseconds(50)
+
     /// Nil when the service stops first; what was done is stored.
     private func drive(_ id: String) async -> CheckoutOutcome? {
-        guard let record = await load(id) else { return nil }
-        return await drive(record.checkout, from: record.point)
+        while !Task.isCancelled {
+            let isOurs = await take(id)
+            // Read after the turn was taken: nobody stores a step of it beside us.
+            guard let record = await load(id) else { return nil }
+            if case .decided(let outcome) = record.point { return outcome }
+            if isOurs { return await drive(record.checkout, from: record.point) }
+            try? await Task.sleep(for: Self.lookPause)
+        }
+        return nil
     }
 
+    /// Drives a checkout that is this process's turn, for as long as it is.
     private func drive(_ checkout: Checkout, from point: RecoveryPoint) async -> CheckoutOutcome? {
+        guard let turns = ledger.turns else { return await take(steps: checkout, from: point) }
+        let outcome = await withTaskGroup(of: CheckoutOutcome?.self) { group in
+            group.addTask { [self] in await take(steps: checkout, from: point) }
+            group.addTask { [self] in
+                repeat { try? await Task.sleep(for: turns.pause) } while await keep(checkout.id)
+                return nil
+            }
+            let first = await group.next() ?? nil
+            group.cancelAll()
+            return first
+        }
+        if let outcome { return outcome }
+        // Told to end, or another process took it over.
+        try? await ledger.give(checkout.id)
+        return Task.isCancelled ? nil : await drive(checkout.id)
+    }
+
+    /// Whether the checkout stays this process's turn.
+    private func keep(_ id: String) async -> Bool {
+        guard !Task.isCancelled else { return false }
+        do {
+            return try await ledger.take(id)
+        } catch {
+            return true  // The database is away, for the others as well.
+        }
+    }
+
+    private func take(_ id: String) async -> Bool {
+        do {
+            return try await ledger.take(id)
+        } catch {
+            logger.error("A checkout could not be taken.", metadata: ["checkout.id": "\(id)", "error": "\(error)"])
+            return false
+        }
+    }
+
+    private func take(steps checkout: Checkout, from point: RecoveryPoint) async -> CheckoutOutcome? {
         var machine = CheckoutMachine(checkout, at: point)
         var action = machine.resume()
         while !Task.isCancelled {

@@ -43,6 +43,32 @@ package struct AppSession: Equatable, Sendable {
         device = isNamed ? Self.mark(["device", String(projectId), release, person]) : nil
     }
 
+    /// As it is kept until it is counted.
+    package var json: JSON {
+        [
+            "day": .int(day), "release": .string(release), "isCrashed": .bool(isCrashed),
+            "session": .string(Self.text(session)), "device": device.map { .string(Self.text($0)) } ?? .null,
+        ]
+    }
+
+    /// - Throws: `ParseError.internalError` for what `json` did not write.
+    package init(json: JSON) throws {
+        guard let day = json["day"]?.intValue, let session = Self.mark(json["session"]) else {
+            throw ParseError.internalError
+        }
+        self.day = day
+        self.session = session
+        release = json["release"]?.stringValue ?? ""
+        isCrashed = json["isCrashed"] == true
+        device = Self.mark(json["device"])
+    }
+
+    private static func text(_ mark: Mark) -> String { Data(mark).base64EncodedString() }
+
+    private static func mark(_ text: JSON?) -> Mark? {
+        (text?.stringValue).flatMap { Data(base64Encoded: $0) }.map(Array.init)
+    }
+
     /// The mark of something about what a mark stands for, such as its crash.
     package static func mark(_ mark: Mark, _ word: String) -> Mark { digest(mark + Array(word.utf8)) }
 

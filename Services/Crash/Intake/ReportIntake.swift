@@ -7,6 +7,7 @@ import ServiceKit
 struct ReportIntake: Sendable {
     let host: ServiceHost
     let rates: KeyRates
+    let reports: Inbox
     private let unpacking = BlockingQueue("reports")
 
     /// As it arrives. A report with all its variables and breadcrumbs has some tens of kilobytes compressed.
@@ -39,14 +40,12 @@ struct ReportIntake: Sendable {
         guard report.event != nil || !report.sessions.isEmpty, let projectId = Int64(message.projectID) else {
             return report.eventId
         }
-        return try await host.store.write { transaction in
-            for session in report.sessions {
-                guard let session = AppSession(session, projectId: projectId, now: transaction.now) else { continue }
-                try SessionLog.add(session, projectId: projectId, in: transaction)
+        return try await host.store.write { [reports] transaction in
+            let sessions = report.sessions.compactMap {
+                AppSession($0, projectId: projectId, now: transaction.now)
             }
-            guard let event = report.event else { return report.eventId }
-            try IssueLog.add(event, projectId: projectId, in: transaction)
-            return event.eventId
+            try reports.add(TakenReport(projectId: projectId, event: report.event, sessions: sessions), in: transaction)
+            return report.event?.eventId ?? report.eventId
         }
     }
 
@@ -61,7 +60,8 @@ struct ReportIntake: Sendable {
         let report = try JSON(clientText: body)
         guard case .object = report else { throw ParseError(.invalidJSON, "A crash report is a JSON object.") }
         let event = StoredEvent(AppCrashReport.event(report), eventId: Hex.random(bytes: 16))
-        try await host.store.write { try IssueLog.add(event, projectId: Projects.defaultId, in: $0) }
+        let taken = TakenReport(projectId: Projects.defaultId, event: event, sessions: [])
+        try await host.store.write { [reports] in try reports.add(taken, in: $0) }
     }
 
     private func admit(_ key: String, _ projectId: String) async throws {

@@ -11,6 +11,8 @@ package actor MailSender {
         package let schedule: RetrySchedule
         /// Mails under way at once, 1 or more.
         package let connections: Int
+        /// Between two looks at the queue at most. Mails are due by the wall clock, which may be set forward.
+        package var pause = Duration.seconds(10)
 
         package init(schedule: RetrySchedule, connections: Int) {
             self.schedule = schedule
@@ -50,13 +52,11 @@ package actor MailSender {
     /// Something was queued.
     package nonisolated func wake() { wakeUp.ring() }
 
-    /// Mails are due by the wall clock, which may be set forward.
-    private static let pause = Duration.seconds(10)
-
     /// Sending.
     package nonisolated var work: BackgroundWork {
         BackgroundWork(
-            "mail.send", every: Self.pause, problem: "The mail queue could not be read.", logger: logger, wakeUp: wakeUp
+            "mail.send", every: settings.pause, problem: "The mail queue could not be read.", logger: logger,
+            wakeUp: wakeUp
         ) { [self] in
             try await startDue()
             return .due(at: try await nextDue())

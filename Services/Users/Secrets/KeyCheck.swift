@@ -1,5 +1,6 @@
 import Logging
 import ObjectStore
+import ProcessKit
 
 /// Tells the operator when the file was written with another key.
 struct KeyCheck: Sendable {
@@ -7,11 +8,24 @@ struct KeyCheck: Sendable {
     let key: AccountKey
     let logger: Logger
 
+    private var digest: String { key.digest("users.sqlite", for: .keptReply) }
+
+    private static func known(in store: some ObjectReading) throws -> String? {
+        try store.rows("SELECT digest FROM accountKey", []).first?.text("digest")
+    }
+
+    /// For a process that writes beside others.
+    /// - Throws: `StartupProblem` when the others have another key.
+    @Sendable func requireSame(_ reader: StoreReader) throws {
+        guard let known = try Self.known(in: reader), known != digest else { return }
+        throw StartupProblem("This process has another users.key than the others that write (SATCHEL_USERS_KEY_FILE).")
+    }
+
     /// - Throws: what the store throws.
     func check() async throws {
-        let digest = key.digest("users.sqlite", for: .keptReply)
+        let digest = digest
         let known = try await store.write { transaction in
-            let known = try transaction.rows("SELECT digest FROM accountKey").first?.text("digest")
+            let known = try Self.known(in: transaction)
             if known == nil {
                 try transaction.execute("INSERT INTO accountKey(id, digest) VALUES (1, ?)", [.text(digest)])
             }

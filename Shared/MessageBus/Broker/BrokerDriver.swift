@@ -139,6 +139,7 @@ final class BrokerDriver: SocketDriver {
     }
 
     private func act() {
+        leases.lost(dispatcher.takeBereaved())
         // Answering can make new actions (a lane found dead), so this runs until none is left.
         while !actions.isEmpty {
             var current: [Dispatcher<Origin>.Action] = []

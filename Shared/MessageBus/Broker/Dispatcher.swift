@@ -84,6 +84,9 @@ package struct Dispatcher<Origin> {
     private var waiting: [Substring: WaitingLine] = [:]
     /// The edition that a writer of each service named last. It holds while there is no writer.
     private(set) var editions: [Substring: UInt64] = [:]
+    /// The services of which a process was lost that may have made a change and told nobody, beside the one that leads
+    /// there (`Hello.edition`), since `takeBereaved` was asked last.
+    private var bereaved: Set<String> = []
     private var lastSending: UInt64 = 0
     /// From a random start: replies that a service kept for an earlier gateway must not fit a request of this one.
     private var lastCorrelation = UInt64.random(in: 1..<1 << 62)
@@ -159,6 +162,7 @@ package struct Dispatcher<Origin> {
     ) {
         guard let lane = lanes.removeValue(forKey: id) else { return }
         let service = lane.hello.service[...]
+        if lane.hello.edition != 0, !lane.isLeaving { bereaved.insert(lane.hello.service) }
         lanesOfService[service]?.removeAll { $0 == id }
         if lane.leads { lead(of: service) }
         if isBreak(ending, of: lane, now: now) {
@@ -210,6 +214,13 @@ package struct Dispatcher<Origin> {
         case .reconnected: true
         case .silent: false
         }
+    }
+
+    /// The services of which a process was lost with what it may have changed; each is named once.
+    package mutating func takeBereaved() -> Set<String> {
+        guard !bereaved.isEmpty else { return [] }
+        defer { bereaved = [] }
+        return bereaved
     }
 
     /// The first lane of each process of a service leads.

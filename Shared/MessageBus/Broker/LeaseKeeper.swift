@@ -59,6 +59,14 @@ struct LeaseKeeper {
         return asksNow
     }
 
+    /// Processes of these services were lost that may have changed something beside the one that leads, and told
+    /// nobody. Nobody was answered for it.
+    func lost(_ services: Set<String>) {
+        for service in services {
+            if let entry = entries[service] { forget(entry.knowledge.all, false) }
+        }
+    }
+
     /// What may be missed is forgotten before the lease counts.
     private func apply(_ change: LeaseBook.Change, _ entry: inout Entry) {
         if case .forget(let isGap) = change { forget(entry.knowledge.all, isGap) }

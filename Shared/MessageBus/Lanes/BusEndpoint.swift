@@ -98,6 +98,22 @@ public final class BusEndpoint: Sendable {
         }
     }
 
+    /// For a process that writes beside the one that leads, and of whose changes gateways must hear: while it does not
+    /// lead, its replies with something to forget leave when the one that leads has told every gateway.
+    /// - Parameter call: by which that one is asked to.
+    public func tellGateways(by call: Call<Forget, Accepted>) {
+        news?.tell { [calls] forget, completion in
+            guard var request = try? BusRequest(call, forget) else { return completion(false) }
+            request.principal.master = true
+            request.writes = true
+            // It may be repeated: what was forgotten is forgotten again.
+            request.idempotencyKey = "forget:\(UInt64.random(in: .min ... .max))"
+            calls.call(BusMessage(envelope: request.envelope, body: request.body)) { result in
+                if case .success = result { completion(true) } else { completion(false) }
+            }
+        }
+    }
+
     /// Tells the gateways what keeps this process from working as it should; empty when nothing does. Said before the
     /// start, it is what a gateway hears first.
     public func setProblem(_ problem: String) { say(.setProblem(problem)) { $0.problem = problem } }

@@ -1,7 +1,7 @@
 /// The calls that `analytics` answers beside its functions.
 public enum AnalyticsCalls {
     /// An app event. Sender: gateway.
-    public static let event = Call<AppEvent, Accepted>("analytics.event.v1")
+    public static let event = Call<AppEvent, Accepted>("analytics.event.v1", spreads: true)
     /// Counts of API requests that were answered. Sender: gateway.
     public static let requests = Call<RequestCounts, Accepted>("analytics.requests.v1")
 

@@ -1,9 +1,9 @@
 /// The calls that `crash` answers beside its functions.
 public enum CrashCalls {
     /// A crash report from a Sentry SDK. Sender: gateway.
-    public static let envelope = Call<CrashReport, CrashAnswer>("crash.envelope.v1")
+    public static let envelope = Call<CrashReport, CrashAnswer>("crash.envelope.v1", spreads: true)
     /// The app event `_CrashReport`. Sender: gateway.
-    public static let appReport = Call<AppEvent, Accepted>("crash.appReport.v1")
+    public static let appReport = Call<AppEvent, Accepted>("crash.appReport.v1", spreads: true)
 
     static let all: [any DeclaredCall] = [envelope, appReport]
 }

@@ -18,9 +18,7 @@ public struct ObjectCalls: Sendable {
     /// The results of an aggregation pipeline, for the master key.
     public var aggregate: Call<AggregateRequest, AggregateReply> { Call("\(service).aggregate.v1") }
     /// Creates, changes and deletes objects, several in one transaction.
-    public var write: Call<WriteRequest, WriteReply> {
-        Call("\(service).write.v1", spreads: Self.spreading.contains(service))
-    }
+    public var write: Call<WriteRequest, WriteReply> { Call("\(service).write.v1", spreads: true) }
     /// A write that is tried and undone, before a webhook hears of it.
     public var preview: Call<WriteRequest, PreviewReply> { Call("\(service).preview.v1") }
 
@@ -50,11 +48,10 @@ public struct ObjectCalls: Sendable {
         Call(function.kind, spreads: Self.spreadingFunctions.contains(name))
     }
 
-    /// The services whose objects any replica may change. Not `users`, of whose changes gateways hear before they are
-    /// answered: by the one that leads.
-    private static let spreading: Set<String> = ["bag", "catalog"]
-    /// The functions that change nothing but the data of such a service. A checkout is driven by the one that leads.
-    private static let spreadingFunctions: Set<String> = ["addToBag", "setBagQuantity", "emptyBag"]
+    /// The functions that any replica may carry out: those that fill bags and pay them.
+    private static let spreadingFunctions: Set<String> = [
+        "addToBag", "setBagQuantity", "emptyBag", "checkout", "chargeCustomer", "ChargeToken", "chargeToken",
+    ]
     /// The services that keep classes.
     public static let keepers = ["bag", "catalog", "payments", "push", "users"]
     /// The services that have cloud functions. Of `cloud` it is only what each tells operators about itself.

@@ -4,8 +4,10 @@ import ParseProtocol
 
 /// Carries out the jobs of a group: one transaction and a savepoint for each job. The writer's thread alone uses it.
 ///
-/// Where other processes write too, a transaction that was overtaken by one of theirs is taken back and done again,
-/// jobs with it (`GroupPiece` says in which parts and how often).
+/// A transaction that was overtaken by another process's, or that the server ended because two waited for each other, is
+/// taken back and done again, jobs with it (`GroupPiece` says in which parts and how often). Where this process alone
+/// writes, only other programs in the same database can bring that about, and engines that speak PostgreSQL's protocol
+/// and isolate more than it does.
 final class GroupCommit {
     typealias Job = WriterThread.Job
     private typealias Piece = GroupPiece<Job>
@@ -153,7 +155,7 @@ final class GroupCommit {
     /// Why the transaction is done again; nil for an error that is one.
     private func reason(for error: any Error) -> Overtaken? {
         if let reason = error as? Overtaken { return reason }
-        guard connection.isShared, let error = error as? StoreError, error.isOvertaken else { return nil }
+        guard let error = error as? StoreError, error.isOvertaken else { return nil }
         return .byChange
     }
 

@@ -219,14 +219,14 @@ final class PostgreSQLStoreConnection: StoreConnection {
         let before = server.nanosecondsWaited
         // The server's work is on the account of the request that caused it.
         defer { note(waited: server.nanosecondsWaited &- before) }
-        guard isShared else { return try Self.translated(body) }
+        guard isWriting else { return try Self.translated(body) }
         if let overtaken, !isEnding, isInTransaction { throw overtaken }
         do {
             return try Self.translated(body)
         } catch let error as StoreError {
             guard isInTransaction else { throw error }
             if error.isOvertaken { overtaken = overtaken ?? error }
-            if error.mayBeOfUnseen { refusals += 1 }
+            if isShared, error.mayBeOfUnseen { refusals += 1 }
             throw error
         }
     }

@@ -1,0 +1,55 @@
+import ObjectStore
+import ParseProtocol
+import ServiceKit
+
+/// A report that was read and admitted: what is counted of it, now or by the replica that leads.
+struct TakenReport: Sendable {
+    let projectId: Int64
+    let event: StoredEvent?
+    let sessions: [AppSession]
+
+    private static let kind = "report"
+
+    /// Counts it.
+    func count(in transaction: StoreTransaction) throws {
+        for session in sessions { try SessionLog.add(session, projectId: projectId, in: transaction) }
+        if let event { try IssueLog.add(event, projectId: projectId, in: transaction) }
+    }
+
+    init(projectId: Int64, event: StoredEvent?, sessions: [AppSession]) {
+        self.projectId = projectId
+        self.event = event
+        self.sessions = sessions
+    }
+
+    /// - Throws: `ParseError` for what `json` did not write.
+    init(_ item: Inbox.Item) throws {
+        let json = try JSON(parsing: item.body)
+        projectId = json["projectId"]?.intValue ?? Projects.defaultId
+        sessions = try (json["sessions"]?.arrayValue ?? []).map(AppSession.init(json:))
+        // Scrubbed once more, it is what it was.
+        event = json["event"].flatMap { event in
+            json["eventId"]?.stringValue.map { StoredEvent(event, eventId: $0) }
+        }
+    }
+
+    fileprivate func json() throws -> JSON {
+        var members: [String: JSON] = ["projectId": .int(projectId), "sessions": .array(sessions.map(\.json))]
+        if let event {
+            members["event"] = try JSON(parsing: event.json)
+            members["eventId"] = .string(event.eventId)
+        }
+        return .object(members)
+    }
+
+    fileprivate func item(at moment: Timestamp) throws -> Inbox.Item {
+        Inbox.Item(Self.kind, try json().serialized, by: .anonymous, at: moment)
+    }
+}
+
+extension Inbox {
+    func add(_ report: TakenReport, in transaction: StoreTransaction) throws {
+        guard waits else { return try report.count(in: transaction) }
+        try add(report.item(at: transaction.now), in: transaction)
+    }
+}

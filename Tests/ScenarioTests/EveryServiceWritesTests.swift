@@ -1,0 +1,271 @@
+import Foundation
+import ParseProtocol
+import Synchronization
+import TestSupport
+import Testing
+
+/// Suites in PostgreSQL of which every replica of every service writes: sign-ins, devices, payments, mails, events and
+/// reports, and what becomes of them when one of the replicas is killed.
+@Suite(.serialized) struct EveryServiceWritesTests {
+    private static func with(
+        scale: String, settings: [String: String] = [:], _ body: (Suite) async throws -> Void
+    ) async throws {
+        let usual = [
+            "SATCHEL_DATABASE": try await PostgreSQLServer.shared.newDatabase(), "SATCHEL_WRITERS": "every",
+            "SATCHEL_QUOTAS": "off", "SATCHEL_MAILS_PER_RECIPIENT": "0", "SATCHEL_MAILS_PER_USER": "0",
+            "SATCHEL_TRUSTED_PROXIES": "127.0.0.1",
+        ]
+        let replicas = Dictionary(
+            uniqueKeysWithValues: scale.split(separator: ",").map { part in
+                let (name, count) = (part.prefix { $0 != "=" }, part.drop { $0 != "=" }.dropFirst())
+                return (String(name), Int(count) ?? 1)
+            })
+        try await Suite.with(scale: scale, settings: usual.merging(settings) { $1 }) { suite in
+            try await suite.untilHealthy(replicas: replicas.filter { $0.key != "gateway" })
+            try await eventually("all replicas take changes", within: .seconds(60)) {
+                let health = try await ParseClient(suite).call(.GET, "/health").json
+                return replicas.filter { $0.key != "gateway" }.allSatisfy { service, count in
+                    health.at("services", .member(service), "current")?.intValue == Int64(count)
+                }
+            }
+            try await body(suite)
+        }
+    }
+
+    /// Every process of every service but the gateway is killed once, in turn, while customers buy: their books
+    /// balance, and each order is charged, mailed, counted and told once.
+    @Test(.timeLimit(.minutes(10))) func booksBalanceWhoeverIsKilled() async throws {
+        let services = ["catalog", "users", "bag", "payments", "mail", "push", "analytics", "crash"]
+        try await Self.with(scale: services.map { "\($0)=2" }.joined(separator: ",")) { suite in
+            let shelf = try await Shelf.fill(
+                suite, names: (0..<4).map { "Item \($0) \(Names.random(4))" }, stock: 1_000_000)
+            let crowd = try await Crowd(suite, shelf: shelf, count: 4)
+            crowd.gatewayMayFail()
+            try await crowd.buyWhile {
+                for replica in services.flatMap({ service in (1...2).map { "\(service)-\($0)" } }) {
+                    try await suite.kill(replica)
+                    let answered = crowd.checkouts
+                    try await eventually("customers go on after \(replica)", within: .seconds(60)) {
+                        crowd.checkouts >= answered + 2
+                    }
+                }
+            }
+            try await suite.untilHealthy(replicas: Dictionary(uniqueKeysWithValues: services.map { ($0, 2) }))
+            try await crowd.verify()
+        }
+    }
+
+    /// Whoever is asked for a checkout that another replica drove goes on with it when that one is killed, and gives
+    /// the same receipt.
+    @Test(.timeLimit(.minutes(10))) func aCheckoutGoesOnElsewhere() async throws {
+        try await Self.with(scale: "bag=3") { suite in
+            let shelf = try await Shelf.fill(suite, names: ["Thing \(Names.random(4))"], stock: 1000)
+            let customers = try await Self.together(12) { _ in try await Customer.signUp(suite) }
+            _ = try await Self.together(customers.count) {
+                try await customers[$0].client.run("addToBag", ["productId": .string(shelf.productIds[0])])
+            }
+            // No payments for as long as it takes to kill whoever waits for them.
+            let payments = try #require(suite.processId(of: "payments-1"))
+            Foundation.kill(payments, SIGSTOP)
+            defer { Foundation.kill(payments, SIGCONT) }
+            let waiting = Task {
+                try await Self.together(customers.count) { number in
+                    try await Self.untilAnswered {
+                        try await customers[number].client.run(
+                            "checkout",
+                            ["tokenId": "tok_visa", "idempotencyKey": "once", "shippingAddress": Customer.address])
+                    }
+                }
+            }
+            try await eventually("all wait for their payment") {
+                let running = try await suite.rows(
+                    "bag", "SELECT DISTINCT driver FROM checkouts WHERE state = 'reserved'")
+                let count = try await suite.rows("bag", "SELECT count(*) FROM checkouts WHERE state = 'reserved'")
+                return running.count == 3 && count.first?.at(0)?.intValue == Int64(customers.count)
+            }
+            for replica in ["bag-2", "bag-3"] { try await suite.kill(replica) }
+            Foundation.kill(payments, SIGCONT)
+            let receipts = try await waiting.value
+            #expect(
+                receipts.count { $0.status == 200 } == customers.count, "\(Set(receipts.map { $0.text.prefix(120) }))")
+            let again = try await Self.together(customers.count) { number in
+                try await Self.untilAnswered {
+                    try await customers[number].client.run(
+                        "checkout",
+                        ["tokenId": "tok_visa", "idempotencyKey": "once", "shippingAddress": Customer.address])
+                }
+            }
+            #expect(again.map(\.text) == receipts.map(\.text))
+            let charges = try await suite.rows("payments", "SELECT count(*) FROM charges WHERE state = 'succeeded'")
+            #expect(charges.first?.at(0)?.intValue == Int64(customers.count))
+        }
+    }
+
+    // MARK: Users
+
+    /// A name goes to one of those who ask for it at once, each replica signs people up and in, and wrong passwords
+    /// count wherever they are tried.
+    @Test(.timeLimit(.minutes(10))) func everyReplicaSignsIn() async throws {
+        try await Self.with(scale: "users=3", settings: ["SATCHEL_PASSWORD_WORK": "1"]) { suite in
+            let writers = Writers(suite, "users")
+            let name = "one-\(Names.random(8))"
+            let wanted = try await Self.together(30) { number in
+                try await Self.untilAnswered {
+                    try await Self.post(
+                        suite, from: number, "/users", ["username": .string(name), "password": "a-long-secret"])
+                }
+            }
+            #expect(wanted.count { $0.status == 201 } == 1, "\(Set(wanted.map { $0.text.prefix(120) }))")
+            #expect(wanted.count { $0.code == 202 } == 29)
+
+            let people = try await Self.together(48) { number in
+                let made = try await Self.untilAnswered {
+                    try await Self.post(
+                        suite, from: number, "/users",
+                        ["username": .string("\(name)-\(number)"), "password": "a-long-secret"])
+                }
+                return made.status
+            }
+            #expect(people.allSatisfy { $0 == 201 })
+            try await eventually("each replica has signed somebody in", within: .seconds(60)) {
+                let sessions = try await Self.together(48) { number in
+                    let opened = try await Self.untilAnswered {
+                        try await Self.post(
+                            suite, from: number, "/login",
+                            ["username": .string("\(name)-\(number)"), "password": "a-long-secret"])
+                    }
+                    let mine = ParseClient(suite, sessionToken: opened["sessionToken"]?.stringValue)
+                    return try await mine.call(.GET, "/users/me").status
+                }
+                #expect(sessions.allSatisfy { $0 == 200 })
+                return writers.seen >= 3
+            }
+            try await writers.stop()
+
+            // From as many places as there are tries: every replica gets some, and all count for the account.
+            let victim = "\(name)-0"
+            var answers: [Int: Int] = [:]
+            for number in 100..<160 {
+                let tried = try await Self.untilAnswered(but: 200...499) {
+                    try await Self.post(
+                        suite, from: number, "/login", ["username": .string(victim), "password": "a-wrong-secret"])
+                }
+                answers[tried.text.contains("locked") ? 1 : 0, default: 0] += 1
+            }
+            #expect(answers[1, default: 0] > 0, "Strangers were never locked out: \(answers)")
+        }
+    }
+
+    /// A request of somebody in a network of their own.
+    private static func post(
+        _ suite: Suite, from number: Int, _ path: String, _ body: JSON
+    ) async throws -> ParseClient.Answer {
+        let client = ParseClient(suite)
+        let place = ("X-Forwarded-For", "100.64.\(number).1")
+        return try await client.send(
+            .POST, path, headers: client.credentials + [place, ("Content-Type", "application/json")],
+            body: body.serialized)
+    }
+
+    // MARK: What is counted
+
+    /// Events and reports that all replicas take are counted once each.
+    @Test(.timeLimit(.minutes(10))) func whatEveryReplicaTakesIsCountedOnce() async throws {
+        let settings = ["SATCHEL_CRASH_REPORTS_PER_MINUTE": "100000"]
+        try await Self.with(scale: "analytics=3,crash=3,push=2", settings: settings) { suite in
+            let (events, reports) = (Writers(suite, "analytics"), Writers(suite, "crash"))
+            let name = "Tap\(Names.random(8))"
+            let project = try await CrashProject.create(suite)
+            var sent: Int64 = 0
+            try await eventually("each replica has taken something", within: .seconds(60)) {
+                let taken = try await Self.together(60) { number in
+                    try await Self.untilAnswered {
+                        try await Self.post(suite, from: number, "/events/\(name)", ["dimensions": ["a": "b"]])
+                    }.status
+                }
+                #expect(taken.allSatisfy { $0 == 200 })
+                _ = try await Self.together(20) { number in
+                    try await project.report("Boom", release: "1.0", user: "u\(number)")
+                }
+                sent += 60
+                return events.seen >= 3 && reports.seen >= 3
+            }
+            try await events.stop()
+            try await reports.stop()
+            let (eventsSent, reportsSent) = (sent, sent / 3)
+            let admin = try await Customer.admin(suite)
+            try await eventually("all are counted", within: .seconds(30)) {
+                let counted = try await suite.rows(
+                    "analytics", "SELECT sum(count) FROM eventHours WHERE name = '\(name)'")
+                let issues = try await project.issues()
+                return counted.first?.at(0)?.intValue == eventsSent && issues.first?["count"]?.intValue == reportsSent
+            }
+            let newest = try await admin.run("analyticsEvents", ["name": .string(name), "limit": 1000])
+            #expect(newest.result.arrayValue?.count == Int(eventsSent))
+            let issue = try await project.issues().first
+            #expect(issue?["users"]?.intValue == 20)
+            #expect(try await suite.rows("analytics", "SELECT 1 FROM inbox").isEmpty)
+
+            // What is no event is refused at once, whoever is asked.
+            let refused = try await Self.together(12) { number in
+                try await Self.post(suite, from: number, "/events/\(name)", ["dimensions": ["a": 1]]).code
+            }
+            #expect(refused.allSatisfy { $0 == 111 }, "\(refused)")
+        }
+    }
+
+    /// Somebody who looks for the server's processes that change a service's data, until it is stopped.
+    private final class Writers: Sendable {
+        private final class Processes: Sendable { let ids = Mutex<Set<Int64>>([]) }
+
+        private let processes: Processes
+        private let look: Task<Void, any Error>
+
+        init(_ suite: Suite, _ service: String) {
+            let processes = Processes()
+            self.processes = processes
+            look = Task {
+                while !Task.isCancelled {
+                    let rows = try await suite.rows(
+                        service,
+                        """
+                        SELECT pid FROM pg_stat_activity \
+                        WHERE application_name = 'satchel-satchel_\(service)' AND backend_xid IS NOT NULL
+                        """)
+                    processes.ids.withLock { $0.formUnion(rows.compactMap { $0.at(0)?.intValue }) }
+                }
+            }
+        }
+
+        var seen: Int { processes.ids.withLock { $0.count } }
+
+        func stop() async throws {
+            look.cancel()
+            _ = try? await look.value
+        }
+    }
+
+    // MARK: Requests
+
+    private static func together<Answer: Sendable>(
+        _ count: Int, _ request: @escaping @Sendable (Int) async throws -> Answer
+    ) async throws -> [Answer] {
+        try await withThrowingTaskGroup(of: (Int, Answer).self) { group in
+            for number in 0..<count { group.addTask { (number, try await request(number)) } }
+            return try await group.reduce(into: []) { $0.append($1) }.sorted { $0.0 < $1.0 }.map(\.1)
+        }
+    }
+
+    /// Asks again while the answer says that it is not known, or that nothing was done.
+    private static func untilAnswered(
+        but statuses: ClosedRange<Int> = 200...428, _ request: () async throws -> ParseClient.Answer
+    ) async throws -> ParseClient.Answer {
+        let end = ContinuousClock.now + .seconds(60)
+        while true {
+            let answer = try await request()
+            let isOpen = !statuses.contains(answer.status) || answer.code == 124
+            guard isOpen, ContinuousClock.now < end else { return answer }
+            try await Task.sleep(for: .milliseconds(100))
+        }
+    }
+}
