@@ -147,8 +147,11 @@ public final class ClassStore: Sendable {
     /// The board on which this process, as the writer, says what it is about to change (`ChangeBoard`); 0 for none.
     public var boardIdentity: UInt64 { writer.boardIdentity }
 
-    /// The trouble with the disk that made the last write fail; nil when writing works.
-    public var trouble: StorageTrouble? { writer.health.trouble }
+    /// The trouble with the disk that made the last write fail, or that keeps one waiting; nil when writing works.
+    public var trouble: StorageTrouble? { writer.health.trouble ?? (writer.isStuck ? .stuck : nil) }
+
+    /// Whether the database is a server's, whose commits may wait for others, such as a standby.
+    public var isServed: Bool { builder != nil }
 
     /// - Parameter hearer: called when trouble begins; must return at once.
     public func whenTroubled(_ hearer: @escaping @Sendable () -> Void) { writer.health.whenTroubled(hearer) }
@@ -165,13 +168,13 @@ public final class ClassStore: Sendable {
     /// - Parameters:
     ///   - refused: called instead when the database is not what was left there (`DatabaseRefused`); nothing is ever
     ///     written then, or not any more.
-    ///   - mayWrite: called once on the writer's thread, before the first job, when this process takes writes, whether
-    ///     it leads or not.
+    ///   - mayWrite: called on the writer's thread, before the first job, when this process takes writes, whether it
+    ///     leads or not; and with false when it takes none any more, as while the database is away.
     ///   - became: called once on the writer's thread, after `mayWrite`, when this process is the writer, or leads
     ///     where every process writes. The one writer calls it before the first job.
     public func startWriting(
         refused: @escaping @Sendable (DatabaseRefused) -> Void = { _ in },
-        mayWrite: @escaping @Sendable () -> Void = {}, _ became: @escaping @Sendable () -> Void
+        mayWrite: @escaping @Sendable (Bool) -> Void = { _ in }, _ became: @escaping @Sendable () -> Void
     ) {
         writer.start(refused: refused, mayWrite: mayWrite, became)
     }

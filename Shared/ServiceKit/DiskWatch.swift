@@ -12,8 +12,8 @@ final class DiskWatch: Sendable {
 
     /// Between two looks while there is trouble, and so the time by which `/health` may be behind at its end.
     private static let troublePause = Duration.seconds(1)
-    /// Otherwise: a write that fails says so itself.
-    private static let pause = Duration.seconds(30)
+    /// Otherwise: a write that fails says so itself. One that waits for a server does not.
+    private var pause: Duration { host.store.isServed ? .seconds(2) : .seconds(30) }
 
     init(host: ServiceHost) {
         self.host = host
@@ -23,7 +23,7 @@ final class DiskWatch: Sendable {
     /// Watching, by each process that writes.
     var work: BackgroundWork {
         BackgroundWork(
-            "disk", every: Self.pause, problem: "The disk could not be watched.", logger: host.logger, wakeUp: wakeUp
+            "disk", every: pause, problem: "The disk could not be watched.", logger: host.logger, wakeUp: wakeUp
         ) { [self] in
             await look()
             return host.store.trouble == nil ? .idle : .due(in: Self.troublePause)
@@ -32,7 +32,8 @@ final class DiskWatch: Sendable {
 
     private func look() async {
         // Nobody may be writing, so that the end of it has to be found out.
-        if host.store.trouble != nil, host.store.mayWrite { await host.store.tryWriting() }
+        let known = host.store.trouble
+        if known != nil, known != .stuck, host.store.mayWrite { await host.store.tryWriting() }
         let trouble = host.store.trouble
         let isNews = told.withLock { told -> Bool in
             defer { told = trouble }

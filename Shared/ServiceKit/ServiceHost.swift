@@ -160,12 +160,12 @@ public final class ServiceHost: Sendable {
         for work in startWorks.withLock({ $0 }) { background.begin(isAwaited: false) { await work.run() } }
     }
 
-    /// This process takes changes, whether it leads or not.
-    func mayWrite() {
+    /// This process takes changes from now on, whether it leads or not, or none any more.
+    func mayWrite(_ doesWrite: Bool) {
         guard writers == .every else { return }
-        logger.notice("This process writes.", metadata: ["service": "\(plan.name)"])
+        if doesWrite { logger.notice("This process writes.", metadata: ["service": "\(plan.name)"]) }
         // Those of other tables have another edition, and get nothing from a gateway whose leader is of this one.
-        bus.setEdition(plan.edition)
+        bus.setEdition(doesWrite ? plan.edition : 0)
     }
 
     func becameWriter() {

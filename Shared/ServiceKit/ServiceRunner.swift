@@ -85,7 +85,7 @@ private struct RunningService: ProcessPart {
             try await indexes.round()
         }
         host.store.startWriting(
-            refused: { refuse($0, host.logger) }, mayWrite: { [host] in host.mayWrite() }
+            refused: { refuse($0, host.logger) }, mayWrite: { [host] in host.mayWrite($0) }
         ) { [host] in host.becameWriter() }
         // Nothing is answered from a database that is about to be refused.
         while !host.store.isSettled { try? await Task.sleep(for: .milliseconds(5)) }

@@ -2,6 +2,7 @@ import Foundation
 import Logging
 import ObjectStore
 import ParseProtocol
+import Synchronization
 import Testing
 
 /// A store in a folder of its own that is removed with it, or in a schema of its own of the PostgreSQL database that
@@ -63,8 +64,14 @@ final class TestStore: Sendable {
         _ became: @escaping @Sendable () -> Void = {}
     ) async {
         let store = store
+        let isKnown = Atomic(false)
         await withCheckedContinuation { continuation in
-            store.startWriting(refused: refused, mayWrite: { continuation.resume() }, became)
+            store.startWriting(
+                refused: refused,
+                mayWrite: {
+                    guard $0, !isKnown.exchange(true, ordering: .relaxed) else { return }
+                    continuation.resume()
+                }, became)
         }
     }
 

@@ -156,12 +156,14 @@ import Testing
         }
     }
 
+    private static func address(_ number: Int) -> String { "100.64.\(number).1" }
+
     /// A request of somebody in a network of their own.
     private static func post(
         _ suite: Suite, from number: Int, _ path: String, _ body: JSON
     ) async throws -> ParseClient.Answer {
         let client = ParseClient(suite)
-        let place = ("X-Forwarded-For", "100.64.\(number).1")
+        let place = ("X-Forwarded-For", address(number))
         return try await client.send(
             .POST, path, headers: client.credentials + [place, ("Content-Type", "application/json")],
             body: body.serialized)
@@ -173,7 +175,6 @@ import Testing
     @Test(.timeLimit(.minutes(10))) func whatEveryReplicaTakesIsCountedOnce() async throws {
         let settings = ["SATCHEL_CRASH_REPORTS_PER_MINUTE": "100000"]
         try await Self.with(scale: "analytics=3,crash=3,push=2", settings: settings) { suite in
-            let (events, reports) = (Writers(suite, "analytics"), Writers(suite, "crash"))
             let name = "Tap\(Names.random(8))"
             let project = try await CrashProject.create(suite)
             var sent: Int64 = 0
@@ -185,13 +186,14 @@ import Testing
                 }
                 #expect(taken.allSatisfy { $0 == 200 })
                 _ = try await Self.together(20) { number in
-                    try await project.report("Boom", release: "1.0", user: "u\(number)")
+                    try await project.report("Boom", release: "1.0", user: "u\(number)", from: Self.address(number))
                 }
                 sent += 60
-                return events.seen >= 3 && reports.seen >= 3
+                let given = try await ParseClient.master(suite).get("/serverInfo")["replicas"] ?? .null
+                return ["analytics", "crash"].flatMap { name in (1...3).map { "\(name)-\($0)" } }.allSatisfy {
+                    given[$0]?.intValue ?? 0 >= 5
+                }
             }
-            try await events.stop()
-            try await reports.stop()
             let (eventsSent, reportsSent) = (sent, sent / 3)
             let admin = try await Customer.admin(suite)
             try await eventually("all are counted", within: .seconds(30)) {

@@ -35,10 +35,11 @@ package struct CrashProject {
     }
 
     /// Sends bytes as an SDK would; `key` nil sends none.
+    /// - Parameter address: the client's, where the suite takes loopback for a proxy.
     package func send(
         _ body: [UInt8], to endpoint: String = "envelope", key: String?, encoding: String? = nil,
         query: String = "",
-        project: String? = nil
+        project: String? = nil, from address: String? = nil
     ) async throws -> ParseClient.Answer {
         var client = ParseClient(suite)
         client.url = suite.url.replacingOccurrences(of: "/parse", with: "")
@@ -47,13 +48,17 @@ package struct CrashProject {
             headers.append(("X-Sentry-Auth", "Sentry sentry_version=7, sentry_key=\(key), sentry_client=t/1"))
         }
         if let encoding { headers.append(("Content-Encoding", encoding)) }
+        if let address { headers.append(("X-Forwarded-For", address)) }
         return try await client.send(
             .POST, "/api/\(project ?? id)/\(endpoint)/\(query)", headers: headers, body: body)
     }
 
-    package func report(_ type: String, release: String, user: String? = nil, eventId: String? = nil) async throws {
+    package func report(
+        _ type: String, release: String, user: String? = nil, eventId: String? = nil, from address: String? = nil
+    ) async throws {
         let answer = try await send(
-            Self.envelope(type, release: release, user: user, eventId: eventId ?? Self.newId()), key: key)
+            Self.envelope(type, release: release, user: user, eventId: eventId ?? Self.newId()), key: key,
+            from: address)
         guard answer.status == 200 else { throw Unexpected("envelope", answer) }
     }
 

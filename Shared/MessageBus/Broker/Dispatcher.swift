@@ -108,6 +108,8 @@ package struct Dispatcher<Origin> {
             lanesOfService[hello.service[...], default: []].append(id)
             lead(of: hello.service[...])
         } else {
+            // It lost the database, and does not know itself what was committed at last.
+            if let before = lanes[id]?.hello, before.edition != 0, hello.edition == 0 { bereaved.insert(hello.service) }
             lanes[id]?.hello = hello
             heard(id, now: now)
         }

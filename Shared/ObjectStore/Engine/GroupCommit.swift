@@ -4,10 +4,9 @@ import ParseProtocol
 
 /// Carries out the jobs of a group: one transaction and a savepoint for each job. The writer's thread alone uses it.
 ///
-/// A transaction that was overtaken by another process's, or that the server ended because two waited for each other, is
-/// taken back and done again, jobs with it (`GroupPiece` says in which parts and how often). Where this process alone
-/// writes, only other programs in the same database can bring that about, and engines that speak PostgreSQL's protocol
-/// and isolate more than it does.
+/// A transaction that was overtaken by another process's, or that the server ended because two waited for each other,
+/// is taken back and done again, jobs with it (`GroupPiece` says in which parts and how often). Where this process
+/// alone writes, only other programs in the same database bring that about.
 final class GroupCommit {
     typealias Job = WriterThread.Job
     private typealias Piece = GroupPiece<Job>

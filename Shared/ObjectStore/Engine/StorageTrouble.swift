@@ -6,6 +6,7 @@ public enum StorageTrouble: String, Sendable {
     case full = "The disk is full."
     case failing = "The disk fails."
     case away = "The database does not answer."
+    case stuck = "Writes wait for the database: for its disk, for a standby or for another program's lock."
 
     /// PostgreSQL's codes for a disk that is full or fails, a server that stops or begins, that has no place for one
     /// more client or only reads. Those of a connection begin with 08.

@@ -61,12 +61,13 @@ final class WriterThread: @unchecked Sendable {
     private var hasTried = false
     private var announcedOn: UInt64 = 0
     private var isLeading = false
+    /// When the group under way began.
+    private var groupBegan: ContinuousClock.Instant?
     /// The writer's thread alone uses what follows.
     private let writer: any StoreWriter
     private var times = WriteTimes()
     /// The time of the next look whether this process may lead, where several write.
     private var nextLook = ContinuousClock.now
-    private var hasWritten = false
     private var hasBecome = false
 
     init(settings: Settings, writer: any StoreWriter, logger: Logger) {
@@ -83,6 +84,13 @@ final class WriterThread: @unchecked Sendable {
     /// Whether this process does what only one may do.
     var leads: Bool { condition.withLock { state == .writing && isLeading } }
 
+    /// A group that takes longer is stuck. Jobs of groups are short, and what overtook them is given up after less time
+    /// (`GroupPiece.timeMax`).
+    private static let stuckAfter = Duration.seconds(6)
+
+    /// Whether the group under way has been for so long that something keeps it from being committed.
+    var isStuck: Bool { condition.withLock { groupBegan.map { $0 < .now - Self.stuckAfter } ?? false } }
+
     /// Whether jobs are taken.
     var mayWrite: Bool { condition.withLock { state == .writing && !isStopping } }
 
@@ -91,10 +99,10 @@ final class WriterThread: @unchecked Sendable {
 
     /// - Parameters:
     ///   - refused: the database is not what was left there; this process never writes it.
-    ///   - mayWrite: called once, when jobs are taken.
+    ///   - mayWrite: called when jobs are taken, and with false when they are not taken any more.
     ///   - became: called once, when this process leads.
     func start(
-        refused: @escaping @Sendable (DatabaseRefused) -> Void, mayWrite: @escaping @Sendable () -> Void,
+        refused: @escaping @Sendable (DatabaseRefused) -> Void, mayWrite: @escaping @Sendable (Bool) -> Void,
         _ became: @escaping @Sendable () -> Void
     ) {
         condition.withLock {
@@ -148,7 +156,7 @@ final class WriterThread: @unchecked Sendable {
     // MARK: On the thread
 
     private func run(
-        _ refused: @Sendable (DatabaseRefused) -> Void, _ mayWrite: @Sendable () -> Void,
+        _ refused: @Sendable (DatabaseRefused) -> Void, _ mayWrite: @Sendable (Bool) -> Void,
         _ became: @Sendable () -> Void
     ) {
         defer {
@@ -187,7 +195,7 @@ final class WriterThread: @unchecked Sendable {
         condition.withLock { if !isStopping { _ = condition.wait(until: Date(timeIntervalSinceNow: seconds)) } }
     }
 
-    private func write(_ mayWrite: @Sendable () -> Void, _ became: @Sendable () -> Void) throws {
+    private func write(_ mayWrite: @Sendable (Bool) -> Void, _ became: @Sendable () -> Void) throws {
         defer { writer.close() }
         let (connection, schema) = try writer.open()
         let groups = GroupCommit(connection, schema, writer, settings, logger)
@@ -198,10 +206,8 @@ final class WriterThread: @unchecked Sendable {
             announcedOn = writer.boardIdentity
             isLeading = false
         }
-        if !hasWritten {
-            hasWritten = true
-            mayWrite()
-        }
+        mayWrite(true)
+        defer { mayWrite(false) }
         noteLead(became)
         while true {
             try look(became)
@@ -292,7 +298,11 @@ final class WriterThread: @unchecked Sendable {
 
     /// - Throws: `DatabaseRefused` when this process must not write any more.
     private func commit(_ group: [Job], _ groups: GroupCommit) throws {
-        defer { times = groups.takeTimes() }
+        condition.withLock { groupBegan = .now }
+        defer {
+            condition.withLock { groupBegan = nil }
+            times = groups.takeTimes()
+        }
         do {
             try groups.carryOut(group) { jobs, outcome in
                 // Before anybody hears of it.

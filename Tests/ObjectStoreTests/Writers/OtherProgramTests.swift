@@ -1,0 +1,95 @@
+import Foundation
+import ObjectStore
+import ParseProtocol
+import Synchronization
+import Testing
+
+/// A store that alone writes its schema, and programs of the operator's that are in the same database.
+@Suite(.postgresqlOnly("Nobody else is in a file."), .serialized) struct OtherProgramTests {
+    /// A session of another program, in the store's own schema.
+    private final class Program: Sendable {
+        private let store: TestStore
+        private let work: Task<Void, any Error>
+
+        /// Runs a script in a transaction of its own, beside the store.
+        init(_ script: String, in test: TestStore) throws {
+            store = test
+            // The name of the folder is the name of the schema.
+            let schema = URL(fileURLWithPath: test.path).deletingLastPathComponent().lastPathComponent
+            let process = Process()
+            process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+            process.arguments = [
+                "psql", TestStore.server ?? "", "-Xq", "-v", "ON_ERROR_STOP=1", "-c", "SET search_path = \"\(schema)\"",
+                "-c", script,
+            ]
+            try process.run()
+            work = Task { process.waitUntilExit() }
+        }
+
+        func end() async throws { try await work.value }
+    }
+
+    /// The server ends one of two that wait for each other, be it the store: it does its jobs again.
+    @Test(.timeLimit(.minutes(5))) func whoWaitsForAnotherProgramIsDoneAfterAll() async throws {
+        let test = try await TestStore(writers: .one)
+        try await test.store.write {
+            _ = try $0.execute("CREATE TABLE mine(id INTEGER PRIMARY KEY, n INTEGER NOT NULL)")
+            _ = try $0.execute("INSERT INTO mine(id, n) VALUES (1, 0), (2, 0)")
+        }
+        let runs = Atomic<Int>(0)
+        let told = Atomic<Int>(0)
+        var round = 0
+        // Whom of two it ends is the server's to say.
+        while runs.load(ordering: .relaxed) <= round, round < 20 {
+            round += 1
+            // Its own patience is longer than the store's server process's, which finds out after a second.
+            let program = try Program(
+                """
+                SET deadlock_timeout = '20s'; BEGIN; UPDATE mine SET n = n + 100 WHERE id = 2; SELECT pg_sleep(0.5);
+                UPDATE mine SET n = n + 100 WHERE id = 1; COMMIT
+                """, in: test)
+            #expect(
+                await comesTrue(within: 10) {
+                    let rows = try? await test.store.read {
+                        try $0.rows(
+                            "SELECT 1 AS found FROM pg_stat_activity WHERE wait_event = 'PgSleep'",
+                            [])
+                    }
+                    return rows?.isEmpty == false
+                })
+            try await test.store.write { job in
+                runs.add(1, ordering: .relaxed)
+                job.afterCommit { told.add(1, ordering: .relaxed) }
+                for id in [1, 2] { _ = try job.execute("UPDATE mine SET n = n + 1 WHERE id = ?", [.int(Int64(id))]) }
+            }
+            try await program.end()
+        }
+        #expect(runs.load(ordering: .relaxed) > round, "The store was never the one that was ended.")
+        #expect(told.load(ordering: .relaxed) == round)
+        let rows = try await test.store.read {
+            try $0.rows("SELECT n FROM mine ORDER BY id", []).map { try $0.int("n") }
+        }
+        #expect(rows == [Int64(round) * 101, Int64(round) * 101])
+    }
+
+    /// A write that waits for long is told to whoever asks how the store is, and it is over when it is.
+    @Test(.timeLimit(.minutes(5))) func aWriteThatWaitsForLongIsKnown() async throws {
+        let test = try await TestStore(writers: .one)
+        try await test.store.write { _ = try $0.execute("CREATE TABLE mine(id INTEGER PRIMARY KEY)") }
+        #expect(test.store.trouble == nil)
+        let program = try Program("BEGIN; LOCK TABLE mine; SELECT pg_sleep(12); COMMIT", in: test)
+        let store = test.store
+        #expect(
+            await comesTrue(within: 10) {
+                let rows = try? await store.read {
+                    try $0.rows("SELECT 1 AS found FROM pg_stat_activity WHERE wait_event = 'PgSleep'", [])
+                }
+                return rows?.isEmpty == false
+            })
+        let write = Task { try await store.write { _ = try $0.execute("INSERT INTO mine(id) VALUES (1)") } }
+        #expect(await comesTrue(within: 20) { store.trouble == .stuck })
+        try await write.value
+        #expect(await comesTrue(within: 10) { store.trouble == nil })
+        try await program.end()
+    }
+}
