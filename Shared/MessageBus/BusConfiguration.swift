@@ -8,6 +8,8 @@ public struct BusConfiguration: Sendable {
     public let gateways: GatewayList
     /// The keys for CURVE; nil for a bus without encryption, which does not leave the host.
     public var keys: CurveKeys?
+    /// Whether all gateways that there are now are on this host, and so the suite's other processes.
+    package var isOfOneHost: Bool { gateways.current.allSatisfy { $0.hasPrefix("ipc://") } }
 
     /// A reason why the bus cannot work as configured; each names the endpoint or the file.
     public enum Problem: Error, CustomStringConvertible {

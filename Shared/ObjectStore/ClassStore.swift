@@ -28,14 +28,19 @@ public enum StoreDatabase: Sendable {
 /// A schema of a PostgreSQL database, for one service's classes and tables.
 public struct PostgreSQLDatabase: Sendable {
     let schema: String
+    /// See `init`.
+    let file: String?
     let target: PostgreSQLTarget
 
     /// - Parameters:
     ///   - connection: the connection string as libpq takes it, with several hosts if need be
     ///     (https://www.postgresql.org/docs/15/libpq-connect.html#LIBPQ-CONNSTRING). It has the password.
     ///   - schema: the schema's name.
-    public init(connection: String, schema: String) {
+    ///   - file: the path that the database would have as a file, beside which its one writer tells the processes of
+    ///     its host what it is about to change (`ChangeAnnouncement`). Nil where there is nobody to tell.
+    public init(connection: String, schema: String, file: String? = nil) {
         self.schema = schema
+        self.file = file
         // A client that vanished holds the writer's lock until the server misses it.
         target = PostgreSQLTarget(
             connection, schema: schema, applicationName: "satchel-\(schema)", onlyWritable: true,
@@ -61,6 +66,7 @@ public final class ClassStore: Sendable {
     /// Makes automatic indexes beside the writes; nil where the writer itself makes them.
     private let builder: IndexBuilder?
     private let isStopped: StopFlag
+    private let tellsSharing: Bool
     private let repetitions: Repetitions
     /// The costly queries of this process, for the indexes that they need.
     package let shapes: ShapeLog
@@ -116,16 +122,19 @@ public final class ClassStore: Sendable {
             connecting = { try PostgreSQLStoreConnection(server.target) }
             writer = WriterThread(
                 settings: settings,
-                writer: PostgreSQLWriter(
-                    target: server.target, writers: writers, settings: settings, logger: logger),
+                writer: PostgreSQLWriter(server, writers: writers, settings: settings, logger: logger),
                 logger: logger)
         }
         let connecting = connecting
+        // A server is asked once more for it, which is in vain where nobody keeps answers.
+        let tellsSharing = if case .file = database { true } else { announcement == .kept }
+        self.tellsSharing = tellsSharing
         let isStopped = StopFlag()
         self.isStopped = isStopped
         readers = ReaderPool {
             try StoreReader.open(
-                path: path, migrator, shapes, isStopped: { isStopped.isRaised }, connecting: connecting)
+                path: path, migrator, shapes, tellsSharing: tellsSharing, isStopped: { isStopped.isRaised },
+                connecting: connecting)
         }
         // A transaction of its own: what the save did is undone.
         shapes.whenOvergrown { [weak self] ids in
@@ -188,7 +197,8 @@ public final class ClassStore: Sendable {
     /// - Throws: `.serviceUnavailable` (2) when there is none by then; `DatabaseRefused` when a newer release wrote it.
     public func makeReader() throws -> StoreReader {
         try StoreReader.open(
-            path: path, migrator, shapes, isStopped: { isStopped.isRaised }, connecting: connecting)
+            path: path, migrator, shapes, tellsSharing: tellsSharing, isStopped: { isStopped.isRaised },
+            connecting: connecting)
     }
 
     /// Reads on one of the store's own reader threads, on the account of the current task's share. `body` may be called

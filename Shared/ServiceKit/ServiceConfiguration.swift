@@ -31,10 +31,12 @@ public struct ServiceConfiguration: Sendable {
     public var dataDirectory: String { start.dataDirectory }
 
     /// Whether the service tells what it is about to change, so that the gateway may keep answers of it. One without
-    /// classes has none.
+    /// classes has none. Of a database on a server only a suite on one host has, where the next writer keeps the same
+    /// board: a gateway may be cut off from a writer on another host, and not know of it.
     func keepsBoard(_ plan: ServicePlan) throws(StartupProblem) -> Bool {
-        guard plan.ownsUnknownClasses || !plan.classes.isEmpty, try server(plan.name) == nil else { return false }
-        return try settings.readCacheBytes() > 0
+        guard plan.ownsUnknownClasses || !plan.classes.isEmpty, try settings.readCacheBytes() > 0 else { return false }
+        if try server(plan.name) == nil { return true }
+        return try writers(plan) == .one && bus.isOfOneHost
     }
 
     /// The word for a file in `<service>.database`.
@@ -65,7 +67,9 @@ public struct ServiceConfiguration: Sendable {
     /// The schema of a service at a server.
     /// - Throws: `StartupProblem` for a connection string that is none.
     func server(_ connection: String, _ plan: ServicePlan) throws(StartupProblem) -> PostgreSQLDatabase {
-        PostgreSQLDatabase(connection: try Self.connection(connection, "The target"), schema: "satchel_\(plan.name)")
+        PostgreSQLDatabase(
+            connection: try Self.connection(connection, "The target"), schema: "satchel_\(plan.name)",
+            file: databasePath(plan.name))
     }
 
     /// Whether the service's data are being moved: `scripts/move` says so by a file.

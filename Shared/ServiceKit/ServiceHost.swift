@@ -162,7 +162,7 @@ public final class ServiceHost: Sendable {
 
     /// This process takes changes from now on, whether it leads or not, or none any more.
     func mayWrite(_ doesWrite: Bool) {
-        guard writers == .every else { return }
+        guard writers == .every else { return bus.setBoard(doesWrite ? store.boardIdentity : 0) }
         if doesWrite { logger.notice("This process writes.", metadata: ["service": "\(plan.name)"]) }
         // Those of other tables have another edition, and get nothing from a gateway whose leader is of this one.
         bus.setEdition(doesWrite ? plan.edition : 0)

@@ -16,9 +16,12 @@ import Testing
         return "\(answer.status) \(headers.map { "\($0.name): \($0.value)" }.sorted()) \(answer.text)"
     }
 
-    @Test(.enabled(if: Suite.keepsFiles, "Files are kept where the read cache is."))
-    func aFileFromMemoryIsWhatTheCatalogHasUntilItIsRemoved() async throws {
-        let suite = try await Suite.shared
+    /// In a suite of its own: what others change of classes ends what is kept.
+    @Test func aFileFromMemoryIsWhatTheCatalogHasUntilItIsRemoved() async throws {
+        try await Suite.with { try await aFileFromMemory($0) }
+    }
+
+    private func aFileFromMemory(_ suite: Suite) async throws {
         let client = try await Customer.signUp(suite).client
         let uploaded = try await client.upload(Array("0123456789".utf8), as: "digits.txt", type: "text/plain")
         let path = "/files/satchel/\(uploaded.json.text("name"))"

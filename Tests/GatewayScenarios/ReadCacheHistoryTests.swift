@@ -10,8 +10,11 @@ import Testing
     private static let seconds =
         ProcessInfo.processInfo.environment["SATCHEL_HISTORY_SECONDS"].flatMap(Double.init) ?? 4
 
-    @Test(.timeLimit(.minutes(90))) func nobodyReadsBackInTimeWhileWritersAreKilled() async throws {
-        try await Suite.with(scale: "catalog=2") { suite in
+    /// - Parameter isServed: whether the catalog is in PostgreSQL.
+    @Test(.timeLimit(.minutes(90)), arguments: [false, true])
+    func nobodyReadsBackInTimeWhileWritersAreKilled(isServed: Bool) async throws {
+        let database = isServed ? try await PostgreSQLServer.shared.newDatabase() : ""
+        try await Suite.with(scale: "catalog=2", settings: ["SATCHEL_DATABASE": database]) { suite in
             try await suite.untilHealthy(replicas: ["catalog": 2])
             let recorder = ReadHistoryRecorder()
             let shelf = try await Registers.make(suite, count: 4, recorder)
@@ -37,8 +40,6 @@ import Testing
             let history = recorder.recorded
             #expect(history.violations.isEmpty, "\(history.violations)")
             #expect(history.operations.count { $0.isWrite } > 20)
-            // A service in PostgreSQL has no cache, and owes the same.
-            guard Suite.keepsFiles else { return }
             let cache = try await ParseClient.master(suite).get("/serverInfo")["readCache"]
             #expect(cache?["hits"]?.intValue ?? 0 > 20, "\(cache ?? .null)")
             #expect(cache?["invalidations"]?.intValue ?? 0 > 5, "\(cache ?? .null)")

@@ -31,8 +31,11 @@ import Testing
 
     // MARK: What is kept
 
-    @Test func theSameReadIsAnsweredWithoutTheServiceAndAChangeEndsThat() async throws {
-        try await Suite.with(settings: Suite.inFiles) { suite in
+    /// - Parameter isServed: whether all data are in PostgreSQL.
+    @Test(arguments: [false, true])
+    func theSameReadIsAnsweredWithoutTheServiceAndAChangeEndsThat(isServed: Bool) async throws {
+        let database = isServed ? try await PostgreSQLServer.shared.newDatabase() : ""
+        try await Suite.with(settings: ["SATCHEL_DATABASE": database]) { suite in
             let shelf = try await Shelf.fill(suite, names: ["Balm", "Serum"])
             let client = ParseClient(suite)
             let object = "/classes/Product/\(shelf.productIds[0])"
@@ -81,7 +84,7 @@ import Testing
 
     /// What is counted is the memory that an answer takes, which a buffer has in powers of two.
     @Test func answersAreCountedAsWhatTheyTake() async throws {
-        try await Suite.with(settings: Suite.inFiles) { suite in
+        try await Suite.with { suite in
             let client = ParseClient(suite)
             func bytes() async throws -> Int64 {
                 try await ParseClient.master(suite).get("/serverInfo")["readCache"]?["bytes"]?.intValue ?? -1

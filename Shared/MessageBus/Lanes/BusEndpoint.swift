@@ -98,6 +98,12 @@ public final class BusEndpoint: Sendable {
         }
     }
 
+    /// Tells the gateways that the board of this process, as the writer, is another one; 0 for none.
+    public func setBoard(_ board: UInt64) {
+        let isKnown = state.withLock { $0.hello.board == board || !$0.hello.writer }
+        if !isKnown { say(.setBoard(board)) { $0.board = board } }
+    }
+
     /// For a process that writes beside the one that leads, and of whose changes gateways must hear: while it does not
     /// lead, its replies with something to forget leave when the one that leads has told every gateway.
     /// - Parameter call: by which that one is asked to.

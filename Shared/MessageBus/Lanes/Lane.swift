@@ -66,6 +66,7 @@ final class LaneLink: ReplyWay {
         /// A message that answers nothing.
         case tell(BusMessage)
         case setWriter(Bool, board: UInt64, term: UInt64)
+        case setBoard(UInt64)
         case setLeases
         case setProblem(String)
         case setEdition(UInt64)
@@ -152,6 +153,9 @@ final class LaneDriver: SocketDriver {
             hello.writer = writer
             hello.board = board
             hello.term = term
+            sayHello()
+        case .setBoard(let board):
+            hello.board = board
             sayHello()
         case .setLeases:
             hello.leases = true

@@ -15,6 +15,8 @@ public class ObjectReader: ObjectReading {
 
     /// The log of costly queries; nil where nobody reads it.
     var shapes: ShapeLog?
+    /// Whether it is found out of pages who else would get the same.
+    var tellsSharing = true
 
     /// Queries already compiled, by their exact text. A shop asks the same few hundred again and again.
     var queries: [CompiledQuery.Key: CompiledQuery] = [:]

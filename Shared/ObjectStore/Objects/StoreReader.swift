@@ -8,11 +8,12 @@ public final class StoreReader: ObjectReader {
     /// - Parameters:
     ///   - path: the database's name in the log.
     ///   - shapes: where costly queries are written down.
+    ///   - tellsSharing: see there.
     ///   - isStopped: asked while waiting; true ends it.
     /// - Throws: `.serviceUnavailable` (2) when there is none after 30 s; `DatabaseRefused` when a newer release wrote
     ///   it.
     static func open(
-        path: String, _ migrator: Migrator, _ shapes: ShapeLog, isStopped: () -> Bool,
+        path: String, _ migrator: Migrator, _ shapes: ShapeLog, tellsSharing: Bool, isStopped: () -> Bool,
         connecting: () throws -> any StoreConnection
     ) throws -> StoreReader {
         let deadline = ContinuousClock.now + .seconds(30)
@@ -25,6 +26,7 @@ public final class StoreReader: ObjectReader {
                 if schema.generation > 0, try migrator.isDone(in: connection) {
                     let reader = StoreReader(connection: connection, schema: schema)
                     reader.shapes = shapes
+                    reader.tellsSharing = tellsSharing
                     return reader
                 }
                 connection.close()

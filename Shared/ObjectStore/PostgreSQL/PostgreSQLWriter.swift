@@ -10,6 +10,7 @@ import PostgreSQL
 /// what its process remembers may be wrong, and what only one may do goes on in it; it is started anew.
 final class PostgreSQLWriter: StoreWriter {
     private let target: PostgreSQLTarget
+    private let file: String?
     private let writers: StoreWriters
     private let settings: WriterThread.Settings
     private let logger: Logger
@@ -21,15 +22,20 @@ final class PostgreSQLWriter: StoreWriter {
     /// Whether it has the right to write beside those that write now.
     private var hasPlace = false
     private(set) var isLeading = false
+    /// Of the one writer. Another that takes its place on this host keeps the same file under another identity.
+    private var board: ChangeBoard?
+    private(set) var boardIdentity: UInt64 = 0
 
-    init(target: PostgreSQLTarget, writers: StoreWriters, settings: WriterThread.Settings, logger: Logger) {
-        self.target = target
+    init(
+        _ database: PostgreSQLDatabase, writers: StoreWriters, settings: WriterThread.Settings, logger: Logger
+    ) {
+        target = database.target
+        file = database.file
         self.writers = writers
         self.settings = settings
         self.logger = logger
     }
 
-    let boardIdentity: UInt64 = 0
     /// A round trip to a server, which other replicas ask too. Where every process writes, one waits only for another
     /// that brings the tables to this release.
     var patience: Double { writers == .one ? 0.25 : 0.1 }
@@ -74,6 +80,11 @@ final class PostgreSQLWriter: StoreWriter {
 
     func open() throws -> (connection: any StoreConnection, schema: Schema) {
         guard let connection else { throw ParseError.internalError }
+        // Before anything is looked at. Whoever had the lock before can commit no more.
+        if let file {
+            board = try settings.announcement.board(beside: file, logger)
+            boardIdentity = board?.identity ?? 0
+        }
         try Self.requireOrderOfBytes(connection, settings.path)
         try waitForDisks(connection)
         if let schema = target.schema, try !connection.hasSchema(schema) {
@@ -164,18 +175,31 @@ final class PostgreSQLWriter: StoreWriter {
         "hashtextextended('satchel \(subject) \(schema.replacing("'", with: "''"))', 0)"
     }
 
-    func ready() {}
+    func ready() { board?.settle() }
 
-    func commit(_: ChangeSet, hasChanged _: Bool) throws {
+    /// What a commit whose answer is lost may have changed stays announced until a writer has begun anew.
+    func commit(_ changes: ChangeSet, hasChanged _: Bool) throws {
         guard let connection else { throw ParseError.internalError }
-        try connection.commit()
+        board?.begin(changes)
+        do {
+            try connection.commit()
+        } catch {
+            if !connection.isBroken { ended(changes) }
+            throw error
+        }
     }
 
-    func ended(_: ChangeSet) {}
+    func ended(_ changes: ChangeSet) {
+        guard let board, board.identity == boardIdentity else { return }
+        board.end(changes)
+    }
+
     func answered() {}
     func rest(waits _: () -> Bool) {}
 
     func close() {
+        if let board, board.identity == boardIdentity { board.unsettle() }
+        (board, boardIdentity) = (nil, 0)
         connection?.close()
         connection = nil
         (hasLock, hasPlace, isLeading) = (false, false, false)

@@ -113,8 +113,7 @@ extension ObjectReader {
     /// Who else would get the answer to a query that depends on nothing but its text, its class and what the caller may
     /// read.
     private func sharing(of query: Query, _ caller: Caller) throws -> AnswerSharing {
-        // Nobody keeps answers of a database that others may write past this process.
-        guard connection.dialect == .sqlite, let info = schema.classes[query.className] else { return .nobody }
+        guard tellsSharing, let info = schema.classes[query.className] else { return .nobody }
         // A query for one object by its id is a get, as far as permissions go.
         let onlyCounts = query.limit <= 0 && query.wantsCount
         let actions: [ClassPermissions.Action] = onlyCounts ? [.count] : [.find, .get]
