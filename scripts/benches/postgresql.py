@@ -129,6 +129,31 @@ def postgresql(turns):
         database = {"SATCHEL_DATABASE": f"postgresql://shop@/postgres?host={folder}"}
         with turns.suite(COLD | database, demo=False) as suite:
             yield from measured(turns, suite, folder)
+        with turns.suite(database, demo=False) as suite:
+            yield from kept(turns, suite, folder)
+
+
+def reading(turns, suite, folder, table, ids, name, title):
+    """An object by its id through the gateway, beside a row by its key."""
+    read = suite.path("read.sql")
+    with open(read, "w", encoding="ascii") as file:
+        file.write(f"\\set row random(1, {ROWS})\nSELECT doc, publicread FROM {table} WHERE id = :row;\n")
+    gets = suite.path("read.requests")
+    load.write_requests(gets, load.gets(f"/parse/classes/BenchNote/{objectid}" for objectid in ids))
+    workload = Workload(
+        name, f"object by id in PostgreSQL, 64 connections, {title}", limit="pgbench -M prepared, one row by key",
+        target=Target.share(0.5))
+    turns.measure(
+        workload, suite, lambda: load.wrk(suite.port, gets, turns.seconds),
+        lambda: pgbench(folder, read, turns.seconds))
+    return workload
+
+
+def kept(turns, suite, folder):
+    """The same objects by a suite whose gateway keeps answers in memory, as it does by default on one host."""
+    table = table_of(folder, "BenchNote")
+    ids = psql(folder, f"SELECT objectid FROM {table} ORDER BY id LIMIT {ROWS}").split()
+    yield reading(turns, suite, folder, table, ids, "postgresql-object-cached", f"cache on, {ROWS:,} objects")
 
 
 def measured(turns, suite, folder):
@@ -140,18 +165,7 @@ def measured(turns, suite, folder):
     table = table_of(folder, "BenchNote")
     psql(folder, f"ANALYZE {table}")
 
-    read = suite.path("read.sql")
-    with open(read, "w", encoding="ascii") as file:
-        file.write(f"\\set row random(1, {ROWS})\nSELECT doc, publicread FROM {table} WHERE id = :row;\n")
-    gets = suite.path("read.requests")
-    load.write_requests(gets, load.gets(f"/parse/classes/BenchNote/{name}" for name in ids))
-    workload = Workload(
-        "postgresql-object", "object by id in PostgreSQL, 64 connections", limit="pgbench -M prepared, one row by key",
-        target=Target.share(0.5))
-    turns.measure(
-        workload, suite, lambda: load.wrk(suite.port, gets, turns.seconds),
-        lambda: pgbench(folder, read, turns.seconds))
-    yield workload
+    yield reading(turns, suite, folder, table, ids, "postgresql-object", "cache off")
 
     create = suite.path("create.sql")
     document = json.dumps(note(1))
