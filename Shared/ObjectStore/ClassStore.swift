@@ -41,11 +41,13 @@ public struct PostgreSQLDatabase: Sendable {
     public init(connection: String, schema: String, file: String? = nil) {
         self.schema = schema
         self.file = file
-        // A client that vanished holds the writer's lock until the server misses it.
+        // A client that vanished holds the writer's lock until the server misses it: by probes while nothing is under
+        // way, and by the time for which an answer on its way stays without a word.
         target = PostgreSQLTarget(
             connection, schema: schema, applicationName: "satchel-\(schema)", onlyWritable: true,
             settings: [
                 "tcp_keepalives_idle": "4", "tcp_keepalives_interval": "2", "tcp_keepalives_count": "3",
+                "tcp_user_timeout": "10000",
                 "idle_in_transaction_session_timeout": "60000",
             ])
     }
@@ -255,11 +257,14 @@ public final class ClassStore: Sendable {
     ) {
         var result: T?
         // It may run several times.
-        var charged: Int64 = 0
+        var (runs, charged) = (0, Int64(0))
         writer.submit(
             WriterThread.Job(
                 client: share?.client ?? .shop, weight: share?.weight ?? 1,
                 run: { transaction in
+                    transaction.isRepeated = runs > 0
+                    runs += 1
+                    defer { transaction.isRepeated = false }
                     result = try transaction.accounted(share, beyond: &charged) { try body(transaction) }
                 },
                 finish: { completion(ClassStore.outcome(result, $0)) }, changesAtOnce: changesAtOnce))

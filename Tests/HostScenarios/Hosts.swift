@@ -19,6 +19,15 @@ enum Hosts {
     /// All hosts of a test are one kernel's, so that a gateway would take their boards for its own host's. What was
     /// made in a test is looked at in one page.
     static let settings = ["SATCHEL_READ_CACHE": "off", "SATCHEL_LIMIT_MAX": "100000"]
+
+    /// The settings of a suite that keeps everything in a database. Each customer buys more often than an address that
+    /// is not verified is written to.
+    static func settingsInDatabase(_ connection: String) -> [String: String] {
+        settings.merging([
+            "SATCHEL_DATABASE": connection, "SATCHEL_QUOTAS": "carts=off;classes=off;fields=off",
+            "SATCHEL_MAILS_PER_RECIPIENT": "0", "SATCHEL_MAILS_PER_USER": "0",
+        ]) { _, setting in setting }
+    }
 }
 
 /// A customer who has put a thing into the bag and pays for it once, however often that takes asking.

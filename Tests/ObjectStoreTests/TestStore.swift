@@ -24,8 +24,8 @@ final class TestStore: Sendable {
     /// - Parameter path: the file of another `TestStore`, to open it a second time.
     init(
         _ classes: [ClassDefinition] = [], path: String? = nil, allowClassCreation: Bool = true,
-        allowCustomObjectId: Bool = false, schema: [String] = [], announcement: ChangeAnnouncement = .none,
-        writers: StoreWriters = TestStore.writers, startsWriting: Bool = true
+        allowCustomObjectId: Bool = false, allowance: any SchemaAllowance = OpenSchema(), schema: [String] = [],
+        announcement: ChangeAnnouncement = .none, writers: StoreWriters = TestStore.writers, startsWriting: Bool = true
     ) async throws {
         ownsFolder = path == nil
         let path = path ?? NSTemporaryDirectory() + "store-\(UUID().uuidString)/test.sqlite"
@@ -39,7 +39,8 @@ final class TestStore: Sendable {
         store = try ClassStore(
             database.map(StoreDatabase.postgresql) ?? .file(path: path), classes: classes, synchronous: .normal,
             writers: writers, allowClassCreation: allowClassCreation,
-            allowCustomObjectId: allowCustomObjectId, announcement: announcement, migrations: migrations,
+            allowCustomObjectId: allowCustomObjectId, allowance: allowance, announcement: announcement,
+            migrations: migrations,
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
         guard startsWriting else { return }
         await becomeWriter()

@@ -1,11 +1,16 @@
-# PostgreSQL servers under Patroni, and the etcd that they agree by, until the standard input ends. A node runs while there
-# is a file run<node> in the folder; without it all of the node is killed at once, as a host that loses its power.
+# PostgreSQL servers under Patroni, and the etcd that they agree by, until the standard input ends. A node runs while
+# there is a file run<node> in the folder; without it all of the node is killed at once, as a host that loses its power.
+# Its etcd goes on.
 #
-# Usage: patroni_cluster.sh FOLDER CHECKOUT ETCD_PORT ETCD_PEER_PORT (POSTGRESQL_PORT PATRONI_PORT)...
+# Usage: patroni_cluster.sh FOLDER CHECKOUT NETWORK NODE...
+#        NETWORK  from which connections are trusted
+#        NODE     NAMESPACE,ADDRESS,POSTGRESQL_PORT,PATRONI_PORT[,ETCD_PORT,ETCD_PEER_PORT]
+#                 NAMESPACE is the network namespace in which it runs, empty for this one. An etcd is on one node, or
+#                 on three.
 # shellcheck shell=bash
-folder=$1 checkout=$2
-shift 2
-ports=("$@") count=$((($# - 2) / 2)) as=() nodes=()
+folder=$1 checkout=$2 network=$3
+shift 3
+count=$# as=() nodes=() namespaces=() sql=() rest=() clients=() peers=() cluster=''
 cd "$folder" || exit
 # PostgreSQL refuses to be root.
 if ((EUID == 0)); then
@@ -14,35 +19,67 @@ if ((EUID == 0)); then
 fi
 bin=$(printf '%s\n' /usr/lib/postgresql/*/bin | sort -V | tail -n 1)
 
-etcd=http://127.0.0.1:${ports[0]} peer=http://127.0.0.1:${ports[1]}
-"${as[@]}" etcd --name etcd --data-dir "$folder/etcd" --listen-client-urls "$etcd" --advertise-client-urls "$etcd" \
-    --listen-peer-urls "$peer" --initial-advertise-peer-urls "$peer" --initial-cluster "etcd=$peer" --logger zap \
-    </dev/null >"$folder/etcd.log" 2>&1 &
-etcd_process=$!
+for ((node = 1; node <= count; node++)); do
+    IFS=, read -r namespace address sql_port rest_port etcd_port peer_port <<<"${!node}"
+    namespaces[node]=$namespace sql[node]=$address:$sql_port rest[node]=$address:$rest_port
+    [[ -n $etcd_port ]] || continue
+    clients[node]=$address:$etcd_port peers[node]=http://$address:$peer_port
+    cluster+=${cluster:+,}etcd$node=${peers[node]}
+done
 
-# The example for operators, and what a test has otherwise.
+# Runs a command on a node's host, in place of the shell.
+on() {
+    local within=()
+    [[ -z ${namespaces[$1]} ]] || within=(ip netns exec "${namespaces[$1]}")
+    shift
+    exec "${within[@]}" "${as[@]}" "$@" </dev/null
+}
+
+etcd_processes=()
+for node in "${!clients[@]}"; do
+    on "$node" etcd --name "etcd$node" --data-dir "$folder/etcd$node" --logger zap \
+        --listen-client-urls "http://${clients[node]}" --advertise-client-urls "http://${clients[node]}" \
+        --listen-peer-urls "${peers[node]}" --initial-advertise-peer-urls "${peers[node]}" \
+        --initial-cluster "$cluster" >"$folder/etcd$node.log" 2>&1 &
+    etcd_processes+=($!)
+done
+
+# The example for operators, and what a test has otherwise. A leader that is cut off ends when its standbys have been
+# silent for the sender's timeout: a minute by default.
 install -d config
 cp -- "$checkout/compose/patroni/patroni.yml" config/1.yml
-cat >config/2.yml <<EOF
+cat >config/2.yml <<END
 postgresql:
   pg_hba:
     - local all all trust
-    - host all all 127.0.0.1/32 trust
-    - host replication all 127.0.0.1/32 trust
-  parameters: {unix_socket_directories: '$folder', fsync: 'off', shared_buffers: 32MB, max_connections: 200}
-EOF
+    - host all all $network trust
+    - host replication all $network trust
+  parameters:
+    unix_socket_directories: ''
+    fsync: 'off'
+    shared_buffers: 32MB
+    max_connections: 200
+    wal_sender_timeout: 10s
+END
 
+# The etcd of a node's own host is left out where there are others. Cut off with the node it goes on to tell what was,
+# and when the host is back Patroni before 3.0.3 takes the lead by that from whoever has it. Patroni would hear of it
+# from the others if it did not take them for proxies.
 begin() {
-    local sql=127.0.0.1:${ports[2 * $1]} rest=127.0.0.1:${ports[2 * $1 + 1]}
-    PATRONI_NAME=node$1 PATRONI_ETCD3_HOSTS=127.0.0.1:${ports[0]} \
-        PATRONI_RESTAPI_LISTEN=$rest PATRONI_RESTAPI_CONNECT_ADDRESS=$rest \
-        PATRONI_POSTGRESQL_LISTEN=$sql PATRONI_POSTGRESQL_CONNECT_ADDRESS=$sql \
+    local node hosts='' proxies=true
+    ((${#clients[@]} > 1)) || proxies=false
+    for node in "${!clients[@]}"; do
+        ((node == $1 && ${#clients[@]} > 1)) || hosts+=${hosts:+,}${clients[node]}
+    done
+    PATRONI_NAME=node$1 PATRONI_ETCD3_HOSTS=$hosts PATRONI_ETCD3_USE_PROXIES=$proxies \
+        PATRONI_RESTAPI_LISTEN=${rest[$1]} PATRONI_RESTAPI_CONNECT_ADDRESS=${rest[$1]} \
+        PATRONI_POSTGRESQL_LISTEN=${sql[$1]} PATRONI_POSTGRESQL_CONNECT_ADDRESS=${sql[$1]} \
         PATRONI_POSTGRESQL_DATA_DIR=$folder/node$1 PATRONI_POSTGRESQL_BIN_DIR=$bin \
         PATRONI_POSTGRESQL_PGPASS=$folder/pgpass$1 \
         PATRONI_SUPERUSER_USERNAME=postgres PATRONI_SUPERUSER_PASSWORD=postgres \
         PATRONI_REPLICATION_USERNAME=replicator PATRONI_REPLICATION_PASSWORD=replicator \
         PATRONI_REWIND_USERNAME=rewinder PATRONI_REWIND_PASSWORD=rewinder \
-        "${as[@]}" patroni "$folder/config" </dev/null >>"$folder/node$1.log" 2>&1 &
+        on "$1" patroni "$folder/config" >>"$folder/node$1.log" 2>&1 &
     nodes[$1]=$!
 }
 
@@ -58,10 +95,11 @@ end() {
     nodes[$1]=
 }
 
+# Patroni ends when it finds no etcd at its start, to be started again.
 while read -r -t 0.1 _; (($? > 128)); do
     for ((node = 1; node <= count; node++)); do
         if [[ -e $folder/run$node ]]; then
-            [[ -n ${nodes[node]-} ]] || begin $node
+            kill -0 "${nodes[node]-}" 2>/dev/null || begin $node
         elif [[ -n ${nodes[node]-} ]]; then
             end $node
         fi
@@ -69,7 +107,7 @@ while read -r -t 0.1 _; (($? > 128)); do
 done
 
 for ((node = 1; node <= count; node++)); do [[ -z ${nodes[node]-} ]] || end $node; done
-kill -KILL "$etcd_process"
+kill -KILL "${etcd_processes[@]}"
 wait
 # A server that is killed leaves a piece of shared memory, whose number is in its file.
 for ((node = 1; node <= count; node++)); do

@@ -115,7 +115,7 @@ import Testing
         try await Suite.with(scale: "gateway=2", settings: Self.unbounded) { suite in
             let shelf = try await shelf(suite)
             let steady = try await Crowd(
-                suite, shelf: shelf, count: 4, url: suite.url(ofGateway: 2))
+                suite, shelf: shelf, count: 4, urls: [suite.url(ofGateway: 2)])
             let kills = 3
             try await steady.buyWhile {
                 for _ in 0..<kills {

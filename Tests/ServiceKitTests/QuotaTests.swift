@@ -56,6 +56,17 @@ import Testing
         #expect(Self.code { try quotas.take(of: .files, by: ann) } == 155)
     }
 
+    /// For a job that is done again: what it adds was counted.
+    @Test func whatIsUncountedTakesNothingAndKeepsItsCeilings() throws {
+        let quotas = try Self.quotas("objects=1/60s per global;classesMax=3")
+        let again = try #require(quotas.uncounted as? Quotas)
+        for _ in 0..<3 { try again.take(of: .objects, by: Self.client("ann")) }
+        #expect(!again.admits(3, below: .classesMax, by: Self.client("ann")))
+        #expect(Self.code { try quotas.take(of: .objects, by: Self.client("ann")) } == nil)
+        #expect(Self.code { try quotas.take(of: .objects, by: Self.client("ann")) } == 155)
+        try again.take(of: .objects, by: Self.client("ann"))
+    }
+
     @Test func operatorsAreNotCounted() throws {
         let quotas = try Self.quotas("objects=1/60s per global;classesMax=0;fieldsMax=0", isClosed: true)
         for caller in [Caller.master, Self.admin] {

@@ -1,8 +1,9 @@
 import Foundation
 import ParseProtocol
 
-/// PostgreSQL servers on loopback under Debian's Patroni and etcd, set up as `compose/patroni` shows it: one leads, one
-/// has every commit before it is acknowledged. All is in a temporary folder and gone with it.
+/// PostgreSQL servers under Debian's Patroni and etcd, set up as `compose/patroni` shows it: one leads, one has every
+/// commit before it is acknowledged. They are on loopback and have one etcd, or on a host each, with an etcd each. All
+/// is in a temporary folder and gone with it.
 package final class PatroniCluster: Sendable {
     /// One server with its Patroni, as Patroni tells of it.
     private struct Member {
@@ -13,20 +14,62 @@ package final class PatroniCluster: Sendable {
         init(_ told: JSON) {
             node = Int(told.text("name").dropFirst("node".count)) ?? 0
             role = told.text("role")
-            isRunning = ["running", "streaming"].contains(told.text("state"))
+            // What a standby lacks is not known before it runs as one.
+            let follows = role == "leader" || told["lag"]?.intValue != nil
+            isRunning = follows && ["running", "streaming"].contains(told.text("state"))
         }
     }
 
-    /// The nodes' numbers.
+    /// Where a node's programs listen.
+    private struct Place {
+        /// Nil for this machine.
+        let host: HostNetwork.Host?
+        let sqlPort: Int
+        let patroniPort: Int
+        /// For clients and for the other ones; none for a node without etcd.
+        let etcdPorts: [Int]
+
+        var address: String { host?.address ?? "127.0.0.1" }
+
+        /// The node in the words of `patroni_cluster.sh`.
+        var argument: String {
+            let ports = [sqlPort, patroniPort] + etcdPorts
+            return ([host?.namespace ?? "", address] + ports.map(String.init)).joined(separator: ",")
+        }
+    }
+
+    /// The nodes' numbers, from 1.
     package let nodes: [Int]
     private let folder: String
-    /// Two of etcd, then PostgreSQL's and Patroni's of each node.
-    private let ports: [Int]
+    private let places: [Place]
     private let keeper: Keeper
 
-    /// Runs `body` with a cluster of its own, whose servers all run.
+    /// Runs `body` with a cluster on loopback of its own, whose servers all run.
     package static func with(nodes: Int = 3, _ body: (PatroniCluster) async throws -> Void) async throws {
-        let cluster = try PatroniCluster(nodes: nodes)
+        var free: Set<Int> = []
+        while free.count < 2 + 2 * nodes { free.insert(try Suite.freePort()) }
+        let ports = Array(free)
+        let places = (1...nodes).map { node in
+            Place(
+                host: nil, sqlPort: ports[2 * node], patroniPort: ports[2 * node + 1],
+                etcdPorts: node == 1 ? [ports[0], ports[1]] : [])
+        }
+        try await with(places, network: "127.0.0.0/8", body)
+    }
+
+    /// Runs `body` with a cluster of its own, one node on each of three hosts, whose servers all run. It is to end
+    /// before the hosts.
+    package static func with(
+        on hosts: [HostNetwork.Host], _ body: (PatroniCluster) async throws -> Void
+    ) async throws {
+        let places = hosts.map { Place(host: $0, sqlPort: 5432, patroniPort: 8008, etcdPorts: [2379, 2380]) }
+        try await with(places, network: HostNetwork.addresses, body)
+    }
+
+    private static func with(
+        _ places: [Place], network: String, _ body: (PatroniCluster) async throws -> Void
+    ) async throws {
+        let cluster = try PatroniCluster(places, network: network)
         do {
             for node in cluster.nodes { try cluster.start(node) }
             try await cluster.untilWhole()
@@ -39,18 +82,16 @@ package final class PatroniCluster: Sendable {
         await cluster.keeper.finish()
     }
 
-    private init(nodes count: Int) throws {
-        nodes = Array(1...count)
-        // Short, because unix sockets below it have at most 107 bytes.
+    private init(_ places: [Place], network: String) throws {
+        self.places = places
+        nodes = Array(1...places.count)
         folder = "/tmp/satchel-ha-\(Names.random(8))"
-        var ports: Set<Int> = []
-        while ports.count < 2 + 2 * count { ports.insert(try Suite.freePort()) }
-        self.ports = Array(ports)
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
         keeper = try Keeper(
             program: "exec /bin/bash \"$@\"",
-            arguments: ["\(checkoutDirectory)/Tests/Peers/patroni_cluster.sh", folder, checkoutDirectory]
-                + self.ports.map(String.init),
+            arguments: [
+                "\(checkoutDirectory)/Tests/Peers/patroni_cluster.sh", folder, checkoutDirectory, network,
+            ] + places.map(\.argument),
             environment: [:], output: folder + "/keeper.log")
     }
 
@@ -63,19 +104,39 @@ package final class PatroniCluster: Sendable {
             let name = "test_\(Names.random(10).lowercased())"
             string = connection(to: name, as: name)
             let made = try? await Command.run(
-                [
-                    "psql", connection(to: "postgres", as: "postgres"), "-XAtq", "-v", "ON_ERROR_STOP=1",
-                    "-c", "CREATE ROLE \(name) LOGIN",
-                    "-c", "CREATE DATABASE \(name) OWNER \(name)",
-                ])
+                Self.psql(
+                    connection(to: "postgres", as: "postgres"), "CREATE ROLE \(name) LOGIN",
+                    "CREATE DATABASE \(name) OWNER \(name)"))
             return made != nil
         }
         return string
     }
 
+    /// Runs SQL as the superuser by the server that writes, and returns what it gives: `|` between columns, a line for
+    /// a row.
+    package func run(_ sql: String) async throws -> String {
+        let text = try await Command.run(Self.psql(connection(to: "postgres", as: "postgres"), sql))
+        return text.trimmingCharacters(in: .whitespacesAndNewlines)
+    }
+
+    /// Runs SQL as the superuser by a node's own server, from its host when it has one: also while that is cut off.
+    /// - Throws: `Command.Failed`, also when there is no answer within a minute.
+    package func run(_ sql: String, by node: Int) async throws -> String {
+        let place = places[node - 1]
+        let within = place.host.map { ["ip", "netns", "exec", $0.namespace] } ?? []
+        let server = "postgresql://postgres@\(place.address):\(place.sqlPort)/postgres?connect_timeout=3"
+        let text = try await Command.run(within + ["timeout", "60"] + Self.psql(server, sql))
+        return text.trimmingCharacters(in: .whitespacesAndNewlines)
+    }
+
+    private static func psql(_ connection: String, _ statements: String...) -> [String] {
+        ["psql", connection, "-XAtq", "-v", "ON_ERROR_STOP=1"] + statements.flatMap { ["-c", $0] }
+    }
+
     private func connection(to database: String, as role: String) -> String {
-        let hosts = nodes.map { "127.0.0.1:\(ports[2 * $0])" }.joined(separator: ",")
-        return "postgresql://\(role)@\(hosts)/\(database)?target_session_attrs=read-write"
+        let servers = places.map { "\($0.address):\($0.sqlPort)" }.joined(separator: ",")
+        let waits = places.contains { $0.host != nil } ? "&\(PostgreSQLServer.missedSoon)" : ""
+        return "postgresql://\(role)@\(servers)/\(database)?target_session_attrs=read-write\(waits)"
     }
 
     // MARK: - Nodes
@@ -94,8 +155,17 @@ package final class PatroniCluster: Sendable {
     package func start(_ node: Int) throws { try Data().write(to: URL(fileURLWithPath: "\(folder)/run\(node)")) }
 
     /// The node whose server takes writes; nil while there is none.
-    package func leader() async -> Int? {
-        await members().first { $0.role == "leader" && $0.isRunning }?.node
+    /// - Parameter cutOff: a node that is not asked. What it knows is old, and for a while also when it is back.
+    package func leader(cutOff: Int? = nil) async -> Int? {
+        await members(cutOff: cutOff).first { $0.role == "leader" && $0.isRunning }?.node
+    }
+
+    /// Waits until a node's server gets what the leader writes.
+    package func untilFollows(_ node: Int) async throws {
+        let sql = "SELECT state FROM pg_stat_replication WHERE application_name = 'node\(node)'"
+        try await eventually("node \(node) follows", within: .seconds(180)) {
+            (try? await run(sql)) == "streaming"
+        }
     }
 
     /// Waits until every node runs, one of them leads and another has each commit.
@@ -108,9 +178,10 @@ package final class PatroniCluster: Sendable {
     }
 
     /// All members, as one of those that run knows them; empty when none answers.
-    private func members() async -> [Member] {
-        for node in nodes where FileManager.default.fileExists(atPath: "\(folder)/run\(node)") {
-            let url = "http://127.0.0.1:\(ports[2 * node + 1])/cluster"
+    private func members(cutOff: Int? = nil) async -> [Member] {
+        for node in nodes where node != cutOff && FileManager.default.fileExists(atPath: "\(folder)/run\(node)") {
+            let place = places[node - 1]
+            let url = "http://\(place.address):\(place.patroniPort)/cluster"
             guard let answer = try? await HTTPConnections.send(.GET, url, timeout: .seconds(5)),
                 let told = try? JSON(parsing: String(decoding: answer.bytes, as: UTF8.self))
             else { continue }
@@ -120,8 +191,8 @@ package final class PatroniCluster: Sendable {
     }
 
     private func logTails() -> String {
-        (["keeper", "etcd"] + nodes.map { "node\($0)" }).map { name in
-            let text = FileManager.default.contents(atPath: "\(folder)/\(name).log") ?? Data()
+        (["keeper"] + nodes.flatMap { ["etcd\($0)", "node\($0)"] }).compactMap { name in
+            guard let text = FileManager.default.contents(atPath: "\(folder)/\(name).log") else { return nil }
             return "--- \(name)\n\(String(decoding: text.suffix(3000), as: UTF8.self))"
         }.joined(separator: "\n")
     }

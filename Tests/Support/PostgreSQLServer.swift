@@ -1,16 +1,23 @@
 import Foundation
 import ParseProtocol
 
-/// A real PostgreSQL server for tests: Debian's, in a temporary folder, reached by a socket in it and by no port. What
-/// it has is gone with it, so it does not wait for the disk.
+/// A real PostgreSQL server for tests: Debian's, in a temporary folder, reached by a socket in it, and by a port only
+/// on a host of a `HostNetwork`. What it has is gone with it, so it does not wait for the disk.
 package final class PostgreSQLServer: Sendable {
     /// The folder of its data and of its socket.
     package let folder: String
+    /// Of its host; nil for this machine, where it has no port.
+    private let address: String?
     private let keeper: Keeper
 
     /// The role that owns the databases, and one that needs `guardedPassword`.
     package static let (owner, guarded) = ("shop", "guarded")
     package static let guardedPassword = "right-4be81d"
+
+    /// What connection strings to servers on other hosts say: one whose packets vanish is missed after five seconds,
+    /// and not after 25 (`PostgreSQLTarget.defaults`).
+    static let missedSoon =
+        "connect_timeout=2&keepalives_idle=2&keepalives_interval=1&keepalives_count=3&tcp_user_timeout=5000"
 
     /// The server that tests share, each with a database of its own; started by the first that asks, stopped when the
     /// process ends.
@@ -18,8 +25,9 @@ package final class PostgreSQLServer: Sendable {
     private static let sharedStart = Task { try await PostgreSQLServer.start() }
 
     /// Starts a server, for tests that end or stop it.
-    package static func start() async throws -> PostgreSQLServer {
-        let server = try PostgreSQLServer()
+    /// - Parameter host: where it listens, for all hosts of tests; it is to end before its host. Nil for this machine.
+    package static func start(on host: HostNetwork.Host? = nil) async throws -> PostgreSQLServer {
+        let server = try PostgreSQLServer(on: host)
         do {
             try await server.resume()
             _ = try await server.run(
@@ -35,8 +43,10 @@ package final class PostgreSQLServer: Sendable {
     }
 
     /// Runs `body` with a server of its own.
-    package static func with(_ body: (PostgreSQLServer) async throws -> Void) async throws {
-        let server = try await start()
+    package static func with(
+        on host: HostNetwork.Host? = nil, _ body: (PostgreSQLServer) async throws -> Void
+    ) async throws {
+        let server = try await start(on: host)
         do {
             try await body(server)
         } catch {
@@ -46,17 +56,21 @@ package final class PostgreSQLServer: Sendable {
         await server.stop()
     }
 
-    private init() throws {
+    private init(on host: HostNetwork.Host?) throws {
+        address = host?.address
         // Short, because unix sockets below it have at most 107 bytes.
         folder = "/tmp/satchel-pg-\(Names.random(8))"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
-        keeper = try Keeper(program: Self.program, arguments: [folder], environment: [:], output: folder + "/log")
+        let listening = host.map { [$0.namespace, $0.address, HostNetwork.addresses] } ?? []
+        keeper = try Keeper(
+            program: Self.program, arguments: [folder] + listening, environment: [:], output: folder + "/log")
     }
 
     /// A server that shall run does: the file `run` says so. It refuses to be root. One that is killed leaves a piece
     /// of shared memory, whose number is in its file.
     private static let program = """
-        folder=$1 as=()
+        folder=$1 namespace=${2-} address=${3-} network=${4-} as=() within=()
+        [[ -z $namespace ]] || within=(ip netns exec "$namespace")
         if ((EUID == 0)); then
             chown postgres: "$folder"
             as=(setpriv --reuid postgres --regid postgres --init-groups --)
@@ -67,8 +81,10 @@ package final class PostgreSQLServer: Sendable {
         "${as[@]}" "$bin/initdb" -D "$folder/data" --locale=C --encoding=UTF8 --username=postgres --auth=trust \
             --no-sync --no-instructions || { read -r _; end; }
         printf '%s\\n' 'local all guarded scram-sha-256' 'local all all trust' >"$folder/data/pg_hba.conf"
+        [[ -z $network ]] || echo "host all all $network trust" >>"$folder/data/pg_hba.conf"
         begin() {
-            "${as[@]}" "$bin/postgres" -D "$folder/data" -k "$folder" -c listen_addresses= -c fsync=off \
+            "${within[@]}" "${as[@]}" "$bin/postgres" -D "$folder/data" -k "$folder" \
+                -c listen_addresses="$address" -c fsync=off \
                 -c full_page_writes=off -c shared_buffers=32MB -c max_connections=200 </dev/null &
             pid=$!
         }
@@ -90,7 +106,9 @@ package final class PostgreSQLServer: Sendable {
 
     /// The connection string of a database.
     package func connection(to database: String, as role: String = owner, password: String? = nil) -> String {
-        "postgresql://\(role)\(password.map { ":" + $0 } ?? "")@/\(database)?host=\(folder)"
+        let user = role + (password.map { ":" + $0 } ?? "")
+        guard let address else { return "postgresql://\(user)@/\(database)?host=\(folder)" }
+        return "postgresql://\(user)@\(address):5432/\(database)?\(Self.missedSoon)"
     }
 
     /// The connection string of a new database with nothing in it.

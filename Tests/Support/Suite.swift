@@ -28,10 +28,12 @@ package final class Suite: Sendable {
     }
 
     /// Another suite's processes, as its clients see them at a URL, and data of theirs.
-    init(at url: String, dataDirectory: String) throws {
+    /// - Parameter database: the connection string of the PostgreSQL database in which they keep everything; nil for
+    ///   files.
+    init(at url: String, dataDirectory: String, database: String? = nil) throws {
         self.url = url
         self.dataDirectory = dataDirectory
-        environment = [:]
+        environment = database.map { ["SATCHEL_DATABASE": $0] } ?? [:]
         keeper = nil
     }
 

@@ -9,6 +9,14 @@ public protocol SchemaAllowance: Sendable {
 
     /// - Throws: `ParseError` to refuse.
     func addFields(_ fields: AddedFields, by caller: Caller) throws
+
+    /// The same bounds for a job that is done again: what it adds was counted the first time.
+    var uncounted: any SchemaAllowance { get }
+}
+
+extension SchemaAllowance {
+    /// Itself, for what counts nothing.
+    public var uncounted: any SchemaAllowance { self }
 }
 
 /// The fields that one save would add to a class.

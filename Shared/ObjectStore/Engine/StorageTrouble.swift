@@ -6,13 +6,14 @@ public enum StorageTrouble: String, Sendable {
     case full = "The disk is full."
     case failing = "The disk fails."
     case away = "The database does not answer."
+    case short = "The database is short of memory or of places."
     case stuck = "Writes wait for the database: for its disk, for a standby or for another program's lock."
 
-    /// PostgreSQL's codes for a disk that is full or fails, a server that stops or begins, that has no place for one
-    /// more client or only reads. Those of a connection begin with 08.
+    /// PostgreSQL's codes for a disk that is full or fails, a server that stops or begins, that has no memory or place
+    /// for one more or only reads. Those of a connection begin with 08.
     private static let states: [String: StorageTrouble] = [
         "53100": .full, "58030": .failing, "57P01": .away, "57P02": .away, "57P03": .away, "53300": .away,
-        "25006": .away,
+        "25006": .away, "53200": .short, "53400": .short,
     ]
 
     /// SQLITE_FULL; SQLITE_IOERR and SQLITE_CANTOPEN, whatever their extended code

@@ -12,15 +12,18 @@ public final class StoreTransaction: ObjectReader {
     private var watched: [StoredChange] = []
     let allowClassCreation: Bool
     let allowCustomObjectId: Bool
+    private let countedAllowance: any SchemaAllowance
     /// The bounds of what clients add to classes.
-    public let allowance: any SchemaAllowance
+    public var allowance: any SchemaAllowance { isRepeated ? countedAllowance.uncounted : countedAllowance }
+    /// Whether the job under way was carried out before, and undone.
+    var isRepeated = false
     /// The classes that the service's code knows, by name.
     let definitions: [String: ClassDefinition]
 
     init(connection: any StoreConnection, schema: Schema, settings: WriterThread.Settings) {
         allowClassCreation = settings.allowClassCreation
         allowCustomObjectId = settings.allowCustomObjectId
-        allowance = settings.allowance
+        countedAllowance = settings.allowance
         watch = settings.watch
         if case .kept = settings.announcement { announces = true } else { announces = false }
         definitions = Dictionary(settings.classes.map { ($0.name, $0) }) { _, last in last }

@@ -4,6 +4,12 @@ import ProcessKit
 public struct QuotaSettings: Sendable {
     /// The rates of each pace by zone; none where it is off.
     public private(set) var rates: [Pace: [Pace.Zone: Pace.Rate]]
+    /// The ceilings alone.
+    var withoutRates: QuotaSettings {
+        var settings = self
+        settings.rates = [:]
+        return settings
+    }
     /// The ceilings, as numbers of things or of bytes.
     public private(set) var ceilings: [Ceiling: Int]
     /// `SATCHEL_CLIENT_SCHEMA`: `paced`, or `closed`, then clients add neither classes nor fields.

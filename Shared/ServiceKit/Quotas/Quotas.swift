@@ -20,12 +20,17 @@ public final class Quotas: SchemaAllowance, Sendable {
     public static let unlimited = Quotas((try? QuotaSettings("off")) ?? QuotaSettings(), dataDirectory: nil)
 
     /// - Parameter dataDirectory: where free space is asked for; nil: nowhere.
-    public init(
+    public convenience init(
         _ settings: QuotaSettings, dataDirectory: String?, now: @escaping @Sendable () -> Int64 = Quotas.nanoseconds
     ) {
+        let disk = dataDirectory.map { DiskSpace(path: $0, freeBytesMin: settings.ceiling(.diskFreeBytesMin)) }
+        self.init(settings, disk: disk, now: now)
+    }
+
+    private init(_ settings: QuotaSettings, disk: DiskSpace?, now: @escaping @Sendable () -> Int64) {
         self.settings = settings
         self.now = now
-        disk = dataDirectory.map { DiskSpace(path: $0, freeBytesMin: settings.ceiling(.diskFreeBytesMin)) }
+        self.disk = disk
         buckets = Mutex(
             Pace.allCases.map { pace in
                 (settings.rates[pace] ?? [:]).map {
@@ -48,6 +53,9 @@ public final class Quotas: SchemaAllowance, Sendable {
         let (seconds, attoseconds) = (ContinuousClock.now - start).components
         return seconds * 1_000_000_000 + attoseconds / 1_000_000_000
     }
+
+    /// Paces take nothing there; ceilings and the disk's room hold.
+    public var uncounted: any SchemaAllowance { Quotas(settings.withoutRates, disk: disk, now: now) }
 
     /// Counts what a caller adds. When one pace is used up nothing is counted.
     /// - Throws: `.requestLimitExceeded` (155) with the seconds after which there is room again.

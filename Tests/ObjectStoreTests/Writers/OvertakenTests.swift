@@ -40,6 +40,32 @@ import Testing
         #expect(object["own"]?.intValue == 0)
     }
 
+    /// What a job adds is counted once, however often it is done.
+    @Test func whatIsDoneAgainIsCountedOnce() async throws {
+        final class Count: SchemaAllowance {
+            let classes = Atomic<Int>(0)
+            func addClass(_: String, count _: Int, by _: Caller) { classes.add(1, ordering: .relaxed) }
+            func addFields(_: AddedFields, by _: Caller) {}
+            var uncounted: any SchemaAllowance { OpenSchema() }
+        }
+        let count = Count()
+        let test = try await TestStore(allowance: count, writers: .every)
+        let other = try await TestStore(path: test.path, writers: .every, startsWriting: false)
+        await other.mayWrite()
+        let id = try await other.create("T", ["n": 0])
+        let runs = Atomic<Int>(0)
+        let store = other.store
+        try await test.store.write { job in
+            let run = runs.add(1, ordering: .relaxed).newValue
+            _ = try job.rows("SELECT 1", [])
+            if run == 1 { _ = try store.writeAndWait { try $0.update("T", id, Self.increment, caller: .master) }.get() }
+            _ = try job.create("New", ["n": 1], caller: Caller(userId: "ann"))
+            _ = try job.update("T", id, Self.increment, caller: .master)
+        }
+        #expect(runs.load(ordering: .relaxed) == 2)
+        #expect(count.classes.load(ordering: .relaxed) == 1)
+    }
+
     /// A failure of PostgreSQL's that a job goes on after is not forgotten.
     @Test func whatIsCaughtIsNotHidden() async throws {
         let replicas = try await Replicas(2)

@@ -1,4 +1,5 @@
 import Foundation
+import ParseProtocol
 
 /// Hosts of a test's own: network namespaces and the network between them, which a program carries frame by frame
 /// (`hosts.py`, which says what it takes). They go, with all that runs in them, when this process ends in any way.
@@ -11,9 +12,13 @@ package final class HostNetwork: Sendable {
         package let address: String
     }
 
+    /// The network that has the addresses of all hosts, also of other tests.
+    static let addresses = "198.18.0.0/15"
+
     /// By name.
     package let hosts: [String: Host]
-    private let folder: String
+    /// A folder for the hosts' disks, removed with the hosts.
+    let folder: String
     private let keeper: Keeper
 
     private static let program = checkoutDirectory + "/Tests/Support/Hosts/hosts.py"
@@ -24,11 +29,13 @@ package final class HostNetwork: Sendable {
         rm -rf -- "$2"
         """
 
-    /// - Parameters:
-    ///   - names: of the hosts, a few lower-case letters each.
-    ///   - folder: there already, with a short path. It is removed with the hosts.
+    /// - Parameter names: of the hosts, one to four lower-case letters each.
     /// - Throws: `Command.Failed` where no namespaces can be made.
-    package static func start(_ names: [String], folder: String) async throws -> HostNetwork {
+    package static func start(_ names: [String]) async throws -> HostNetwork {
+        // Short, because unix sockets below it have at most 107 bytes.
+        let folder = "/tmp/satchel-hosts-\(Names.random(8))"
+        try FileManager.default.createDirectory(
+            atPath: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
         let log = folder + "/network.log"
         let keeper = try Keeper(
             program: keeping, arguments: [program, folder, names.joined(separator: " ")], environment: [:], output: log)
@@ -49,6 +56,18 @@ package final class HostNetwork: Sendable {
         }
     }
 
+    /// Runs `body` with hosts of its own.
+    package static func with(_ names: [String], _ body: (HostNetwork) async throws -> Void) async throws {
+        let network = try await start(names)
+        do {
+            try await body(network)
+        } catch {
+            await network.stop()
+            throw error
+        }
+        await network.stop()
+    }
+
     private init(hosts: [String: Host], folder: String, keeper: Keeper) {
         self.hosts = hosts
         self.folder = folder
@@ -57,6 +76,13 @@ package final class HostNetwork: Sendable {
 
     /// Ends all that runs in the hosts and removes them.
     package func stop() async { await keeper.finish() }
+
+    /// The host of a name.
+    /// - Throws: `Command.Failed` when there is none.
+    package func host(_ name: String) throws -> Host {
+        guard let host = hosts[name] else { throw Command.Failed(description: "There is no host \(name).") }
+        return host
+    }
 
     // MARK: Breaks
 

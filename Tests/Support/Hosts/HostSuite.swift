@@ -6,12 +6,13 @@ import Synchronization
 package final class HostSuite: Sendable {
     /// A host and the processes that run on it, such as `catalog-1`.
     package struct Place: Sendable {
-        let host: String
+        package let host: String
         let replicas: [String]
         let disk: String
 
         /// - Parameter disk: the host whose data folder it uses; nil for its own. Replicas of a service share a file,
-        ///   so that one whose network alone is to break has a host of its own with the other's disk.
+        ///   so that one whose network alone is to break has a host of its own with the other's disk. What is in a
+        ///   database needs none.
         package init(_ host: String, _ replicas: [String], disk: String? = nil) {
             self.host = host
             self.replicas = replicas
@@ -20,27 +21,37 @@ package final class HostSuite: Sendable {
     }
 
     package let network: HostNetwork
+    /// Whether somebody else stops the network.
+    private let isGuest: Bool
     private let places: [Place]
-    private let folder: String
+    /// The connection string of the database in which the services keep everything; nil for files.
+    private let database: String?
     private let processes = Mutex<[String: ChildProcess]>([:])
 
     private static let busPort = 5570
     private static let port = 1337
 
     /// Starts the processes: first of each service, in the order of the places, when all is healthy the others.
-    /// - Parameter settings: further `SATCHEL_*` variables of all processes.
+    /// - Parameters:
+    ///   - hosts: a network that has the places' hosts among others, and with which the processes end; nil for one of
+    ///     the suite's own.
+    ///   - settings: further `SATCHEL_*` variables of all processes. With `SATCHEL_DATABASE` a process that ends is
+    ///     started again, as by a supervisor: replicas end when another one wrote in their place.
     /// - Throws: `Command.Failed` where no namespaces can be made, and with the logs when the suite does not become
     ///   healthy.
-    package static func start(_ places: [Place], settings: [String: String] = [:]) async throws -> HostSuite {
-        let folder = "/tmp/satchel-hosts-\(Names.random(8))"
-        for place in places {
-            try FileManager.default.createDirectory(
-                atPath: "\(folder)/\(place.disk)/logs", withIntermediateDirectories: true,
-                attributes: [.posixPermissions: 0o700])
-        }
-        let network = try await HostNetwork.start(places.map(\.host), folder: folder)
-        let suite = HostSuite(network: network, places: places, folder: folder)
+    package static func start(
+        _ places: [Place], on hosts: HostNetwork? = nil, settings: [String: String] = [:]
+    ) async throws -> HostSuite {
+        let network: HostNetwork
+        if let hosts { network = hosts } else { network = try await HostNetwork.start(places.map(\.host)) }
+        let suite = HostSuite(
+            network: network, isGuest: hosts != nil, places: places, database: settings["SATCHEL_DATABASE"])
         do {
+            for place in places {
+                try FileManager.default.createDirectory(
+                    atPath: "\(suite.data(of: place.disk))/logs", withIntermediateDirectories: true,
+                    attributes: [.posixPermissions: 0o700])
+            }
             _ = try await Command.run([Self.executable("gateway"), "make-bus-keys", suite.keys])
             try suite.startProcesses(settings) { $0.hasSuffix("-1") || $0.hasPrefix("gateway-") }
             try await suite.untilHealthy()
@@ -56,9 +67,10 @@ package final class HostSuite: Sendable {
 
     /// Runs `body` with a suite of its own.
     package static func with(
-        _ places: [Place], settings: [String: String] = [:], _ body: (HostSuite) async throws -> Void
+        _ places: [Place], on hosts: HostNetwork? = nil, settings: [String: String] = [:],
+        _ body: (HostSuite) async throws -> Void
     ) async throws {
-        let suite = try await start(places, settings: settings)
+        let suite = try await start(places, on: hosts, settings: settings)
         do {
             try await body(suite)
         } catch {
@@ -68,21 +80,25 @@ package final class HostSuite: Sendable {
         await suite.stop()
     }
 
-    private init(network: HostNetwork, places: [Place], folder: String) {
+    private init(network: HostNetwork, isGuest: Bool, places: [Place], database: String?) {
         self.network = network
+        self.isGuest = isGuest
         self.places = places
-        self.folder = folder
+        self.database = database
     }
 
-    /// Ends every process and removes hosts and data.
-    package func stop() async { await network.stop() }
+    /// Ends every process and removes hosts and data, unless the hosts are somebody else's: then all that goes with
+    /// them.
+    package func stop() async { if !isGuest { await network.stop() } }
 
     /// The suite as clients of one host's gateway see it, with the data of one host.
     /// - Parameters:
     ///   - gateway: the host whose gateway is asked.
-    ///   - disk: the host whose databases `rows` reads.
+    ///   - disk: the host whose files are read, `mails` for example, and whose databases where those are files.
     package func seen(at gateway: String = "a", disk: String = "a") throws -> Suite {
-        try Suite(at: "http://\(try address(of: gateway)):\(Self.port)/parse", dataDirectory: "\(folder)/\(disk)")
+        try Suite(
+            at: "http://\(try address(of: gateway)):\(Self.port)/parse", dataDirectory: data(of: disk),
+            database: database)
     }
 
     /// Waits until each gateway reports every service with a writer and all its replicas.
@@ -113,14 +129,13 @@ package final class HostSuite: Sendable {
 
     private static func executable(_ name: String) -> String { "\(checkoutDirectory)/.build/release/\(name)" }
 
-    private var keys: String { "\(folder)/bus.keys" }
+    private func data(of disk: String) -> String { "\(network.folder)/\(disk)" }
+    /// Files that an operator copies to each host.
+    private var keys: String { "\(network.folder)/bus.keys" }
+    private var accountKey: String { "\(network.folder)/users.key" }
+    private var filesKey: String { "\(network.folder)/files.key" }
 
-    private func host(_ name: String) throws -> HostNetwork.Host {
-        guard let host = network.hosts[name] else { throw Command.Failed(description: "There is no host \(name).") }
-        return host
-    }
-
-    private func address(of name: String) throws -> String { try host(name).address }
+    private func address(of name: String) throws -> String { try network.host(name).address }
 
     /// The bus as all processes know it: each gateway takes its own, services dial all.
     private func bus() throws -> String {
@@ -128,24 +143,32 @@ package final class HostSuite: Sendable {
             .map { "tcp://\(try address(of: $0.host)):\(Self.busPort)" }.joined(separator: ",")
     }
 
+    /// The command of a replica, for its host. A supervisor runs there too, so that it ends with the host.
+    private func command(_ replica: String) -> [String] {
+        let executable = Self.executable(String(replica.prefix { $0 != "-" }))
+        guard database != nil else { return [executable] }
+        let supervisor = #"while :; do "$0"; echo "It ended with status $? and is started again."; sleep 0.5; done"#
+        return ["/bin/bash", "-c", supervisor, executable]
+    }
+
     private func startProcesses(_ settings: [String: String], where isWanted: (String) -> Bool) throws {
         let bus = try bus()
         for place in places {
-            let host = try host(place.host)
-            let data = "\(folder)/\(place.disk)"
+            let host = try network.host(place.host)
+            let data = data(of: place.disk)
             for replica in place.replicas where isWanted(replica) {
                 let environment = [
                     "SATCHEL_DATA": data, "SATCHEL_REPLICA": replica, "SATCHEL_BUS": bus, "SATCHEL_BUS_KEYS": keys,
                     "SATCHEL_HOST": "0.0.0.0", "SATCHEL_PORT": "\(Self.port)", "SATCHEL_PASSWORD_WORK": "1",
-                    "SATCHEL_MASTER_KEY": Suite.masterKey, "SATCHEL_MASTER_KEY_IPS": "127.0.0.0/8,198.18.0.0/15",
+                    "SATCHEL_MASTER_KEY": Suite.masterKey,
+                    "SATCHEL_MASTER_KEY_IPS": "127.0.0.0/8,\(HostNetwork.addresses)",
+                    "SATCHEL_USERS_KEY_FILE": accountKey, "SATCHEL_FILES_KEY_FILE": filesKey,
                     "SATCHEL_SIGNUP_MAILS_PER_ADDRESS": "1000000", "SATCHEL_MAILS_PER_NETWORK": "0",
                     "SATCHEL_QUOTAS": "classes=off;fields=off",
                 ].merging(settings) { _, setting in setting }
                 let process = try ChildProcess(
-                    [
-                        "ip", "netns", "exec", host.namespace,
-                        Self.executable(String(replica.prefix { $0 != "-" })),
-                    ], environment: environment, output: "\(data)/logs/\(replica).log")
+                    ["ip", "netns", "exec", host.namespace] + command(replica), environment: environment,
+                    output: "\(data)/logs/\(replica).log")
                 processes.withLock { $0[replica] = process }
             }
         }

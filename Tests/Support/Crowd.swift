@@ -1,13 +1,12 @@
 import ParseProtocol
 import Synchronization
-import TestSupport
-import Testing
 
 /// Customers who browse and buy until they are told to stop, and who keep what they were told.
-final class Crowd: Sendable {
+package final class Crowd: Sendable {
     private struct State {
         var isOpen = true
         var gatewayMayFail = false
+        var packetsMayVanish = false
         var changesMayBeCut = false
         var receipts: [[String: JSON]]
         var problems: [String] = []
@@ -15,6 +14,7 @@ final class Crowd: Sendable {
         var repeated: [String] = []
         var lastAnswer: ContinuousClock.Instant?
         var longestPause = Duration.zero
+        var longestWait = Duration.zero
 
         /// Keeps a receipt, and the time since the one before it.
         mutating func take(_ receipt: JSON, of customer: Int, for key: String) {
@@ -25,20 +25,26 @@ final class Crowd: Sendable {
         }
     }
 
+    /// The error that something does not fit together afterwards.
+    package struct Unbalanced: Error, CustomStringConvertible {
+        package let description: String
+    }
+
     private let suite: Suite
     private let shelf: Shelf
     private let customers: [Customer]
     private let state: Mutex<State>
 
-    /// - Parameter url: where they browse and buy, unless it is the suite's.
-    init(_ suite: Suite, shelf: Shelf, count: Int, url: String? = nil) async throws {
+    /// - Parameter urls: where they browse and buy, one customer after the other at the next of them; none for the
+    ///   suite's.
+    package init(_ suite: Suite, shelf: Shelf, count: Int, urls: [String] = []) async throws {
         self.suite = suite
         self.shelf = shelf
         customers = try await withThrowingTaskGroup(of: Customer.self) { group in
-            for _ in 0..<count {
+            for index in 0..<count {
                 group.addTask {
                     var customer = try await Customer.signUp(suite)
-                    customer.client.url = url ?? suite.url
+                    if !urls.isEmpty { customer.client.url = urls[index % urls.count] }
                     return customer
                 }
             }
@@ -48,29 +54,47 @@ final class Crowd: Sendable {
     }
 
     /// Checkouts answered so far.
-    var checkouts: Int { state.withLock { $0.receipts.reduce(0) { $0 + $1.count } } }
+    package var checkouts: Int { state.withLock { $0.receipts.reduce(0) { $0 + $1.count } } }
 
     /// The receipts that each customer got so far, by the purchases' keys.
-    var told: [(customer: Customer, receipts: [String: JSON])] {
+    package var told: [(customer: Customer, receipts: [String: JSON])] {
         let receipts = state.withLock { $0.receipts }
         return zip(customers, receipts).map { ($0, $1) }
     }
 
     /// The longest time between two checkouts' answers.
-    var longestPause: Duration { state.withLock { $0.longestPause } }
+    package var longestPause: Duration { state.withLock { $0.longestPause } }
+
+    /// The longest that a customer waited for an answer since the last call.
+    package func takeLongestWait() -> Duration {
+        state.withLock { state in
+            let longest = state.longestWait
+            state.longestWait = .zero
+            return longest
+        }
+    }
 
     /// The answers that made customers ask for the same once more.
-    var repeated: [String] { state.withLock { $0.repeated } }
+    package var repeated: [String] { state.withLock { $0.repeated } }
 
     /// From now on requests may get no answer, or a 5xx: the gateway is the one process that has no second.
-    func gatewayMayFail() { state.withLock { $0.gatewayMayFail = true } }
+    package func gatewayMayFail() { state.withLock { $0.gatewayMayFail = true } }
 
     /// From now on a change may end without an answer: the balancer ends a connection whose gateway was killed with the
     /// request, and repeats reads alone.
-    func changesMayBeCut() { state.withLock { $0.changesMayBeCut = true } }
+    package func changesMayBeCut() { state.withLock { $0.changesMayBeCut = true } }
+
+    /// From now on packets may vanish between processes: a request may get no answer, or a 503 that says when to come
+    /// again, or word that it took too long (124), reads as well.
+    package func packetsMayVanish() {
+        state.withLock {
+            $0.gatewayMayFail = true
+            $0.packetsMayVanish = true
+        }
+    }
 
     /// Lets everybody buy while `body` runs, and lets each finish the purchase under way.
-    func buyWhile(_ body: () async throws -> Void) async throws {
+    package func buyWhile(_ body: () async throws -> Void) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for index in customers.indices { group.addTask { try await self.shop(index) } }
             do {
@@ -137,18 +161,37 @@ final class Crowd: Sendable {
         }
     }
 
+    /// Makes a request and notes how long it took, whatever came of it.
+    private func ask(
+        _ what: String, _ customer: Customer, _ request: (ParseClient) async throws -> ParseClient.Answer
+    ) async throws -> ParseClient.Answer {
+        let begin = ContinuousClock.now
+        defer {
+            let took = ContinuousClock.now - begin
+            state.withLock { $0.longestWait = max($0.longestWait, took) }
+        }
+        let answer = try await request(customer.client)
+        if answer.status >= 500, state.withLock({ $0.packetsMayVanish }),
+            answer.status != 503 || !answer.headers.contains(name: "Retry-After")
+        {
+            report("\(what): \(answer.status) \(answer.text.prefix(300)) does not say when to come again")
+        }
+        return answer
+    }
+
     /// A read is answered, and right, unless the gateway itself is gone.
     private func read(
         _ what: String, _ customer: Customer, _ request: (ParseClient) async throws -> ParseClient.Answer,
         isRight: (ParseClient.Answer) -> Bool
     ) async throws {
-        let mayFail = state.withLock {
-            $0.reads += 1; return $0.gatewayMayFail
+        let (mayFail, mayTakeTooLong) = state.withLock {
+            $0.reads += 1; return ($0.gatewayMayFail, $0.packetsMayVanish)
         }
         do {
-            let answer = try await request(customer.client)
+            let answer = try await ask(what, customer, request)
             if answer.status == 200, isRight(answer) { return }
             if answer.status >= 500, mayFail { return }
+            if answer.code == 124, mayTakeTooLong { return }
             report("\(what): \(answer.status) \(answer.text.prefix(300))")
         } catch let error as CancellationError {
             throw error
@@ -169,7 +212,7 @@ final class Crowd: Sendable {
         while true {
             var problem = ""
             do {
-                let answer = try await request(customer.client)
+                let answer = try await ask(what, customer, request)
                 if answer.status == 200 { return answer }
                 problem = "\(what): \(answer.status) \(answer.text.prefix(300))"
                 // `.timeout` (124): the outcome is not known yet, ask again with the same key.
@@ -197,27 +240,46 @@ final class Crowd: Sendable {
 
     // MARK: - Afterwards
 
-    func verify() async throws {
-        let (receipts, problems) = state.withLock { ($0.receipts, $0.problems) }
-        #expect(problems.isEmpty, "\(problems.count) of \(state.withLock { $0.reads }) reads: \(problems.prefix(10))")
-
+    /// Checks that each customer has the orders that he was told of and no other, each with a number, a charge, a mail
+    /// and a sale of its own, and that the stock is what was not sold.
+    /// - Throws: `Unbalanced` with all that does not fit together.
+    package func verify() async throws {
+        let (receipts, problems, reads) = state.withLock { ($0.receipts, $0.problems, $0.reads) }
+        var findings: [String] = []
+        if !problems.isEmpty {
+            findings.append("\(problems.count) of \(reads) reads: \(problems.prefix(10).joined(separator: "\n"))")
+        }
         var numbers: [Int64] = []
         for (customer, told) in zip(customers, receipts) {
             let history = try await customer.client.findAll("Order", ["orderStatus": 1])
-            #expect(history.map(\.objectId).sorted() == told.values.map { $0.text("orderId") }.sorted())
+            let there = history.map(\.objectId).sorted()
+            let known = told.values.map { $0.text("orderId") }.sorted()
+            if there != known {
+                let lost = Set(known).subtracting(there).sorted()
+                let unknown = Set(there).subtracting(known).sorted()
+                findings.append(
+                    "\(customer.email) has \(there.count) orders and \(known.count) receipts; lost: \(lost), "
+                        + "not told of: \(unknown)")
+            }
             numbers += history.compactMap { $0["orderNo"]?.intValue }
         }
         let count = receipts.reduce(0) { $0 + $1.count }
-        #expect(numbers.count == count)
-        #expect(Set(numbers).count == count, "Order numbers are unique.")
-
+        if numbers.count != count || Set(numbers).count != count {
+            findings.append("\(count) orders have \(numbers.count) numbers, \(Set(numbers).count) of them different")
+        }
         let charges = try await suite.rows(
             "payments", "SELECT count(*), count(DISTINCT orderId), sum(amount) FROM charges WHERE state = 'succeeded'")
         let total = receipts.flatMap(\.values).reduce(0) { $0 + ($1["totalMinorUnits"]?.intValue ?? 0) }
-        #expect(charges.first?.at(0)?.intValue == Int64(count))
-        #expect(charges.first?.at(1)?.intValue == Int64(count))
-        #expect(charges.first?.at(2)?.intValue == total)
-        try await stockAndOutboxesAddUp(receipts.flatMap(\.values))
+        let charged = (0..<3).map { charges.first?.at(.element($0))?.intValue }
+        if charged != [Int64(count), Int64(count), total] {
+            findings.append("\(count) orders of \(total) have charges, orders charged and a sum of \(charged)")
+        }
+        do {
+            try await stockAndOutboxesAddUp(receipts.flatMap(\.values))
+        } catch let error as NeverHappened {
+            findings.append(error.description)
+        }
+        if !findings.isEmpty { throw Unbalanced(description: findings.joined(separator: "\n")) }
     }
 
     private func stockAndOutboxesAddUp(_ receipts: [JSON]) async throws {
