@@ -120,7 +120,7 @@ package struct CheckoutLedger: Sendable {
     }
 
     /// Stores that a step was taken. None is taken back, whoever drives the checkout beside us.
-    /// - Throws: `ParseError.internalError` where it is further already.
+    /// - Throws: `StepTaken` where it is further already.
     package func store(_ point: RecoveryPoint, of checkout: Checkout) async throws {
         let (priced, chargeId): (PricedOrder?, String?) =
             switch point {
@@ -145,7 +145,7 @@ package struct CheckoutLedger: Sendable {
                     priced.map { .int($0.totalMinorUnits) } ?? .null, priced.map { .text($0.currency) } ?? .null,
                     chargeId.map(SQLValue.text) ?? .null, .int(transaction.now.milliseconds), .text(checkout.id),
                 ])
-            guard changed == 1 else { throw ParseError.internalError }
+            guard changed == 1 else { throw StepTaken() }
         }
     }
 
@@ -175,7 +175,7 @@ package struct CheckoutLedger: Sendable {
                 .text(RecoveryPoint.decided(outcome).name), .blob(reply), orderNo.map(SQLValue.int) ?? .null,
                 chargeId.isEmpty ? .null : .text(chargeId), .int(transaction.now.milliseconds), .text(checkout.id),
             ])
-        // Two drivers of one checkout would be our own mistake; the second one must not number the order again.
-        guard changed == 1 else { throw ParseError.internalError }
+        // Nobody numbers the order again.
+        guard changed == 1 else { throw StepTaken() }
     }
 }

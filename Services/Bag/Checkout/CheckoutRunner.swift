@@ -150,6 +150,10 @@ package final class CheckoutRunner: Sendable {
                 return machine.waited()
             case .answer: return action
             }
+        } catch is StepTaken {
+            guard let record = await load(checkout.id) else { return machine.notStored() }
+            machine = CheckoutMachine(record.checkout, at: record.point)
+            return machine.resume()
         } catch let error as ParseError where action.isMake && error.code != .serviceUnavailable {
             // The money is taken, and waiting does not cure this.
             logger.critical(

@@ -125,8 +125,8 @@ package struct RefundLedger: Sendable {
                 .text(state), providerId, problem.map { .int(Int64($0.code.rawValue)) } ?? .null,
                 problem.map { .text($0.message) } ?? .null, .int(transaction.now.milliseconds), .text(id),
             ])
-        // Two drivers of one refund would be our own mistake; the second one must not count it again.
-        guard changed == 1 else { throw ParseError.internalError }
+        // Nobody counts it again.
+        guard changed == 1 else { throw StepTaken() }
     }
 
     /// Writes what the order is after the refund; nil when it does not exist any more.

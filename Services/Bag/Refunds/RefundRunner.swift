@@ -97,6 +97,10 @@ package final class RefundRunner: Sendable {
                 return machine.waited()
             case .answer: return action
             }
+        } catch is StepTaken {
+            guard let (_, point, _) = await load(refund.id) else { return machine.notStored() }
+            machine = RefundMachine(at: point)
+            return machine.resume()
         } catch {
             logger.error(
                 "A refund's end could not be stored.", metadata: metadata.merging(["error": "\(error)"]) { $1 })

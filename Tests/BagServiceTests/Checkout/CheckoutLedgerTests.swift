@@ -168,13 +168,24 @@ import Testing
         for point in [.reserved(own), .reserved(own), .charged(own, chargeId: "ch_1")] as [RecoveryPoint] {
             try await bag.ledger.store(point, of: checkout)
         }
-        await #expect(throws: ParseError.internalError) {
+        await #expect(throws: StepTaken.self) {
             try await bag.ledger.store(.reserved(own), of: checkout)
         }
         let services = Catalog()
         let receipt = try receipt(await Self.runner(bag, services).outcome(of: checkout.id, within: .seconds(20)))
         #expect(receipt["stripePaymentId"] == "ch_1")
         #expect(services.seen.withLock { $0.charges } == [:])
+    }
+
+    /// A commit was made and its answer was lost, as when the database's leader died with it: whoever still drives the
+    /// checkout finds out, and gives the receipt that is stored.
+    @Test(.timeLimit(.minutes(2))) func whatWasStoredWithoutAnAnswerCounts() async throws {
+        let bag = try await BagStore()
+        let (checkout, _) = try await Self.reserved(bag)
+        let made = try receipt(await Self.runner(bag, Catalog()).outcome(of: checkout.id, within: .seconds(20)))
+        let late = Self.runner(bag, Catalog())
+        late.begin(checkout)
+        #expect(try receipt(await late.outcome(of: checkout.id, within: .seconds(20))) == made)
     }
 
     /// A crash after the reservation, which is gone when the checkout goes on: nothing is charged for goods that are

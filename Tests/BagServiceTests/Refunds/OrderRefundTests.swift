@@ -64,6 +64,24 @@ import Testing
         #expect(payments.total == 700)
     }
 
+    /// Its end was stored while payments was asked once more.
+    @Test(.timeLimit(.minutes(2))) func whatWasStoredWithoutAnAnswerCounts() async throws {
+        struct Late: RefundStepping {
+            let other: RefundRunner
+            func giveBack(_ refund: Refund) async -> Result<String, CheckoutMachine.StepFailure> {
+                #expect(await other.progress(of: refund.id, within: .seconds(20)) == .done)
+                return .success("re_\(refund.id)")
+            }
+        }
+        let (bag, order) = try await BagStore.paid()
+        let id = try await bag.begin(.cancel, order)
+        let runner = RefundRunner(
+            ledger: bag.refunds, steps: Late(other: bag.runner(RefundPayments())), logger: Logger(label: "test")
+        ) { _ in nil }
+        #expect(await runner.progress(of: id, within: .seconds(20)) == .done)
+        #expect(try await bag.document("Order", order)?["refundedTotal"] == 700)
+    }
+
     @Test func aRefundGoesOnAfterARestart() async throws {
         let (bag, order) = try await BagStore.paid()
         let id = try await bag.begin(.cancel, order)
