@@ -158,8 +158,9 @@ public final class ClassStore: Sendable {
     /// The board on which this process, as the writer, says what it is about to change (`ChangeBoard`); 0 for none.
     public var boardIdentity: UInt64 { writer.boardIdentity }
 
-    /// The trouble with the disk that made the last write fail, or that keeps one waiting; nil when writing works.
-    public var trouble: StorageTrouble? { writer.health.trouble ?? (writer.isStuck ? .stuck : nil) }
+    /// The trouble with the disk that made the last write fail, or with a server that keeps one waiting; nil when
+    /// writing works.
+    public var trouble: StorageTrouble? { writer.health.trouble ?? (isServed && writer.isStuck ? .stuck : nil) }
 
     /// Whether the database is a server's, whose commits may wait for others, such as a standby.
     public var isServed: Bool { builder != nil }

@@ -2,6 +2,7 @@ import Logging
 import Messages
 import ObjectStore
 import ParseProtocol
+import Synchronization
 
 /// What clients report in masses and what is added up to few figures: where every replica writes, each stores what it
 /// takes as a row of its own, which no other change overtakes, and the one that leads counts the rows. Where one writes
@@ -42,12 +43,22 @@ public struct Inbox: Sendable {
 
     /// Rows counted in one transaction: some tens of milliseconds.
     private static let countedAtOnce = 200
+    /// Reports that may wait, so that a replica which does not keep up with them fills no disk: whoever sends more is
+    /// told to come again.
+    private static let waitingMax: Int64 = 100_000
 
     private let store: ClassStore
     /// Whether what is added is counted later.
     public let waits: Bool
     private let logger: Logger
     private let count: Count
+    private let room = Room()
+
+    /// Whether there is room for more, as it was a moment ago: to look in the transaction of each report would have all
+    /// of them overtake each other.
+    private final class Room: Sendable {
+        let isThere = Atomic(true)
+    }
 
     /// An inbox whose work begins with the service. Called while the service is built, once.
     public init(_ host: ServiceHost, count: @escaping Count) {
@@ -62,11 +73,24 @@ public struct Inbox: Sendable {
             }
             return try await store.write { try countSome(in: $0) } ? .more : .idle
         }
+        guard waits else { return }
+        host.whenWriting("inbox.room", every: .seconds(1), problem: "The reports that wait could not be counted.") {
+            [store, room] in
+            let waiting = try await store.read { reader in
+                try reader.rows("SELECT coalesce(max(id) - min(id), 0) AS waiting FROM inbox", []).first?.int("waiting")
+            }
+            room.isThere.store(waiting ?? 0 < Self.waitingMax, ordering: .relaxed)
+            return .idle
+        }
     }
 
     /// Takes a report.
+    /// - Throws: what counting throws where it is counted at once; `.serviceUnavailable` (2) while too many wait.
     public func add(_ item: Item, in transaction: StoreTransaction) throws {
         guard waits else { return try count(item, transaction) }
+        guard room.isThere.load(ordering: .relaxed) else {
+            throw ParseError(.serviceUnavailable, "Too many reports are waiting. Try again later.")
+        }
         _ = try transaction.execute(
             "INSERT INTO inbox(kind, body, userId, installationId, receivedAt) VALUES (?, ?, ?, ?, ?)",
             [
