@@ -38,7 +38,7 @@ package func buildAnalytics(_ host: ServiceHost, _ routes: inout ServiceRoutes) 
         try SalesLog.add(change, in: transaction)
     }
     routes.accept(news.userDeleted) { user, _, transaction in
-        try events.settle(in: transaction)
+        try events.settle(user.userID, in: transaction)
         try EventLog.forget(user.userID, in: transaction)
         try ActiveIds.forget(user.userID, in: transaction)
         try PushTaps.forget(user.userID, in: transaction)

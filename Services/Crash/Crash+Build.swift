@@ -26,7 +26,7 @@ package func buildCrash(_ host: ServiceHost, _ routes: inout ServiceRoutes) thro
         return try BusReply(Accepted(), documents: [JSON.object([:]).serialized])
     }
     routes.accept(NewsCalls(to: crashPlan.name).userDeleted) { user, _, transaction in
-        try reports.settle(in: transaction)
+        try reports.settle(user.userID, in: transaction)
         try EventStore.forget(user.userID, in: transaction)
         try IssueLog.forget(user.userID, in: transaction)
     }

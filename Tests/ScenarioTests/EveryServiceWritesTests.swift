@@ -1,6 +1,5 @@
 import Foundation
 import ParseProtocol
-import Synchronization
 import TestSupport
 import Testing
 
@@ -107,7 +106,7 @@ import Testing
     /// count wherever they are tried.
     @Test(.timeLimit(.minutes(10))) func everyReplicaSignsIn() async throws {
         try await Self.with(scale: "users=3", settings: ["SATCHEL_PASSWORD_WORK": "1"]) { suite in
-            let writers = Writers(suite, "users")
+            let writers = WritingProcesses(suite, "users")
             let name = "one-\(Names.random(8))"
             let wanted = try await Self.together(30) { number in
                 try await Self.untilAnswered {
@@ -208,42 +207,27 @@ import Testing
             #expect(issue?["users"]?.intValue == 20)
             #expect(try await suite.rows("analytics", "SELECT 1 FROM inbox").isEmpty)
 
+            // Of a deleted account nothing is left, also of what was not counted yet.
+            let leaving = try await Customer.signUp(suite)
+            #expect(try await leaving.client.call(.POST, "/events/\(name)", ["dimensions": [:]]).status == 200)
+            try await project.report("Boom", release: "1.0", user: leaving.userId)
+            #expect(try await leaving.client.call(.DELETE, "/users/\(leaving.userId)").status == 200)
+            for (service, tables) in [("analytics", ["inbox", "events"]), ("crash", ["inbox", "crashEvents"])] {
+                try await eventually("\(service) has forgotten the account", within: .seconds(30)) {
+                    let left = tables.map { "(SELECT count(*) FROM \($0) WHERE userId = '\(leaving.userId)')" }
+                    let counted =
+                        service == "analytics" ? "(SELECT sum(count) FROM eventHours WHERE name = '\(name)')" : "0"
+                    let rows = try await suite.rows(service, "SELECT \(left.joined(separator: " + ")), \(counted)")
+                    return rows.first?.at(0)?.intValue == 0
+                        && (service == "crash" || rows.first?.at(1)?.intValue == eventsSent + 1)
+                }
+            }
+
             // What is no event is refused at once, whoever is asked.
             let refused = try await Self.together(12) { number in
                 try await Self.post(suite, from: number, "/events/\(name)", ["dimensions": ["a": 1]]).code
             }
             #expect(refused.allSatisfy { $0 == 111 }, "\(refused)")
-        }
-    }
-
-    /// Somebody who looks for the server's processes that change a service's data, until it is stopped.
-    private final class Writers: Sendable {
-        private final class Processes: Sendable { let ids = Mutex<Set<Int64>>([]) }
-
-        private let processes: Processes
-        private let look: Task<Void, any Error>
-
-        init(_ suite: Suite, _ service: String) {
-            let processes = Processes()
-            self.processes = processes
-            look = Task {
-                while !Task.isCancelled {
-                    let rows = try await suite.rows(
-                        service,
-                        """
-                        SELECT pid FROM pg_stat_activity \
-                        WHERE application_name = 'satchel-satchel_\(service)' AND backend_xid IS NOT NULL
-                        """)
-                    processes.ids.withLock { $0.formUnion(rows.compactMap { $0.at(0)?.intValue }) }
-                }
-            }
-        }
-
-        var seen: Int { processes.ids.withLock { $0.count } }
-
-        func stop() async throws {
-            look.cancel()
-            _ = try? await look.value
         }
     }
 

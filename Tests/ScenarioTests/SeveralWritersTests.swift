@@ -1,6 +1,5 @@
 import Foundation
 import ParseProtocol
-import Synchronization
 import TestSupport
 import Testing
 
@@ -43,17 +42,6 @@ import Testing
             for number in 0..<count { group.addTask { try await untilTaken { try await request(number) } } }
             return try await group.reduce(into: []) { $0.append($1) }
         }
-    }
-
-    /// The server's processes that change a service's data at this moment.
-    private static func writingNow(_ suite: Suite, _ service: String = "catalog") async throws -> Set<Int64> {
-        let rows = try await suite.rows(
-            service,
-            """
-            SELECT pid FROM pg_stat_activity \
-            WHERE application_name = 'satchel-satchel_\(service)' AND backend_xid IS NOT NULL
-            """)
-        return Set(rows.compactMap { $0.at(0)?.intValue })
     }
 
     @Test(.timeLimit(.minutes(10))) func tenPiecesGoToTenOfTwoHundredShoppers() async throws {
@@ -119,14 +107,7 @@ import Testing
             let live = try await LiveConnection.connect(suite, ["masterKey": .string(Suite.masterKey)])
             #expect(try await live.subscribe(1, name)["op"] == "subscribed")
             let additions = 240
-            let pids = Mutex<Set<Int64>>([])
-            let isOver = Mutex(false)
-            let look = Task {
-                while !isOver.withLock({ $0 }) {
-                    let now = try await Self.writingNow(suite)
-                    pids.withLock { $0.formUnion(now) }
-                }
-            }
+            let writers = WritingProcesses(suite, "catalog")
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for lane in 0..<24 {
                     group.addTask {
@@ -161,10 +142,9 @@ import Testing
             try await eventually("three replicas change data", within: .seconds(60)) {
                 let made = try await Self.together(24) { try await master.create(name, ["more": .int(Int64($0))]) }
                 #expect(made.count { $0.status == 201 } == made.count)
-                return pids.withLock { $0.count } >= 3
+                return writers.seen >= 3
             }
-            isOver.withLock { $0 = true }
-            try await look.value
+            try await writers.stop()
         }
     }
 
@@ -178,14 +158,7 @@ import Testing
                 for _ in 0..<24 { group.addTask { try await Customer.signUp(suite) } }
                 return try await group.reduce(into: [Customer]()) { $0.append($1) }
             }
-            let pids = Mutex<Set<Int64>>([])
-            let isOver = Mutex(false)
-            let look = Task {
-                while !isOver.withLock({ $0 }) {
-                    let now = try await Self.writingNow(suite, "bag")
-                    pids.withLock { $0.formUnion(now) }
-                }
-            }
+            let writers = WritingProcesses(suite, "bag")
             // Each product five times for each customer, all at once.
             let rounds = 5
             let added = try await Self.together(customers.count * names.count * rounds) { number in
@@ -221,10 +194,9 @@ import Testing
                         "addToBag", ["productId": .string(shelf.productIds[0])])
                 }
                 #expect(more.count { $0.status == 200 } == more.count, "\(Set(more.map { $0.text.prefix(120) }))")
-                return pids.withLock { $0.count } >= 3
+                return writers.seen >= 3
             }
-            isOver.withLock { $0 = true }
-            try await look.value
+            try await writers.stop()
         }
     }
 

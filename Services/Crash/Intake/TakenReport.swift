@@ -43,7 +43,7 @@ struct TakenReport: Sendable {
     }
 
     fileprivate func item(at moment: Timestamp) throws -> Inbox.Item {
-        Inbox.Item(Self.kind, try json().serialized, by: .anonymous, at: moment)
+        Inbox.Item(Self.kind, try json().serialized, by: Caller(userId: event?.userId), at: moment)
     }
 }
 

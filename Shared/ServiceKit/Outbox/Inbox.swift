@@ -99,16 +99,19 @@ public struct Inbox: Sendable {
             ])
     }
 
-    /// Counts all that is stored, so that what is said of the figures now holds for it as well.
-    public func settle(in transaction: StoreTransaction) throws {
-        while try countSome(in: transaction) {}
+    /// Counts what a user's reports say that are stored, so that what is done to the user's figures now is done to them
+    /// as well. Those of others wait for their turn, however many there are.
+    public func settle(_ userId: String, in transaction: StoreTransaction) throws {
+        while try countSome(of: userId, in: transaction) {}
     }
 
     /// - Returns: whether there may be more.
-    private func countSome(in transaction: StoreTransaction) throws -> Bool {
+    private func countSome(of userId: String? = nil, in transaction: StoreTransaction) throws -> Bool {
         let rows = try transaction.rows(
-            "SELECT id, kind, body, userId, installationId, receivedAt FROM inbox ORDER BY id LIMIT ?",
-            [.int(Int64(Self.countedAtOnce))])
+            """
+            SELECT id, kind, body, userId, installationId, receivedAt FROM inbox
+            \(userId == nil ? "" : "WHERE userId = ?2") ORDER BY id LIMIT ?1
+            """, [.int(Int64(Self.countedAtOnce))] + (userId.map { [.text($0)] } ?? []))
         for row in rows {
             do {
                 try transaction.nested { try count(Item(row), transaction) }
