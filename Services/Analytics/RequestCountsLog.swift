@@ -83,10 +83,11 @@ package enum RequestCountsLog {
     }
 
     static func series(_ range: SeriesRange, _ reader: StoreReader) throws -> [Int64: Int64] {
-        try SeriesRange.values(
-            try reader.rows(
+        try range.values(
+            byFirstHour: try reader.rows(
                 """
-                SELECT hour / ? AS bucket, sum(count) AS total FROM requestHours WHERE hour >= ? AND hour < ? GROUP BY 1
+                SELECT hour - hour % ? AS bucket, sum(count) AS total FROM requestHours WHERE hour >= ? AND hour < ? \
+                GROUP BY 1
                 """,
                 [.int(range.interval.hours), .int(range.fromHour), .int(range.toHour)]))
     }

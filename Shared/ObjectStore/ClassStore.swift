@@ -31,6 +31,7 @@ public struct PostgreSQLDatabase: Sendable {
     /// See `init`.
     let file: String?
     let target: PostgreSQLTarget
+    let dialect: Dialect
 
     /// - Parameters:
     ///   - connection: the connection string as libpq takes it, with several hosts if need be
@@ -38,18 +39,22 @@ public struct PostgreSQLDatabase: Sendable {
     ///   - schema: the schema's name.
     ///   - file: the path that the database would have as a file, beside which its one writer tells the processes of
     ///     its host what it is about to change (`ChangeAnnouncement`). Nil where there is nobody to tell.
-    public init(connection: String, schema: String, file: String? = nil) {
+    ///   - isPlain: asks for nothing that CockroachDB or YugabyteDB has not (docs/postgresql-engines.md). A schema
+    ///     stays what it was made as.
+    public init(connection: String, schema: String, file: String? = nil, isPlain: Bool = false) {
         self.schema = schema
         self.file = file
+        dialect = isPlain ? .plain : .postgresql
         // A client that vanished holds the writer's lock until the server misses it: by probes while nothing is under
         // way, and by the time for which an answer on its way stays without a word.
+        let probes = [
+            "tcp_keepalives_idle": "4", "tcp_keepalives_interval": "2", "tcp_keepalives_count": "3",
+            "tcp_user_timeout": "10000",
+        ]
+        // CockroachDB refuses those, and a lease ends by itself.
         target = PostgreSQLTarget(
             connection, schema: schema, applicationName: "satchel-\(schema)", onlyWritable: true,
-            settings: [
-                "tcp_keepalives_idle": "4", "tcp_keepalives_interval": "2", "tcp_keepalives_count": "3",
-                "tcp_user_timeout": "10000",
-                "idle_in_transaction_session_timeout": "60000",
-            ])
+            settings: (isPlain ? [:] : probes).merging(["idle_in_transaction_session_timeout": "60000"]) { $1 })
     }
 }
 
@@ -120,11 +125,14 @@ public final class ClassStore: Sendable {
                 settings: settings, writer: SQLiteWriter(path: path, settings: settings, logger: logger),
                 logger: logger)
         case .postgresql(let server):
-            builder = IndexBuilder(server.target)
-            connecting = { try PostgreSQLStoreConnection(server.target) }
+            let builder = IndexBuilder(server)
+            self.builder = builder
+            connecting = { try PostgreSQLStoreConnection(server) }
             writer = WriterThread(
                 settings: settings,
-                writer: PostgreSQLWriter(server, writers: writers, settings: settings, logger: logger),
+                writer: PostgreSQLWriter(
+                    server, writers: server.dialect == .plain ? .one : writers, settings: settings, logger: logger,
+                    interruptBuilder: { builder.interrupt() }),
                 logger: logger)
         }
         let connecting = connecting

@@ -69,8 +69,18 @@ public struct ServiceConfiguration: Sendable {
     func server(_ connection: String, _ plan: ServicePlan) throws(StartupProblem) -> PostgreSQLDatabase {
         PostgreSQLDatabase(
             connection: try Self.connection(connection, "The target"), schema: "satchel_\(plan.name)",
-            file: databasePath(plan.name))
+            file: databasePath(plan.name), isPlain: try isPlain(plan.name))
     }
+
+    /// `SATCHEL_<SERVICE>_POSTGRESQL`, or `SATCHEL_POSTGRESQL` for all services: whether they ask of a server only what
+    /// CockroachDB and YugabyteDB have too.
+    /// - Throws: `StartupProblem` for another word than `full` or `plain`.
+    private func isPlain(_ service: String) throws(StartupProblem) -> Bool {
+        let own = "satchel.\(service).postgresql"
+        return try settings.choice(settings[own] == nil ? "satchel.postgresql" : own, default: Features.full) == .plain
+    }
+
+    private enum Features: String, CaseIterable { case full, plain }
 
     /// Whether the service's data are being moved: `scripts/move` says so by a file.
     func isMoving(_ service: String) -> Bool {
@@ -96,6 +106,10 @@ public struct ServiceConfiguration: Sendable {
                 throw StartupProblem(
                     "\(Settings.variable(own)) is every, but \(plan.name) is in SQLite, where one process writes.")
             }
+            guard try !isPlain(plan.name) else {
+                throw StartupProblem(
+                    "\(Settings.variable(own)) is every, but with SATCHEL_POSTGRESQL=plain one process writes.")
+            }
             guard canSpread else {
                 throw StartupProblem(
                     "\(Settings.variable(own)) is every, but one replica of \(plan.name) makes all of its changes.")
@@ -104,7 +118,8 @@ public struct ServiceConfiguration: Sendable {
         }
         let isEvery = try settings.choice("satchel.writers", default: StoreWriters.one) == .every
         guard isEvery, canSpread else { return .one }
-        return try server(plan.name) != nil ? .every : .one
+        guard try server(plan.name) != nil, try !isPlain(plan.name) else { return .one }
+        return .every
     }
 
     /// The service's own database file.

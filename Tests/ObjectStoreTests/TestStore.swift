@@ -21,11 +21,15 @@ final class TestStore: Sendable {
     static let writers: StoreWriters =
         ProcessInfo.processInfo.environment["SATCHEL_TEST_WRITERS"] == "every" ? .every : .one
 
+    /// `SATCHEL_TEST_POSTGRESQL=plain` has every store ask of the server only what its relatives have too.
+    static let isPlain = ProcessInfo.processInfo.environment["SATCHEL_TEST_POSTGRESQL"] == "plain"
+
     /// - Parameter path: the file of another `TestStore`, to open it a second time.
     init(
         _ classes: [ClassDefinition] = [], path: String? = nil, allowClassCreation: Bool = true,
         allowCustomObjectId: Bool = false, allowance: any SchemaAllowance = OpenSchema(), schema: [String] = [],
-        announcement: ChangeAnnouncement = .none, writers: StoreWriters = TestStore.writers, startsWriting: Bool = true
+        announcement: ChangeAnnouncement = .none, writers: StoreWriters = TestStore.writers,
+        isPlain: Bool = TestStore.isPlain, startsWriting: Bool = true
     ) async throws {
         ownsFolder = path == nil
         let path = path ?? NSTemporaryDirectory() + "store-\(UUID().uuidString)/test.sqlite"
@@ -34,7 +38,7 @@ final class TestStore: Sendable {
         database = Self.server.map { server in
             // The name of the folder is the name of the schema.
             let folder = URL(fileURLWithPath: path).deletingLastPathComponent().lastPathComponent
-            return PostgreSQLDatabase(connection: server, schema: folder)
+            return PostgreSQLDatabase(connection: server, schema: folder, isPlain: isPlain)
         }
         store = try ClassStore(
             database.map(StoreDatabase.postgresql) ?? .file(path: path), classes: classes, synchronous: .normal,
@@ -129,6 +133,14 @@ extension Trait where Self == ConditionTrait {
 
     /// A test of what PostgreSQL has and SQLite has not.
     static func postgresqlOnly(_ reason: Comment) -> Self { .enabled(if: TestStore.server != nil, reason) }
+
+    /// A test of several processes that write.
+    static var severalWriters: Self {
+        .enabled(if: TestStore.server != nil && !TestStore.isPlain, "A file, or a plain schema, has one writer.")
+    }
+
+    /// A test of what a plain schema has not (docs/postgresql-engines.md).
+    static func unlessPlain(_ reason: Comment) -> Self { .enabled(if: !TestStore.isPlain, reason) }
 }
 
 /// The Parse code of the error that `body` throws; nil when it throws none.

@@ -64,7 +64,7 @@ package enum ActiveIds {
 
         fileprivate func firstDay(_ dialect: Dialect) -> String {
             switch self {
-            case .week: "(day + 3) / 7 * 7 - 3"
+            case .week: "day - (day + 3) % 7"
             case .month: dialect.startOfMonth(of: "day")
             case .range: "0"
             }

@@ -11,8 +11,8 @@ package struct CohortFigures: Sendable {
         /// The number of the period that a day is in.
         func period(of day: Int64) -> Int64 { self == .day ? day : Visits.week(of: day) }
         func firstDay(of period: Int64) -> Int64 { self == .day ? period : Visits.day(ofWeek: period) }
-        /// The same as `period`, and the bits of `Visits`, for the database.
-        var cohort: String { self == .day ? "firstDay" : "(firstDay + 3) / 7" }
+        /// For the database: the first day of the period that `firstDay` is in, and the bits of `Visits`.
+        var cohort: String { self == .day ? "firstDay" : "firstDay - (firstDay + 3) % 7" }
         var bits: String { self == .day ? "days" : "weeks" }
     }
 
@@ -80,7 +80,8 @@ package struct CohortFigures: Sendable {
                 .int(kind.rawValue), .int(interval.firstDay(of: cohorts.lowerBound)),
                 .int(interval.firstDay(of: cohorts.upperBound)),
             ])
-        let byCohort = Dictionary(try rows.map { (try $0.int("cohort"), $0) }, uniquingKeysWith: { first, _ in first })
+        let byCohort = Dictionary(
+            try rows.map { (interval.period(of: try $0.int("cohort")), $0) }, uniquingKeysWith: { first, _ in first })
         var answer: JSON = [
             "kind": kind == .users ? "users" : "installations", "interval": .string(interval.rawValue),
             "cohorts": .array(try cohorts.map { try cohort($0, byCohort[$0]) }),

@@ -76,11 +76,11 @@ package enum EventCounts {
     static func series(_ name: String, _ range: SeriesRange, _ reader: StoreReader) throws -> [Int64: Int64] {
         let rows = try reader.rows(
             """
-            SELECT hour / ? AS bucket, sum(count) AS total FROM eventHours WHERE name = ? AND hour >= ? AND hour < ? \
-            GROUP BY 1
+            SELECT hour - hour % ? AS bucket, sum(count) AS total FROM eventHours \
+            WHERE name = ? AND hour >= ? AND hour < ? GROUP BY 1
             """,
             [.int(range.interval.hours), .text(name), .int(range.fromHour), .int(range.toHour)])
-        return try SeriesRange.values(rows)
+        return try range.values(byFirstHour: rows)
     }
 
     /// Values of a dimension by how often they came, the most frequent first.

@@ -47,10 +47,10 @@ package enum PushTaps {
         _ = try transaction.execute(
             """
             UPDATE sales SET pushHash = ?2, pushTappedAt = ?3 WHERE \(row) IN (SELECT \(row) FROM sales
-            WHERE userId = ?1 AND madeAt BETWEEN ?3 AND ?3 + ?4 ORDER BY madeAt DESC LIMIT ?5)
+            WHERE userId = ?1 AND madeAt BETWEEN ?3 AND ?4 ORDER BY madeAt DESC LIMIT ?5)
             AND (pushTappedAt IS NULL OR (pushTappedAt, pushHash) < (?3, ?2))
             """,
-            [user, hash, time, .int(window), .int(ordersMax)])
+            [user, hash, time, .int(moment.milliseconds + window), .int(ordersMax)])
     }
 
     /// Notes the tap that led to an order with its row of `sales`.

@@ -12,13 +12,14 @@ struct SalesFigures {
         let sums = SalesLog.columns.map { "sum(\($0)) AS \($0)" }.joined(separator: ", ")
         let rows = try reader.rows(
             """
-            SELECT hour / ? AS bucket, \(sums) FROM salesHours WHERE currency = ? AND hour >= ? AND hour < ? GROUP BY 1
+            SELECT hour - hour % ? AS firstHour, \(sums) FROM salesHours \
+            WHERE currency = ? AND hour >= ? AND hour < ? GROUP BY 1
             """,
             [.int(range.interval.hours), .text(currency), .int(range.fromHour), .int(range.toHour)])
         return Dictionary(
             try rows.map { row in
                 (
-                    try row.int("bucket"),
+                    try row.int("firstHour") / range.interval.hours,
                     Dictionary(uniqueKeysWithValues: try SalesLog.columns.map { ($0, try row.int($0)) })
                 )
             }, uniquingKeysWith: { _, last in last })

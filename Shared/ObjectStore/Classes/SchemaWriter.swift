@@ -6,10 +6,18 @@ struct SchemaWriter {
 
     /// Stores a class and its tables. The caller puts the result into its schema.
     func create(_ name: String, permissions: ClassPermissions = .open) throws -> ClassInfo {
-        let id = try connection.insert(
-            "INSERT INTO classes(name, fields, permissions, textFields) VALUES(?, '{}', ?, '[]')",
-            [.text(name), .text(permissions.json.serializedText)])
-        try connection.createClassTables(id)
+        let columns: [SQLValue] = [.text(name), .text(permissions.json.serializedText)]
+        let id: Int64
+        if let ready = try connection.takeClassTables() {
+            id = ready
+            try connection.execute(
+                "INSERT INTO classes(id, name, fields, permissions, textFields) VALUES(?, ?, '{}', ?, '[]')",
+                [.int(id)] + columns)
+        } else {
+            id = try connection.insert(
+                "INSERT INTO classes(name, fields, permissions, textFields) VALUES(?, '{}', ?, '[]')", columns)
+            try connection.createClassTables(id)
+        }
         try ChangeCapture.follow(classId: id, connection)
         var info = ClassInfo(id: id, name: name, fields: [:], permissions: permissions, textFields: [])
         info.dialect = connection.dialect
@@ -50,12 +58,14 @@ struct SchemaWriter {
 
     /// Removes a class with everything of it.
     func drop(_ info: ClassInfo, in schema: inout Schema) throws {
-        try connection.makeWay()
-        try TextIndex.drop(info, connection)
-        try GeoIndex.drop(info, connection)
         try AutomaticIndex.leave(info, connection)
-        try connection.executeOnce("DROP TABLE o\(info.id); DROP TABLE p\(info.id)")
-        try connection.forgetIndexes(of: "o\(info.id)")
+        if try !connection.leaveTables(of: info) {
+            try connection.makeWay()
+            try TextIndex.drop(info, connection)
+            try GeoIndex.drop(info, connection)
+            for letter in ["o", "p"] { try connection.executeOnce("DROP TABLE \(letter)\(info.id)") }
+            try connection.forgetIndexes(of: "o\(info.id)")
+        }
         try ChangeCapture.forget(classId: info.id, connection)
         for table in ["classes WHERE id", "classEdits WHERE class", "relations WHERE class"] {
             try connection.execute("DELETE FROM \(table) = ?", [.int(info.id)])
@@ -67,12 +77,13 @@ struct SchemaWriter {
     /// Removes a field from a class and from its objects.
     func removeField(_ field: String, type: FieldType, of info: ClassInfo) throws {
         let path = try FieldPath(field)
-        try connection.execute(
-            """
-            UPDATE o\(info.id) SET doc = \(connection.dialect.removing(path)) \
-            WHERE \(connection.dialect.type(path, in: "doc")) IS NOT NULL
-            """
-        )
+        let isThere = "\(connection.dialect.type(path, in: "doc")) IS NOT NULL"
+        if connection.dialect == .plain {
+            try rewrite(info, where: isThere) { $0[field] = nil }
+        } else {
+            let document = connection.dialect.setting(document: connection.dialect.removing(path))
+            try connection.execute("UPDATE o\(info.id) SET \(document) WHERE \(isThere)")
+        }
         if type == .geoPoint { try GeoIndex.drop(info, connection) }
         if case .relation = type {
             try connection.execute(
@@ -83,9 +94,34 @@ struct SchemaWriter {
     /// Objects show every relation field of their class, also those saved before the class had it.
     func addRelationToObjects(_ field: String, target: String, of info: ClassInfo) throws {
         let path = try FieldPath(field)
+        if connection.dialect == .plain { return try rewrite(info) { $0[field] = .relation(target) } }
+        let document = connection.dialect.setting(document: connection.dialect.setting(path, to: "?1"))
         try connection.execute(
-            "UPDATE o\(info.id) SET doc = \(connection.dialect.setting(path, to: "?"))",
-            [.text(JSON.relation(target).serializedText)])
+            "UPDATE o\(info.id) SET \(document)", [.text(JSON.relation(target).serializedText)])
+    }
+
+    /// Objects that are read at once to be rewritten.
+    private static let rewrittenAtOnce: Int64 = 200
+
+    /// Rewrites the documents of a class one by one.
+    private func rewrite(
+        _ info: ClassInfo, where condition: String = "TRUE", _ change: (inout [String: JSON]) -> Void
+    ) throws {
+        var last: Int64 = 0
+        while true {
+            let rows = try connection.rows(
+                "SELECT id, doc FROM o\(info.id) WHERE id > ? AND \(condition) ORDER BY id LIMIT ?::bigint",
+                [.int(last), .int(Self.rewrittenAtOnce)])
+            for row in rows {
+                last = try row.int(0)
+                guard case .object(var members) = try JSON(parsing: row.text(1)) else { continue }
+                change(&members)
+                try connection.execute(
+                    "UPDATE o\(info.id) SET \(connection.dialect.setting(document: "?1")) WHERE id = ?2",
+                    [.text(JSON.object(members).serializedText), .int(last)])
+            }
+            if rows.count < Int(Self.rewrittenAtOnce) { return }
+        }
     }
 
     /// Creates the class of a definition, or adds to it what the definition has and the file has not.

@@ -3,11 +3,14 @@ import ParseProtocol
 /// The SQL of an engine, where the two differ. Everything else is written once, for both.
 ///
 /// A class's table `o<id>` has its documents as text in `doc`. SQLite looks into that text; PostgreSQL into `data`,
-/// which it makes of it as `jsonb`. A value is what SQLite's `json_extract` gives, and in PostgreSQL a `jsonb` that is
-/// never JSON's null: both know nothing of a member that is missing or null.
+/// which has the same as `jsonb`. A value is what SQLite's `json_extract` gives, and in PostgreSQL one of the type that
+/// its field has (`Kind`): both know nothing of a member that is missing or null.
 public enum Dialect: Sendable, Hashable {
     case sqlite
     case postgresql
+    /// PostgreSQL's with what CockroachDB and YugabyteDB have of it, and nothing else
+    /// (docs/postgresql-engines.md).
+    case plain
 
     /// What an INSERT ends with whose row's number is wanted (`StoreStatement.insert`).
     var returningId: String { self == .sqlite ? "" : " RETURNING id" }
@@ -29,32 +32,70 @@ public enum Dialect: Sendable, Hashable {
         self == .sqlite ? "length(\(value))" : "octet_length((\(value))::text)"
     }
 
+    // MARK: Documents
+
+    /// The columns that have a document, and how they are set to one that is bound as text.
+    var documentColumns: String { self == .sqlite ? "doc" : "doc, data" }
+    func document(_ parameter: String) -> String {
+        self == .sqlite ? parameter : "\(parameter)::text, \(parameter)::text::jsonb"
+    }
+    func setting(document parameter: String) -> String {
+        self == .sqlite ? "doc = \(parameter)" : "doc = (\(parameter))::text, data = (\(parameter))::text::jsonb"
+    }
+
     // MARK: Values of documents
+
+    /// The type in which PostgreSQL compares, sorts and indexes a value: indexes of `jsonb` are not everywhere.
+    enum Kind: Sendable, Hashable {
+        case text, number, flag
+        /// Any value, as `jsonb`.
+        case json
+
+        /// What such a value is compared with.
+        var operand: Operand {
+            switch self {
+            case .text: .text
+            case .number: .number
+            case .flag: .flag
+            case .json: .json
+            }
+        }
+    }
 
     /// The value at a path; of an index the document decides, row by row, whether it is a step into an array.
     /// - Parameters:
     ///   - path: names that passed `FieldPath`.
     ///   - member: a member of the value, for one that stands for all of it.
+    ///   - kind: what every such value is that is not missing.
     ///   - document: SQL of a document: a column `doc`, or a value.
-    func value(_ path: FieldPath, appending member: String? = nil, in document: String) -> String {
-        switch self {
-        case .sqlite: "json_extract(\(document),\(path.expression(appending: member, in: document)))"
-        case .postgresql: "NULLIF(\(part(path, appending: member, in: document)),'null')"
+    func value(_ path: FieldPath, appending member: String? = nil, as kind: Kind, in document: String) -> String {
+        if self == .sqlite { return "json_extract(\(document),\(path.expression(appending: member, in: document)))" }
+        let part = part(path, appending: member, in: document, asText: kind != .json)
+        return switch kind {
+        case .json: "NULLIF(\(part),'null')"
+        case .text: part
+        case .number: part + "::numeric"
+        case .flag: part + "::boolean"
         }
+    }
+
+    /// The value of a field of this type, or the member that stands for it.
+    func value(_ path: FieldPath, of type: FieldType?, in document: String) -> String {
+        value(path, appending: type?.comparedMember, as: type?.comparedKind ?? .json, in: document)
     }
 
     /// The JSON type of the value at a path, `NULL` when there is none.
     func type(_ path: FieldPath, in document: String) -> String {
-        switch self {
-        case .sqlite: "json_type(\(document),\(path.expression(in: document)))"
-        case .postgresql: "jsonb_typeof(\(part(path, in: document)))"
-        }
+        self == .sqlite
+            ? "json_type(\(document),\(path.expression(in: document)))" : "jsonb_typeof(\(part(path, in: document)))"
     }
 
-    /// PostgreSQL's value at a path, which may be JSON's null.
-    private func part(_ path: FieldPath, appending member: String? = nil, in document: String) -> String {
+    /// PostgreSQL's value at a path, which may be JSON's null, or its text, which is missing then.
+    private func part(
+        _ path: FieldPath, appending member: String? = nil, in document: String, asText: Bool = false
+    ) -> String {
         let names = path.components + (member.map { [$0] } ?? [])
-        return "(\(Self.binary(document))#>'{\(names.joined(separator: ","))}')"
+        return "(\(Self.binary(document))#>\(asText ? ">" : "")'{\(names.joined(separator: ","))}')"
     }
 
     private static func binary(_ document: String) -> String {
@@ -64,28 +105,21 @@ public enum Dialect: Sendable, Hashable {
     /// The elements of the array at a path as rows with a column `value`, to stand in `FROM`. Of what is no array there
     /// are none in PostgreSQL, and in SQLite some that nobody asks for.
     func elements(of path: FieldPath, in document: String, as name: String) -> String {
-        switch self {
-        case .sqlite: return "json_each(\(document),\(path.expression(in: document))) \(name)"
-        case .postgresql:
-            let value = part(path, in: document)
-            return "jsonb_array_elements(CASE WHEN jsonb_typeof(\(value))='array' THEN \(value) END) \(name)(value)"
-        }
+        if self == .sqlite { return "json_each(\(document),\(path.expression(in: document))) \(name)" }
+        let value = part(path, in: document)
+        return "jsonb_array_elements(CASE WHEN jsonb_typeof(\(value))='array' THEN \(value) END) \(name)(value)"
     }
 
     /// The JSON type of such a row's value.
     func elementType(_ name: String) -> String { self == .sqlite ? "\(name).type" : "jsonb_typeof(\(name).value)" }
 
-    /// The place at a path as the arguments of functions about places, nothing or NULL where there is none.
-    func place(_ path: FieldPath, in document: String) -> String {
-        switch self {
-        case .sqlite: ["latitude", "longitude"].map { value(path, appending: $0, in: document) }.joined(separator: ",")
-        case .postgresql: "satchel_place(\(part(path, in: document)))"
+    /// The latitude and the longitude at a path, NULL where there is no place.
+    func place(_ path: FieldPath, in document: String) -> SQLPlace {
+        func coordinate(_ name: String) -> String {
+            if self == .sqlite { return value(path, appending: name, as: .number, in: document) }
+            return part(path, appending: name, in: document, asText: true) + "::float8"
         }
-    }
-
-    /// The same of a place whose coordinates are bound.
-    func place(latitude: String, longitude: String) -> String {
-        self == .sqlite ? "\(latitude),\(longitude)" : "point(\(longitude),\(latitude))"
+        return SQLPlace(latitude: coordinate("latitude"), longitude: coordinate("longitude"))
     }
 
     /// A member's text of a value that is an object.
@@ -125,29 +159,31 @@ public enum Dialect: Sendable, Hashable {
         case (.sqlite, .text): "\(type)='text'"
         case (.sqlite, .number): "\(type) IN ('integer','real')"
         case (.sqlite, .boolean): "\(type) IN ('true','false')"
-        case (.postgresql, .text): "\(type)='string'"
-        case (.postgresql, .number): "\(type)='number'"
-        case (.postgresql, .boolean): "\(type)='boolean'"
+        case (_, .text): "\(type)='string'"
+        case (_, .number): "\(type)='number'"
+        case (_, .boolean): "\(type)='boolean'"
         case (_, .structure): "\(type) IN ('array','object')"
         }
     }
 
-    /// The condition that a text matches a pattern that is bound (`StoreStatement.bind(_: Regex, at:)`).
-    /// - Parameter isColumn: the text is a column's and not a document's value.
-    func matches(_ pattern: String, _ value: String, isColumn: Bool = false) -> String {
-        guard self == .postgresql else { return "satchel_regex(\(pattern),\(value))" }
-        return "(\(isColumn ? value : "(\(value)#>>'{}')") COLLATE \"und-x-icu\")~\(pattern)::text"
-    }
+    /// The text of a value that is one (`Kind.json`).
+    func text(of value: String) -> String { self == .sqlite ? value : "(\(value)#>>'{}')" }
 
-    /// The id in a pointer's value, to be compared with a column `objectId`.
-    func objectId(_ value: String) -> String { self == .sqlite ? value : "(\(value)#>>'{}')" }
+    /// The condition that a text matches a pattern that is bound (`StoreStatement.bind(_: Regex, at:)`).
+    func matches(_ pattern: String, _ text: String) -> String {
+        switch self {
+        case .sqlite: "satchel_regex(\(pattern),\(text))"
+        case .postgresql: "(\(text) COLLATE \"und-x-icu\")~\(pattern)::text"
+        case .plain: "\(text)~\(pattern)::text"
+        }
+    }
 
     // MARK: Parameters
 
     /// The type that a parameter is compared as.
     public enum Operand: Sendable {
-        /// A column of texts or of whole numbers.
-        case text, integer
+        /// A text, a whole number of a column, any number or a flag (1 or 0) of a document.
+        case text, integer, number, flag
         /// A number for a function, and PostgreSQL's literals of arrays of texts and of small numbers.
         case real, texts, integers
         /// A value of a document: a text, a number, true or false by 1 or 0, or all that JSON can say by its text.
@@ -155,12 +191,12 @@ public enum Dialect: Sendable, Hashable {
     }
 
     func parameter(_ name: String, as operand: Operand) -> String {
-        guard self == .postgresql else {
-            return operand == .jsonReal || operand == .real ? "CAST(\(name) AS REAL)" : name
-        }
+        if self == .sqlite { return operand == .jsonReal || operand == .real ? "CAST(\(name) AS REAL)" : name }
         return switch operand {
         case .text: "\(name)::text"
         case .integer: "\(name)::bigint"
+        case .number: "\(name)::numeric"
+        case .flag: "(\(name)::bigint<>0)"
         case .real: "\(name)::float8"
         case .texts: "\(name)::text[]"
         case .integers: "\(name)::int[]"
@@ -174,14 +210,16 @@ public enum Dialect: Sendable, Hashable {
 
     /// What follows a value that is to be one of a list, which is one parameter: JSON's text of an array.
     public func isIn(_ name: String, as operand: Operand) -> String {
-        guard self == .postgresql else { return " IN (SELECT value FROM json_each(\(name)))" }
-        let elements =
-            switch operand {
-            case .text: "jsonb_array_elements_text(\(name)::jsonb)"
-            case .integer: "jsonb_array_elements_text(\(name)::jsonb)::bigint"
-            default: "jsonb_array_elements(\(name)::jsonb)"
-            }
-        return "=ANY(ARRAY(SELECT \(elements)))"
+        if self == .sqlite { return " IN (SELECT value FROM json_each(\(name)))" }
+        let type: String
+        switch operand {
+        case .text: type = ""
+        case .integer: type = "::bigint"
+        case .number: type = "::numeric"
+        case .flag: type = "::boolean"
+        default: return " IN (SELECT jsonb_array_elements(\(name)::jsonb))"
+        }
+        return "=ANY(ARRAY(SELECT jsonb_array_elements_text(\(name)::jsonb)\(type)))"
     }
 
     // MARK: Order
@@ -190,7 +228,7 @@ public enum Dialect: Sendable, Hashable {
     /// - Parameter isNeverMissing: every row has the value.
     func sorted(by value: String, isDescending: Bool, isNeverMissing: Bool) -> String {
         let sign = isDescending ? " DESC" : ""
-        guard self == .postgresql, !isNeverMissing else { return value + sign }
+        if self == .sqlite || isNeverMissing { return value + sign }
         return value + sign + (isDescending ? " NULLS LAST" : " NULLS FIRST")
     }
 
@@ -200,8 +238,8 @@ public enum Dialect: Sendable, Hashable {
     /// A value whose type differs from row to row, in SQLite's order of types: true and false are 1 and 0, numbers come
     /// before texts; lists and objects are their JSON's text.
     func order(ofMixed path: FieldPath, in document: String) -> String {
-        let value = value(path, in: document)
-        guard self == .postgresql else { return value }
+        let value = value(path, as: .json, in: document)
+        if self == .sqlite { return value }
         return """
             CASE jsonb_typeof(\(value)) WHEN 'boolean' THEN jsonb_build_array(1,(\(value)='true')::int) \
             WHEN 'number' THEN jsonb_build_array(1,\(value)) \
@@ -212,11 +250,22 @@ public enum Dialect: Sendable, Hashable {
 
     /// A list's or an object's place in an order, which is that of its JSON's text.
     func order(ofStructure path: FieldPath, in document: String) -> String {
-        self == .sqlite ? value(path, in: document) : text(at: path, in: document)
+        self == .sqlite ? value(path, as: .json, in: document) : text(at: path, in: document)
     }
 
-    /// PostgreSQL's text of the value at a path, as it is stored: `jsonb` would write it in its own way.
+    /// PostgreSQL's text of the value at a path, as it is stored: `jsonb` writes it in its own way.
     private func text(at path: FieldPath, in document: String) -> String {
-        "(\(document)::json#>>'{\(path.components.joined(separator: ","))}')"
+        if self == .plain { return part(path, in: document, asText: true) }
+        return "(\(document)::json#>>'{\(path.components.joined(separator: ","))}')"
     }
+}
+
+/// A place as SQL: two numbers, or NULL for both.
+struct SQLPlace {
+    let latitude, longitude: String
+
+    /// As arguments of functions.
+    var arguments: String { "\(latitude),\(longitude)" }
+    /// As a point of PostgreSQL's map.
+    var point: String { "point(\(longitude),\(latitude))" }
 }

@@ -80,6 +80,22 @@ protocol StoreConnection: AnyObject {
     /// The tables `o<id>` of a class's objects and `p<id>` of their ACLs. The document is the complete wire object; the
     /// columns repeat what queries decide by.
     func createClassTables(_ id: Int64) throws
+
+    // MARK: Where tables and indexes are no part of transactions
+
+    /// Takes tables for a class that were made before.
+    /// - Returns: the class's number; nil where they are made for a number, by `createClassTables`.
+    func takeClassTables() throws -> Int64?
+    /// Leaves the tables of a class that is dropped to `IndexWork`, in this transaction.
+    /// - Returns: false where they are dropped in it.
+    func leaveTables(of info: ClassInfo) throws -> Bool
+    /// The number of a class whose tables were left; nil for none.
+    func leftTables() throws -> Int64?
+    /// They were dropped.
+    func forgetTables(_ id: Int64) throws
+    /// Statements that follow are those of a migration, of which an interrupted start may have run some.
+    func beginStep(_ identifier: String) throws
+    func endStep()
 }
 
 extension StoreConnection {
@@ -90,6 +106,12 @@ extension StoreConnection {
     func generationAtBegin() throws -> Int64? { nil }
     func beginPreparing() throws { try beginWriting() }
     func makeWay() throws {}
+    func takeClassTables() throws -> Int64? { nil }
+    func leaveTables(of _: ClassInfo) throws -> Bool { false }
+    func leftTables() throws -> Int64? { nil }
+    func forgetTables(_: Int64) throws {}
+    func beginStep(_: String) throws {}
+    func endStep() {}
 
     func execute(_ sql: String, _ arguments: [SQLValue] = []) throws {
         let statement = try statement(sql)

@@ -19,8 +19,9 @@ extension QuerySubject {
                 throw ParseError(.invalidJSON, "bad $geoIntersect value; $point should be GeoPoint")
             }
             guard kind == .json(.polygon) else { return "FALSE" }
-            let place = compiler.bind(point)
-            return "satchel_in_polygon(\(info.dialect.value(path, appending: "coordinates", in: document)),\(place))"
+            let place = compiler.bind(point).arguments
+            return
+                "satchel_in_polygon(\(info.dialect.value(path, appending: "coordinates", as: .json, in: document)),\(place))"
         default: throw ParseError(.invalidJSON, "bad \(name) value")
         }
     }
@@ -33,16 +34,14 @@ extension QuerySubject {
         if isInside { throw ParseError(.invalidQuery, "\(name) is not possible inside an Object.") }
     }
 
-    /// The stored GeoPoint as arguments of functions.
-    var place: String {
-        info.dialect.place(path, in: document)
-    }
+    /// The stored GeoPoint.
+    var place: SQLPlace { info.dialect.place(path, in: document) }
 
     private func within(_ box: GeoBox, _ compiler: inout ConditionCompiler) throws -> String {
         guard kind == .json(.geoPoint) else { return "FALSE" }
         let candidates = GeoIndex.candidates(in: box, self, &compiler)
         let sides = [box.south, box.north, box.west, box.width].map { compiler.bind(number: $0) }
-        return compiler.found(candidates, and: "satchel_in_box(\(sides.joined(separator: ",")),\(place))")
+        return compiler.found(candidates, and: "satchel_in_box(\(sides.joined(separator: ",")),\(place.arguments))")
     }
 
     private func within(_ corners: [GeoPoint], _ compiler: inout ConditionCompiler) throws -> String {
@@ -51,15 +50,15 @@ extension QuerySubject {
         let coordinates = JSON.array(corners.map { [JSON(number: $0.latitude), JSON(number: $0.longitude)] })
         let candidates = GeoIndex.candidates(in: polygon.box, self, &compiler)
         let area = compiler.bind(.text(coordinates.serializedText), as: .json)
-        return compiler.found(candidates, and: "satchel_in_polygon(\(area),\(place))")
+        return compiler.found(candidates, and: "satchel_in_polygon(\(area),\(place.arguments))")
     }
 }
 
 extension ConditionCompiler {
-    /// Binds a place as arguments of functions.
-    mutating func bind(_ point: GeoPoint) -> String {
+    /// Binds a place.
+    mutating func bind(_ point: GeoPoint) -> SQLPlace {
         let latitude = bind(number: point.latitude)
-        return info.dialect.place(latitude: latitude, longitude: bind(number: point.longitude))
+        return SQLPlace(latitude: latitude, longitude: bind(number: point.longitude))
     }
 }
 

@@ -4,8 +4,8 @@ import ParseProtocol
 /// (https://www.sqlite.org/rtree.html). It holds the places as points in space (`GeoPoint.inSpace`), so that neither
 /// the poles nor the meridian of 180 degrees are special. It finds candidates; the document's own coordinates decide.
 ///
-/// In PostgreSQL it is an index of the class's own table, of places on the map (`PostgreSQLFunctions`), which the
-/// engine keeps by itself.
+/// In PostgreSQL it is an index of the class's own table, of places on the map (`PostgreSQLFunctions`) or, where there
+/// is none, of latitudes, which the engine keeps by itself.
 enum GeoIndex {
     /// The most that rounding adds to a coordinate. The tree's own numbers of 32 bits are rounded away from the point
     /// already.
@@ -14,16 +14,19 @@ enum GeoIndex {
     static func table(_ info: ClassInfo) -> String { "g\(info.id)" }
 
     static func exists(_ info: ClassInfo, _ connection: any StoreConnection) throws -> Bool {
-        try connection.hasTable(table(info))
+        let name = table(info)
+        guard connection.dialect != .sqlite else { return try connection.hasTable(name) }
+        return try connection.indexNames(of: name).contains(name)
     }
 
     /// Makes the index, with the places of all objects there are.
     static func create(_ info: ClassInfo, _ connection: any StoreConnection) throws {
         guard let field = info.geoField else { return }
         let place = try info.dialect.place(FieldPath(field), in: "doc")
-        guard connection.dialect == .sqlite else {
+        if let server = connection as? PostgreSQLStoreConnection {
             try drop(info, connection)
-            return try connection.executeOnce("CREATE INDEX \(table(info)) ON o\(info.id) USING gist ((\(place)))")
+            let columns = connection.dialect == .plain ? "((\(place.latitude)))" : "USING gist ((\(place.point)))"
+            return try server.createIndex(table(info), of: table(info), "ON o\(info.id) \(columns)")
         }
         // What an earlier class of the same number may have left must not stay.
         try connection.executeOnce(
@@ -31,16 +34,16 @@ enum GeoIndex {
             DROP TABLE IF EXISTS \(table(info));
             CREATE VIRTUAL TABLE \(table(info)) USING rtree(id, x0, x1, y0, y1, z0, z1);
             INSERT INTO \(table(info)) SELECT id, x, x, y, y, z, z FROM (
-                SELECT id, satchel_axis(0, \(place)) x, satchel_axis(1, \(place)) y, satchel_axis(2, \(place)) z \
+                SELECT id, satchel_axis(0, \(place.arguments)) x, satchel_axis(1, \(place.arguments)) y, \
+                satchel_axis(2, \(place.arguments)) z \
                 FROM o\(info.id))
             WHERE x IS NOT NULL;
             """)
     }
 
     static func drop(_ info: ClassInfo, _ connection: any StoreConnection) throws {
-        let kind = connection.dialect == .sqlite ? "TABLE" : "INDEX"
-        try connection.makeWay()
-        try connection.executeOnce("DROP \(kind) IF EXISTS \(table(info))")
+        guard connection.dialect == .sqlite else { return try connection.dropIndex(table(info)) }
+        try connection.executeOnce("DROP TABLE IF EXISTS \(table(info))")
     }
 
     /// Follows a change of one object; nil for an object that is not there before or after.
@@ -71,13 +74,16 @@ enum GeoIndex {
     ) -> String {
         let (info, row) = (subject.info, subject.row)
         guard info.dialect == .sqlite else {
-            let (low, high) = box.onMap
-            let corners = [low, high].map { corner in
-                info.dialect.place(
+            let place = subject.place
+            let corners = [box.onMap.low, box.onMap.high].map { corner in
+                SQLPlace(
                     latitude: compiler.bind(number: corner.latitude),
-                    longitude: compiler.bind(number: corner.longitude))
+                    longitude: info.dialect == .plain ? "" : compiler.bind(number: corner.longitude))
             }
-            return "\(subject.place) <@ box(\(corners.joined(separator: ",")))"
+            guard info.dialect == .plain else {
+                return "\(place.point) <@ box(\(corners.map(\.point).joined(separator: ",")))"
+            }
+            return "(\(place.latitude)>=\(corners[0].latitude) AND \(place.latitude)<=\(corners[1].latitude))"
         }
         let bounds = zip(["x", "y", "z"], box.inSpace).map { axis, bounds in
             "\(axis)1>=\(compiler.bind(number: bounds.lower)) AND \(axis)0<=\(compiler.bind(number: bounds.upper))"

@@ -6,29 +6,37 @@ struct NearPoint {
     let distance: String
     private let axes: String
     /// The row's place and the point.
-    private let (stored, place): (String, String)
+    private let (stored, place): (SQLPlace, SQLPlace)
 
-    /// - Parameter stored: the row's place, as arguments in SQL.
-    init(_ point: GeoPoint, _ stored: String, _ compiler: inout ConditionCompiler) {
+    /// - Parameter stored: the row's place.
+    init(_ point: GeoPoint, _ stored: SQLPlace, _ compiler: inout ConditionCompiler) {
         let isInSpace = compiler.info.dialect == .sqlite
         axes = isInSpace ? point.inSpace.map { compiler.bind(number: $0) }.joined(separator: ",") : ""
         self.stored = stored
         place = compiler.bind(point)
-        distance = "satchel_distance(\(place),\(stored))"
+        distance = "satchel_distance(\(place.arguments),\(stored.arguments))"
     }
 
     /// The condition that a row may be within so many radians.
     func candidates(_ info: ClassInfo, row: String, within radians: String) -> String {
-        guard info.dialect == .sqlite else { return onMap(within: radians) }
+        guard info.dialect == .sqlite else { return onMap(info.dialect, within: radians) }
         return "\(row).id IN (SELECT id FROM \(GeoIndex.table(info)) WHERE \(reach(info, within: radians)))"
     }
 
-    /// PostgreSQL's condition that a row may be within so many radians, and an order that is nearly that of distances.
-    func onMap(within radians: String) -> String { "\(stored) <@ satchel_around(\(place),\(radians))" }
-    var orderOnMap: String { "\(stored) <-> \(place)" }
+    /// The same in PostgreSQL; without its map, of the row's latitude alone.
+    func onMap(_ dialect: Dialect, within radians: String) -> String {
+        guard dialect == .plain else { return "\(stored.point) <@ satchel_around(\(place.point),\(radians))" }
+        // With room for rounding.
+        let height = "(degrees(\(radians))+1e-7::float8)"
+        return """
+            (\(stored.latitude)>=\(place.latitude)-\(height) AND \(stored.latitude)<=\(place.latitude)+\(height))
+            """
+    }
+
+    /// An order on the map that is nearly that of distances.
+    var orderOnMap: String { "\(stored.point) <-> \(place.point)" }
 
     /// The condition on an entry of SQLite's index.
-
     func reach(_ info: ClassInfo, within radians: String) -> String {
         "\(GeoIndex.table(info)).id MATCH satchel_near(\(axes),satchel_chord(\(radians)))"
     }
@@ -110,13 +118,14 @@ struct NearQuery {
         return rows(within: "(\(farthest))")
     }
 
-    /// The same in PostgreSQL, whose index gives places in the order of their distance on the map.
+    /// The same in PostgreSQL, whose index gives places in the order of their distance on the map. Without the map all
+    /// rows in reach are looked at.
     private func rowsOnMap(_ info: ClassInfo, joins: String, filter: String, firstOnly: Bool) -> String {
         func rows(within radians: String) -> String {
-            let conditions = [point.onMap(within: radians)] + (filter.isEmpty ? [] : [filter])
+            let conditions = [point.onMap(info.dialect, within: radians)] + (filter.isEmpty ? [] : [filter])
             return "FROM o\(info.id) o\(joins) WHERE \(conditions.joined(separator: " AND "))"
         }
-        guard firstOnly else { return rows(within: maximum) }
+        guard firstOnly, info.dialect == .postgresql else { return rows(within: maximum) }
         let first = "\(rows(within: maximum)) ORDER BY \(point.orderOnMap) LIMIT ?3::bigint+?4::bigint"
         return rows(within: "(SELECT max(d) FROM (SELECT \(point.distance) d \(first)) nearest)")
     }

@@ -83,8 +83,7 @@ extension AutomaticIndex {
     func values(_ info: ClassInfo, row: String) throws -> String {
         let values = try fields.all.map { field -> String in
             if BuiltInField(rawValue: field) != nil { return row + field }
-            return try info.dialect.value(
-                FieldPath(field), appending: info.fields[field]?.comparedMember, in: row + "doc")
+            return try info.dialect.value(FieldPath(field), of: info.fields[field], in: row + "doc")
         }
         return (["\(row)id"] + values + ["\(row)publicRead"]).joined(separator: ", ")
     }

@@ -73,12 +73,12 @@ extension ClassInfo {
     /// - Throws: `.invalidKeyName` (105).
     func column(of field: String) throws -> String {
         if BuiltInField(rawValue: field) != nil { return field }
-        return try dialect.value(FieldPath(field), appending: fields[field]?.comparedMember, in: "doc")
+        return try dialect.value(FieldPath(field), of: fields[field], in: "doc")
     }
 
     /// The field of such a column; nil for what no automatic index is made of.
     func indexableField(ofColumn column: String) -> String? {
-        let start = dialect == .sqlite ? #"json_extract(doc,'$.""# : "NULLIF((data#>'{"
+        let start = dialect == .sqlite ? #"json_extract(doc,'$.""# : "(data#>>'{"
         let ends: Set<Character> = dialect == .sqlite ? ["\""] : [",", "}"]
         let rest = column.hasPrefix(start) ? column.dropFirst(start.count).prefix { !ends.contains($0) } : column[...]
         let name = String(rest)

@@ -155,6 +155,7 @@ extension StoreTransaction {
 
     /// What the server does next; nil when every index is finished.
     func nextIndexWork() throws -> IndexWork? {
+        if let id = try connection.leftTables() { return .dropTables(id) }
         guard let row = try unfinished() else { return nil }
         let id = try row.int(0)
         if try row.text(5) == AutomaticIndex.State.dropping.rawValue { return .drop(id: id) }
@@ -166,6 +167,10 @@ extension StoreTransaction {
 
     func ended(_ work: IndexWork, _ outcome: IndexOutcome) throws -> IndexStep {
         guard outcome != .later else { return .later }
+        if case .dropTables(let id) = work {
+            try connection.forgetTables(id)
+            return .dropped
+        }
         guard case .build(let id, _, _) = work else { return try dropped(work.id) }
         // It may have been removed meanwhile, with its class or without.
         let found = schema.classes.values.lazy.compactMap { info in

@@ -5,10 +5,12 @@ enum IndexWork: Sendable {
     /// - columns: what stands behind the table's name in `CREATE INDEX`.
     case build(id: Int64, table: String, columns: String)
     case drop(id: Int64)
+    /// The tables of a class that is gone, by its number.
+    case dropTables(Int64)
 
     var id: Int64 {
         switch self {
-        case .build(let id, _, _), .drop(let id): id
+        case .build(let id, _, _), .drop(let id), .dropTables(let id): id
         }
     }
 

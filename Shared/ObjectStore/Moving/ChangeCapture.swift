@@ -11,15 +11,28 @@ enum ChangeCapture {
 
     static let keyColumns = (0..<keyColumnsMax).map { "k\($0)" }
 
+    /// The note that every table is followed: where tables and triggers are no part of transactions a start may end
+    /// between two of them.
+    private static let complete = "complete"
+
     /// Begins or ends the list, in the current transaction. One that is there goes on.
     static func settle(_ connection: any StoreConnection, isWanted: Bool) throws {
-        guard try connection.hasTable(log) != isWanted else { return }
-        guard isWanted else { return try end(connection) }
+        let isThere = try connection.hasTable(log)
+        guard isWanted || isThere else { return }
+        if isThere {
+            let isComplete = try !connection.rows(
+                "SELECT 1 FROM \(log) WHERE relation = ?", [.text(complete)]
+            ).isEmpty
+            if isWanted, isComplete { return }
+            try end(connection)
+        }
+        guard isWanted else { return }
         // PostgreSQL has them as texts.
         let type = connection.dialect == .sqlite ? "" : " TEXT"
         let columns = keyColumns.map { $0 + type }.joined(separator: ", ")
         try connection.executeOnce("CREATE TABLE \(log)(seq INTEGER PRIMARY KEY, relation TEXT NOT NULL, \(columns))")
         for table in try connection.movedTables(isLenient: true).values { try follow(table, connection) }
+        try connection.execute("INSERT INTO \(log)(relation) VALUES (?)", [.text(complete)])
     }
 
     /// The tables of a class that was made meanwhile.
@@ -69,14 +82,22 @@ enum ChangeCapture {
         let list =
             connection.dialect == .sqlite
             ? "SELECT name FROM sqlite_master WHERE type = 'trigger'"
-            : "SELECT proname FROM pg_proc WHERE pronamespace = quote_ident(current_schema())::regnamespace"
+            : "SELECT routine_name FROM information_schema.routines WHERE routine_schema = current_schema()"
         return try connection.rows(list).map { try $0.text(0) }.filter { $0.hasPrefix("moving_") }
     }
 
     private static func drop(triggers: [String], _ connection: any StoreConnection) throws {
         for name in triggers {
-            try connection.executeOnce(
-                connection.dialect == .sqlite ? "DROP TRIGGER \(name)" : "DROP FUNCTION \(name)() CASCADE")
+            guard connection.dialect != .sqlite else {
+                try connection.executeOnce("DROP TRIGGER \(name)")
+                continue
+            }
+            // moving_<table>_<letter>
+            let table = name.dropFirst("moving_".count).dropLast(2)
+            if try connection.hasTable(String(table)) {
+                try connection.executeOnce("DROP TRIGGER IF EXISTS \(name) ON \(table)")
+            }
+            try connection.executeOnce("DROP FUNCTION \(name)()")
         }
     }
 

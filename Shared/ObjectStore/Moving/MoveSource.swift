@@ -8,6 +8,7 @@ final class MoveSource {
     let connection: any StoreConnection
     private let database: StoreDatabase
     private var lock: WriterLock?
+    private let lease = StoreLease()
 
     init(_ database: StoreDatabase) throws {
         self.database = database
@@ -18,7 +19,7 @@ final class MoveSource {
             }
             connection = try SQLiteConnection(path: path, writing: nil)
         case .postgresql(let server):
-            connection = try PostgreSQLStoreConnection(server.target)
+            connection = try PostgreSQLStoreConnection(server)
         }
     }
 
@@ -39,6 +40,9 @@ final class MoveSource {
             self.lock = lock
             return try lock.take()
         case .postgresql(let server):
+            if server.dialect == .plain, let connection = connection as? PostgreSQLStoreConnection {
+                return try lease.take(connection)
+            }
             let lock = PostgreSQLWriter.lock(of: server.schema)
             return try connection.rows("SELECT pg_try_advisory_lock(\(lock))").first?.int(0) == 1
         }
@@ -58,7 +62,7 @@ final class MoveSource {
         case .file(let path): return try StoreFiles.setAside(path, stamp) ?? path
         case .postgresql(let server):
             let name = "\(server.schema)_moved_\(stamp)"
-            let connection = try PostgreSQLStoreConnection(server.target)
+            let connection = try PostgreSQLStoreConnection(server)
             defer { connection.close() }
             try connection.executeOnce("ALTER SCHEMA \(quoted(server.schema)) RENAME TO \(quoted(name))")
             return "schema \(name)"

@@ -7,7 +7,7 @@ import PostgreSQL
 final class MoveTarget {
     let connection: any StoreConnection
     private let database: StoreDatabase
-    /// What SQLite cannot switch off, as it is to be made again.
+    /// Those of the service, as they are made when all is there.
     private var triggers: [String] = []
     private var isPlaced = false
 
@@ -24,7 +24,7 @@ final class MoveTarget {
             StoreFiles.remove(path + Self.suffix)
             connection = try SQLiteConnection(path: path + Self.suffix, writing: .normal)
         case .postgresql(let server):
-            let connection = try PostgreSQLStoreConnection(server.target, isWriting: true)
+            let connection = try PostgreSQLStoreConnection(server, isWriting: true)
             guard try Self.makeWay(for: server, connection) else {
                 connection.close()
                 throw MoveRefused(
@@ -36,9 +36,10 @@ final class MoveTarget {
             self.connection = connection
             try PostgreSQLWriter.requireOrderOfBytes(connection, settings.path)
             try connection.executeOnce("CREATE SCHEMA \(quoted(server.schema))")
+            connection.heldTriggers = []
         }
         do {
-            if connection.dialect == .postgresql { try connection.executeOnce(PostgreSQLStoreConnection.ownTables) }
+            if let server = connection as? PostgreSQLStoreConnection { try server.createOwnTables() }
             try settings.migrator.migrate(connection, settings, logger)
             try silenceTriggers()
         } catch {
@@ -65,10 +66,9 @@ final class MoveTarget {
 
     /// Triggers of the service count what is added; their tables are moved too.
     private func silenceTriggers() throws {
-        guard connection.dialect == .sqlite else {
-            for table in try connection.movedTables().values {
-                try connection.executeOnce("ALTER TABLE \(table.quoted) DISABLE TRIGGER USER")
-            }
+        if let server = connection as? PostgreSQLStoreConnection {
+            triggers = server.heldTriggers ?? []
+            server.heldTriggers = nil
             return
         }
         for row in try connection.rows("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'") {
@@ -78,12 +78,6 @@ final class MoveTarget {
     }
 
     func wakeTriggers() throws {
-        guard connection.dialect == .sqlite else {
-            for table in try connection.movedTables().values {
-                try connection.executeOnce("ALTER TABLE \(table.quoted) ENABLE TRIGGER USER")
-            }
-            return
-        }
         for trigger in triggers { try connection.executeOnce(trigger) }
         triggers = []
     }
@@ -136,7 +130,7 @@ final class MoveTarget {
             StoreFiles.remove(path)
             return true
         case .postgresql(let server):
-            guard let connection = try? PostgreSQLStoreConnection(server.target) else { return false }
+            guard let connection = try? PostgreSQLStoreConnection(server) else { return false }
             let writer = try? connection.rows("SELECT writer FROM storeState").first?.int(0)
             connection.close()
             guard writer ?? 0 == 0 else { return false }

@@ -43,23 +43,24 @@ struct MovedRows {
     private var keyColumns: String { table.key.map(\.quoted).joined(separator: ", ") }
 
     private var isRow: String {
-        table.key.map { "\($0.quoted) = \(parameter($0))" }.joined(separator: " AND ")
+        table.key.map { "\($0.quoted) = \(typed("?", $0))" }.joined(separator: " AND ")
     }
 
     private func compared(by sign: String) -> String {
-        guard table.key.count > 1 else { return "\(keyColumns) \(sign) \(table.key.map(parameter).joined())" }
-        return "(\(keyColumns)) \(sign) (\(table.key.map(parameter).joined(separator: ", ")))"
+        let parameters = table.key.map { typed("?", $0) }
+        guard table.key.count > 1 else { return "\(keyColumns) \(sign) \(parameters.joined())" }
+        return "(\(keyColumns)) \(sign) (\(parameters.joined(separator: ", ")))"
     }
 
-    /// The place of a value, whose type PostgreSQL is told.
-    private func parameter(_ column: MovedTable.Column) -> String {
-        guard connection.dialect == .postgresql else { return "?" }
+    /// A parameter, of which PostgreSQL is told the type.
+    private func typed(_ parameter: String, _ column: MovedTable.Column) -> String {
+        if connection.dialect == .sqlite { return parameter }
         return switch column.type {
-        case .int: "?::bigint"
-        case .real: "?::float8"
-        case .text: "?::text"
-        case .blob: "?::bytea"
-        case .flag: "(?::bigint<>0)"
+        case .int: "\(parameter)::bigint"
+        case .real: "\(parameter)::float8"
+        case .text: "\(parameter)::text"
+        case .blob: "\(parameter)::bytea"
+        case .flag: "(\(parameter)::bigint<>0)"
         }
     }
 
@@ -83,11 +84,21 @@ struct MovedRows {
     }
 
     private func insertion(of count: Int) -> String {
-        let row = "(" + table.columns.map(parameter).joined(separator: ", ") + ")"
-        let overriding = connection.dialect == .postgresql ? " OVERRIDING SYSTEM VALUE" : ""
+        let hasDocument = table.hasObjects && connection.dialect != .sqlite
+        let columns = table.columns.map(\.quoted) + (hasDocument ? ["data"] : [])
+        let rows = (0..<count).map { row -> String in
+            var values: [String] = []
+            var document: [String] = []
+            for (place, column) in table.columns.enumerated() {
+                let parameter = "?\(row * table.columns.count + place + 1)"
+                values.append(typed(parameter, column))
+                if hasDocument, column.name == "doc" { document = ["\(parameter)::text::jsonb"] }
+            }
+            return "(\((values + document).joined(separator: ", ")))"
+        }
         return """
-            INSERT INTO \(table.quoted)(\(table.columns.map(\.quoted).joined(separator: ", ")))\(overriding) \
-            VALUES \(Array(repeating: row, count: count).joined(separator: ", ")) ON CONFLICT DO NOTHING
+            INSERT INTO \(table.quoted)(\(columns.joined(separator: ", "))) \
+            VALUES \(rows.joined(separator: ", ")) ON CONFLICT DO NOTHING
             """
     }
 

@@ -26,6 +26,7 @@ struct MovedTable: Sendable, Hashable {
 
     private static let own: Set<String> = [
         StoreMigration.migrationTable, "storeidentity", "storestate", "storeindexes", "automaticindexes", "begins",
+        "storelease", "storeprogress", "classtables",
     ]
 
     /// The number of the class whose objects or rights the table has; nil for others.
@@ -91,14 +92,19 @@ private enum MovedTables {
         ORDER BY m.name, c.cid
         """
 
+    /// Without the second form of documents, which is made of the first.
     static let postgresql = """
-        SELECT c.relname, a.attname, format_type(a.atttypid, NULL),
-            coalesce(array_position(i.indkey::int2[], a.attnum) + 1, 0)::bigint
-        FROM pg_class AS c JOIN pg_attribute AS a ON a.attrelid = c.oid
-        LEFT JOIN pg_index AS i ON i.indrelid = c.oid AND i.indisprimary
-        WHERE c.relnamespace = quote_ident(current_schema())::regnamespace AND c.relkind = 'r' AND a.attnum > 0
-            AND NOT a.attisdropped AND a.attgenerated = ''
-        ORDER BY c.relname, a.attnum
+        SELECT c.table_name, c.column_name, c.data_type, coalesce(k.ordinal_position, 0)::bigint
+        FROM information_schema.columns AS c
+        JOIN information_schema.tables AS t ON t.table_schema = c.table_schema AND t.table_name = c.table_name
+            AND t.table_type = 'BASE TABLE'
+        LEFT JOIN information_schema.table_constraints AS p ON p.table_schema = c.table_schema
+            AND p.table_name = c.table_name AND p.constraint_type = 'PRIMARY KEY'
+        LEFT JOIN information_schema.key_column_usage AS k ON k.constraint_schema = p.constraint_schema
+            AND k.constraint_name = p.constraint_name AND k.table_name = c.table_name
+            AND k.column_name = c.column_name
+        WHERE c.table_schema = current_schema() AND c.data_type <> 'jsonb'
+        ORDER BY c.table_name, c.ordinal_position
         """
 }
 

@@ -59,7 +59,7 @@ extension StoreMove {
         guard let info = infos.removeValue(forKey: id) else { return }
         try underive(info)
         try target.write { connection in
-            try connection.executeOnce("DROP TABLE o\(id); DROP TABLE p\(id)")
+            for letter in ["o", "p"] { try connection.executeOnce("DROP TABLE \(letter)\(id)") }
             try connection.forgetIndexes(of: "o\(id)")
         }
         for name in ["o\(id)", "p\(id)"] { tables[name] = nil }
@@ -119,7 +119,7 @@ extension StoreMove {
     private func lastGiven(_ table: MovedTable) throws -> Int64 {
         let key = table.key[0].quoted
         let most = try source.connection.rows("SELECT coalesce(max(\(key)), 0) FROM \(table.quoted)").first?.int(0) ?? 0
-        guard source.connection.dialect == .postgresql else {
+        guard source.connection.dialect != .sqlite else {
             guard try source.connection.hasTable("sqlite_sequence") else { return most }
             let kept = try source.connection.rows(
                 "SELECT seq FROM sqlite_sequence WHERE lower(name) = ?", [.text(table.name)])

@@ -79,7 +79,9 @@ public final class StoreMove {
         awaited = Set(infos.keys)
         try deriveAwaited()
         hasDerived = true
-        if target.connection.dialect == .postgresql { try target.connection.executeOnce("ANALYZE") }
+        if target.connection.dialect != .sqlite {
+            for pair in tables.values { try target.connection.executeOnce("ANALYZE \(pair.target.quoted)") }
+        }
         try round()
         try say("comparing both sides")
         for name in tables.keys.sorted() { try compare(name) }

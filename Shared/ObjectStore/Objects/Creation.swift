@@ -11,14 +11,14 @@ struct Creation {
 
     init(of info: ClassInfo, _ connection: any StoreConnection) throws {
         let row = """
-            INSERT INTO o\(info.id)(objectId, createdAt, updatedAt, publicRead, publicWrite, doc) \
-            VALUES(?, ?, ?, ?, ?, ?)
+            INSERT INTO o\(info.id)(objectId, createdAt, updatedAt, publicRead, publicWrite, \
+            \(connection.dialect.documentColumns)) VALUES(?1, ?2, ?3, ?4, ?5, \(connection.dialect.document("?6")))
             """
         let dialect = connection.dialect
         insert = try connection.statement(row + dialect.orNothing + dialect.returningId)
         isPlain = info.textFields.isEmpty && info.geoField == nil && info.relationFields.isEmpty
         unanswered =
-            isPlain && dialect == .postgresql ? try connection.statement(row) as? PostgreSQLStoreStatement : nil
+            isPlain && dialect != .sqlite ? try connection.statement(row) as? PostgreSQLStoreStatement : nil
     }
 }
 

@@ -90,7 +90,7 @@ extension StoreTransaction {
         let statement = try connection.statement(
             """
             UPDATE o\(info.id) SET \(createdAt == nil ? "" : "createdAt = ?6, ")updatedAt = ?1, publicRead = ?2, \
-            publicWrite = ?3, doc = ?4 WHERE id = ?5
+            publicWrite = ?3, \(dialect.setting(document: "?4")) WHERE id = ?5
             """)
         try statement.bind(updatedAt.milliseconds, at: 1)
         try statement.bind(SQLValue.int(draft.access.publicRead ? 1 : 0), at: 2)
@@ -215,7 +215,7 @@ extension StoreTransaction {
             var document: [String: JSON] = ["objectId": .string(objectId)]
             // The text index is told what it forgets. SQLite reads deeper than we do.
             for field in info.textFields {
-                let value = try connection.dialect.value(FieldPath(field), in: "doc")
+                let value = try connection.dialect.value(FieldPath(field), as: .text, in: "doc")
                 let rows = try? connection.rows("SELECT \(value) FROM o\(info.id) WHERE id = ?", [.int(row)])
                 document[field] = try rows?.first?[0].textValue.map(JSON.string)
             }

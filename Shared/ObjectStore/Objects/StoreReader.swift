@@ -87,9 +87,16 @@ public final class StoreReader: ObjectReader {
         }
     }
 
+    /// Times that a read is done again which transactions that write have overtaken. PostgreSQL lets that happen to none
+    /// that only reads; its relatives do.
+    private static let repetitionsMax = 5
+
     /// A server that is away is no fault of the read.
     private func answered<T>(_ body: () throws -> T) throws -> T {
         do {
+            for _ in 0..<Self.repetitionsMax {
+                do { return try body() } catch let error as StoreError where error.isOvertaken { continue }
+            }
             return try body()
         } catch  where StorageTrouble(error) == .away {
             throw ParseError(.serviceUnavailable, "The database does not answer. Try again.")

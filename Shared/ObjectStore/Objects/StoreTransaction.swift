@@ -118,7 +118,7 @@ public final class StoreTransaction: ObjectReader {
     /// As `atOnce` for a job as a whole whose group can be done again: in PostgreSQL too without a savepoint, and
     /// without waiting for each row.
     func outright<T>(_ body: () throws -> T) throws -> T {
-        guard dialect == .postgresql else { return try atOnce(body) }
+        if dialect == .sqlite { return try atOnce(body) }
         (isOutright, hasOutright) = (true, true)
         defer { isOutright = false }
         return try atOnce(body)

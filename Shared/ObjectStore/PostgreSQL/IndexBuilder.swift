@@ -9,6 +9,8 @@ import Synchronization
 /// valid is what a failure or a death left, and not what is being built.
 final class IndexBuilder: Sendable {
     private let target: PostgreSQLTarget
+    /// Whether the server has no locks of sessions. Only the one writer is at it then.
+    private let isPlain: Bool
     private let queue = BlockingQueue("indexes")
     private let state = Mutex(State())
 
@@ -18,12 +20,13 @@ final class IndexBuilder: Sendable {
         var canceller: PostgreSQLCanceller?
     }
 
-    init(_ target: PostgreSQLTarget) {
-        var target = target
+    init(_ database: PostgreSQLDatabase) {
+        isPlain = database.dialect == .plain
+        var target = database.target
         target.applicationName = Self.applicationName(of: target)
         // Whatever the role's settings are.
         target.settings["statement_timeout"] = "0"
-        target.settings["lock_timeout"] = "0"
+        if !isPlain { target.settings["lock_timeout"] = "0" }
         self.target = target
     }
 
@@ -40,6 +43,9 @@ final class IndexBuilder: Sendable {
         }
         canceller?.cancel()
     }
+
+    /// Ends what is under way; it is tried again later.
+    func interrupt() { state.withLock { $0.canceller }?.cancel() }
 
     /// Does one thing, which may take minutes. The end of the task ends it and all that would follow.
     /// - Throws: `StoreError`.
@@ -76,17 +82,17 @@ final class IndexBuilder: Sendable {
             connection.close()
         }
         // It does not wait: whoever waits in a statement has a snapshot, for which the other one's index would wait.
-        guard mayBegin, try connection.rows("SELECT pg_try_advisory_lock(\(lock))")[0][0] == .int(1) else {
-            return .later
+        guard mayBegin else { return .later }
+        if !isPlain {
+            let hasLock = try connection.rows("SELECT pg_try_advisory_lock(\(lock))")[0][0] == .int(1)
+            guard hasLock else { return .later }
         }
         switch work {
         case .drop: try drop(work.index, connection)
+        case .dropTables(let id):
+            for letter in ["w", "p", "o"] { try connection.execute(script: "DROP TABLE IF EXISTS \(letter)\(id)") }
         case .build(_, let table, let columns):
-            let found = try connection.rows(
-                "SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass('\(work.index)')"
-            ).first?[0]
-            if found != .int(1) {
-                if found != nil { try drop(work.index, connection) }
+            if try !isBuilt(work.index, connection) {
                 try connection.execute(script: "CREATE INDEX CONCURRENTLY \(work.index) ON \(table)\(columns)")
             }
             // The server knows nothing of an expression's values before, and looks by itself only after many changes.
@@ -95,8 +101,21 @@ final class IndexBuilder: Sendable {
         return .done
     }
 
+    /// Whether the index is there as a whole. One that is not, is removed.
+    private func isBuilt(_ index: String, _ connection: PostgreSQLConnection) throws(PostgreSQLError) -> Bool {
+        if isPlain {
+            try drop(index, connection)
+            return false
+        }
+        let found = try connection.rows(
+            "SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass('\(index)')"
+        ).first?[0]
+        if found == .int(0) { try drop(index, connection) }
+        return found == .int(1)
+    }
+
     private func drop(_ index: String, _ connection: PostgreSQLConnection) throws(PostgreSQLError) {
-        try connection.execute(script: "DROP INDEX CONCURRENTLY IF EXISTS \(index)")
+        try connection.execute(script: "DROP INDEX \(isPlain ? "" : "CONCURRENTLY ")IF EXISTS \(index)")
     }
 
     /// The builder's lock among those of the database.

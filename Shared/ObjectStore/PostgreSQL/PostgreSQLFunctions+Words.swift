@@ -1,7 +1,7 @@
 extension PostgreSQLFunctions {
-    /// The words of texts that no index has, and the rank of a text by its words (`WordSearch`).
+    /// The words of texts that no index has (`WordSearch`).
     ///
-    /// `satchel_words` splits and folds as `WordSearch.tokens` does for all letters of living languages; whoever looks
+    /// It splits and folds as `WordSearch.tokens` does for all letters of living languages; whoever looks
     /// for words splits what is looked for by the latter.
     static let words = #"""
         CREATE OR REPLACE FUNCTION satchel_words(value text, keeps_case boolean, keeps_marks boolean) RETURNS text[]
@@ -20,31 +20,37 @@ extension PostgreSQLFunctions {
                         '\u0966-\u0DFF\u0E31\u0E34-\u0E3A\u0E47-\u0E4E\u1DC0-\u1DFF\u20D0-\u20F0]+', 'g')
                         WITH ORDINALITY AS matches(found, place)
                 ) plain_words
-            $$;
+            $$
+        """#
 
-        -- Each word, phrase and excluded word is its parts with a space between them.
+    /// The rank of a text by its words; NULL for one that does not fit. Each word, phrase and excluded word is its parts
+    /// with a space between them. It is STABLE because `array_to_string` is.
+    static let wordScore = """
         CREATE OR REPLACE FUNCTION satchel_word_score(tokens text[], words text[], phrases text[], excluded text[])
-            RETURNS float8 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
-            DECLARE
-                line text := ' ' || array_to_string(tokens, ' ') || ' ';
-                sought text[] := string_to_array(array_to_string(words || phrases, ' '), ' ');
-                counted float8;
-            BEGIN
-                IF tokens IS NULL OR EXISTS(SELECT FROM unnest(excluded) p WHERE strpos(line, ' ' || p || ' ') > 0) THEN
-                    RETURN NULL;
-                END IF;
-                IF cardinality(phrases) = 0 THEN
-                    IF NOT EXISTS(SELECT FROM unnest(words) p WHERE strpos(line, ' ' || p || ' ') > 0) THEN
-                        RETURN NULL;
-                    END IF;
-                ELSIF EXISTS(SELECT FROM unnest(phrases) p WHERE strpos(line, ' ' || p || ' ') = 0) THEN
-                    RETURN NULL;
-                END IF;
-                SELECT count(*) INTO counted FROM unnest(tokens) t
-                    WHERE t = ANY(sought) OR t <> ALL('{FILLERS}'::text[]);
-                RETURN (SELECT coalesce(sum((2 - power(0.5::float8, n - 1)) * (0.5 + 0.5 * n / counted)), 0) FROM (
-                    SELECT count(*)::float8 AS n FROM unnest(tokens) t WHERE t = ANY(sought) GROUP BY t) counts);
-            END $$;
-
-        """#.replacing("FILLERS", with: WordSearch.fillers.sorted().joined(separator: ","))
+            RETURNS float8 LANGUAGE sql STABLE STRICT AS $$
+                SELECT CASE
+                    WHEN EXISTS (SELECT 1 FROM unnest(excluded) AS terms(term) WHERE strpos(line, ' ' || term || ' ') > 0)
+                        THEN NULL
+                    WHEN CASE WHEN cardinality(phrases) = 0
+                        THEN EXISTS (SELECT 1 FROM unnest(words) AS terms(term) WHERE strpos(line, ' ' || term || ' ') > 0)
+                        ELSE NOT EXISTS (
+                            SELECT 1 FROM unnest(phrases) AS terms(term) WHERE strpos(line, ' ' || term || ' ') = 0) END
+                    THEN (
+                        SELECT coalesce(sum((2 - power(0.5::float8, n - 1)) * (0.5 + 0.5 * n / counted)), 0)
+                        FROM (
+                            SELECT count(*)::float8 AS n FROM unnest(tokens) AS listed(token)
+                            WHERE token = ANY (sought) GROUP BY token
+                        ) counts
+                        CROSS JOIN (
+                            SELECT count(*)::float8 AS counted FROM unnest(tokens) AS listed(token)
+                            WHERE token = ANY (sought) OR token NOT IN (FILLERS)
+                        ) lengths
+                    ) END
+                FROM (
+                    SELECT ' ' || array_to_string(tokens, ' ') || ' ' AS line,
+                        string_to_array(array_to_string(words || phrases, ' '), ' ') AS sought
+                    OFFSET 0
+                ) parts
+            $$
+        """.replacing("FILLERS", with: WordSearch.fillers.sorted().map { "'\($0)'" }.joined(separator: ","))
 }

@@ -1,23 +1,104 @@
-/// The functions of a schema that decide what SQLite's own functions of these names decide.
+/// The functions of a schema that decide what SQLite's own functions of these names decide, in words that PostgreSQL's
+/// relatives know too, and beside them what only PostgreSQL has.
 enum PostgreSQLFunctions {
-    static let all = places + words
+    static func all(_ dialect: Dialect) -> [String] {
+        [distance, inBox, inPolygon, wordScore] + (dialect == .plain ? [] : [around, words])
+    }
 
-    /// Places are points of longitude and latitude, for whose type PostgreSQL has an index without an extension: many
-    /// servers let nobody install one. The index finds the places in a box of that map; `satchel_around` and
-    /// `GeoBox.onMap` take the whole circle of latitude where an area has a pole or touches 180 degrees, so that
-    /// nothing is missed there. What is found is decided by the same rules as in SQLite (`GeoBox`, `GeoPolygon`).
-    private static let places = """
-        CREATE OR REPLACE FUNCTION satchel_place(value jsonb) RETURNS point
-            LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
-            AS $$ SELECT point((value->>'longitude')::float8, (value->>'latitude')::float8) $$;
+    /// Those of earlier releases, by their arguments.
+    static let former = [
+        "satchel_place(jsonb)", "satchel_distance(point, point)",
+        "satchel_in_box(float8, float8, float8, float8, point)", "satchel_in_polygon(jsonb, point)",
+    ]
 
-        -- Radians between two places.
-        CREATE OR REPLACE FUNCTION satchel_distance(a point, b point) RETURNS float8
-            LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
-            AS $$ SELECT 2 * asin(sqrt(least(1, power(sin(radians((b[1] - a[1]) / 2)), 2)
-                + cos(radians(a[1])) * cos(radians(b[1])) * power(sin(radians((b[0] - a[0]) / 2)), 2)))) $$;
+    // MARK: Places
 
-        -- A box of the map around all places within an angle, with room for rounding.
+    // The first two are not STRICT, so that PostgreSQL puts their text into the query in place of a call: they give NULL
+    // for an object without a place anyway. An argument is then evaluated as often as it stands here.
+
+    /// Radians between two places. The condition is there because `least` passes over NULL.
+    private static let distance = """
+        CREATE OR REPLACE FUNCTION satchel_distance(
+            a_latitude float8, a_longitude float8, b_latitude float8, b_longitude float8) RETURNS float8
+            LANGUAGE sql IMMUTABLE AS $$
+                SELECT CASE WHEN a_latitude - b_latitude + a_longitude - b_longitude IS NOT NULL THEN
+                    2 * asin(sqrt(least(1, power(sin(radians((b_latitude - a_latitude) / 2)), 2)
+                        + cos(radians(a_latitude)) * cos(radians(b_latitude))
+                            * power(sin(radians((b_longitude - a_longitude) / 2)), 2)))) END
+            $$
+        """
+
+    /// Degrees from the western side to the east, from 0 up to 360, are compared with the width. A pole has every
+    /// longitude (`GeoBox`).
+    private static let inBox = """
+        CREATE OR REPLACE FUNCTION satchel_in_box(
+            south float8, north float8, west float8, width float8, latitude float8, longitude float8) RETURNS boolean
+            LANGUAGE sql IMMUTABLE AS $$
+                SELECT latitude >= south AND latitude <= north AND (
+                    width >= 360
+                    OR CASE WHEN longitude - west >= 0
+                        THEN longitude - west <= width OR (longitude - west >= 360 AND longitude - west - 360 <= width)
+                        -- So near to the western side that the sum is rounded to a whole turn.
+                        ELSE longitude - west + 360 <= width OR longitude - west + 360 >= 360 END
+                    OR ((south <= -90 OR north >= 90) AND abs(latitude) = 90))
+            $$
+        """
+
+    /// After the rules of `GeoPolygon`; the corners are pairs of latitude and longitude. OFFSET 0 keeps PostgreSQL from
+    /// writing each expression into those above it, where it would be evaluated again for each mention.
+    private static let inPolygon = """
+        CREATE OR REPLACE FUNCTION satchel_in_polygon(corners jsonb, latitude float8, longitude float8) RETURNS boolean
+            LANGUAGE sql STABLE STRICT AS $$
+                SELECT coalesce(bool_or(
+                        CASE WHEN step = 0
+                            THEN turn = 0 AND latitude >= least(west_latitude, east_latitude)
+                                AND latitude <= greatest(west_latitude, east_latitude)
+                        WHEN turn <= abs(step)
+                            THEN west_latitude + (east_latitude - west_latitude) * (turn / abs(step)) = latitude END), false)
+                    -- Each edge has its western end, and the next one has the eastern.
+                    OR (count(CASE WHEN turn < abs(step)
+                            AND west_latitude + (east_latitude - west_latitude) * (turn / abs(step)) > latitude
+                            THEN 1 END) % 2 = 1)
+                        -- Whoever went round the whole globe went round a pole.
+                        <> coalesce(abs(sum(step)) > 180 AND sum(start_latitude) > 0, false)
+                FROM (
+                    SELECT step, start_latitude, west_latitude, east_latitude,
+                        CASE WHEN turn >= 360 THEN turn - 360 WHEN turn >= 0 THEN turn
+                            WHEN turn + 360 < 360 THEN turn + 360 ELSE 0 END AS turn
+                    FROM (
+                        SELECT step, start_latitude,
+                            CASE WHEN step < 0 THEN end_latitude ELSE start_latitude END AS west_latitude,
+                            CASE WHEN step < 0 THEN start_latitude ELSE end_latitude END AS east_latitude,
+                            longitude - CASE WHEN step < 0 THEN end_longitude ELSE start_longitude END AS turn
+                        FROM (
+                            SELECT start_latitude, start_longitude, end_latitude, end_longitude,
+                                CASE WHEN abs(end_longitude - start_longitude) > 180
+                                        AND abs(end_longitude - start_longitude) < 360
+                                    THEN end_longitude - start_longitude - 360 * sign(end_longitude - start_longitude)
+                                    ELSE end_longitude - start_longitude END AS step
+                            FROM (
+                                SELECT (corner->>0)::float8 AS start_latitude, (corner->>1)::float8 AS start_longitude,
+                                    (corners->(place % jsonb_array_length(corners))::int->>0)::float8 AS end_latitude,
+                                    (corners->(place % jsonb_array_length(corners))::int->>1)::float8 AS end_longitude
+                                FROM jsonb_array_elements(corners) WITH ORDINALITY AS listed(corner, place)
+                                OFFSET 0
+                            ) edges
+                            OFFSET 0
+                        ) steps
+                        OFFSET 0
+                    ) sides
+                    OFFSET 0
+                ) turns
+            $$
+        """
+
+    /// A box of the map around all places within an angle, with room for rounding.
+    ///
+    /// On the map places are points of longitude and latitude, for whose type PostgreSQL has an index without an
+    /// extension: many servers let nobody install one. This function and `GeoBox.onMap` take the whole circle of
+    /// latitude where an area has a pole or touches 180 degrees, so that nothing is missed there. What is found is decided
+    /// by the functions above.
+    private static let around = """
         CREATE OR REPLACE FUNCTION satchel_around(center point, angle float8) RETURNS box
             LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $$
             DECLARE
@@ -31,63 +112,6 @@ enum PostgreSQLFunctions {
                     RETURN box(point(-180, center[1] - height), point(180, center[1] + height));
                 END IF;
                 RETURN box(point(center[0] - width, center[1] - height), point(center[0] + width, center[1] + height));
-            END $$;
-
-        CREATE OR REPLACE FUNCTION satchel_in_box(
-            south float8, north float8, west float8, width float8, place point) RETURNS boolean
-            LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $$
-            DECLARE
-                turn float8 := place[0] - west;
-            BEGIN
-                IF turn < 0 THEN turn := turn + 360; END IF;
-                IF turn >= 360 THEN turn := turn - 360; END IF;
-                RETURN place[1] >= south AND place[1] <= north
-                    AND (width >= 360 OR abs(place[1]) = 90 OR turn <= width);
-            END $$;
-
-        -- The corners are pairs of latitude and longitude.
-        CREATE OR REPLACE FUNCTION satchel_in_polygon(corners jsonb, place point) RETURNS boolean
-            LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $$
-            DECLARE
-                latitudes float8[] := ARRAY(SELECT (c->>0)::float8 FROM jsonb_array_elements(corners) c);
-                longitudes float8[] := ARRAY(SELECT (c->>1)::float8 FROM jsonb_array_elements(corners) c);
-                corner_count int := cardinality(latitudes);
-                is_inside boolean := false;
-                turned float8 := 0;
-                northern float8 := 0;
-                following int;
-                west int;
-                east int;
-                step float8;
-                turn float8;
-                edge float8;
-            BEGIN
-                FOR i IN 1..corner_count LOOP
-                    following := i % corner_count + 1;
-                    northern := northern + latitudes[i];
-                    step := longitudes[following] - longitudes[i];
-                    IF abs(step) > 180 AND abs(step) < 360 THEN step := step - 360 * sign(step); END IF;
-                    turned := turned + step;
-                    west := CASE WHEN step < 0 THEN following ELSE i END;
-                    east := CASE WHEN step < 0 THEN i ELSE following END;
-                    turn := place[0] - longitudes[west];
-                    IF turn < 0 THEN turn := turn + 360; END IF;
-                    IF turn >= 360 THEN turn := turn - 360; END IF;
-                    IF step = 0 THEN
-                        IF turn = 0 AND place[1] >= least(latitudes[west], latitudes[east])
-                            AND place[1] <= greatest(latitudes[west], latitudes[east]) THEN
-                            RETURN true;
-                        END IF;
-                    ELSIF turn <= abs(step) THEN
-                        edge := latitudes[west] + (latitudes[east] - latitudes[west]) * (turn / abs(step));
-                        IF edge = place[1] THEN RETURN true; END IF;
-                        -- Each edge has its western end, and the next one has the eastern.
-                        IF turn < abs(step) AND edge > place[1] THEN is_inside := NOT is_inside; END IF;
-                    END IF;
-                END LOOP;
-                -- Whoever went round the whole globe went round a pole.
-                RETURN is_inside <> (abs(turned) > 180 AND northern > 0);
-            END $$;
-
+            END $$
         """
 }

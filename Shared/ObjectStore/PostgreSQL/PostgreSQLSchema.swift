@@ -2,17 +2,24 @@ import ParseProtocol
 import PostgreSQL
 
 extension PostgreSQLStoreConnection {
-    /// What PostgreSQL has in the place of `PRAGMA user_version` and of the text of SQLite's indexes.
-    static let ownTables = tables + PostgreSQLFunctions.all
+    /// What PostgreSQL has in the place of `PRAGMA user_version` and of the text of SQLite's indexes, and functions.
+    private static func ownTables(_ dialect: Dialect) -> [String] {
+        [
+            """
+            CREATE TABLE IF NOT EXISTS storeState(
+                id int PRIMARY KEY CHECK (id = 1), generation bigint NOT NULL, writer bigint NOT NULL)
+            """,
+            "INSERT INTO storeState(id, generation, writer) VALUES (1, 0, 0) ON CONFLICT DO NOTHING",
+            """
+            CREATE TABLE IF NOT EXISTS storeIndexes(
+                name text PRIMARY KEY, relation text NOT NULL, columns text NOT NULL)
+            """,
+        ] + (dialect == .plain ? plainTables : []) + PostgreSQLFunctions.all(dialect)
+    }
 
-    private static let tables = """
-        CREATE TABLE IF NOT EXISTS storeState(
-            id int PRIMARY KEY CHECK (id = 1), generation bigint NOT NULL, writer bigint NOT NULL);
-        INSERT INTO storeState(id, generation, writer) VALUES (1, 0, 0) ON CONFLICT DO NOTHING;
-        CREATE TABLE IF NOT EXISTS storeIndexes(
-            name text PRIMARY KEY, relation text NOT NULL, columns text NOT NULL);
-
-        """
+    func createOwnTables() throws {
+        for statement in Self.ownTables(dialect) { try executeOnce(statement) }
+    }
 
     func generation() throws -> Int64 {
         let statement = try statement("SELECT generation FROM storeState")
@@ -25,12 +32,18 @@ extension PostgreSQLStoreConnection {
     }
 
     func hasSchema(_ name: String) throws -> Bool {
-        try !rows("SELECT 1 FROM pg_namespace WHERE nspname = ?", [.text(name)]).isEmpty
+        try !rows("SELECT 1 FROM information_schema.schemata WHERE schema_name = ?::text", [.text(name)]).isEmpty
     }
 
     func hasTable(_ name: String) throws -> Bool {
-        try rows("SELECT 1 WHERE to_regclass(quote_ident(lower(?::text))) IS NOT NULL", [.text(name)]).isEmpty == false
+        try !rows(
+            """
+            SELECT 1 FROM information_schema.tables WHERE table_schema = current_schema() AND table_name = ?::text
+            """, [.text(name.lowercased())]
+        ).isEmpty
     }
+
+    // MARK: Indexes
 
     func indexNames(of table: String) throws -> [String] {
         try rows("SELECT name FROM storeIndexes WHERE relation = ?", [.text(table)]).map { try $0.text(0) }
@@ -44,22 +57,43 @@ extension PostgreSQLStoreConnection {
     }
 
     func createIndex(_ name: String, on table: String, columns: [SortedColumn], isUnique: Bool) throws {
-        try makeWay()
         let list = columns.map(Self.indexed).joined(separator: ", ")
-        try executeOnce("CREATE \(isUnique ? "UNIQUE " : "")INDEX \(Self.indexName(name)) ON \(table)(\(list))")
+        try createIndex(
+            name, of: table, isUnique: isUnique, columns: columns.map(\.column), "ON \(table)(\(list))")
+    }
+
+    /// - Parameters:
+    ///   - relation: what it is listed under.
+    ///   - definition: what stands behind its name.
+    func createIndex(
+        _ name: String, of relation: String, isUnique: Bool = false, columns: [String] = [], _ definition: String
+    ) throws {
+        try makeWay()
+        if dialect == .plain {
+            // What was made for a transaction that came to nothing.
+            try executeOnce("DROP INDEX IF EXISTS \(Self.indexName(name))")
+        }
+        try executeOnce("CREATE \(isUnique ? "UNIQUE " : "")INDEX \(Self.indexName(name)) \(definition)")
+        try note(name, of: relation, columns)
+    }
+
+    /// Lists something that is complete with what is written in this transaction.
+    func note(_ name: String, of relation: String, _ columns: [String]) throws {
         try execute(
             "INSERT INTO storeIndexes(name, relation, columns) VALUES (?, ?, ?)",
-            [.text(name), .text(table), .text(JSON.array(columns.map { .string($0.column) }).serializedText)])
+            [.text(name), .text(relation), .text(JSON.array(columns.map(JSON.string)).serializedText)])
     }
 
     /// A column as orders have it (`Dialect.sorted`), so that the index serves them in both directions.
     static func indexed(_ column: SortedColumn) -> String {
-        let sign = column.isDescending ? " DESC" : ""
-        guard BuiltInField(rawValue: column.column) == nil else { return "(\(column.column))\(sign)" }
+        // Without the word YugabyteDB has the first column by its hash.
+        let sign = column.isDescending ? " DESC" : " ASC"
+        guard BuiltInField(rawValue: column.column) == nil else { return column.column + sign }
         return "(\(column.column))\(sign) NULLS \(column.isDescending ? "LAST" : "FIRST")"
     }
 
     func makeWay() throws {
+        guard dialect == .postgresql else { return interruptBuilder() }
         _ = try rows(
             """
             SELECT pg_cancel_backend(pid) FROM pg_stat_activity \
@@ -68,9 +102,10 @@ extension PostgreSQLStoreConnection {
     }
 
     func dropIndex(_ name: String) throws {
+        try execute("DELETE FROM storeIndexes WHERE name = ?", [.text(name)])
+        guard !leavesDropping else { return definitions.leaveIndex() }
         try makeWay()
         try executeOnce("DROP INDEX IF EXISTS \(Self.indexName(name))")
-        try execute("DELETE FROM storeIndexes WHERE name = ?", [.text(name)])
     }
 
     func forgetIndexes(of table: String) throws {
@@ -78,23 +113,31 @@ extension PostgreSQLStoreConnection {
     }
 
     /// PostgreSQL cuts names after 63 bytes, where two may become the same.
-    private static func indexName(_ name: String) -> String {
+    static func indexName(_ name: String) -> String {
         guard name.utf8.count > 60 else { return quoted(name) }
         return quoted(name.prefix(40) + "_" + String(FNV1a.hash(name.utf8), radix: 36))
     }
 
+    // MARK: Classes
+
     func createClassTables(_ id: Int64) throws {
-        try executeOnce(
+        for statement in Self.classTables(id) { try executeOnce(statement) }
+    }
+
+    private static func classTables(_ id: Int64) -> [String] {
+        [
             """
             CREATE TABLE o\(id)(
-                id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, objectId text NOT NULL UNIQUE,
+                id bigint GENERATED BY DEFAULT AS IDENTITY PRIMARY KEY, objectId text NOT NULL UNIQUE,
                 createdAt bigint NOT NULL, updatedAt bigint NOT NULL, publicRead boolean NOT NULL,
-                publicWrite boolean NOT NULL, doc text NOT NULL,
-                data jsonb NOT NULL GENERATED ALWAYS AS (doc::jsonb) STORED);
+                publicWrite boolean NOT NULL, doc text NOT NULL, data jsonb NOT NULL)
+            """,
+            """
             CREATE TABLE p\(id)(
                 principal text NOT NULL, object bigint NOT NULL, canRead boolean NOT NULL, canWrite boolean NOT NULL,
-                PRIMARY KEY(principal, object));
-            CREATE INDEX p\(id)ByObject ON p\(id)(object);
-            """)
+                PRIMARY KEY(principal, object))
+            """,
+            "CREATE INDEX p\(id)ByObject ON p\(id)(object)",
+        ]
     }
 }

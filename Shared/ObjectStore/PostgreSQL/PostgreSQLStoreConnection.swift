@@ -4,7 +4,7 @@ import PostgreSQL
 /// A connection to a PostgreSQL server, as the store needs it. A reader's that was lost is made anew at the next
 /// statement that stands in no transaction.
 final class PostgreSQLStoreConnection: StoreConnection {
-    let dialect = Dialect.postgresql
+    let dialect: Dialect
     let timeLimit = TimeLimit()
     var takesOnlyProven = false
     /// Patterns, words and places are the server's own work.
@@ -18,27 +18,44 @@ final class PostgreSQLStoreConnection: StoreConnection {
     /// The shortest wait for an answer, which is about the way there and back.
     private(set) var shortestWait: UInt64 = .max
     private let isWriting: Bool
-    private var server: PostgreSQLConnection
+    private(set) var server: PostgreSQLConnection
     /// Grows with each new connection, on which statements are other ones.
     private(set) var number = 0
     private var statements: [String: PostgreSQLStoreStatement] = [:]
     private var isClosed = false
     /// Whether other processes write too.
     let isShared: Bool
-    private(set) var overtaken: StoreError?
+    private var failure: StoreError?
+    var overtaken: StoreError? { definitions.isWanting ? .definitionsWanted : failure }
     private(set) var refusals = 0
     private var isEnding = false
+    /// Where tables and indexes are no part of transactions.
+    var definitions = Definitions()
+    /// Triggers that are made later, when rows were added that they would count.
+    var heldTriggers: [String]?
+    /// Of the migration under way, where a start may be interrupted in it.
+    var progress: DefinitionProgress?
+    /// Ends what the process itself does to indexes beside its writes.
+    let interruptBuilder: () -> Void
+    /// Looked at by each transaction of a group, where a lease and no lock says who writes.
+    var fence: StoreFence?
 
     /// - Parameters:
     ///   - isWriting: makes this the writing connection, which is never made anew: the lock without which nobody writes
     ///     went with it.
     ///   - isShared: other processes write too.
+    ///   - interruptBuilder: ends what this process does to indexes beside its writes.
     /// - Throws: `StoreError` when no server answers.
-    init(_ target: PostgreSQLTarget, isWriting: Bool = false, isShared: Bool = false) throws {
-        self.target = target
+    init(
+        _ database: PostgreSQLDatabase, isWriting: Bool = false, isShared: Bool = false,
+        interruptBuilder: @escaping () -> Void = {}
+    ) throws {
+        target = database.target
+        dialect = database.dialect
         self.isWriting = isWriting
         self.isShared = isShared
-        server = try Self.translated { () throws(PostgreSQLError) in try PostgreSQLConnection(target) }
+        self.interruptBuilder = interruptBuilder
+        server = try Self.translated { () throws(PostgreSQLError) in try PostgreSQLConnection(database.target) }
     }
 
     /// Whether nothing can be done on it any more.
@@ -68,7 +85,9 @@ final class PostgreSQLStoreConnection: StoreConnection {
 
     private func prepared(_ sql: String) -> PostgreSQLStoreStatement {
         if let statement = statements[sql] { return statement }
-        let statement = PostgreSQLStoreStatement(PostgreSQLText.numbered(PostgreSQLText.definition(sql)), self)
+        let definitions = PostgreSQLText.definitions(sql)
+        let text = definitions.count == 1 ? definitions[0] : sql
+        let statement = PostgreSQLStoreStatement(PostgreSQLText.numbered(text), self)
         if sql.utf8.count > PostgreSQLConnection.cachedBytesMax { return statement }
         if statements.count >= PostgreSQLConnection.statementsMax { statements = [:] }
         statements[sql] = statement
@@ -88,8 +107,18 @@ final class PostgreSQLStoreConnection: StoreConnection {
     /// Tables and indexes of the store and the services are written as SQLite takes them (`PostgreSQLText`).
     func executeOnce(_ sql: String) throws {
         try revive()
-        let script = PostgreSQLText.definition(sql)
-        try run { () throws(PostgreSQLError) in try server.execute(script: script) }
+        let statements = PostgreSQLText.definitions(sql)
+        if heldTriggers != nil, statements.count > 1 {
+            heldTriggers?.append(sql)
+            return
+        }
+        for statement in statements {
+            if dialect == .plain, progress != nil || Definitions.isOne(statement) {
+                try define(statement)
+            } else {
+                try run { () throws(PostgreSQLError) in try server.execute(script: statement) }
+            }
+        }
     }
 
     /// Nobody else writes (`PostgreSQLWriter`), so that each statement sees what the one before it left. Where every
@@ -101,7 +130,7 @@ final class PostgreSQLStoreConnection: StoreConnection {
     /// - Parameter mode: what stands behind BEGIN.
     func begin(_ mode: String) throws {
         try revive()
-        (overtaken, refusals) = (nil, 0)
+        (failure, refusals) = (nil, 0)
         try run { () throws(PostgreSQLError) in try server.begin(mode) }
     }
 
@@ -175,7 +204,12 @@ final class PostgreSQLStoreConnection: StoreConnection {
     /// The schema's number is asked for on the way. Nobody prepares tables meanwhile: the lock is there before the
     /// transaction looks at anything.
     func beginGroup(waitsLong: Bool) throws {
-        guard isShared else { return try beginWriting() }
+        try prepareGroup()
+        guard isShared else {
+            try beginWriting()
+            if let fence { try fence.send() }
+            return
+        }
         try begin("ISOLATION LEVEL SERIALIZABLE")
         if waitsLong { try enqueue("SET LOCAL lock_timeout = \(Self.longWait)") }
         try enqueue("LOCK TABLE storeState IN ROW SHARE MODE")
@@ -183,7 +217,10 @@ final class PostgreSQLStoreConnection: StoreConnection {
     }
 
     func generationAtBegin() throws -> Int64? {
-        guard isShared else { return nil }
+        guard isShared else {
+            try fence?.require()
+            return nil
+        }
         defer { beginStatement.reset() }
         return try beginStatement.step() ? beginStatement.int(0) : nil
     }
@@ -201,7 +238,9 @@ final class PostgreSQLStoreConnection: StoreConnection {
     /// Begins to write together with others. Transactions that are serializable remember what they read; of a table
     /// that is read from one end to the other that is all of it, which every change of others overtakes.
     func share() throws {
-        try executeOnce("SET lock_timeout = \(Self.shortWait); SET enable_seqscan = off")
+        for setting in ["lock_timeout = \(Self.shortWait)", "enable_seqscan = off"] {
+            try executeOnce("SET \(setting)")
+        }
     }
 
     /// - Throws: `StoreError` when the connection is gone, as far as this end knows.
@@ -220,12 +259,12 @@ final class PostgreSQLStoreConnection: StoreConnection {
         // The server's work is on the account of the request that caused it.
         defer { note(waited: server.nanosecondsWaited &- before) }
         guard isWriting else { return try Self.translated(body) }
-        if let overtaken, !isEnding, isInTransaction { throw overtaken }
+        if let failure, !isEnding, isInTransaction { throw failure }
         do {
             return try Self.translated(body)
         } catch let error as StoreError {
             guard isInTransaction else { throw error }
-            if error.isOvertaken { overtaken = overtaken ?? error }
+            if error.isOvertaken { failure = failure ?? error }
             if isShared, error.mayBeOfUnseen { refusals += 1 }
             throw error
         }

@@ -121,7 +121,11 @@ final class PostgreSQLStoreStatement: StoreStatement {
     func bind(_ value: Int64, at index: Int32) throws { try bind(.int(value), index) }
 
     func bind(_ regex: Regex, at index: Int32) throws {
-        try bind(.text(PostgreSQLPattern(regex.pattern, options: regex.options).text), index)
+        let text =
+            connection.dialect == .plain
+            ? try PlainPattern(regex.pattern, options: regex.options).text
+            : try PostgreSQLPattern(regex.pattern, options: regex.options).text
+        try bind(.text(text), index)
     }
 
     private func bind(_ value: PostgreSQLValue, _ index: Int32) throws {

@@ -3,15 +3,20 @@ import ParseProtocol
 import PostgreSQL
 
 /// Writes a schema of a PostgreSQL database: the one process whose writing connection holds the schema's advisory lock,
-/// or every process, of which the one that holds it leads.
+/// or every process, of which the one that holds it leads. Where the server has no such locks it is the one process that
+/// has the lease (`StoreLease`).
 ///
 /// The lock belongs to the connection by which everything is written, so that nobody writes, or leads, without it: a
 /// connection that is lost has lost both. Who finds that somebody else wrote or led meanwhile does not go on, because
 /// what its process remembers may be wrong, and what only one may do goes on in it; it is started anew.
 final class PostgreSQLWriter: StoreWriter {
-    private let target: PostgreSQLTarget
-    private let file: String?
+    private let database: PostgreSQLDatabase
+    private var target: PostgreSQLTarget { database.target }
     private let writers: StoreWriters
+    /// Nil where locks say who writes.
+    private let lease: StoreLease?
+    /// Ends what this process does to indexes beside its writes.
+    private let interruptBuilder: @Sendable () -> Void
     private let settings: WriterThread.Settings
     private let logger: Logger
     private var connection: PostgreSQLStoreConnection?
@@ -27,11 +32,13 @@ final class PostgreSQLWriter: StoreWriter {
     private(set) var boardIdentity: UInt64 = 0
 
     init(
-        _ database: PostgreSQLDatabase, writers: StoreWriters, settings: WriterThread.Settings, logger: Logger
+        _ database: PostgreSQLDatabase, writers: StoreWriters, settings: WriterThread.Settings, logger: Logger,
+        interruptBuilder: @escaping @Sendable () -> Void
     ) {
-        target = database.target
-        file = database.file
+        self.database = database
         self.writers = writers
+        self.interruptBuilder = interruptBuilder
+        lease = database.dialect == .plain ? StoreLease() : nil
         self.settings = settings
         self.logger = logger
     }
@@ -42,13 +49,20 @@ final class PostgreSQLWriter: StoreWriter {
     var isInPlace: Bool { connection.map { !$0.isBroken } ?? false }
     /// Another connection may be as good.
     let refusal: DatabaseRefused? = nil
-    var looksEvery: Duration? { writers == .one ? nil : .milliseconds(250) }
+    var looksEvery: Duration? {
+        if lease != nil { return StoreLease.renewedEvery }
+        return writers == .one ? nil : .milliseconds(250)
+    }
 
     func take() throws -> Bool {
         let connection =
-            try self.connection ?? PostgreSQLStoreConnection(target, isWriting: true, isShared: writers == .every)
+            try self.connection
+            ?? PostgreSQLStoreConnection(
+                database, isWriting: true, isShared: writers == .every, interruptBuilder: interruptBuilder)
         self.connection = connection
         do {
+            if let lease { return try take(lease, connection) }
+            if try connection.hasTable("storeLease") { throw mixed(isPlain: true) }
             // Who led before leads or ends.
             if writers == .one || term != nil, try !takeLock(connection) { return false }
             hasPlace = try hasPlace || takesPlace(connection)
@@ -57,6 +71,26 @@ final class PostgreSQLWriter: StoreWriter {
             close()
             throw error
         }
+    }
+
+    private func take(_ lease: StoreLease, _ connection: PostgreSQLStoreConnection) throws -> Bool {
+        if try connection.hasTable("storeState"), try !connection.hasTable("storeLease") { throw mixed(isPlain: false) }
+        do {
+            try StoreLease.prepare(database.schema, connection)
+        } catch let error as StoreError where StorageTrouble(error) == nil && !connection.isBroken {
+            // Another replica does the same.
+            return false
+        }
+        hasLock = try lease.take(connection)
+        return hasLock
+    }
+
+    /// One of the two kinds of processes has locks and the other a lease, so that both would write.
+    private func mixed(isPlain: Bool) -> DatabaseRefused {
+        DatabaseRefused(
+            settings.path,
+            "\(isPlain ? "is" : "is not") one of a service with SATCHEL_POSTGRESQL=plain, and this process is the other kind.",
+            "Set it as it was. To change it, move the service to SQLite and from there (docs/postgresql-engines.md).")
     }
 
     private func takeLock(_ connection: PostgreSQLStoreConnection) throws -> Bool {
@@ -81,20 +115,22 @@ final class PostgreSQLWriter: StoreWriter {
     func open() throws -> (connection: any StoreConnection, schema: Schema) {
         guard let connection else { throw ParseError.internalError }
         // Before anything is looked at. Whoever had the lock before can commit no more.
-        if let file {
+        if let file = database.file {
             board = try settings.announcement.board(beside: file, logger)
             boardIdentity = board?.identity ?? 0
         }
         try Self.requireOrderOfBytes(connection, settings.path)
-        try waitForDisks(connection)
+        if lease == nil { try waitForDisks(connection) }
         if let schema = target.schema, try !connection.hasSchema(schema) {
             try connection.executeOnce("CREATE SCHEMA IF NOT EXISTS \(quoted(schema))")
         }
-        try connection.executeOnce(PostgreSQLStoreConnection.ownTables)
+        try connection.createOwnTables()
         try hasLock ? begin(connection) : barrier(connection)
         try settings.migrator.requireKnown(in: connection, settings.path)
         try settings.migrator.migrate(connection, settings, logger)
         let schema = try settings.prepare(connection) { _ in }
+        try connection.beginJobs()
+        if lease != nil, let term { connection.fence = StoreFence(term, settings.path, connection) }
         if writers == .every {
             try connection.share()
             _ = try connection.rows("SELECT pg_advisory_unlock(\(preparation))")
@@ -122,6 +158,10 @@ final class PostgreSQLWriter: StoreWriter {
 
     func look() throws {
         guard let connection else { throw ParseError.internalError }
+        if let lease {
+            guard try lease.take(connection) else { throw Self.replaced(settings.path) }
+            return
+        }
         guard !isLeading else { return try connection.requireConnected() }
         do {
             guard try takeLock(connection) else { return }
@@ -145,20 +185,25 @@ final class PostgreSQLWriter: StoreWriter {
 
     private func requireOwn(_ term: Int64, _ connection: PostgreSQLStoreConnection) throws {
         guard try connection.rows("SELECT writer FROM storeState").first?.int(0) == term else {
-            throw DatabaseRefused(
-                settings.path, "was written by another replica while this one had lost its connection.",
-                "This replica is started anew.")
+            throw Self.replaced(settings.path)
         }
+    }
+
+    static func replaced(_ path: String) -> DatabaseRefused {
+        DatabaseRefused(
+            path, "was written by another replica while this one had lost its connection.",
+            "This replica is started anew.")
     }
 
     /// Texts are sorted by their bytes, as everywhere in Satchel. PostgreSQL sorts those of `jsonb` by the order of the
     /// database, which cannot be changed later.
     static func requireOrderOfBytes(_ connection: PostgreSQLStoreConnection, _ name: String) throws {
         let rows = try connection.rows(
-            "SELECT datcollate, pg_encoding_to_char(encoding) FROM pg_database WHERE datname = current_database()")
-        guard let row = rows.first, ["C", "POSIX", "C.UTF-8", "C.utf8"].contains(try row.text(0)),
-            try row.text(1) == "UTF8"
-        else {
+            """
+            SELECT 'B'::text < 'a'::text AND 'a b'::text < 'aa'::text AND 'Z'::text < 'é'::text \
+            AND 'z'::text < 'é'::text, octet_length('é€')
+            """)
+        guard let row = rows.first, try row.int(0) == 1, try row.int(1) == 5 else {
             throw DatabaseRefused(
                 name, "sorts texts by the rules of a language, or does not know all letters.",
                 "Make it with CREATE DATABASE … TEMPLATE template0 ENCODING 'UTF8' LOCALE 'C'.")
@@ -200,6 +245,7 @@ final class PostgreSQLWriter: StoreWriter {
     func close() {
         if let board, board.identity == boardIdentity { board.unsettle() }
         (board, boardIdentity) = (nil, 0)
+        if let lease, hasLock, let connection, !connection.isBroken { try? lease.release(connection) }
         connection?.close()
         connection = nil
         (hasLock, hasPlace, isLeading) = (false, false, false)

@@ -191,8 +191,8 @@ struct CompiledQuery {
             let path = try FieldPath(field)
             switch info.fields[field] {
             case .pointer("_User"):
-                let user = info.dialect.parameter("?1", as: .jsonText)
-                return "\(info.dialect.value(path, appending: "objectId", in: document))=\(user)"
+                let user = info.dialect.parameter("?1", as: .text)
+                return "\(info.dialect.value(path, of: info.fields[field], in: document))=\(user)"
             case .array:
                 let dialect = info.dialect
                 return """

@@ -132,12 +132,12 @@ extension QueryOrder.Term {
     /// A value of the order as its cursor has it, bound.
     /// - Throws: `.invalidQuery` (102) for what no cursor has.
     fileprivate func mark(of value: SQLValue, _ compiler: inout ConditionCompiler) throws -> String {
-        guard dialect == .postgresql else { return compiler.bind(value) }
-        switch value {
-        case .int where isNeverMissing: return compiler.bind(value, as: .integer)
-        case .text(let text) where !isNeverMissing && (try? JSON(parsing: text)) != nil:
-            return compiler.bind(value, as: .json)
-        case .text where self.value == "o.objectId": return compiler.bind(value, as: .text)
+        if dialect == .sqlite { return compiler.bind(value) }
+        switch (operand, value) {
+        case (.integer, .int), (.flag, .int), (.number, .int), (.number, .real), (.text, .text):
+            return compiler.bind(value, as: operand)
+        case (.json, .text(let text)) where (try? JSON(parsing: text)) != nil:
+            return compiler.bind(value, as: operand)
         default: throw QueryCursor.invalid
         }
     }

@@ -5,6 +5,8 @@ struct QueryOrder {
     struct Term {
         /// SQL of the value. Missing values come first, in a descending order last.
         let value: String
+        /// The type of the value, where there are types.
+        let operand: Dialect.Operand
         let isDescending: Bool
         let dialect: Dialect
 
@@ -36,7 +38,7 @@ struct QueryOrder {
             if name == "$score" {
                 // The best first, whatever the sign, as in every server that speaks this protocol.
                 if isRanked, let score = compiler.textScore {
-                    terms.append(Term(value: score, isDescending: true, dialect: dialect))
+                    terms.append(Term(value: score, operand: .real, isDescending: true, dialect: dialect))
                 }
                 hasRank = true
                 continue
@@ -53,23 +55,24 @@ struct QueryOrder {
                 throw ParseError(.invalidKeyName, "Invalid field name: \(name.prefix(200)).")
             }
             let place = try compiler.place(of: path)
-            if let value = QueryOrder.value(place) {
-                terms.append(Term(value: value, isDescending: isDescending, dialect: dialect))
+            if let (value, operand) = QueryOrder.value(place) {
+                terms.append(Term(value: value, operand: operand, isDescending: isDescending, dialect: dialect))
             } else if isComplete {
-                terms.append(Term(value: dialect.missing, isDescending: isDescending, dialect: dialect))
+                terms.append(
+                    Term(value: dialect.missing, operand: .json, isDescending: isDescending, dialect: dialect))
             }
         }
     }
 
-    private static func value(_ place: FieldPlace) -> String? {
+    private static func value(_ place: FieldPlace) -> (sql: String, operand: Dialect.Operand)? {
         let path = place.path
-        if !path.isDotted, place.info != nil, BuiltInField(rawValue: path.root) != nil {
-            return "\(place.row).\(path.root)"
+        if !path.isDotted, place.info != nil, let column = BuiltInField(rawValue: path.root) {
+            return ("\(place.row).\(path.root)", column == .objectId ? .text : .integer)
         }
         guard let info = place.info, let type = info.fields[path.root] else { return nil }
         let document = "\(place.row).doc"
-        guard !path.isDotted else { return info.dialect.order(ofMixed: path, in: document) }
-        if type.isStructure { return info.dialect.order(ofStructure: path, in: document) }
-        return info.dialect.value(path, appending: type.comparedMember, in: document)
+        guard !path.isDotted else { return (info.dialect.order(ofMixed: path, in: document), .json) }
+        if type.isStructure { return (info.dialect.order(ofStructure: path, in: document), .text) }
+        return (info.dialect.value(path, of: type, in: document), type.comparedKind.operand)
     }
 }

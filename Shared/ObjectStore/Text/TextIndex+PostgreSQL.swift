@@ -13,24 +13,23 @@ extension TextIndex {
 
     /// Whether the index has all that this release looks for in it.
     static func isComplete(_ info: ClassInfo, _ connection: any StoreConnection) throws -> Bool {
-        guard connection.dialect == .postgresql, !info.textFields.isEmpty else { return true }
-        let found = try connection.rows(
-            """
-            SELECT count(*) FROM pg_attribute \
-            WHERE attrelid = to_regclass(?::text) AND attnum > 0 AND NOT attisdropped
-            """, [.text("w\(info.id)")])
-        return try found.first?.int(0) == Int64(columns(info).count + 1)
+        guard connection.dialect != .sqlite, !info.textFields.isEmpty else { return true }
+        let listed = try connection.indexColumns()["w\(info.id)"]?.first
+        return listed == columns(info).map(\.name)
     }
 
     static func createWords(_ info: ClassInfo, _ connection: any StoreConnection) throws {
+        guard let server = connection as? PostgreSQLStoreConnection else { return }
         let columns = columns(info)
+        // An interrupted start may have left it.
+        try connection.executeOnce("DROP TABLE IF EXISTS w\(info.id)")
         let declared = columns.map { "\($0.name) \($0.type)" }.joined(separator: ", ")
         try connection.executeOnce("CREATE TABLE w\(info.id)(id bigint PRIMARY KEY, \(declared))")
         for (column, _) in columns {
             try connection.executeOnce("CREATE INDEX w\(info.id)\(column) ON w\(info.id) USING gin(\(column))")
         }
         let values = try info.textFields.map { field in
-            "\(info.dialect.value(try FieldPath(field), in: "doc"))#>>'{}'"
+            info.dialect.value(try FieldPath(field), as: .text, in: "doc")
         }.joined(separator: ", ")
         var last: Int64 = 0
         while true {
@@ -44,8 +43,9 @@ extension TextIndex {
                     try updateWords(info, row: last, to: texts, connection)
                 }
             }
-            if rows.count < Int(rowsMax) { return }
+            if rows.count < Int(rowsMax) { break }
         }
+        try server.note("w\(info.id)", of: "w\(info.id)", columns.map(\.name))
     }
 
     /// - Parameter texts: those of the object's fields; nil for one that is gone.

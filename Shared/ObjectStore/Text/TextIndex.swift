@@ -5,13 +5,13 @@ import ParseProtocol
 /// Both are contentless (https://www.sqlite.org/fts5.html#contentless_tables): the text is in the document already.
 ///
 /// In PostgreSQL there is `w<id>` alone: the words of each field as an array `c0`, `c1` …, its trigrams as another one,
-/// `t0`, `t1` ….
+/// `t0`, `t1` …. What is listed as complete has all objects (`storeIndexes`).
 enum TextIndex {
     static func create(_ info: ClassInfo, _ connection: any StoreConnection) throws {
         guard !info.textFields.isEmpty else { return }
         guard connection.dialect == .sqlite else { return try createWords(info, connection) }
         let columns = info.textFields.indices.map { "c\($0)" }.joined(separator: ", ")
-        let values = try info.textFields.map { try info.dialect.value(FieldPath($0), in: "doc") }
+        let values = try info.textFields.map { try info.dialect.value(FieldPath($0), as: .text, in: "doc") }
             .joined(separator: ", ")
         // Candidates are verified, so that the trigrams need no positions: half the size, and faster to write.
         for (table, options) in [("t", "tokenize='trigram', detail=column"), ("w", "tokenize='unicode61'")] {
@@ -24,6 +24,7 @@ enum TextIndex {
     }
 
     static func drop(_ info: ClassInfo, _ connection: any StoreConnection) throws {
+        if connection.dialect != .sqlite { try connection.forgetIndexes(of: "w\(info.id)") }
         for table in connection.dialect == .sqlite ? ["t", "w"] : ["w"] {
             try connection.executeOnce("DROP TABLE IF EXISTS \(table)\(info.id)")
         }

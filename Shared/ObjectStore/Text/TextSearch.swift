@@ -16,7 +16,7 @@ struct TextSearch {
         case .sqlite:
             (row, column, table) = ("rowid", "t\(info.id)", "t\(info.id)")
             match = "c\(field) : (\(trigrams.map { TextIndex.quoted(String($0)) }.joined(separator: " AND ")))"
-        case .postgresql:
+        case .postgresql, .plain:
             (row, column, table) = ("id", "t\(field)", "w\(info.id)")
             match = Trigrams.list(trigrams.map { Trigrams.number(of: $0) })
         }

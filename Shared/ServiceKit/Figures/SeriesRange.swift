@@ -75,6 +75,16 @@ package struct SeriesRange: Sendable {
         .array(buckets.map { ["at": moment(of: $0).wire, "value": .int(values[$0] ?? 0)] })
     }
 
+    /// Rows of `bucket`, which is the first hour of an interval, and `total`, by the number of the interval. SQL says
+    /// `hour - hour % ?` and does not divide, since not every engine gives a whole number then
+    /// (docs/postgresql-engines.md).
+    /// - Throws: `StoreError` for rows that have other columns.
+    package func values(byFirstHour rows: [SQLRow]) throws -> [Int64: Int64] {
+        Dictionary(
+            try rows.map { try ($0.int("bucket") / interval.hours, $0.int("total")) },
+            uniquingKeysWith: { _, last in last })
+    }
+
     /// Rows of `bucket` and `total`.
     /// - Throws: `StoreError` for rows that have other columns.
     package static func values(_ rows: [SQLRow]) throws -> [Int64: Int64] {

@@ -57,7 +57,7 @@ final class MovingShop {
         folder = NSTemporaryDirectory() + name
         file = .file(path: folder + "/shop.sqlite")
         self.connection = connection
-        schema = (name, PostgreSQLDatabase(connection: connection, schema: name))
+        schema = (name, PostgreSQLDatabase(connection: connection, schema: name, isPlain: TestStore.isPlain))
         server = .postgresql(schema.database)
         store = try Self.makeStore(file, isNoted: isNoted)
         await write()

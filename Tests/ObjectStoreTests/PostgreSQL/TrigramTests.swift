@@ -55,7 +55,10 @@ import Testing
     @Test(.postgresqlOnly("A file has had them from the beginning."))
     func anIndexWithoutThemIsMadeAnew() async throws {
         let test = try await TextTests.shop()
-        _ = try await test.store.write { try $0.execute("ALTER TABLE w1 DROP COLUMN t0, DROP COLUMN t1") }
+        _ = try await test.store.write { transaction in
+            _ = try transaction.execute("ALTER TABLE w1 DROP COLUMN t0, DROP COLUMN t1")
+            _ = try transaction.execute("DELETE FROM storeIndexes WHERE name = 'w1'")
+        }
         test.store.stop()
         let again = try await TestStore(TextTests.classes, path: test.path)
         let cream: JSON = ["name": ["$regex": #"\Qcream\E"#, "$options": "i"]]

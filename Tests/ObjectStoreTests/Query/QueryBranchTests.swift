@@ -112,8 +112,9 @@ import Testing
     func nearnessInABranchIsHandedNoUnreadableRow() async throws {
         let (hit, miss) = (try await EvaluationOrderTests.store(true), try await EvaluationOrderTests.store(false))
         let near: JSON = ["at": ["$nearSphere": Self.point(10, 10), "$maxDistanceInKilometers": 100]]
+        let (pattern, plainPattern) = ("^(?=\\+1555)(.+)+!|^\\+1555", "^\\+1555.*!|^\\+1555")
         for condition: JSON in [
-            ["$or": [near, ["phone": ["$regex": "^(?=\\+1555)(.+)+!|^\\+1555"]]]], ["$and": [near, ["tags": "a"]]],
+            ["$or": [near, ["phone": ["$regex": .string(TestStore.isPlain ? plainPattern : pattern)]]]], ["$and": [near, ["tags": "a"]]],
         ] {
             for className in ["Plain", "Indexed", "Named"] {
                 let query = Query(className: className, where: condition)

@@ -26,11 +26,19 @@ import Testing
     @Test func patternsMeanTheSameInEveryEngine() async throws {
         let test = try await TestStore()
         for text in Self.texts { try await test.create("T", ["name": .string(text)]) }
+        var refused = 0
         for (pattern, options, expected) in Self.cases {
+            if TestStore.isPlain, (try? PlainPattern(pattern, options: options)) == nil {
+                let condition: JSON = ["name": ["$regex": .string(pattern), "$options": .string(options)]]
+                #expect(await code { _ = try await test.names("T", condition) } == 102, "\(pattern) \(options)")
+                refused += 1
+                continue
+            }
             let found = try await test.names(
                 "T", ["name": ["$regex": .string(pattern), "$options": .string(options)]], order: ["createdAt"])
             #expect(Set(found) == Set(expected), "\(pattern) \(options)")
         }
+        #expect(refused < 12, "The rest has a form that all engines take alike.")
     }
 
     /// What PostgreSQL has not is refused, and never means something else.
@@ -39,6 +47,8 @@ import Testing
         let test = try await TestStore()
         try await test.create("T", ["name": "ab"])
         let answer = await code { _ = try await test.names("T", ["name": ["$regex": .string(pattern)]]) }
-        #expect(answer == (TestStore.server == nil ? nil : 102))
+        // Of these a plain schema takes one: it writes classes out.
+        let isTaken = TestStore.server == nil || (TestStore.isPlain && pattern == "[[:^alpha:]]")
+        #expect(answer == (isTaken ? nil : 102))
     }
 }

@@ -63,7 +63,7 @@ import Testing
         let list = [Self.tables, Self.note(2, "second"), Self.note(3, "third")]
         let first = try await disk.open(list, beside: [kit]) { store in
             let records = try await Self.records(store)
-            let own = ["store.1.tables", "store.2.automaticIndexes"]
+            let own = ["store.1.tables", "store.2.automaticIndexes", "store.3.typedValues"]
             #expect(records == own + ["kit.1.tables", "shop.1.tables", "shop.2.second", "shop.3.third"])
             let notes = try await Self.notes(store)
             #expect(notes == ["second", "third"])
@@ -97,7 +97,11 @@ import Testing
             let things = try await store.read { try $0.documents(Query(className: "Thing"), caller: .master) }
             #expect(things.map { $0["name"] } == ["kept"])
             let records = try await Self.records(store)
-            #expect(records == ["store.1.tables", "store.2.automaticIndexes", "shop.1.tables", "shop.2.second"])
+            #expect(
+                records == [
+                    "store.1.tables", "store.2.automaticIndexes", "store.3.typedValues", "shop.1.tables",
+                    "shop.2.second",
+                ])
         }
         #expect(after == nil)
     }
@@ -172,7 +176,11 @@ import Testing
             let notes = try await Self.notes(store)
             #expect(notes == ["second"])
             let records = try await Self.records(store)
-            #expect(records == ["store.1.tables", "store.2.automaticIndexes", "shop.1.tables", "shop.2.second"])
+            #expect(
+                records == [
+                    "store.1.tables", "store.2.automaticIndexes", "store.3.typedValues", "shop.1.tables",
+                    "shop.2.second",
+                ])
             let hasThing = try await store.read { $0.hasClass("Thing") }
             #expect(!hasThing)
         }

@@ -25,8 +25,8 @@ import Testing
         _ = try await store.store.write { job in
             try job.execute(
                 """
-                INSERT INTO o1(objectId, createdAt, updatedAt, publicRead, publicWrite, doc) \
-                SELECT 'copy' || number || objectId, 0, 0, true, true, replace(doc, '"n":', '"m":') \
+                INSERT INTO o1(objectId, createdAt, updatedAt, publicRead, publicWrite, doc, data) \
+                SELECT 'copy' || number || objectId, 0, 0, true, true, replace(doc, '"n":', '"m":'), data \
                 FROM o1, generate_series(1, 1500) AS number
                 """)
         }

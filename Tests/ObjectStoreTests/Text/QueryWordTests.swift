@@ -35,7 +35,7 @@ import Testing
         ("noir -cafe", [:], []),
     ]
 
-    @Test func sensitivityDecides() async throws {
+    @Test(.unlessPlain("Words are looked up in an index, as it has them.")) func sensitivityDecides() async throws {
         let test = try await Self.filled()
         for (term, options, expected) in Self.cases {
             #expect(try await test.names("Drink", Self.search(term, options)) == expected, "\(term) \(options)")
@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test func theScoreStaysInItsOrderWithSensitivity() async throws {
+    @Test(.unlessPlain("Words are looked up in an index, as it has them.")) func theScoreStaysInItsOrderWithSensitivity() async throws {
         let test = try await Self.filled()
         let query = Query(
             className: "Drink", where: Self.search("cafe noir", ["$caseSensitive": true]), order: ["$score"],
@@ -70,7 +70,9 @@ import Testing
 
     /// Words are the same with an index of them and without, and so is how well they fit. SQLite's index folds some
     /// Greek letters by rules of its own.
-    @Test(.enabled(if: TestStore.server != nil, "The engine's own functions split texts without an index."))
+    @Test(
+        .enabled(if: TestStore.server != nil, "The engine's own functions split texts without an index."),
+        .unlessPlain("There is no search without an index."))
     func anIndexChangesNothing() async throws {
         let test = try await TestStore([
             ClassDefinition("W", fields: ["name": .string, "text": .string, "plain": .string], textFields: ["text"])
@@ -99,7 +101,7 @@ import Testing
     }
 
     /// The rules of words by examples, for texts without an index.
-    @Test func wordsAreFoldedInEveryScript() async throws {
+    @Test(.unlessPlain("Words are looked up in an index, as it has them.")) func wordsAreFoldedInEveryScript() async throws {
         let test = try await TestStore()
         for text in Self.texts { try await test.create("W", ["name": .string(text)]) }
         func found(_ term: String, _ options: [String: JSON] = [:]) async throws -> [Int?] {

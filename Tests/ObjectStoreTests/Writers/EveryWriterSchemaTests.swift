@@ -3,7 +3,7 @@ import ParseProtocol
 import Testing
 
 /// Several processes change classes of one schema.
-@Suite(.postgresqlOnly("A file has one writer.")) struct EveryWriterSchemaTests {
+@Suite(.severalWriters) struct EveryWriterSchemaTests {
     @Test func classesAndFieldsAreMadeBySeveralAtOnce() async throws {
         let replicas = try await Replicas()
         let outcomes = await replicas.atOnce(times: 6) { job, store, time in

@@ -4,7 +4,7 @@ import ParseProtocol
 import Testing
 
 /// Several processes write one schema: nothing is lost, and rules hold.
-@Suite(.postgresqlOnly("A file has one writer.")) struct EveryWriterTests {
+@Suite(.severalWriters) struct EveryWriterTests {
     @Test func countersFromSeveralEndAtTheSum() async throws {
         let replicas = try await Replicas()
         let id = try await replicas[0].create("T", ["n": 0])

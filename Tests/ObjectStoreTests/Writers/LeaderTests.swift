@@ -4,7 +4,7 @@ import Synchronization
 import Testing
 
 /// Of several processes that write one leads.
-@Suite(.postgresqlOnly("A file has one writer.")) struct LeaderTests {
+@Suite(.severalWriters) struct LeaderTests {
     private func leaders(_ stores: [TestStore]) -> [Int] {
         stores.indices.filter { stores[$0].store.role == .writer }
     }

@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 
 /// What becomes of a job that other processes overtake.
-@Suite(.postgresqlOnly("A file has one writer.")) struct OvertakenTests {
+@Suite(.severalWriters) struct OvertakenTests {
     private static let increment: JSON = ["n": ["__op": "Increment", "amount": 1]]
 
     /// A job that others overtake each time it is tried fails within a bounded time, and keeps nothing; those that

@@ -24,11 +24,16 @@ extension StoreConnection {
         let table = StoreMigration.migrationTable
         try executeOnce("CREATE TABLE IF NOT EXISTS \(table)(identifier TEXT NOT NULL PRIMARY KEY)")
         for step in steps {
+            try beginStep(step.identifier)
             try beginPreparing()
             // SQLite itself has ended it when the disk is full.
-            defer { if isInTransaction { try? executeOnce("ROLLBACK") } }
+            defer {
+                endStep()
+                if isInTransaction { try? executeOnce("ROLLBACK") }
+            }
             do {
                 try step.run(self)
+                endStep()
             } catch {
                 throw StoreMigration.StepFailed(identifier: step.identifier, reason: error)
             }

@@ -51,8 +51,9 @@ extension ConditionCompiler {
             textScore = info.dialect == .sqlite ? "NULL" : "NULL::float8"
             return [ConditionPart(sql: "FALSE")]
         }
-        if info.dialect == .postgresql { return searchText(words, path) }
-        let score = "satchel_word_score(\(bind(.text(words.specification))),\(info.dialect.value(path, in: "o.doc")))"
+        if info.dialect != .sqlite { return try searchText(words, path) }
+        let score =
+            "satchel_word_score(\(bind(.text(words.specification))),\(info.dialect.value(path, as: .text, in: "o.doc")))"
         textScore = score
         guard let column = info.textFields.firstIndex(of: path.root) else {
             return [ConditionPart(sql: "\(score) IS NOT NULL")]
@@ -68,9 +69,18 @@ extension ConditionCompiler {
 
     /// The search in PostgreSQL: the words of indexed fields are in `w<id>` without case and diacritics, those of other
     /// fields and searches are made of the text.
-    private mutating func searchText(_ search: WordSearch, _ path: FieldPath) -> [ConditionPart] {
+    /// - Throws: `.invalidQuery` (102) where words of texts cannot be made.
+    private mutating func searchText(_ search: WordSearch, _ path: FieldPath) throws -> [ConditionPart] {
         let column = info.textFields.firstIndex(of: path.root)
-        let text = "(\(info.dialect.value(path, in: "o.doc"))#>>'{}')"
+        if info.dialect == .plain, column == nil || search.isSensitive {
+            throw ParseError(
+                .invalidQuery,
+                """
+                $text is only possible with a field that has an index of words, and without $caseSensitive and \
+                $diacriticSensitive, where objects are kept with SATCHEL_POSTGRESQL=plain.
+                """)
+        }
+        let text = info.dialect.value(path, as: .text, in: "o.doc")
         var tokens = "satchel_words(\(text),\(search.isCaseSensitive),\(search.isDiacriticSensitive))"
         if let column, !search.isSensitive {
             tokens = "(SELECT w.c\(column) FROM w\(info.id) w WHERE w.id=o.id)"
@@ -80,9 +90,20 @@ extension ConditionCompiler {
         textScore = score
         let ranked = ConditionPart(sql: "\(score) IS NOT NULL")
         guard let column else { return [ranked] }
-        let (sign, words) = search.phrases.isEmpty ? ("&&", search.words) : ("@>", search.phrases)
-        let wanted = bind(.text(WordSearch.list(words.flatMap(WordSearch.indexed))), as: .texts)
-        let candidates = "o.id IN (SELECT id FROM w\(info.id) WHERE c\(column) \(sign) \(wanted))"
+        let words = (search.phrases.isEmpty ? search.words : search.phrases).flatMap(WordSearch.indexed)
+        let found: String
+        if words.isEmpty {
+            // No index is asked for nothing.
+            found = search.phrases.isEmpty ? "FALSE" : "TRUE"
+        } else if search.phrases.isEmpty, info.dialect == .plain {
+            // Each of them is looked up alone.
+            let each = Set(words).sorted().map { "c\(column) @> \(bind(.text(WordSearch.list([$0])), as: .texts))" }
+            found = ConditionCompiler.joined(each, " OR ")
+        } else {
+            let wanted = bind(.text(WordSearch.list(words)), as: .texts)
+            found = "c\(column) \(search.phrases.isEmpty ? "&&" : "@>") \(wanted)"
+        }
+        let candidates = "o.id IN (SELECT id FROM w\(info.id) WHERE \(found))"
         return [ConditionPart(sql: candidates, term: IndexTerm(row: "o", column: "id", kind: .rows)), ranked]
     }
 

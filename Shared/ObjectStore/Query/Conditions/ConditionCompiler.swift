@@ -74,9 +74,10 @@ struct ConditionCompiler {
 
     /// Binds a value that is compared as what a column or a document has.
     mutating func bind(_ value: SQLValue, as operand: Dialect.Operand) -> String {
-        let name = bind(value)
-        if case .real = value { return name }
-        return info.dialect.parameter(name, as: operand)
+        guard case .real(let number) = value else { return info.dialect.parameter(bind(value), as: operand) }
+        guard operand == .number, info.dialect != .sqlite else { return bind(value) }
+        arguments.append(.value(.text(String(number))))
+        return info.dialect.parameter(lastArgument, as: .number)
     }
 
     private var lastArgument: String { "?\(ConditionCompiler.firstArgument + arguments.count - 1)" }

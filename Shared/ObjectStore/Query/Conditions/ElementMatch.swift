@@ -32,7 +32,7 @@ struct ElementMatch {
                 structures.append(.string(structure.serializedText))
             }
         }
-        if dialect == .postgresql {
+        if dialect != .sqlite {
             bound = all.isEmpty ? [] : [(nil, compiler.isIn(all, as: .json))]
             return
         }
@@ -60,7 +60,7 @@ struct ElementMatch {
             bound.kind.map { "(\(dialect.isType(type, $0)) AND \(value)\(bound.comparison))" } ?? value
                 + bound.comparison
         }
-        if dialect == .postgresql { return parts.first ?? "FALSE" }
+        if dialect != .sqlite { return parts.first ?? "FALSE" }
         let constants = Set(flags).sorted() + (hasNull ? ["'null'"] : [])
         if !constants.isEmpty { parts.append("\(type) IN (\(constants.joined(separator: ",")))") }
         return parts.isEmpty ? "FALSE" : "(" + parts.joined(separator: " OR ") + ")"

@@ -102,6 +102,16 @@ extension FieldType {
         }
     }
 
+    /// The type in which PostgreSQL compares it, or the member that stands for it.
+    var comparedKind: Dialect.Kind {
+        switch self {
+        case .string, .pointer, .date, .file, .bytes: .text
+        case .number: .number
+        case .boolean: .flag
+        case .array, .object, .geoPoint, .polygon, .relation: .json
+        }
+    }
+
     /// Whether its values are lists or objects of which all counts.
     var isStructure: Bool {
         switch self {

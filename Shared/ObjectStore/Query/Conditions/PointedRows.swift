@@ -36,10 +36,8 @@ struct PointedRows {
         let access: String?
         /// The condition that the caller may read the object whose pointer leads here; nil for every object.
         let parentAccess: String?
-        /// The pointer, in a form in which an index on the Pointer field answers it.
+        /// The id in the pointer, in a form in which an index on the Pointer field answers it.
         let pointer: String
-        /// The same, to be compared with an objectId.
-        var id: String { info.dialect.objectId(pointer) }
         /// Rows without such an object cannot match, so that SQLite may begin with the pointed-to objects.
         var isRequired = false
     }
@@ -69,11 +67,11 @@ struct PointedRows {
             if row.isRequired {
                 // SQLite compares the column objectId as text, for which an index on an expression is of no use; with
                 // the sign it is a value like any other.
-                let join = " JOIN \(table) ON \(row.name).objectId=\(row.id)\(access)"
+                let join = " JOIN \(table) ON \(row.name).objectId=\(row.pointer)\(access)"
                 return row.info.dialect == .sqlite ? join + " AND \(row.pointer)=+\(row.name).objectId" : join
             }
             // Nobody follows the pointer of an object that the caller may not read.
-            let pointer = row.parentAccess.map { "CASE WHEN \($0) THEN \(row.id) END" } ?? row.id
+            let pointer = row.parentAccess.map { "CASE WHEN \($0) THEN \(row.pointer) END" } ?? row.pointer
             return " LEFT JOIN \(table) ON \(row.name).objectId=\(pointer)\(access)"
         }.joined()
     }
@@ -125,7 +123,8 @@ struct PointedRows {
             throw ParseError(.invalidQuery, "A query may look into at most \(PointedRows.rowsMax) pointed-to objects.")
         }
         let name = "j\(rows.count + 1)"
-        let pointer = try pointed.info.dialect.value(FieldPath(field), appending: "objectId", in: "\(parent).doc")
+        let pointer = try pointed.info.dialect.value(
+            FieldPath(field), of: .pointer(pointed.info.name), in: "\(parent).doc")
         rows.append(
             Row(
                 name: name, prefix: prefix, parent: parent, info: pointed.info,

@@ -86,7 +86,7 @@ extension QuerySubject {
         switch kind {
         case .text, .number, .boolean, .date, .instant:
             guard case .value(let bound) = try operand(raw) else { return "FALSE" }
-            return "\(value)\(sign)\(compiler.bind(bound, as: operandType(bound)))"
+            return "\(value)\(sign)\(compiler.bind(bound, as: operandType))"
         case .array, .untyped:
             guard let comparison = try comparison(sign, raw, &compiler) else { return "FALSE" }
             let elements = anyElement(comparison(info.dialect.elementType("e"), "e.value"))
@@ -161,8 +161,7 @@ extension QuerySubject {
         let regex = try Regex(pattern: pattern, options: options)
         switch kind {
         case .text:
-            let isColumn = !path.isDotted && BuiltInField(rawValue: path.root) != nil
-            let test = info.dialect.matches(compiler.bind(regex), value, isColumn: isColumn)
+            let test = info.dialect.matches(compiler.bind(regex), value)
             guard let field = info.textFields.firstIndex(of: path.root), !path.isDotted,
                 let literal = TextIndex.literal(of: pattern, options: options),
                 let search = TextSearch(info, field: field, literal: literal)
@@ -172,7 +171,7 @@ extension QuerySubject {
             let bound = compiler.bind(regex)
             let dialect = info.dialect
             func test(_ type: String, _ value: String) -> String {
-                "\(dialect.isType(type, .text)) AND \(dialect.matches(bound, value))"
+                "\(dialect.isType(type, .text)) AND \(dialect.matches(bound, dialect.text(of: value)))"
             }
             let elements = anyElement(test(dialect.elementType("e"), "e.value"))
             if kind == .array { return elements }

@@ -49,7 +49,9 @@ struct QuerySubject {
 
     /// A value inside a document: its type is looked at row by row.
     init(untyped path: FieldPath, _ info: ClassInfo, document: String) {
-        self.init(.untyped, path, info, value: info.dialect.value(path, in: document), row: "o", document: document)
+        self.init(
+            .untyped, path, info, value: info.dialect.value(path, as: .json, in: document), row: "o",
+            document: document)
     }
 
     /// - Parameter info: the queried class, which stands in where a pointer leads to no class at all.
@@ -77,17 +79,17 @@ struct QuerySubject {
         if path.isDotted {
             if type == .array, !path.beginsWithIndex {
                 kind = .elements(path.rest)
-                value = info.dialect.value(path.first, in: document)
+                value = info.dialect.value(path.first, as: .json, in: document)
                 self.path = path.first
                 return
             }
             kind = type == nil ? .absent : .untyped
-            value = info.dialect.value(path, in: document)
+            value = info.dialect.value(path, as: .json, in: document)
             self.path = path
             return
         }
         self.path = path
-        value = info.dialect.value(path, appending: type?.comparedMember, in: document)
+        value = info.dialect.value(path, of: type, in: document)
         kind =
             switch type {
             case .string: .text
@@ -161,20 +163,19 @@ extension QuerySubject {
             switch try operand(raw) {
             case .null: return kind == .absent ? "TRUE" : "\(value) IS NULL"
             case .never: return "FALSE"
-            case .value(let bound): return "\(value)=\(compiler.bind(bound, as: operandType(bound)))"
+            case .value(let bound): return "\(value)=\(compiler.bind(bound, as: operandType))"
             }
         }
     }
 
     /// What a value of a query is bound as, to be compared with this field's.
-    func operandType(_ bound: SQLValue) -> Dialect.Operand {
-        if !path.isDotted, BuiltInField(rawValue: path.root) != nil { return kind == .text ? .text : .integer }
+    var operandType: Dialect.Operand {
         switch kind {
-        case .boolean: return .jsonFlag
-        case .json: return .json
-        default:
-            if case .int = bound { return .jsonInteger }
-            return .jsonText
+        case .instant: .integer
+        case .number: .number
+        case .boolean: .flag
+        case .json: .json
+        default: .text
         }
     }
 
@@ -186,7 +187,7 @@ extension QuerySubject {
             case .null: return kind == .absent ? "FALSE" : "\(value) IS NOT NULL"
             case .never: return "TRUE"
             case .value(let bound):
-                return info.dialect.differ(value, compiler.bind(bound, as: operandType(bound)))
+                return info.dialect.differ(value, compiler.bind(bound, as: operandType))
             }
         }
     }
@@ -211,9 +212,9 @@ extension QuerySubject {
             if kind == .absent { return hasNull ? "TRUE" : "FALSE" }
             var parts: [String] = []
             if values.count == 1 {
-                parts.append("\(value)=\(compiler.bind(values[0], as: operandType(values[0])))")
+                parts.append("\(value)=\(compiler.bind(values[0], as: operandType))")
             } else if !values.isEmpty {
-                parts.append(value + compiler.isIn(values.map(listed), as: operandType(values[0])))
+                parts.append(value + compiler.isIn(values.map(listed), as: operandType))
             }
             if hasNull { parts.append("\(value) IS NULL") }
             return parts.isEmpty ? "FALSE" : ConditionCompiler.joined(parts, " OR ")
@@ -222,7 +223,7 @@ extension QuerySubject {
 
     /// The one value of a list in PostgreSQL, unless it is null, an array or an object.
     private func scalar(_ list: [JSON]) throws -> JSON? {
-        guard info.dialect == .postgresql, list.count == 1 else { return nil }
+        guard info.dialect != .sqlite, list.count == 1 else { return nil }
         if case .string(let text) = list[0], text.utf8.contains(0) { return nil }
         switch try WireValue.normalized(list[0]) {
         case let value where value.isNull: return nil
@@ -247,7 +248,7 @@ extension QuerySubject {
 extension QuerySubject {
     /// A value in a list, as the engine's documents have it.
     private func listed(_ value: SQLValue) -> JSON {
-        guard info.dialect == .postgresql else { return value.json }
+        if info.dialect == .sqlite { return value.json }
         switch (kind, value) {
         case (.boolean, .int(let flag)): return .bool(flag != 0)
         case (.json, .text(let text)): return (try? JSON(parsing: text)) ?? .null
