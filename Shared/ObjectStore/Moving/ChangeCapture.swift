@@ -41,8 +41,6 @@ enum ChangeCapture {
         let tables = try connection.movedTables(isLenient: true)
         for name in ["o\(classId)", "p\(classId)"] {
             guard let table = tables[name] else { continue }
-            // A class that had the number before may have left its function.
-            try drop(triggers: try triggers(connection).filter { $0.hasPrefix("moving_\(name)_") }, connection)
             try follow(table, connection)
         }
     }

@@ -36,6 +36,7 @@ final class MoveTarget {
             self.connection = connection
             try PostgreSQLWriter.requireOrderOfBytes(connection, settings.path)
             try connection.executeOnce("CREATE SCHEMA \(quoted(server.schema))")
+            if server.dialect == .plain { try StoreLease.prepare(server.schema, connection) }
             connection.heldTriggers = []
         }
         do {

@@ -125,10 +125,12 @@ extension StoreMove {
                 "SELECT seq FROM sqlite_sequence WHERE lower(name) = ?", [.text(table.name)])
             return max(most, try kept.first?.int(0) ?? 0)
         }
-        let rows = try source.connection.rows(
-            """
-            SELECT coalesce(pg_sequence_last_value(pg_get_serial_sequence(quote_ident(?::text), ?::text)::regclass), 0)
-            """, [.text(table.name), .text(table.key[0].name)])
+        let counter = try source.connection.rows(
+            "SELECT pg_get_serial_sequence(quote_ident(?::text), ?::text)",
+            [.text(table.name), .text(table.key[0].name)]
+        ).first?[0].textValue
+        guard let counter else { return most }
+        let rows = try source.connection.rows("SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM \(counter)")
         return max(most, try rows.first?.int(0) ?? 0)
     }
 

@@ -48,8 +48,8 @@ package enum PostgreSQLText {
         return [text]
     }
 
-    /// SQLite's trigger as a function of the trigger's name and a trigger that calls it for each row; nil for a text
-    /// that is none.
+    /// SQLite's trigger as a function of the trigger's name, which may be left of a table that is gone, and a trigger that
+    /// calls it for each row; nil for a text that is none.
     private static func trigger(_ sql: String) -> [String]? {
         let form = /\s*CREATE TRIGGER (?:IF NOT EXISTS )?(\w+) ((?:BEFORE|AFTER) (\w+) ON \w+)\s+BEGIN\s(.+)END\s*/
         guard let found = sql.wholeMatch(of: form.dotMatchesNewlines()) else { return nil }
@@ -60,7 +60,7 @@ package enum PostgreSQLText {
         ) { "RAISE EXCEPTION USING MESSAGE = \($0.1)" }
         return [
             """
-            CREATE FUNCTION \(name)() RETURNS trigger LANGUAGE plpgsql AS $trigger$
+            CREATE OR REPLACE FUNCTION \(name)() RETURNS trigger LANGUAGE plpgsql AS $trigger$
             BEGIN \(body) RETURN \(event == "DELETE" ? "OLD" : "NEW"); END $trigger$
             """,
             "CREATE TRIGGER \(name) \(found.2) FOR EACH ROW EXECUTE FUNCTION \(name)()",

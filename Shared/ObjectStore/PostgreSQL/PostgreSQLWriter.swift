@@ -43,9 +43,9 @@ final class PostgreSQLWriter: StoreWriter {
         self.logger = logger
     }
 
-    /// A round trip to a server, which other replicas ask too. Where every process writes, one waits only for another
+    /// A round trip to a server, which other replicas ask too; for a lease a row is changed. Where every process writes, one waits only for another
     /// that brings the tables to this release.
-    var patience: Double { writers == .one ? 0.25 : 0.1 }
+    var patience: Double { lease != nil ? 1 : writers == .one ? 0.25 : 0.1 }
     var isInPlace: Bool { connection.map { !$0.isBroken } ?? false }
     /// Another connection may be as good.
     let refusal: DatabaseRefused? = nil

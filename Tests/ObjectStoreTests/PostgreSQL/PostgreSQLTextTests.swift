@@ -38,7 +38,7 @@ import Testing
         #expect(
             texts == [
                 """
-                CREATE FUNCTION added() RETURNS trigger LANGUAGE plpgsql AS $trigger$
+                CREATE OR REPLACE FUNCTION added() RETURNS trigger LANGUAGE plpgsql AS $trigger$
                 BEGIN UPDATE sums SET n = n + (NEW).n;  RETURN NEW; END $trigger$
                 """,
                 "CREATE TRIGGER added AFTER INSERT ON t FOR EACH ROW EXECUTE FUNCTION added()",

@@ -77,7 +77,7 @@ import Testing
             ["phone": ["$ne": "+19990199"]],
             ["phone": ["$nin": ["+19990199"]]], ["phone": ["$lt": "+16"]],
             ["phone": ["$gte": "+15550100", "$lte": "+15550100"]],
-            ["phone": ["$regex": "^(?=\\+1555)\\+([0-9]{1,9})+[^0-9]|^\\+1555"]], ["phone": ["$regex": "\\Q+1555\\E"]],
+            ["phone": ["$regex": .string(costly)]], ["phone": ["$regex": "\\Q+1555\\E"]],
             ["text": ["$regex": "red so"]], ["text": ["$regex": "^RED", "$options": "i"]],
             ["text": ["$text": ["$search": ["$term": "soap"]]]],
             ["text": ["$text": ["$search": ["$term": "\"red soap\"", "$caseSensitive": true]]]],
@@ -97,13 +97,18 @@ import Testing
             ["at": box], ["at": sphere], ["at": polygon],
             ["at": ["$nearSphere": center, "$maxDistanceInKilometers": 100]],
         ]
-        let phone: JSON = ["phone": ["$regex": "^(?=\\+1555)(.+)+!|^\\+1555"]]
-        return single + [
+        let phone: JSON = ["phone": ["$regex": .string(costly)]]
+        // Not each of the classes has an index of words, without which a plain schema finds none.
+        return single.filter { !TestStore.isPlain || $0["text"]?["$text"] == nil } + [
             ["$or": [phone, ["n": 5]]], ["$and": [phone, ["place.city": "Rome"]]],
             ["$nor": [["phone": ["$regex": "^\\+1999"]]]],
             ["$or": [["$and": [["tags": "a"], phone]]], "flag": true],
         ]
     }()
+
+    /// A pattern that costs much where there is something to find. A plain schema looks nowhere ahead.
+    private static let costly =
+        TestStore.isPlain ? "^\\+1555.*!|^\\+1555" : "^(?=\\+1555)(.+)+!|^\\+1555"
 
     static let callers: [(String, Caller)] = [("anybody", .anonymous), ("a user", bob), ("a member", admin)]
 
@@ -173,7 +178,7 @@ import Testing
     func noConstraintIsHandedAnUnreadableRowBehindAPointer() async throws {
         let (hit, miss) = (try await Self.store(true), try await Self.store(false))
         let conditions: [JSON] = [
-            ["to.phone": "+15550100"], ["to.phone": ["$regex": "^(?=\\+1555)(.+)+!|^\\+1"]],
+            ["to.phone": "+15550100"], ["to.phone": ["$regex": .string(Self.costly)]],
             ["to.phone": ["$gt": "+1", "$lt": "+16"]],
             ["to.tags": "a"], ["to.place.city": ["$regex": "^R"]], ["to.text": ["$ne": "x"]],
             ["to.n": ["$exists": true], "name": "l"],
