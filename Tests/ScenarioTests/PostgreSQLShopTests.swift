@@ -6,8 +6,8 @@ import Testing
 /// A shop whose services keep everything in PostgreSQL: the same flows, and what becomes of customers when services or
 /// the server end.
 @Suite(.serialized) struct PostgreSQLShopTests {
-    private static func settings(_ server: PostgreSQLServer) async throws -> [String: String] {
-        settings(database: try await server.newDatabase())
+    private static func settings(_ server: PostgreSQLServer, kind: String = "full") async throws -> [String: String] {
+        settings(database: try await server.newDatabase()).merging(["SATCHEL_POSTGRESQL": kind]) { $1 }
     }
 
     /// - Parameter database: the connection string.
@@ -20,8 +20,9 @@ import Testing
     }
 
     /// The main job, as on SQLite, with readers that are not the writer; no service makes a file.
-    @Test(.timeLimit(.minutes(10))) func twoCustomersBuyWhatIsKeptInPostgreSQL() async throws {
-        let settings = try await Self.settings(.shared)
+    @Test(.timeLimit(.minutes(10)), arguments: ["full", "plain"])
+    func twoCustomersBuyWhatIsKeptInPostgreSQL(kind: String) async throws {
+        let settings = try await Self.settings(.shared, kind: kind)
         try await Suite.with(scale: "catalog=2,users=2", settings: settings) { suite in
             try await suite.untilHealthy(replicas: ["catalog": 2, "users": 2])
             try await ShopperTests.twoCustomers(in: suite)
@@ -35,10 +36,11 @@ import Testing
         }
     }
 
-    /// Customers buy while replicas that write are killed: the other one takes the lock over, no order is lost or made
-    /// twice, and the books balance.
-    @Test(.timeLimit(.minutes(10))) func noOrderIsLostWhenWritersAreKilled() async throws {
-        let settings = try await Self.settings(.shared)
+    /// Customers buy while replicas that write are killed: another takes the lock, or the lease, over, no order is
+    /// lost or made twice, and the books balance.
+    @Test(.timeLimit(.minutes(10)), arguments: ["full", "plain"])
+    func noOrderIsLostWhenWritersAreKilled(kind: String) async throws {
+        let settings = try await Self.settings(.shared, kind: kind)
         try await Suite.with(scale: "catalog=2,bag=2", settings: settings) { suite in
             try await suite.untilHealthy(replicas: ["catalog": 2, "bag": 2])
             let names = (0..<4).map { "Item \($0) \(Names.random(4))" }

@@ -33,6 +33,9 @@ import Testing
     @Test func whatIsSaidOfAllConcernsThoseThatCan() throws {
         #expect(try writers("catalog", ["SATCHEL_WRITERS": "every"]) == .one, "It is in SQLite.")
         #expect(try writers("cloud", ["SATCHEL_DATABASE": Self.server, "SATCHEL_WRITERS": "every"]) == .one)
+        let plain = ["SATCHEL_DATABASE": Self.server, "SATCHEL_WRITERS": "every", "SATCHEL_POSTGRESQL": "plain"]
+        #expect(try writers("catalog", plain) == .one)
+        #expect(try writers("catalog", plain.merging(["SATCHEL_CATALOG_POSTGRESQL": "full"]) { $1 }) == .every)
     }
 
     @Test(arguments: [
@@ -40,6 +43,11 @@ import Testing
         ("cloud", ["SATCHEL_CLOUD_WRITERS": "every", "SATCHEL_DATABASE": server]),
         ("catalog", ["SATCHEL_CATALOG_WRITERS": "all", "SATCHEL_DATABASE": server]),
         ("catalog", ["SATCHEL_WRITERS": "two", "SATCHEL_DATABASE": server]),
+        (
+            "catalog",
+            ["SATCHEL_CATALOG_WRITERS": "every", "SATCHEL_DATABASE": server, "SATCHEL_CATALOG_POSTGRESQL": "plain"]
+        ),
+        ("catalog", ["SATCHEL_WRITERS": "every", "SATCHEL_DATABASE": server, "SATCHEL_POSTGRESQL": "simple"]),
     ])
     func whatCannotBeEndsTheStart(service: String, settings: [String: String]) {
         #expect(throws: StartupProblem.self) { _ = try writers(service, settings) }

@@ -20,8 +20,8 @@ extension QuerySubject {
             }
             guard kind == .json(.polygon) else { return "FALSE" }
             let place = compiler.bind(point).arguments
-            return
-                "satchel_in_polygon(\(info.dialect.value(path, appending: "coordinates", as: .json, in: document)),\(place))"
+            let corners = info.dialect.value(path, appending: "coordinates", as: .json, in: document)
+            return "satchel_in_polygon(\(corners),\(place))"
         default: throw ParseError(.invalidJSON, "bad \(name) value")
         }
     }

@@ -87,8 +87,8 @@ public final class StoreReader: ObjectReader {
         }
     }
 
-    /// Times that a read is done again which transactions that write have overtaken. PostgreSQL lets that happen to none
-    /// that only reads; its relatives do.
+    /// Times that a read is done again which others have overtaken. PostgreSQL lets that happen to no transaction that
+    /// only reads; its relatives do.
     private static let repetitionsMax = 5
 
     /// A server that is away is no fault of the read.

@@ -12,8 +12,10 @@ struct Definitions {
     private(set) var wanted: [String] = []
     /// Tables of a class that it wants to be ready.
     private(set) var wantsClass = false
-    /// Those that were run, with what became of each, until a job asks for it.
+    /// Those that were run, with what became of each, until a transaction that asked for it is committed.
     private var outcomes: [String: StoreError?] = [:]
+    /// Those that the transaction under way asked for.
+    private var taken: Set<String> = []
     /// Whether indexes are there that nobody lists any more.
     private(set) var hasLeftIndexes = false
 
@@ -25,8 +27,17 @@ struct Definitions {
     /// Takes what became of a statement that was run before this transaction, or notes that it is wanted.
     /// - Throws: its failure.
     mutating func take(_ statement: String) throws {
-        guard let outcome = outcomes.removeValue(forKey: statement) else { return wanted.append(statement) }
+        guard let outcome = outcomes[statement] else { return wanted.append(statement) }
+        taken.insert(statement)
         if let outcome { throw outcome }
+    }
+
+    /// A transaction begins; what one before it asked for and was not committed is still there.
+    mutating func begin() { taken = [] }
+
+    mutating func committed() {
+        for statement in taken { outcomes[statement] = nil }
+        taken = []
     }
 
     mutating func wantClass() { wantsClass = true }

@@ -1,8 +1,8 @@
 extension PostgreSQLFunctions {
     /// The words of texts that no index has (`WordSearch`).
     ///
-    /// It splits and folds as `WordSearch.tokens` does for all letters of living languages; whoever looks
-    /// for words splits what is looked for by the latter.
+    /// It splits and folds as `WordSearch.tokens` does for all letters of living languages; whoever looks for words
+    /// splits what is looked for by the latter.
     static let words = #"""
         CREATE OR REPLACE FUNCTION satchel_words(value text, keeps_case boolean, keeps_marks boolean) RETURNS text[]
             LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
@@ -23,16 +23,18 @@ extension PostgreSQLFunctions {
             $$
         """#
 
-    /// The rank of a text by its words; NULL for one that does not fit. Each word, phrase and excluded word is its parts
-    /// with a space between them. It is STABLE because `array_to_string` is.
+    /// The rank of a text by its words; NULL for one that does not fit. Each word, phrase and excluded word is its
+    /// parts with a space between them. It is STABLE because `array_to_string` is.
     static let wordScore = """
         CREATE OR REPLACE FUNCTION satchel_word_score(tokens text[], words text[], phrases text[], excluded text[])
             RETURNS float8 LANGUAGE sql STABLE STRICT AS $$
                 SELECT CASE
-                    WHEN EXISTS (SELECT 1 FROM unnest(excluded) AS terms(term) WHERE strpos(line, ' ' || term || ' ') > 0)
+                    WHEN EXISTS (
+                        SELECT 1 FROM unnest(excluded) AS terms(term) WHERE strpos(line, ' ' || term || ' ') > 0)
                         THEN NULL
                     WHEN CASE WHEN cardinality(phrases) = 0
-                        THEN EXISTS (SELECT 1 FROM unnest(words) AS terms(term) WHERE strpos(line, ' ' || term || ' ') > 0)
+                        THEN EXISTS (
+                            SELECT 1 FROM unnest(words) AS terms(term) WHERE strpos(line, ' ' || term || ' ') > 0)
                         ELSE NOT EXISTS (
                             SELECT 1 FROM unnest(phrases) AS terms(term) WHERE strpos(line, ' ' || term || ' ') = 0) END
                     THEN (

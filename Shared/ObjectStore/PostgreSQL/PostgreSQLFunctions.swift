@@ -13,8 +13,8 @@ enum PostgreSQLFunctions {
 
     // MARK: Places
 
-    // The first two are not STRICT, so that PostgreSQL puts their text into the query in place of a call: they give NULL
-    // for an object without a place anyway. An argument is then evaluated as often as it stands here.
+    // The first two are not STRICT, so that PostgreSQL puts their text into the query in place of a call: they give
+    // NULL for an object without a place anyway. An argument is then evaluated as often as it stands here.
 
     /// Radians between two places. The condition is there because `least` passes over NULL.
     private static let distance = """
@@ -54,7 +54,8 @@ enum PostgreSQLFunctions {
                             THEN turn = 0 AND latitude >= least(west_latitude, east_latitude)
                                 AND latitude <= greatest(west_latitude, east_latitude)
                         WHEN turn <= abs(step)
-                            THEN west_latitude + (east_latitude - west_latitude) * (turn / abs(step)) = latitude END), false)
+                            THEN west_latitude + (east_latitude - west_latitude) * (turn / abs(step)) = latitude END),
+                        false)
                     -- Each edge has its western end, and the next one has the eastern.
                     OR (count(CASE WHEN turn < abs(step)
                             AND west_latitude + (east_latitude - west_latitude) * (turn / abs(step)) > latitude
@@ -96,8 +97,8 @@ enum PostgreSQLFunctions {
     ///
     /// On the map places are points of longitude and latitude, for whose type PostgreSQL has an index without an
     /// extension: many servers let nobody install one. This function and `GeoBox.onMap` take the whole circle of
-    /// latitude where an area has a pole or touches 180 degrees, so that nothing is missed there. What is found is decided
-    /// by the functions above.
+    /// latitude where an area has a pole or touches 180 degrees, so that nothing is missed there. What is found is
+    /// decided by the functions above.
     private static let around = """
         CREATE OR REPLACE FUNCTION satchel_around(center point, angle float8) RETURNS box
             LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $$

@@ -131,11 +131,15 @@ final class PostgreSQLStoreConnection: StoreConnection {
     func begin(_ mode: String) throws {
         try revive()
         (failure, refusals) = (nil, 0)
+        definitions.begin()
         try run { () throws(PostgreSQLError) in try server.begin(mode) }
     }
 
     /// Commits, with all that is queued.
-    func commit() throws { try run { () throws(PostgreSQLError) in try server.commit() } }
+    func commit() throws {
+        try run { () throws(PostgreSQLError) in try server.commit() }
+        definitions.committed()
+    }
 
     func rollback() throws {
         isEnding = true

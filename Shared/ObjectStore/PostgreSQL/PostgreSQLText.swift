@@ -30,7 +30,7 @@ package enum PostgreSQLText {
     }
 
     /// A statement that makes or changes a table or an index, with PostgreSQL's types: whole numbers of 64 bits, of
-    /// which a key counts by itself. A trigger is two statements.
+    /// which a key counts by itself. A trigger is several statements.
     package static func definitions(_ sql: String) -> [String] {
         let start = sql.drop { $0.isWhitespace }.prefix(12).uppercased()
         if start.hasPrefix("CREATE TRIGG") { return trigger(sql) ?? [sql] }
@@ -48,8 +48,8 @@ package enum PostgreSQLText {
         return [text]
     }
 
-    /// SQLite's trigger as a function of the trigger's name, which may be left of a table that is gone, and a trigger that
-    /// calls it for each row; nil for a text that is none.
+    /// SQLite's trigger as a function of the trigger's name and a trigger that calls it for each row, without what an
+    /// interrupted start or a table that is gone may have left of them; nil for a text that is none.
     private static func trigger(_ sql: String) -> [String]? {
         let form = /\s*CREATE TRIGGER (?:IF NOT EXISTS )?(\w+) ((?:BEFORE|AFTER) (\w+) ON \w+)\s+BEGIN\s(.+)END\s*/
         guard let found = sql.wholeMatch(of: form.dotMatchesNewlines()) else { return nil }
@@ -58,9 +58,11 @@ package enum PostgreSQLText {
         let body = found.4.replacing(/\b(NEW|OLD)\./.ignoresCase()) { "(\($0.1))." }.replacing(
             /SELECT RAISE\(ABORT, ('[^']*')\)/
         ) { "RAISE EXCEPTION USING MESSAGE = \($0.1)" }
+        let table = found.2.split(separator: " ").last ?? ""
         return [
+            "DROP TRIGGER IF EXISTS \(name) ON \(table)", "DROP FUNCTION IF EXISTS \(name)()",
             """
-            CREATE OR REPLACE FUNCTION \(name)() RETURNS trigger LANGUAGE plpgsql AS $trigger$
+            CREATE FUNCTION \(name)() RETURNS trigger LANGUAGE plpgsql AS $trigger$
             BEGIN \(body) RETURN \(event == "DELETE" ? "OLD" : "NEW"); END $trigger$
             """,
             "CREATE TRIGGER \(name) \(found.2) FOR EACH ROW EXECUTE FUNCTION \(name)()",

@@ -3,8 +3,8 @@ import ParseProtocol
 import PostgreSQL
 
 /// Writes a schema of a PostgreSQL database: the one process whose writing connection holds the schema's advisory lock,
-/// or every process, of which the one that holds it leads. Where the server has no such locks it is the one process that
-/// has the lease (`StoreLease`).
+/// or every process, of which the one that holds it leads. Where the server has no such locks it is the one process
+/// that has the lease (`StoreLease`).
 ///
 /// The lock belongs to the connection by which everything is written, so that nobody writes, or leads, without it: a
 /// connection that is lost has lost both. Who finds that somebody else wrote or led meanwhile does not go on, because
@@ -43,8 +43,8 @@ final class PostgreSQLWriter: StoreWriter {
         self.logger = logger
     }
 
-    /// A round trip to a server, which other replicas ask too; for a lease a row is changed. Where every process writes, one waits only for another
-    /// that brings the tables to this release.
+    /// A round trip to a server, which other replicas ask too; a lease is a change of a row. Where every process
+    /// writes, one waits only for another that brings the tables to this release.
     var patience: Double { lease != nil ? 1 : writers == .one ? 0.25 : 0.1 }
     var isInPlace: Bool { connection.map { !$0.isBroken } ?? false }
     /// Another connection may be as good.
@@ -89,7 +89,10 @@ final class PostgreSQLWriter: StoreWriter {
     private func mixed(isPlain: Bool) -> DatabaseRefused {
         DatabaseRefused(
             settings.path,
-            "\(isPlain ? "is" : "is not") one of a service with SATCHEL_POSTGRESQL=plain, and this process is the other kind.",
+            """
+            \(isPlain ? "is" : "is not") one of a service with SATCHEL_POSTGRESQL=plain, and this process is of the \
+            other kind.
+            """,
             "Set it as it was. To change it, move the service to SQLite and from there (docs/postgresql-engines.md).")
     }
 

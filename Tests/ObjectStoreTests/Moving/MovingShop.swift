@@ -65,7 +65,9 @@ final class MovingShop {
 
     deinit {
         store.stop()
-        for name in [schema.name] + aside { try? PostgreSQLDatabase(connection: connection, schema: name).drop() }
+        for name in [schema.name] + aside {
+            try? PostgreSQLDatabase(connection: connection, schema: name, isPlain: TestStore.isPlain).drop()
+        }
         try? FileManager.default.removeItem(atPath: folder)
     }
 

@@ -37,8 +37,9 @@ import Testing
             """)
         #expect(
             texts == [
+                "DROP TRIGGER IF EXISTS added ON t", "DROP FUNCTION IF EXISTS added()",
                 """
-                CREATE OR REPLACE FUNCTION added() RETURNS trigger LANGUAGE plpgsql AS $trigger$
+                CREATE FUNCTION added() RETURNS trigger LANGUAGE plpgsql AS $trigger$
                 BEGIN UPDATE sums SET n = n + (NEW).n;  RETURN NEW; END $trigger$
                 """,
                 "CREATE TRIGGER added AFTER INSERT ON t FOR EACH ROW EXECUTE FUNCTION added()",
@@ -47,12 +48,12 @@ import Testing
 
     @Test func aTriggerOfADeletionReturnsTheOldRow() {
         let texts = PostgreSQLText.definitions("CREATE TRIGGER gone AFTER DELETE ON t BEGIN DELETE FROM u; END")
-        #expect(texts.first?.contains("DELETE FROM u;  RETURN OLD; END") == true)
+        #expect(texts[2].contains("DELETE FROM u;  RETURN OLD; END"))
     }
 
     @Test func aTriggerThatRefusesRaisesAnError() {
         let texts = PostgreSQLText.definitions(
             "CREATE TRIGGER stay BEFORE UPDATE ON t BEGIN\n    SELECT RAISE(ABORT, 'Never.');\nEND")
-        #expect(texts.first?.contains("RAISE EXCEPTION USING MESSAGE = 'Never.';") == true)
+        #expect(texts[2].contains("RAISE EXCEPTION USING MESSAGE = 'Never.';"))
     }
 }

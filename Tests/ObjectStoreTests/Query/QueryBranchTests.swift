@@ -114,7 +114,8 @@ import Testing
         let near: JSON = ["at": ["$nearSphere": Self.point(10, 10), "$maxDistanceInKilometers": 100]]
         let (pattern, plainPattern) = ("^(?=\\+1555)(.+)+!|^\\+1555", "^\\+1555.*!|^\\+1555")
         for condition: JSON in [
-            ["$or": [near, ["phone": ["$regex": .string(TestStore.isPlain ? plainPattern : pattern)]]]], ["$and": [near, ["tags": "a"]]],
+            ["$or": [near, ["phone": ["$regex": .string(TestStore.isPlain ? plainPattern : pattern)]]]],
+            ["$and": [near, ["tags": "a"]]],
         ] {
             for className in ["Plain", "Indexed", "Named"] {
                 let query = Query(className: className, where: condition)

@@ -44,7 +44,8 @@ import Testing
         }
     }
 
-    @Test(.unlessPlain("Words are looked up in an index, as it has them.")) func theScoreStaysInItsOrderWithSensitivity() async throws {
+    @Test(.unlessPlain("Words are looked up in an index, as it has them."))
+    func theScoreStaysInItsOrderWithSensitivity() async throws {
         let test = try await Self.filled()
         let query = Query(
             className: "Drink", where: Self.search("cafe noir", ["$caseSensitive": true]), order: ["$score"],
@@ -101,7 +102,9 @@ import Testing
     }
 
     /// The rules of words by examples, for texts without an index.
-    @Test(.unlessPlain("Words are looked up in an index, as it has them.")) func wordsAreFoldedInEveryScript() async throws {
+    @Test(.unlessPlain("Words are looked up in an index, as it has them.")) func wordsAreFoldedInEveryScript()
+        async throws
+    {
         let test = try await TestStore()
         for text in Self.texts { try await test.create("W", ["name": .string(text)]) }
         func found(_ term: String, _ options: [String: JSON] = [:]) async throws -> [Int?] {

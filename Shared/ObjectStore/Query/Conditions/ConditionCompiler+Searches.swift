@@ -52,8 +52,8 @@ extension ConditionCompiler {
             return [ConditionPart(sql: "FALSE")]
         }
         if info.dialect != .sqlite { return try searchText(words, path) }
-        let score =
-            "satchel_word_score(\(bind(.text(words.specification))),\(info.dialect.value(path, as: .text, in: "o.doc")))"
+        let text = info.dialect.value(path, as: .text, in: "o.doc")
+        let score = "satchel_word_score(\(bind(.text(words.specification))),\(text))"
         textScore = score
         guard let column = info.textFields.firstIndex(of: path.root) else {
             return [ConditionPart(sql: "\(score) IS NOT NULL")]
