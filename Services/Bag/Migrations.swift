@@ -5,7 +5,7 @@ import ObjectStore
 let bagMigrations = [
     Migration(1, "tables", bagTables),
     Migration(2, "orderStates") { try OrderStates.convert(in: $0) },
-    Migration(3, "requestKeys", statements: requestKeys),
+    Migration(3, "requestKeys", requestKeys),
     Migration(4, "drivers", drivers),
 ]
 
@@ -15,18 +15,15 @@ private let drivers = [
     "ALTER TABLE checkouts ADD COLUMN drivenUntil INTEGER NOT NULL DEFAULT 0",
 ]
 
-/// Keys of requests are found by their age, whoever's they are; those of clients, which stay, have none. PostgreSQL has
-/// no keys from before, and not every engine writes a column in the transaction that adds it.
-private func requestKeys(_ dialect: Dialect) -> [String] {
-    ["ALTER TABLE checkoutKeys ADD COLUMN requestedAt INTEGER"]
-        + (dialect == .sqlite ? [agesOfKnownKeys] : [])
-        + ["CREATE INDEX checkoutKeysOfRequests ON checkoutKeys(requestedAt) WHERE requestedAt IS NOT NULL"]
-}
-
-private let agesOfKnownKeys = """
+/// Keys of requests are found by their age, whoever's they are; those of clients, which stay, have none.
+private let requestKeys = [
+    "ALTER TABLE checkoutKeys ADD COLUMN requestedAt INTEGER",
+    """
     UPDATE checkoutKeys SET requestedAt = coalesce((SELECT createdAt FROM checkouts WHERE id = checkoutId), 0)
     WHERE key >= 'request:' AND key < 'request;'
-    """
+    """,
+    "CREATE INDEX checkoutKeysOfRequests ON checkoutKeys(requestedAt) WHERE requestedAt IS NOT NULL",
+]
 
 /// The tables of release 0.1.0, whose files record no migrations: what they have already is left as it is.
 private let bagTables = [

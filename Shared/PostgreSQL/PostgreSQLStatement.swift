@@ -13,7 +13,7 @@ package final class PostgreSQLStatement {
     package private(set) var affectedRows = 0
 
     private let session: Session
-    var parameters: Parameters
+    let parameters: Parameters
     /// The time of the last use, of the connection's own clock.
     var lastUse = 0
 

@@ -79,19 +79,21 @@ def store_alone(turns, folder):
     if prepared.returncode:
         raise Failed(f"prepare-postgresql failed: {prepared.stderr[-500:]}")
     seconds = str(turns.seconds)
-    for work, title, share in (
-            ("read", "an object by its id with its rights, the store alone, 64 readers", 0.5),
-            ("create", "durable creates, the store alone, 64 under way", 0.4)):
+    # The raw statement is the same one, with rights and the schema's number, or only a row by its key.
+    for name, work, title, share, shape in (
+            ("read", "read", "an object by its id with its rights, the store alone, 64 readers", 0.5, ["--with-rights"]),
+            ("read-bare", "read", "the same, beside a row by its key without rights", None, []),
+            ("create", "create", "durable creates, the store alone, 64 under way", 0.4, [])):
         # One thread that waits for all connections, two, or one for each: the quickest is the limit.
         threads = max((1, 2, CONNECTIONS), key=lambda count: limits.figure(
-            tool("raw-postgresql", work, "--threads", str(count), "--seconds", seconds)))
+            tool("raw-postgresql", work, "--threads", str(count), "--seconds", seconds, *shape)))
         workload = Workload(
-            f"postgresql-store-{work}", title, limit=f"prepared libpq, 64 connections, threads: {threads}",
-            target=Target.share(share))
+            f"postgresql-store-{name}", title, limit=f"prepared libpq, 64 connections, threads: {threads}",
+            target=Target.share(share) if share else None)
         turns.measure(
             workload, NoSuite,
             lambda: Figure(limits.figure(tool("store-postgresql", work, "--seconds", seconds)), turns.seconds),
-            lambda: limits.figure(tool("raw-postgresql", work, "--threads", str(threads), "--seconds", seconds)))
+            lambda: limits.figure(tool("raw-postgresql", work, "--threads", str(threads), "--seconds", seconds, *shape)))
         yield workload
 
 
@@ -173,8 +175,8 @@ def measured(turns, suite, folder):
     with open(create, "w", encoding="ascii") as file:
         file.write(
             "\\set number random(1, 9000000000000000)\n"
-            "INSERT INTO raw(objectid, createdat, updatedat, publicread, publicwrite, doc) "
-            f"VALUES (:number::text, 1, 1, true, true, $doc${document}$doc$);\n")
+            "INSERT INTO raw(objectid, createdat, updatedat, publicread, publicwrite, doc, data) "
+            f"VALUES (:number::text, 1, 1, true, true, $doc${document}$doc$, $doc${document}$doc$::jsonb);\n")
     posts = suite.path("create.requests")
     load.write_requests(posts, [
         ("POST", "/parse/classes/BenchNote", json.dumps(note(number))) for number in range(BODIES)])

@@ -176,8 +176,22 @@ struct SchemaWriter {
     /// Indexes of operators have names of their own, so that the definitions in code leave them alone.
     private static let editedIndexPrefix = "x"
 
-    /// - Throws: `StoreError` with `isUniqueViolation` when stored objects are not unique.
+    /// - Throws: `StoreError` with `isUniqueViolation` when stored objects are not unique; `.invalidQuery` (102) for a
+    ///   field that a plain schema has no index of.
     func addIndex(_ name: String, _ index: ClassIndex, to info: ClassInfo) throws {
+        if connection.dialect == .plain {
+            let isSimple = index.fields.allSatisfy { field in
+                BuiltInField(rawValue: field.name) != nil || info.fields[field.name]?.comparedKind != .json
+            }
+            guard isSimple else {
+                throw ParseError(
+                    .invalidQuery,
+                    """
+                    An index of a list or an object is not possible where objects are kept with \
+                    SATCHEL_POSTGRESQL=plain.
+                    """)
+            }
+        }
         let columns = try index.fields.map { field in
             SortedColumn(column: try info.column(of: field.name), isDescending: field.isDescending)
         }

@@ -25,7 +25,7 @@ enum GeoIndex {
         let place = try info.dialect.place(FieldPath(field), in: "doc")
         if let server = connection as? PostgreSQLStoreConnection {
             try drop(info, connection)
-            let columns = connection.dialect == .plain ? "((\(place.latitude)))" : "USING gist ((\(place.point)))"
+            let columns = connection.dialect == .plain ? "((\(place.latitude)) ASC)" : "USING gist ((\(place.point)))"
             return try server.createIndex(table(info), of: table(info), "ON o\(info.id) \(columns)")
         }
         // What an earlier class of the same number may have left must not stay.

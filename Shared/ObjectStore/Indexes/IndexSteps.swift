@@ -155,8 +155,7 @@ extension StoreTransaction {
 
     /// What the server does next; nil when every index is finished.
     func nextIndexWork() throws -> IndexWork? {
-        if let id = try connection.leftTables() { return .dropTables(id) }
-        guard let row = try unfinished() else { return nil }
+        guard let row = try unfinished() else { return try connection.leftTables().map(IndexWork.dropTables) }
         let id = try row.int(0)
         if try row.text(5) == AutomaticIndex.State.dropping.rawValue { return .drop(id: id) }
         guard let name = try row[4].textValue, let info = schema.classes[name],

@@ -9,6 +9,7 @@ final class MoveSource {
     private let database: StoreDatabase
     private var lock: WriterLock?
     private let lease = StoreLease()
+    private var keeper: LeaseKeeper?
 
     init(_ database: StoreDatabase) throws {
         self.database = database
@@ -41,7 +42,9 @@ final class MoveSource {
             return try lock.take()
         case .postgresql(let server):
             if server.dialect == .plain, let connection = connection as? PostgreSQLStoreConnection {
-                return try lease.take(connection)
+                guard try lease.take(connection) else { return false }
+                keeper = keeper ?? LeaseKeeper(lease, server)
+                return true
             }
             let lock = PostgreSQLWriter.lock(of: server.schema)
             return try connection.rows("SELECT pg_try_advisory_lock(\(lock))").first?.int(0) == 1
@@ -50,6 +53,11 @@ final class MoveSource {
 
     /// Ends the connection and gives the right to write back.
     func close() {
+        if let keeper, let connection = connection as? PostgreSQLStoreConnection {
+            keeper.stop()
+            self.keeper = nil
+            try? lease.release(connection)
+        }
         connection.close()
         lock?.release()
     }

@@ -98,6 +98,8 @@ public final class StoreReader: ObjectReader {
                 do { return try body() } catch let error as StoreError where error.isOvertaken { continue }
             }
             return try body()
+        } catch let error as StoreError where error.isOvertaken {
+            throw ParseError(.serviceUnavailable, "Others change the same all the time. Try again.")
         } catch  where StorageTrouble(error) == .away {
             throw ParseError(.serviceUnavailable, "The database does not answer. Try again.")
         }

@@ -3,15 +3,15 @@ import PostgreSQL
 
 /// Tables and indexes where they are no part of transactions (`Definitions`).
 extension PostgreSQLStoreConnection {
-    /// `classTables` has the numbers of classes whose tables are being made, are ready for a class that comes, or are
-    /// left of one that is gone; `storeProgress` how far a migration is.
+    /// `classTables` has the numbers of classes whose tables are being made, are ready for a class that comes, are left
+    /// of one that is dropped, or are gone; `storeProgress` how far a migration is.
     static let plainTables = [
         "CREATE TABLE IF NOT EXISTS classTables(id bigint PRIMARY KEY, state text NOT NULL)",
         "CREATE TABLE IF NOT EXISTS storeProgress(identifier text PRIMARY KEY, done bigint NOT NULL)",
     ]
 
     private enum TableState: String {
-        case making, ready, left
+        case making, ready, left, gone
 
         var value: SQLValue { .text(rawValue) }
     }
@@ -30,6 +30,7 @@ extension PostgreSQLStoreConnection {
     }
 
     private func run(alone statement: String) throws {
+        if !isInTransaction { try fence?.check() }
         try run { () throws(PostgreSQLError) in try server.execute(script: statement) }
     }
 
@@ -47,7 +48,8 @@ extension PostgreSQLStoreConnection {
                 try run(alone: statement)
                 definitions.note(statement, nil)
             } catch let error as StoreError where StorageTrouble(error) == nil && !isBroken {
-                definitions.note(statement, error)
+                // One that was overtaken is wanted again.
+                if !error.isOvertaken { definitions.note(statement, error) }
             }
         }
         if wantsClass { try makeClassTables() }
@@ -120,8 +122,9 @@ extension PostgreSQLStoreConnection {
         return try rows("SELECT min(id) FROM classTables WHERE state = ?", [TableState.left.value]).first?[0].intValue
     }
 
+    /// The number is not given again: somebody who was the writer before may still be at its tables.
     func forgetTables(_ id: Int64) throws {
-        try execute("DELETE FROM classTables WHERE id = ? AND state = ?", [.int(id), TableState.left.value])
+        try execute("UPDATE classTables SET state = ? WHERE id = ?", [TableState.gone.value, .int(id)])
     }
 
     // MARK: Migrations

@@ -123,7 +123,10 @@ final class PostgreSQLStoreConnection: StoreConnection {
 
     /// Nobody else writes (`PostgreSQLWriter`), so that each statement sees what the one before it left. Where every
     /// process writes it is for what nobody else does at the same time.
-    func beginWriting() throws { try begin("ISOLATION LEVEL READ COMMITTED") }
+    func beginWriting() throws {
+        try begin("ISOLATION LEVEL READ COMMITTED")
+        try fence?.check()
+    }
 
     func beginReading() throws { try begin("ISOLATION LEVEL REPEATABLE READ READ ONLY") }
 
@@ -210,8 +213,8 @@ final class PostgreSQLStoreConnection: StoreConnection {
     func beginGroup(waitsLong: Bool) throws {
         try prepareGroup()
         guard isShared else {
-            try beginWriting()
-            if let fence { try fence.send() }
+            try begin("ISOLATION LEVEL READ COMMITTED")
+            try fence?.send()
             return
         }
         try begin("ISOLATION LEVEL SERIALIZABLE")

@@ -15,6 +15,7 @@ final class PostgreSQLWriter: StoreWriter {
     private let writers: StoreWriters
     /// Nil where locks say who writes.
     private let lease: StoreLease?
+    private var keeper: LeaseKeeper?
     /// Ends what this process does to indexes beside its writes.
     private let interruptBuilder: @Sendable () -> Void
     private let settings: WriterThread.Settings
@@ -82,6 +83,7 @@ final class PostgreSQLWriter: StoreWriter {
             return false
         }
         hasLock = try lease.take(connection)
+        if hasLock { keeper = keeper ?? LeaseKeeper(lease, database) }
         return hasLock
     }
 
@@ -129,11 +131,11 @@ final class PostgreSQLWriter: StoreWriter {
         }
         try connection.createOwnTables()
         try hasLock ? begin(connection) : barrier(connection)
+        if lease != nil, let term { connection.fence = StoreFence(term, settings.path, connection) }
         try settings.migrator.requireKnown(in: connection, settings.path)
         try settings.migrator.migrate(connection, settings, logger)
         let schema = try settings.prepare(connection) { _ in }
         try connection.beginJobs()
-        if lease != nil, let term { connection.fence = StoreFence(term, settings.path, connection) }
         if writers == .every {
             try connection.share()
             _ = try connection.rows("SELECT pg_advisory_unlock(\(preparation))")
@@ -248,6 +250,8 @@ final class PostgreSQLWriter: StoreWriter {
     func close() {
         if let board, board.identity == boardIdentity { board.unsettle() }
         (board, boardIdentity) = (nil, 0)
+        keeper?.stop()
+        keeper = nil
         if let lease, hasLock, let connection, !connection.isBroken { try? lease.release(connection) }
         connection?.close()
         connection = nil

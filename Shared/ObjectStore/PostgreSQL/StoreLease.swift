@@ -44,9 +44,67 @@ struct StoreLease {
         return connection.changes == 1
     }
 
+    /// - Returns: false when it is another's.
+    func renew(_ connection: PostgreSQLStoreConnection) throws -> Bool {
+        try connection.execute(
+            "UPDATE storeLease SET expires = \(Self.now) + ?::bigint WHERE id = 1 AND holder = ?",
+            [.int(Self.lasts), .text(holder)])
+        return connection.changes == 1
+    }
+
     /// Gives it back, so that another one need not wait.
     func release(_ connection: PostgreSQLStoreConnection) throws {
         try connection.execute("UPDATE storeLease SET expires = 0 WHERE id = 1 AND holder = ?", [.text(holder)])
+    }
+}
+
+/// Renews a lease while its holder is at work, by a thread and a connection of its own: what keeps the writer busy for
+/// long, such as a start that changes every object, must not make it look dead.
+final class LeaseKeeper: @unchecked Sendable {
+    private let lease: StoreLease
+    private let database: PostgreSQLDatabase
+    private let condition = NSCondition()
+    private var isStopped = false
+
+    init(_ lease: StoreLease, _ database: PostgreSQLDatabase) {
+        self.lease = lease
+        self.database = database
+        let thread = Thread { [self] in run() }
+        thread.name = "store-lease"
+        thread.start()
+    }
+
+    /// Renews no more. What is under way may still be done.
+    func stop() {
+        condition.withLock {
+            isStopped = true
+            condition.signal()
+        }
+    }
+
+    private func run() {
+        var connection: PostgreSQLStoreConnection?
+        defer { connection?.close() }
+        while waits() {
+            do {
+                let open = try connection ?? PostgreSQLStoreConnection(database)
+                connection = open
+                // Another's by now: the fence tells the writer.
+                guard try lease.renew(open) else { return }
+            } catch {
+                connection?.close()
+                connection = nil
+            }
+        }
+    }
+
+    /// - Returns: false when it was stopped.
+    private func waits() -> Bool {
+        condition.withLock {
+            let end = Date(timeIntervalSinceNow: StoreLease.renewedEvery / .seconds(1))
+            while !isStopped, condition.wait(until: end) {}
+            return !isStopped
+        }
     }
 }
 
@@ -68,6 +126,13 @@ final class StoreFence {
     func send() throws {
         try statement.bind(term, at: 1)
         try statement.send()
+    }
+
+    /// Asks for what stands in no transaction.
+    /// - Throws: `DatabaseRefused` when another process writes by now.
+    func check() throws {
+        try send()
+        try require()
     }
 
     /// - Throws: `DatabaseRefused` when another process writes by now.

@@ -1,81 +1,86 @@
 import CPostgreSQL
+import Glibc
 
-/// The values bound to the parameters of a statement, as the server takes it: bytes as they are, all else as text.
-struct Parameters {
+/// The values bound to the parameters of a statement, as the server takes it: bytes as they are, all else as text. They
+/// are kept in the form in which libpq takes them, so that a run makes nothing of them again.
+final class Parameters {
     /// The type of each parameter: 0 where the server infers it. Of a number that the SQL does not use it cannot.
     let types: [Oid]
-    private var slots: [Slot]
+    private let isUsed: [Bool]
+    /// The memory of each value, with a zero byte behind it.
+    private var buffers: [UnsafeMutableRawBufferPointer]
+    private var values: [UnsafePointer<CChar>?]
+    private var lengths: [Int32]
+    private var formats: [Int32]
 
-    private struct Slot {
-        let isUsed: Bool
-        var kind = Kind.null
-        /// Text ends with a zero byte.
-        var bytes: [UInt8] = []
-        var length: Int { kind == .text ? bytes.count - 1 : bytes.count }
-    }
-
-    private enum Kind { case null, text, blob }
+    private enum Kind: Int32 { case text, blob }
 
     private static let textType: Oid = 25
 
     init(of sql: String) {
         let numbers = ParameterNumbers(of: sql)
-        slots = (0..<numbers.count).map { Slot(isUsed: numbers.used.contains($0 + 1)) }
-        types = slots.map { $0.isUsed ? 0 : Self.textType }
+        isUsed = (0..<numbers.count).map { numbers.used.contains($0 + 1) }
+        types = isUsed.map { $0 ? 0 : Self.textType }
+        buffers = isUsed.map { _ in UnsafeMutableRawBufferPointer(start: nil, count: 0) }
+        values = isUsed.map { _ in nil }
+        lengths = isUsed.map { _ in 0 }
+        formats = lengths
     }
 
-    /// Whether the statement has a parameter of this number, which counts from 1.
-    func takes(_ number: Int32) -> Bool { slots.indices.contains(Int(number) - 1) && slots[Int(number) - 1].isUsed }
+    deinit { for buffer in buffers { buffer.deallocate() } }
 
-    mutating func setNull(_ number: Int32) {
+    /// Whether the statement has a parameter of this number, which counts from 1.
+    func takes(_ number: Int32) -> Bool { isUsed.indices.contains(Int(number) - 1) && isUsed[Int(number) - 1] }
+
+    func setNull(_ number: Int32) {
         guard takes(number) else { return }
-        slots[Int(number) - 1].kind = .null
-        slots[Int(number) - 1].bytes.removeAll(keepingCapacity: true)
+        (values[Int(number) - 1], lengths[Int(number) - 1]) = (nil, 0)
     }
 
     /// - Throws: `PostgreSQLError` (22021) for a zero byte, which the server does not keep in a text.
-    mutating func set(text: some Sequence<UInt8>, _ number: Int32) throws(PostgreSQLError) {
+    func set(text: some Sequence<UInt8>, _ number: Int32) throws(PostgreSQLError) {
         guard takes(number) else { return }
-        set(text, .text, number)
-        guard !slots[Int(number) - 1].bytes.contains(0) else {
-            setNull(number)
-            throw PostgreSQLError(state: "22021", message: "parameter \(number) has a zero byte, which a text must not")
+        let hasZero = contiguous(text) { bytes in
+            if let start = bytes.baseAddress, memchr(start, 0, bytes.count) != nil { return true }
+            set(bytes, .text, number)
+            return false
         }
-        slots[Int(number) - 1].bytes.append(0)
+        guard hasZero else { return }
+        setNull(number)
+        throw PostgreSQLError(state: "22021", message: "parameter \(number) has a zero byte, which a text must not")
     }
 
-    mutating func set(blob: [UInt8], _ number: Int32) {
+    func set(blob: [UInt8], _ number: Int32) {
         guard takes(number) else { return }
-        set(blob, .blob, number)
+        contiguous(blob) { set($0, .blob, number) }
     }
 
-    private mutating func set(_ bytes: some Sequence<UInt8>, _ kind: Kind, _ number: Int32) {
-        slots[Int(number) - 1].kind = kind
-        slots[Int(number) - 1].bytes.removeAll(keepingCapacity: true)
-        slots[Int(number) - 1].bytes.append(contentsOf: bytes)
+    /// Of nothing too there is an address.
+    private func contiguous<T>(_ bytes: some Sequence<UInt8>, _ body: (UnsafeRawBufferPointer) -> T) -> T {
+        bytes.withContiguousStorageIfAvailable { body(UnsafeRawBufferPointer($0)) }
+            ?? Array(bytes).withUnsafeBytes { body($0) }
+    }
+
+    private func set(_ bytes: UnsafeRawBufferPointer, _ kind: Kind, _ number: Int32) {
+        let place = Int(number) - 1
+        if buffers[place].count <= bytes.count {
+            buffers[place].deallocate()
+            buffers[place] = .allocate(byteCount: max(32, bytes.count + bytes.count / 2 + 1), alignment: 1)
+        }
+        let buffer = buffers[place]
+        buffer.copyMemory(from: bytes)
+        buffer[bytes.count] = 0
+        values[place] = UnsafePointer(buffer.baseAddress?.assumingMemoryBound(to: CChar.self))
+        lengths[place] = Int32(clamping: bytes.count)
+        formats[place] = kind.rawValue
     }
 
     /// The bytes of what is bound.
-    var byteCount: Int { slots.reduce(0) { $0 + $1.bytes.count } }
+    var byteCount: Int { lengths.reduce(0) { $0 + Int($1) } }
 
     /// Queues a run of the statement of that name; libpq copies what is bound.
     /// - Returns: whether it took it.
     func send(_ name: String, _ handle: OpaquePointer) -> Bool {
-        // libpq wants every value to be in memory at once. Of an empty blob too it wants an address.
-        var memory: [UInt8] = [0]
-        var starts: [Int] = []
-        memory.reserveCapacity(byteCount + 2)
-        for slot in slots {
-            starts.append(memory.count)
-            memory += slot.bytes
-        }
-        memory.append(0)
-        let lengths = slots.map { Int32(clamping: $0.length) }
-        let formats: [Int32] = slots.map { $0.kind == .blob ? 1 : 0 }
-        return memory.withUnsafeBytes { memory in
-            let base = memory.bindMemory(to: CChar.self).baseAddress
-            let values = zip(slots, starts).map { slot, start in slot.kind == .null ? nil : base.map { $0 + start } }
-            return PQsendQueryPrepared(handle, name, Int32(slots.count), values, lengths, formats, 0) == 1
-        }
+        PQsendQueryPrepared(handle, name, Int32(values.count), values, lengths, formats, 0) == 1
     }
 }

@@ -71,6 +71,20 @@ import Testing
         first.store.stop()
     }
 
+    /// A job that takes longer than a lease lasts does not make its writer look dead.
+    @Test(.timeLimit(.minutes(2))) func whoIsBusyKeepsTheLease() async throws {
+        let first = try await Self.store()
+        let second = try await Self.store(path: first.path, startsWriting: false)
+        let began = Atomic(false)
+        second.store.startWriting { began.store(true, ordering: .relaxed) }
+        _ = try await first.store.write { _ = try $0.rows("SELECT 1 AS n FROM pg_sleep(12)", []) }
+        let isReplaced = began.load(ordering: .relaxed)
+        #expect(!isReplaced)
+        try await first.create("T", ["n": 1])
+        first.store.stop()
+        second.store.stop()
+    }
+
     /// Locks and a lease do not exclude each other: a schema has one of them.
     @Test(.unlessPlain("One of them is not."), arguments: [true, false])
     func aSchemaStaysOfItsKind(isPlain: Bool) async throws {
@@ -155,6 +169,15 @@ import Testing
         try await test.create("Code", ["code": .null])
         try await test.create("Code", [:])
         #expect(try await Self.count(test, "Code") == 3)
+    }
+
+    @Test func listsAndObjectsHaveNoIndex() async throws {
+        let test = try await Self.store()
+        try await test.create("T", ["list": [1], "map": ["a": 1], "n": 1])
+        for field in ["list", "map"] {
+            let wish: JSON = ["indexes": ["mine": [field: 1]]]
+            #expect(await code { _ = try await test.store.write { try $0.changeClass("T", wish, keeping: []) } } == 102)
+        }
     }
 
     @Test func aFieldIsTakenFromEachObjectAndARelationGivenToEach() async throws {

@@ -43,10 +43,20 @@ enum BenchedClass {
         "title":"Note 1","updatedAt":"2026-01-01T00:00:00.000Z"}
         """
 
+    /// What the store asks for a signed-in user who reads an object.
+    static func readingWithRights(_ place: Place) -> String {
+        let rights = place.table.replacing(".o", with: ".p", maxReplacements: 1)
+        return """
+            SELECT o.doc, o.publicread, (SELECT generation FROM \(place.schema).storestate) FROM \(place.table) o \
+            WHERE o.objectid = $1 AND (o.publicread OR EXISTS(SELECT 1 FROM \(rights) p \
+            WHERE p.principal = 'benchUser1' AND p.object = o.id AND p.canread))
+            """
+    }
+
     /// The rest of an INSERT of a row of the class, with its id and its document as parameters.
     static let insertion = """
-        (objectid, createdat, updatedat, publicread, publicwrite, doc) \
-        VALUES ($1, 1767225600000, 1767225600000, true, true, $2)
+        (objectid, createdat, updatedat, publicread, publicwrite, doc, data) \
+        VALUES ($1, 1767225600000, 1767225600000, true, true, $2::text, $2::text::jsonb)
         """
 
     static func newId() -> String { Names.objectId() }

@@ -13,11 +13,14 @@ struct RawPostgreSQL: ParsableCommand {
     @OptionGroup var options: PostgreSQLOptions
     @Option(help: "Threads, each with its part of the connections; as many as connections wait for one alone.")
     var threads = 2
+    @Flag(help: "Reads by the store's own statement, which looks at the rights of a user and at the schema's number.")
+    var withRights = false
 
     func run() throws {
         let place = try BenchedClass.place(options.connection)
         let sql =
             switch options.work {
+            case .read where withRights: BenchedClass.readingWithRights(place)
             case .read: "SELECT doc FROM \(place.table) WHERE objectid = $1"
             case .create: "INSERT INTO \(place.schema).raw \(BenchedClass.insertion)"
             }
