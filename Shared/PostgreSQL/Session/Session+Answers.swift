@@ -135,11 +135,12 @@ extension Session {
     }
 
     /// Whether the server no longer has a prepared statement, or has it for tables that were different. For the latter
-    /// there is no code of its own, so pgjdbc goes by the function too.
+    /// there is no code of its own, so pgjdbc goes by the function too. CockroachDB has another one and the same words.
     private func isStale(_ state: String, _ result: OpaquePointer) -> Bool {
         if state == "26000" { return true }
-        guard state == "0A000", let function = satchel_pq_function(result) else { return false }
-        return String(cString: function) == "RevalidateCachedQuery"
+        guard state == "0A000" else { return false }
+        return satchel_pq_function(result).map { String(cString: $0) } == "RevalidateCachedQuery"
+            || satchel_pq_message(result).map { String(cString: $0) } == "cached plan must not change result type"
     }
 
     /// The message without what is in its quotes, if it is one of data (class 22): that is often the data.
