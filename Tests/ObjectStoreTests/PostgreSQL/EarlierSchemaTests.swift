@@ -25,7 +25,7 @@ struct EarlierSchemaTests {
     ]
 
     @Test func itIsBroughtToThisRelease() async throws {
-        let test = try await TestStore(Self.classes)
+        let test = try await TestStore(Self.classes, writers: .one)
         for n in 1...3 {
             try await test.create(
                 "Item",
@@ -39,7 +39,7 @@ struct EarlierSchemaTests {
         }
         test.store.stop()
 
-        let again = try await TestStore(Self.classes, path: test.path)
+        let again = try await TestStore(Self.classes, path: test.path, writers: .one)
         while try await again.store.stepIndexes() != .nothing {}
         #expect(try await again.names("Item", ["price": ["$gte": 2]], order: ["-price"]) == ["Soap 3", "Soap 2"])
         #expect(try await again.names("Item", ["at": ["$nearSphere": Self.place]], order: []).count == 3)
