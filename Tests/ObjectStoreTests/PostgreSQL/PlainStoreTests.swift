@@ -77,7 +77,8 @@ import Testing
         let second = try await Self.store(path: first.path, startsWriting: false)
         let began = Atomic(false)
         second.store.startWriting { began.store(true, ordering: .relaxed) }
-        _ = try await first.store.write { _ = try $0.rows("SELECT 1 AS n FROM pg_sleep(12)", []) }
+        // On the writer's own thread. Other tests look for whoever sleeps on the server.
+        try await first.store.write { _ in Thread.sleep(forTimeInterval: 12) }
         let isReplaced = began.load(ordering: .relaxed)
         #expect(!isReplaced)
         try await first.create("T", ["n": 1])
