@@ -63,7 +63,6 @@ final class PostgreSQLWriter: StoreWriter {
         self.connection = connection
         do {
             if let lease { return try take(lease, connection) }
-            if try connection.hasTable("storeLease") { throw mixed(isPlain: true) }
             // Who led before leads or ends.
             if writers == .one || term != nil, try !takeLock(connection) { return false }
             hasPlace = try hasPlace || takesPlace(connection)
@@ -125,6 +124,7 @@ final class PostgreSQLWriter: StoreWriter {
             boardIdentity = board?.identity ?? 0
         }
         try Self.requireOrderOfBytes(connection, settings.path)
+        if lease == nil, try connection.hasTable("storeLease") { throw mixed(isPlain: true) }
         if lease == nil { try waitForDisks(connection) }
         if let schema = target.schema, try !connection.hasSchema(schema) {
             try connection.executeOnce("CREATE SCHEMA IF NOT EXISTS \(quoted(schema))")
@@ -163,10 +163,8 @@ final class PostgreSQLWriter: StoreWriter {
 
     func look() throws {
         guard let connection else { throw ParseError.internalError }
-        if let lease {
-            guard try lease.take(connection) else { throw Self.replaced(settings.path) }
-            return
-        }
+        // The lease is renewed beside (`LeaseKeeper`). Who was replaced meanwhile ends before it is asked to write.
+        if let fence = connection.fence { return try fence.check() }
         guard !isLeading else { return try connection.requireConnected() }
         do {
             guard try takeLock(connection) else { return }
