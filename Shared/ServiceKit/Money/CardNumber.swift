@@ -23,12 +23,12 @@ public enum CardNumber {
 
     /// True when `text` holds a card number. Costs time in proportion to the length of the text.
     public static func isPresent(in text: String) -> Bool {
-        guard text.utf8.count >= digitsMin, !isUUID(text) else { return false }
+        guard text.utf8.count >= digitsMin else { return false }
         var run: [[UInt8]] = []  // Groups of digits with nothing but separators between them.
         var group: [UInt8] = []
         var isFraction = false
         var previous: Unicode.Scalar = " "
-        for scalar in text.unicodeScalars {
+        for scalar in withoutIdentifiers(text).unicodeScalars {
             defer { previous = scalar }
             if ("0"..."9").contains(scalar) {
                 // The digits of a fraction, as in a key from `Math.random()`, are nobody's card.
@@ -101,11 +101,36 @@ public enum CardNumber {
         }
     }
 
-    /// Idempotency keys are often UUIDs, and one in some ten thousand of those has groups that look like a card.
-    private static func isUUID(_ text: String) -> Bool {
-        let groups = text.utf8.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
-        return groups.map(\.count) == [8, 4, 4, 4, 12]
-            && groups.joined().allSatisfy { Character(Unicode.Scalar($0)).isHexDigit }
-            && text.utf8.contains { !(UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) && $0 != UInt8(ascii: "-") }
+    /// The text without UUIDs and long hexadecimal numbers: idempotency keys have such, by themselves or behind a word,
+    /// and one in some ten thousand has groups of digits that look like a card.
+    private static func withoutIdentifiers(_ text: String) -> String {
+        guard text.utf8.count >= hexadecimalMin else { return text }
+        var bytes = Array(text.utf8)
+        var start = 0
+        for place in 0...bytes.count where place == bytes.count || !isHexadecimal(bytes[place]) {
+            defer { start = place + 1 }
+            if place - start >= hexadecimalMin { blank(start..<place, in: &bytes) }
+            guard place < bytes.count, bytes[place] == UInt8(ascii: "-"), place - start == 8 else { continue }
+            let end = start + 36
+            guard end <= bytes.count, isUUID(bytes[start..<end]), end == bytes.count || !isHexadecimal(bytes[end])
+            else { continue }
+            blank(start..<end, in: &bytes)
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// More digits than a card has, and some letters between them.
+    private static let hexadecimalMin = 24
+
+    private static func blank(_ range: Range<Int>, in bytes: inout [UInt8]) {
+        for place in range { bytes[place] = UInt8(ascii: "x") }
+    }
+
+    private static func isHexadecimal(_ byte: UInt8) -> Bool { Character(Unicode.Scalar(byte)).isHexDigit }
+
+    private static func isUUID(_ bytes: ArraySlice<UInt8>) -> Bool {
+        let groups = bytes.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
+        return groups.map(\.count) == [8, 4, 4, 4, 12] && groups.joined().allSatisfy(isHexadecimal)
+            && groups.joined().contains { !(UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
     }
 }

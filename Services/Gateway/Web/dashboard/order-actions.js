@@ -64,7 +64,7 @@ export function cancel(order) {
 export function refund(order) {
   const key =
     crypto.randomUUID?.() ??
-    Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16)).join('');
+    Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('');
   return dialog({
     title: t('refund.title', { number: order.orderNo }),
     isDanger: true,
