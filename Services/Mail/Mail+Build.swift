@@ -14,8 +14,9 @@ package func buildMail(_ host: ServiceHost, _ routes: inout ServiceRoutes) throw
     var sending = configuration.sending
     sending.pause = host.pause(sending.pause)
     let sender = MailSender(
-        queue: MailQueue(store: host.store), composer: composer, transport: try transport(configuration, host),
-        settings: sending, background: host.background, logger: host.logger)
+        queue: MailQueue(store: host.store, claimedFor: host.writers == .every ? configuration.claimedFor : nil),
+        composer: composer, transport: try transport(configuration, host), settings: sending,
+        background: host.background, logger: host.logger)
 
     let quotas = MailQuotas(configuration.quotas)
     routes.accept(MailCalls.send) { message, request, transaction in
@@ -34,7 +35,7 @@ package func buildMail(_ host: ServiceHost, _ routes: inout ServiceRoutes) throw
     let written = ShopMailQueue(sender: configuration.sender, staff: configuration.staff, quotas: quotas)
     MailFunctions(store: host.store, sender: sender, written: written, audit: host.audit).install(in: &routes)
 
-    host.background.add(sender.work)
+    host.whenWriting(sender.work)
     // Nothing waits for it.
     host.whenWriter("content", every: .seconds(3600), problem: "What old mails say could not be removed.") {
         try await host.store.write {

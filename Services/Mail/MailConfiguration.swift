@@ -24,6 +24,9 @@ package struct MailConfiguration: Sendable {
     /// `SATCHEL_MAIL_RETRY_SECONDS`, `SATCHEL_MAIL_GIVE_UP_HOURS` and `SATCHEL_MAIL_CONNECTIONS`, which the spool does
     /// not have.
     package let sending: MailSender.Settings
+    /// The time for which a mail is its sender's alone: that of an attempt (`SATCHEL_MAIL_TIMEOUT_SECONDS`), and some
+    /// to store what became of it.
+    package let claimedFor: Duration
     /// `SATCHEL_MAILS_PER_RECIPIENT`, `SATCHEL_MAILS_PER_USER` and `SATCHEL_MAILS_PER_NETWORK`.
     package let quotas: MailQuotas.Limits
     /// `SATCHEL_CA_FILE`: certificate authorities in place of the system's.
@@ -66,6 +69,7 @@ package struct MailConfiguration: Sendable {
             case let name: throw StartupProblem("SATCHEL_MAIL=\(name) is unknown; it is spool, smtp or mailgun.")
             }
         let isSpool = if case .spool = provider { true } else { false }
+        claimedFor = .seconds(10) + (isSpool ? .zero : timeout)
         sending = MailSender.Settings(
             schedule: RetrySchedule(first: retry, giveUpAfter: hours),
             connections: isSpool ? SpoolTransport.mailsMax : connections)

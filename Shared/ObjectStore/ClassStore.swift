@@ -30,8 +30,15 @@ public struct PostgreSQLDatabase: Sendable {
     let schema: String
     /// See `init`.
     let file: String?
-    let target: PostgreSQLTarget
+    private(set) var target: PostgreSQLTarget
     let dialect: Dialect
+
+    /// The same for connections with other settings of the server.
+    func setting(_ settings: [String: String]) -> PostgreSQLDatabase {
+        var database = self
+        database.target.settings.merge(settings) { $1 }
+        return database
+    }
 
     /// - Parameters:
     ///   - connection: the connection string as libpq takes it, with several hosts if need be
@@ -72,6 +79,8 @@ public final class ClassStore: Sendable {
     private let readers: ReaderPool
     /// Makes automatic indexes beside the writes; nil where the writer itself makes them.
     private let builder: IndexBuilder?
+    /// Takes rows for this process; nil where one process writes.
+    private let claimer: RowClaimer?
     private let isStopped: StopFlag
     private let tellsSharing: Bool
     private let repetitions: Repetitions
@@ -120,6 +129,7 @@ public final class ClassStore: Sendable {
             try FileManager.default.createDirectory(
                 at: URL(fileURLWithPath: path).deletingLastPathComponent(), withIntermediateDirectories: true)
             builder = nil
+            claimer = nil
             connecting = { try SQLiteConnection(path: path, writing: nil) }
             writer = WriterThread(
                 settings: settings, writer: SQLiteWriter(path: path, settings: settings, logger: logger),
@@ -127,11 +137,13 @@ public final class ClassStore: Sendable {
         case .postgresql(let server):
             let builder = IndexBuilder(server)
             self.builder = builder
+            let writers = server.dialect == .plain ? .one : writers
+            claimer = writers == .every ? RowClaimer(server) : nil
             connecting = { try PostgreSQLStoreConnection(server) }
             writer = WriterThread(
                 settings: settings,
                 writer: PostgreSQLWriter(
-                    server, writers: server.dialect == .plain ? .one : writers, settings: settings, logger: logger,
+                    server, writers: writers, settings: settings, logger: logger,
                     interruptBuilder: { builder.interrupt() }),
                 logger: logger)
         }
@@ -279,6 +291,14 @@ public final class ClassStore: Sendable {
                 finish: { completion(ClassStore.outcome(result, $0)) }, changesAtOnce: changesAtOnce))
     }
 
+    /// Takes rows that are work to do, where every process writes. The rows come in no particular order.
+    /// - Returns: none while this process takes no writes.
+    /// - Throws: `StoreError`, `.timeout` (124). Rows may be claimed then, whose time ends unused.
+    public func claim(_ claim: RowClaim) async throws -> [SQLRow] {
+        guard let claimer, mayWrite else { return [] }
+        return try await claimer.take(claim)
+    }
+
     /// One step at automatic indexes: in SQLite a short job of the writer, in PostgreSQL all of one index, beside the
     /// writes.
     /// - Throws: as `write`; `StoreError` for what the server says of an index.
@@ -294,6 +314,7 @@ public final class ClassStore: Sendable {
     public func stop() {
         isStopped.raise()
         builder?.stop()
+        claimer?.stop()
         writer.stop()
         readers.stop()
     }

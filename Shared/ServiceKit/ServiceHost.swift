@@ -110,17 +110,20 @@ public final class ServiceHost: Sendable {
         whenWriting(BackgroundWork(name, every: interval, problem: problem, logger: logger, round: round))
     }
 
-    /// Adds background work of every replica that may write.
-    func whenWriting(_ work: BackgroundWork) {
+    /// Adds background work of every replica that may write. Called while the service is built.
+    public func whenWriting(_ work: BackgroundWork) {
         if writers == .one { background.add(work) } else { startWorks.withLock { $0.append(work) } }
     }
 
     /// The longest pause of work for which calls that spread store something: where every replica writes, nobody tells
-    /// the one that leads of it, which therefore looks.
+    /// those who do it, the one that leads as a rule, which therefore look.
     /// - Parameter interval: the longest pause where one replica writes.
     public func pause(_ interval: Duration) -> Duration {
-        writers == .one ? interval : min(interval, OutboxLooks.sharedPause)
+        writers == .one ? interval : min(interval, Self.sharedPause)
     }
+
+    /// Between two looks for what other processes did, of which nobody tells.
+    static let sharedPause = Duration.milliseconds(150)
 
     /// Registers a look at the database before anything is answered. What it throws, best a `StartupProblem`, ends the
     /// process. Called while the service is built.

@@ -75,7 +75,7 @@ private struct RunningService: ProcessPart {
     private static let unheardMax = Duration.milliseconds(100)
 
     func run(until end: ProcessEnd) async throws {
-        host.background.add(host.outbox.work)
+        host.whenWriting(host.outbox.work)
         host.whenWriting(DiskWatch(host: host).work)
         host.whenWriter("replies", every: .seconds(15), problem: "Old replies could not be removed.") { [host] in
             try await host.store.write { try KeyedReplies.prune($0) } ? .more : .idle

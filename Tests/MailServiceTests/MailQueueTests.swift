@@ -63,6 +63,33 @@ import Testing
         #expect(try await queue.due(fresh: 1, retries: 0, underWay: [1, 2]).map(\.id) == [3])
     }
 
+    @Test(.enabled(if: !testsRunOnSQLite && !testsArePlain, "One process sends."))
+    func ofSeveralSendersEachTakesMailsOfItsOwn() async throws {
+        let box = try await SandboxStore(mailPlan, writers: .every)
+        let (one, other) = (
+            MailQueue(store: box.store, claimedFor: .seconds(600)),
+            MailQueue(store: box.store, claimedFor: .seconds(600))
+        )
+        for index in 1...7 {
+            let message = SendMailRequest.with {
+                $0.template = "password-reset"
+                $0.toAddress = "ann+\(index)@shop.example"
+            }
+            try await box.store.write { try MailQueue.add(message, key: "mail-\(index)", in: $0) }
+        }
+        // 5 and 6 are due again, 7 is not yet.
+        try await box.store.write {
+            try $0.execute("UPDATE mails SET attempts = 1, dueAt = 6 - id WHERE id IN (5, 6)")
+            try $0.execute("UPDATE mails SET attempts = 1, dueAt = dueAt + 3600000 WHERE id = 7")
+        }
+        #expect(try await one.due(fresh: 2, retries: 2, underWay: []).map(\.id) == [1, 2])
+        #expect(try await other.due(fresh: 3, retries: 2, underWay: []).map(\.id) == [3, 4, 6])
+        #expect(try await one.due(fresh: 3, retries: 0, underWay: []).isEmpty)
+        try await other.giveBack([4])
+        #expect(try await one.due(fresh: 3, retries: 1, underWay: [1, 2]).map(\.id) == [4, 5])
+        #expect(try await other.due(fresh: 9, retries: 9, underWay: []).isEmpty)
+    }
+
     @Test func whatAMailSaidIsForgottenOnceItIsSent() async throws {
         let transport = Transport(["rcpt@x.example": MailProblem(.recipient, "Nobody")])
         let post = try await MailPost(transport)

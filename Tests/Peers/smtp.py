@@ -19,6 +19,7 @@ import re
 import ssl
 import sys
 import tempfile
+import time
 
 from aiosmtpd.smtp import SMTP, AuthResult
 from cryptography import x509
@@ -115,6 +116,7 @@ class Handler:
         return "250 OK"
 
     async def handle_DATA(self, server, session, envelope):
+        began = time.monotonic()
         await asyncio.sleep(options.pause)
         to = envelope.rcpt_tos[0]
         refusal = wanted("end", to)
@@ -123,7 +125,7 @@ class Handler:
         user = session.auth_data.login.decode() if session.auth_data else None
         say(
             "mail", envelopeFrom=envelope.mail_from, envelopeTo=envelope.rcpt_tos, tls=server.transport.get_extra_info("ssl_object") is not None, user=user,
-            connection=session.peer[1], **report(envelope.content))
+            connection=session.peer[1], took=[began, time.monotonic()], **report(envelope.content))
         if behaviour(to) == "lost" and ("taken", to) not in seen:
             seen.add(("taken", to))
             server.transport.abort()

@@ -20,14 +20,18 @@ import Testing
                 return (String(name), Int(count) ?? 1)
             })
         try await Suite.with(scale: scale, settings: usual.merging(settings) { $1 }) { suite in
-            try await suite.untilHealthy(replicas: replicas.filter { $0.key != "gateway" })
-            try await eventually("all replicas take changes", within: .seconds(60)) {
-                let health = try await ParseClient(suite).call(.GET, "/health").json
-                return replicas.filter { $0.key != "gateway" }.allSatisfy { service, count in
-                    health.at("services", .member(service), "current")?.intValue == Int64(count)
-                }
-            }
+            try await untilAllWrite(suite, replicas.filter { $0.key != "gateway" })
             try await body(suite)
+        }
+    }
+
+    private static func untilAllWrite(_ suite: Suite, _ replicas: [String: Int]) async throws {
+        try await suite.untilHealthy(replicas: replicas)
+        try await eventually("all replicas take changes", within: .seconds(60)) {
+            let health = try await ParseClient(suite).call(.GET, "/health").json
+            return replicas.allSatisfy { service, count in
+                health.at("services", .member(service), "current")?.intValue == Int64(count)
+            }
         }
     }
 
@@ -97,6 +101,84 @@ import Testing
             #expect(again.map(\.text) == receipts.map(\.text))
             let charges = try await suite.rows("payments", "SELECT count(*) FROM charges WHERE state = 'succeeded'")
             #expect(charges.first?.at(0)?.intValue == Int64(customers.count))
+        }
+    }
+
+    // MARK: Messages and mails
+
+    /// Whoever stored a message delivers it, and whoever queued a mail sends it: a replica that stands still, were it
+    /// the one that leads, holds up no order of others.
+    @Test(.timeLimit(.minutes(10))) func ordersAreMailedWhoeverStandsStill() async throws {
+        try await Self.with(scale: "bag=2,mail=2") { suite in
+            let shelf = try await Shelf.fill(suite, names: ["Thing \(Names.random(4))"], stock: 1000)
+            let customer = try await Customer.signUp(suite)
+            for replica in ["bag-1", "bag-2", "mail-1", "mail-2"] {
+                let process = try #require(suite.processId(of: replica))
+                Foundation.kill(process, SIGSTOP)
+                defer { Foundation.kill(process, SIGCONT) }
+                let order: [(String, JSON)] = [
+                    ("addToBag", ["productId": .string(shelf.productIds[0])]),
+                    (
+                        "checkout",
+                        [
+                            "tokenId": "tok_visa", "idempotencyKey": .string(replica),
+                            "shippingAddress": Customer.address,
+                        ]
+                    ),
+                ]
+                var answer = JSON.null
+                for (function, parameters) in order {
+                    let given = try await Self.untilAnswered { try await customer.client.run(function, parameters) }
+                    #expect(given.status == 200, "\(function) without \(replica): \(given.text)")
+                    answer = given.result
+                }
+                let number = try #require(answer["orderNo"]?.intValue)
+                try await eventually("order \(number) is mailed without \(replica)", within: .seconds(60)) {
+                    try await suite.rows("mail", "SELECT state FROM mails WHERE orderNo = \(number)") == [["sent"]]
+                }
+                Foundation.kill(process, SIGCONT)
+                try await Self.untilAllWrite(suite, ["bag": 2, "mail": 2])
+            }
+        }
+    }
+
+    /// Several processes send from one queue, and each mail once.
+    @Test(.timeLimit(.minutes(10))) func everyMailIsSentOnce() async throws {
+        let settings = [
+            "SATCHEL_DATABASE": try await PostgreSQLServer.shared.newDatabase(), "SATCHEL_WRITERS": "every",
+            "SATCHEL_QUOTAS": "off", "SATCHEL_TRUSTED_PROXIES": "127.0.0.1", "SATCHEL_VERIFY_EMAIL": "true",
+            "SATCHEL_PASSWORD_WORK": "1", "SATCHEL_MAIL_CONNECTIONS": "1",
+        ]
+        try await MailSuite.with(pause: "0.1", scale: "mail=3,users=2", settings) { suite, peer in
+            try await Self.untilAllWrite(suite, ["mail": 3, "users": 2])
+            let addresses = (0..<60).map { "ann-\($0)-\(Names.random(6).lowercased())@customers.example" }
+            let answers = try await Self.together(addresses.count) { number in
+                try await Self.untilAnswered {
+                    try await Self.post(
+                        suite, from: number, "/users",
+                        [
+                            "username": .string(addresses[number]), "email": .string(addresses[number]),
+                            "password": "a-long-secret",
+                        ])
+                }.status
+            }
+            #expect(answers.allSatisfy { $0 == 201 })
+            try await eventually("all are sent", within: .seconds(60)) {
+                let left = try await suite.rows("mail", "SELECT count(*) FROM mails WHERE state = 'sent'")
+                return left.first?.at(0)?.intValue == Int64(addresses.count)
+            }
+            let mails = peer.reports().filter { $0["event"] == "mail" }
+            let mailed = mails.compactMap { $0["envelopeTo"]?.at(0)?.stringValue }
+            #expect(mailed.count == addresses.count)
+            #expect(Set(mailed) == Set(addresses))
+            // Each sender has one connection at a time.
+            let times = mails.compactMap { mail -> (began: Double, ended: Double)? in
+                guard let began = mail["took"]?.at(0)?.doubleValue, let ended = mail["took"]?.at(1)?.doubleValue
+                else { return nil }
+                return (began, ended)
+            }
+            let most = times.map { one in times.count { $0.began <= one.began && one.began < $0.ended } }.max()
+            #expect(most == 3, "So many sent at once.")
         }
     }
 

@@ -15,12 +15,12 @@ import Testing
 
     /// Nobody tells of what another process added.
     @Test func whereOthersAddMessagesItLooksOften() {
-        var looks = OutboxLooks(now: start, atLeastEvery: OutboxLooks.sharedPause)
+        var looks = OutboxLooks(now: start, atLeastEvery: OutboxLooks.sharedPauseMax)
         #expect(looks.begins(at: start) == true)
-        #expect(looks.pause(at: start) == OutboxLooks.sharedPause)
+        #expect(looks.pause(at: start) == OutboxLooks.sharedPauseMax)
         looks.again(in: .seconds(5), at: start)
-        #expect(looks.pause(at: start) == OutboxLooks.sharedPause)
-        #expect(looks.begins(at: start + OutboxLooks.sharedPause) == true)
+        #expect(looks.pause(at: start) == OutboxLooks.sharedPauseMax)
+        #expect(looks.begins(at: start + OutboxLooks.sharedPauseMax) == true)
     }
 
     @Test func aLaterAttemptIsLookedForAtItsTime() {

@@ -12,10 +12,11 @@ package final class SandboxStore: Sendable {
     private let rules: [String: any ClassRules]
     private let folder: URL
 
-    package init(_ plan: ServicePlan) async throws {
+    /// - Parameter writers: `.every` for PostgreSQL alone.
+    package init(_ plan: ServicePlan, writers: StoreWriters = .one) async throws {
         folder = FileManager.default.temporaryDirectory.appending(path: "satchel-\(Names.random(12))")
         store = try ClassStore(
-            testDatabase(plan.name, in: folder), classes: plan.classes, allowClassCreation: false,
+            testDatabase(plan.name, in: folder), classes: plan.classes, writers: writers, allowClassCreation: false,
             allowCustomObjectId: true, migrations: [.serviceKit, plan.migrations], logger: Logger(label: "test"))
         rules = try plan.classRules(over: store, in: folder.path)
         await withCheckedContinuation { continuation in

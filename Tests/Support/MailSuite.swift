@@ -8,7 +8,8 @@ package enum MailSuite {
 
     /// A suite that sends by SMTP, with the login and the encryption that a real one has.
     package static func with(
-        pause: String = "0", _ settings: [String: String] = [:], _ body: (Suite, Peer) async throws -> Void
+        pause: String = "0", scale: String? = nil, _ settings: [String: String] = [:],
+        _ body: (Suite, Peer) async throws -> Void
     ) async throws {
         let authority = FileManager.default.temporaryDirectory.path + "/authority-\(Names.random(10)).pem"
         defer { try? FileManager.default.removeItem(atPath: authority) }
@@ -23,7 +24,7 @@ package enum MailSuite {
                 "SATCHEL_MAIL_TIMEOUT_SECONDS": "5", "SATCHEL_MAILS_PER_RECIPIENT": "0",
                 "SATCHEL_MAILS_PER_USER": "0", "SATCHEL_VERIFY_EMAIL": "false",
             ]
-            try await Suite.with(settings: smtp.merging(settings) { $1 }) { try await body($0, peer) }
+            try await Suite.with(scale: scale, settings: smtp.merging(settings) { $1 }) { try await body($0, peer) }
         }
     }
 }

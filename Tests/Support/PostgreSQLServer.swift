@@ -85,7 +85,7 @@ package final class PostgreSQLServer: Sendable {
         begin() {
             "${within[@]}" "${as[@]}" "$bin/postgres" -D "$folder/data" -k "$folder" \
                 -c listen_addresses="$address" -c fsync=off \
-                -c full_page_writes=off -c shared_buffers=32MB -c max_connections=200 </dev/null &
+                -c full_page_writes=off -c shared_buffers=32MB -c max_connections=400 </dev/null &
             pid=$!
         }
         pid=

@@ -76,11 +76,12 @@ struct MailFunctions: Sendable {
         guard try row.int("size") > 0 else {
             throw ParseError(.validationError, "What this mail said is not kept any more.")
         }
+        // One that was never tried is due, or being sent.
         let now = SQLValue.int(transaction.now.milliseconds)
         try transaction.execute(
             """
             UPDATE mails SET queuedAt = CASE state WHEN 'queued' THEN queuedAt ELSE ? END, state = 'queued', \
-            dueAt = ? WHERE id = ?
+            dueAt = CASE WHEN state = 'queued' AND attempts = 0 THEN dueAt ELSE ? END WHERE id = ?
             """,
             [now, now, .int(id)])
     }

@@ -6,8 +6,14 @@ import ParseProtocol
 /// says is removed once it is sent, because a link in it may be a secret.
 package struct MailQueue: Sendable {
     let store: ClassStore
+    private let claimedFor: Duration?
 
-    package init(store: ClassStore) { self.store = store }
+    /// - Parameter claimedFor: where several processes send, the time for which a mail is nobody else's, longer than it
+    ///   takes to send one; nil where one process does.
+    package init(store: ClassStore, claimedFor: Duration? = nil) {
+        self.store = store
+        self.claimedFor = claimedFor
+    }
 
     /// Queues a mail. Apart from an unknown template, what is wrong with it shows when it is sent: an error here would
     /// make the sender's outbox try for ever.
@@ -48,32 +54,60 @@ package struct MailQueue: Sendable {
         return verdict
     }
 
-    /// Mails to send now: first those that were never tried, oldest first.
-    /// - Parameter underWay: mails to leave out.
-    package func due(fresh: Int, retries: Int, underWay: [Int64]) async throws -> [QueuedMail] {
+    /// Mails to send now: first those that were never tried, oldest first. Where several processes send there are no
+    /// more than `fresh`, which are nobody else's from now on, and may be among those under way for long.
+    /// - Parameter underWay: mails to leave out where one process sends.
+    package func due(fresh freshMax: Int, retries: Int, underWay: [Int64]) async throws -> [QueuedMail] {
+        if let claimedFor {
+            let fresh = try await claim("attempts = 0", orderedBy: "id", limit: freshMax, for: claimedFor)
+            do {
+                return fresh
+                    + (try await claim(
+                        "attempts > 0", orderedBy: "dueAt", limit: min(retries, freshMax - fresh.count),
+                        for: claimedFor))
+            } catch  where !fresh.isEmpty {
+                // Those are taken; the others are looked for again soon.
+                return fresh
+            }
+        }
         let left = SQLValue.text(JSON.array(underWay.map(JSON.int)).serializedText)
         return try await store.read { reader in
             // Left to itself SQLite takes the index by state, and looks at every mail that waits for the one that is
             // tried again.
-            func mails(by index: String, _ condition: String, _ values: [SQLValue]) throws -> [SQLRow] {
+            func mails(by index: String, _ condition: String, _ values: [SQLValue]) throws -> [QueuedMail] {
                 try reader.rows(
                     """
-                    SELECT mails.*, EXISTS (SELECT 1 FROM suppressedAddresses \
-                    WHERE address = lower(toAddress)) AS isSuppressed
-                    FROM mails\(reader.dialect.using(index: index))
+                    SELECT \(QueuedMail.columns) FROM mails\(reader.dialect.using(index: index))
                     WHERE state = 'queued' AND id\(reader.dialect.isNotIn("?1", as: .integer)) AND \(condition) LIMIT ?
-                    """, [left] + values)
+                    """, [left] + values
+                ).map(QueuedMail.init)
             }
-            let fresh = try mails(by: "mailsFresh", "attempts = 0 ORDER BY id", [.int(Int64(fresh))])
+            let fresh = try mails(by: "mailsFresh", "attempts = 0 ORDER BY id", [.int(Int64(freshMax))])
             let retries = try mails(
                 by: "mailsTried", "attempts > 0 AND dueAt <= ? ORDER BY dueAt",
                 [.int(Timestamp.now.milliseconds), .int(Int64(retries))])
-            return try (fresh + retries).map { row in
-                try QueuedMail(
-                    id: row.int("id"), template: row.text("template"), toAddress: row.text("toAddress"),
-                    toName: row.text("toName"), model: row.blob("model"), messageId: row.text("messageId"),
-                    queuedAt: Timestamp(milliseconds: row.int("queuedAt")), attempts: Int(row.int("attempts")),
-                    isSuppressed: row.int("isSuppressed") == 1)
+            return fresh + retries
+        }
+    }
+
+    private func claim(
+        _ condition: String, orderedBy order: String, limit: Int, for time: Duration
+    ) async throws -> [QueuedMail] {
+        guard limit > 0 else { return [] }
+        let claim = RowClaim(
+            QueuedMail.columns, of: "mails", where: "state = 'queued' AND \(condition)", orderedBy: order, limit: limit,
+            for: time)
+        return try await store.claim(claim).map(QueuedMail.init).sorted { $0.id < $1.id }
+    }
+
+    /// Leaves mails to whoever sends next, for which there is no time any more.
+    package func giveBack(_ ids: [Int64]) async throws {
+        guard claimedFor != nil, !ids.isEmpty else { return }
+        try await store.write { transaction in
+            for id in ids {
+                try transaction.execute(
+                    "UPDATE mails SET dueAt = ? WHERE id = ? AND state = 'queued'",
+                    [.int(transaction.now.milliseconds), .int(id)])
             }
         }
     }

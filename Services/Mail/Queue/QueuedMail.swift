@@ -1,3 +1,4 @@
+import ObjectStore
 import ParseProtocol
 
 /// A mail that waits to be sent.
@@ -14,6 +15,20 @@ package struct QueuedMail: Sendable {
     package let attempts: Int
     /// Whether the address is on the suppression list.
     package let isSuppressed: Bool
+
+    /// What `init` needs of a row of `mails`.
+    static let columns = """
+        id, template, toAddress, toName, model, messageId, queuedAt, attempts, \
+        EXISTS (SELECT 1 FROM suppressedAddresses WHERE address = lower(toAddress)) AS isSuppressed
+        """
+
+    init(_ row: SQLRow) throws {
+        try self.init(
+            id: row.int("id"), template: row.text("template"), toAddress: row.text("toAddress"),
+            toName: row.text("toName"), model: row.blob("model"), messageId: row.text("messageId"),
+            queuedAt: Timestamp(milliseconds: row.int("queuedAt")), attempts: Int(row.int("attempts")),
+            isSuppressed: row.int("isSuppressed") == 1)
+    }
 
     package init(
         id: Int64, template: String, toAddress: String, toName: String, model: [UInt8], messageId: String,

@@ -2,14 +2,14 @@ import Logging
 import ParseProtocol
 import ServiceKit
 
-/// Sends what is queued, in the process that writes; several mails at once, in no particular order.
+/// Sends what is queued, in each process that writes; several mails at once, in no particular order.
 ///
 /// A mail is marked sent after the transport has it for good. A crash in between sends the same mail again, under the
-/// same Message-ID.
+/// same Message-ID; where several processes send, once its claim is over.
 package actor MailSender {
     package struct Settings: Sendable {
         package let schedule: RetrySchedule
-        /// Mails under way at once, 1 or more.
+        /// Mails of this process under way at once, 1 or more.
         package let connections: Int
         /// Between two looks at the queue at most. Mails are due by the wall clock, which may be set forward.
         package var pause = Duration.seconds(10)
@@ -75,12 +75,14 @@ package actor MailSender {
         guard room > 0, !isStopping else { return }
         // What is under way now may be recorded before the rows are here, which then are older than that: it is left
         // out whatever becomes of it meanwhile.
+        let busy = underWay
         let due = try await queue.due(
-            fresh: room, retries: settings.retriesMax - underWay.values.count { $0 }, underWay: Array(underWay.keys))
-        for mail in due where room > 0 && !isStopping {
+            fresh: room, retries: settings.retriesMax - busy.values.count { $0 }, underWay: Array(busy.keys))
+        for mail in due where busy[mail.id] == nil && room > 0 && !isStopping {
             underWay[mail.id] = mail.attempts > 0
             if !background.begin({ [self] in await deliver(mail) }) { underWay[mail.id] = nil }
         }
+        try await queue.giveBack(due.map(\.id).filter { underWay[$0] == nil })
     }
 
     /// When the next attempt is due; nil when none waits. Those under way wake when they end.

@@ -48,6 +48,9 @@ public enum Calls {
         return areas.flatMap { $0 }
     }()
 
+    /// The kinds of the calls that spread.
+    public static let spreadingKinds: Set<String> = Set(all.filter(\.spreads).map(\.kind))
+
     /// The services of which several replicas may write, because some of their calls spread.
     public static let spreadingServices: Set<String> = Set(all.filter(\.spreads).map(\.service))
 }

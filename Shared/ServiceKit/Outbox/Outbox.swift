@@ -22,8 +22,10 @@ public final class Outbox: Sendable {
     private let turns = Mutex(OutboxTurns())
     private let book: OutboxBook
     private let looks: Mutex<OutboxLooks>
-    /// Whether other processes add messages, and others than this one deliver them.
+    /// Whether other processes add and deliver messages too. Each delivers what it adds, and what others left.
     private let isShared: Bool
+    /// The time for which messages are nobody else's: that of a call to the bus, and some to store what became of it.
+    private static let claimedFor = Duration.seconds(20)
     private let wakeUp = WakeUp()
     /// The tasks that wait for a delivery, by the message's key.
     private let waiters = Mutex<[String: [UUID: AsyncStream<Void>.Continuation]]>([:])
@@ -32,7 +34,8 @@ public final class Outbox: Sendable {
         store: ClassStore, bus: BusEndpoint, background: BackgroundGroup, writers: StoreWriters = .one, logger: Logger
     ) {
         isShared = writers == .every
-        looks = Mutex(OutboxLooks(now: .now, atLeastEvery: isShared ? OutboxLooks.sharedPause : OutboxLooks.pauseMax))
+        let pause = isShared ? OutboxLooks.sharedPauseMax : OutboxLooks.pauseMax
+        looks = Mutex(OutboxLooks(now: .now, atLeastEvery: pause))
         self.store = store
         self.bus = bus
         self.background = background
@@ -91,7 +94,7 @@ public final class Outbox: Sendable {
 
     /// Looks until a message is not stored any more: another process may deliver it, which tells nobody here.
     private func untilGone(_ key: String, _ tell: () -> Void) async {
-        while (try? await Task.sleep(for: OutboxLooks.sharedPause)) != nil {
+        while (try? await Task.sleep(for: ServiceHost.sharedPause)) != nil {
             let isGone = try? await store.read {
                 try $0.rows("SELECT 1 AS found FROM outbox WHERE key = ?", [.text(key)]).isEmpty
             }
@@ -99,18 +102,18 @@ public final class Outbox: Sendable {
         }
     }
 
-    /// Delivering, which only the writer does.
+    /// Delivering, by each process that writes.
     package var work: BackgroundWork {
         BackgroundWork(
             "outbox", every: OutboxLooks.pauseMax, problem: "The outbox could not be read.", logger: logger,
             wakeUp: wakeUp
         ) { [self] in
-            guard !isShared || store.role == .writer else { return .due(in: OutboxLooks.sharedPause) }
+            guard !isShared || store.mayWrite else { return .due(in: OutboxLooks.sharedPauseMax) }
             let due = try await dueDestinations()
             for destination in turns.withLock({ $0.begin(due: due) }) {
                 // A message stays stored until it was taken, and may be for this very service, which takes nothing any
-                // more.
-                let hasBegun = background.begin(isAwaited: false) { [self] in await deliver(to: destination) }
+                // more. What is claimed is given back.
+                let hasBegun = background.begin(isAwaited: isShared) { [self] in await deliver(to: destination) }
                 if !hasBegun { turns.withLock { $0.failed(for: destination) } }
             }
             return .due(in: looks.withLock { $0.pause(at: .now) })
@@ -164,25 +167,23 @@ public final class Outbox: Sendable {
     /// Sends what has been due longest. What failed is due again later, so that it delays nothing newer.
     /// - Returns: whether there may be more.
     private func deliverDue(to destination: String) async throws -> Bool {
-        let prefix = destination + "."
-        let messages = try await store.read {
-            try $0.rows(
-                """
-                SELECT id, key, kind, body, attempts FROM outbox WHERE dueAt <= ? AND substr(kind, 1, ?) = ? \
-                ORDER BY dueAt, id LIMIT ?
-                """,
-                [
-                    .int(Timestamp.now.milliseconds), .int(Int64(prefix.utf8.count)), .text(prefix),
-                    .int(Int64(Self.batchMax)),
-                ]
-            ).map(Waiting.init)
-        }
+        let messages = try await due(for: destination)
         guard !messages.isEmpty else { return false }
         let parcels = OutboxParcels.packed(messages.map { ($0.body.count, $0.attempts) })
             .map { places in places.map { messages[$0] } }
-        let outcomes = await withTaskGroup(of: [Outcome].self) { group in
-            for parcel in parcels { group.addTask { [self] in await send(parcel, to: destination) } }
-            return await group.reduce(into: []) { $0 += $1 }
+        var outcomes = await withTaskCancellationHandler {
+            await withTaskGroup(of: [Outcome].self) { group in
+                for parcel in parcels { group.addTask { [self] in await send(parcel, to: destination) } }
+                return await group.reduce(into: []) { $0 += $1 }
+            }
+        } onCancel: {
+            // A receiver that does not answer is waited for no longer than the process is.
+            if isShared { Task { [self] in try await giveBack(messages) } }
+        }
+        let sent = outcomes.count
+        if isShared, sent < messages.count {
+            let known = Set(outcomes.map(\.id))
+            outcomes += messages.filter { !known.contains($0.id) }.map { ($0.id, .givenBack) }
         }
         let isUrgent = waiters.withLock { waiters in messages.contains { waiters[$0.key] != nil } }
         try await book.note(outcomes, isUrgent: isUrgent)
@@ -198,7 +199,31 @@ public final class Outbox: Sendable {
                 waiters[message.key]?.values.forEach { $0.yield() }
             }
         }
-        return messages.count == Self.batchMax || outcomes.count < messages.count
+        return messages.count == Self.batchMax || sent < messages.count
+    }
+
+    private func giveBack(_ messages: [Waiting]) async throws {
+        try await book.note(messages.map { ($0.id, .givenBack) }, isUrgent: true)
+    }
+
+    /// What has been due longest, in that order; where others deliver too it is theirs no more for a while.
+    private func due(for destination: String) async throws -> [Waiting] {
+        let columns = "id, key, kind, body, attempts"
+        let prefix = destination + "."
+        let isMine = "substr(kind, 1, ?) = ?"
+        let values: [SQLValue] = [.int(Int64(prefix.utf8.count)), .text(prefix)]
+        if isShared {
+            let claim = RowClaim(
+                columns, of: "outbox", where: isMine, values, orderedBy: "dueAt, id", limit: Self.batchMax,
+                for: Self.claimedFor)
+            return try await store.claim(claim).map(Waiting.init).sorted { $0.id < $1.id }
+        }
+        return try await store.read { reader in
+            try reader.rows(
+                "SELECT \(columns) FROM outbox WHERE dueAt <= ? AND \(isMine) ORDER BY dueAt, id LIMIT ?",
+                [.int(Timestamp.now.milliseconds)] + values + [.int(Int64(Self.batchMax))]
+            ).map(Waiting.init)
+        }
     }
 
     /// A row of the outbox.
@@ -284,6 +309,7 @@ extension BusRequest {
         self.init(kind: kind, body: body)
         principal = .satchel
         writes = true
+        shared = Calls.spreadingKinds.contains(kind)
         idempotencyKey = key
     }
 }

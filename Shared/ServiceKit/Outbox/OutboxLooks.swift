@@ -1,13 +1,13 @@
 /// Decides when the outbox looks for all that is due, without the clock: when the next attempt is, and from time to
-/// time. What is added is known without a look.
+/// time. What is added by this process is known without a look.
 package struct OutboxLooks {
     /// Between two looks at least.
     package static let pauseMin = Duration.milliseconds(500)
     /// And at most: attempts are due by the wall clock, which may be set forward.
     package static let pauseMax = Duration.seconds(10)
 
-    /// And at most where other processes add messages, of which nobody tells.
-    package static let sharedPause = Duration.milliseconds(150)
+    /// And at most where other processes deliver too, of which one may have died with what it added.
+    package static let sharedPauseMax = Duration.seconds(1)
 
     private let longest: Duration
     private var next: ContinuousClock.Instant

@@ -97,9 +97,3 @@ import Testing
         #expect(await comesTrue(within: 10) { third.store.mayWrite && third.store.role == .writer })
     }
 }
-
-private final class Numbers: Sendable {
-    private let numbers = Mutex<[Int]>([])
-    var all: [Int] { numbers.withLock { $0 } }
-    func add(_ number: Int) { numbers.withLock { $0.append(number) } }
-}

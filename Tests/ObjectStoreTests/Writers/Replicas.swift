@@ -1,6 +1,7 @@
 import Foundation
 import ObjectStore
 import ParseProtocol
+import Synchronization
 
 /// Several stores of one schema that all write, as the replicas of a service do.
 final class Replicas: Sendable {
@@ -87,4 +88,11 @@ extension ClassStore {
 
 private final class Box<T>: @unchecked Sendable {
     var result: Result<T, any Error>?
+}
+
+/// Numbers that several threads note.
+final class Numbers: Sendable {
+    private let numbers = Mutex<[Int]>([])
+    var all: [Int] { numbers.withLock { $0 } }
+    func add(_ number: Int) { numbers.withLock { $0.append(number) } }
 }
