@@ -227,30 +227,54 @@ import Testing
         }
     }
 
-    /// Wall-clock time, for what instructions do not count. Hits and misses take turns, so that a busy machine is busy
-    /// for both.
+    /// Wall-clock time, for what instructions do not count.
     @Test(.timeLimit(.minutes(10)))
     func timeTellsNothing() async throws {
         let (hit, miss) = (try await Self.store(true), try await Self.store(false))
-        for condition in Self.conditions {
-            let query = Self.query("Plain", condition)
-            var times: [[Double]] = [[], []]
-            for round in 0..<40 {
-                for side in round % 2 == 0 ? [0, 1] : [1, 0] {
-                    let seconds = try await [hit, miss][side].store.read { reader in
-                        let start = ContinuousClock.now
-                        _ = try reader.find(query, caller: .anonymous)
-                        return (ContinuousClock.now - start) / .microseconds(1)
-                    }
-                    if round >= 4 { times[side].append(seconds) }
-                }
+        try await Self.expectSameTimes(hit, miss)
+        guard TestStore.server != nil else { return }
+        // A server that has looked at what there is may choose other ways.
+        for test in [hit, miss] {
+            let tables = try await (test.relations("o") + test.relations("p")).filter {
+                $0.dropFirst().allSatisfy(\.isNumber)
             }
-            let medians = times.map { $0.sorted()[$0.count / 2] }
-            let spread = times.map { $0.sorted()[$0.count * 3 / 4] - $0.sorted()[$0.count / 4] }.max() ?? 0
-            // 200 rows handed to a pattern that goes back would take hundreds of milliseconds.
-            #expect(
-                abs(medians[0] - medians[1]) <= max(3 * spread, 150),
-                "\(condition.serializedText): \(medians) µs, spread \(spread)")
+            #expect(tables.count == 8)
+            try await test.store.write { job in for table in tables { try job.execute("ANALYZE \(table)") } }
         }
+        try await Self.expectSameTimes(hit, miss)
+    }
+
+    /// Looks three times before it believes in a difference, which is none when it does not last.
+    private static func expectSameTimes(_ hit: TestStore, _ miss: TestStore) async throws {
+        for condition in conditions {
+            var difference: String?
+            for _ in 0..<3 {
+                difference = try await self.difference(hit, miss, condition)
+                if difference == nil { break }
+            }
+            #expect(difference == nil)
+        }
+    }
+
+    /// Hits and misses take turns, so that a busy machine is busy for both.
+    /// - Returns: the times, when they differ.
+    private static func difference(_ hit: TestStore, _ miss: TestStore, _ condition: JSON) async throws -> String? {
+        let query = query("Plain", condition)
+        var times: [[Double]] = [[], []]
+        for round in 0..<40 {
+            for side in round % 2 == 0 ? [0, 1] : [1, 0] {
+                let microseconds = try await [hit, miss][side].store.read { reader in
+                    let start = ContinuousClock.now
+                    _ = try reader.find(query, caller: .anonymous)
+                    return (ContinuousClock.now - start) / .microseconds(1)
+                }
+                if round >= 4 { times[side].append(microseconds) }
+            }
+        }
+        let medians = times.map { $0.sorted()[$0.count / 2] }
+        let spread = times.map { $0.sorted()[$0.count * 3 / 4] - $0.sorted()[$0.count / 4] }.max() ?? 0
+        // 200 rows handed to a pattern that goes back would take hundreds of milliseconds.
+        guard abs(medians[0] - medians[1]) > max(3 * spread, 150) else { return nil }
+        return "\(condition.serializedText): \(medians) µs, spread \(spread)"
     }
 }
