@@ -325,6 +325,8 @@ import Testing
                     }
                 }
                 await leaving.leave(within: .seconds(30))
+                // Each is answered as it comes, by now; once more, so that the answers are there.
+                await leaving.leave(within: .seconds(30))
                 leaving.stop()
                 return try await group.reduce(into: Set()) { $0.insert($1) }
             }
