@@ -292,10 +292,10 @@ public final class ClassStore: Sendable {
     }
 
     /// Takes rows that are work to do, where every process writes. The rows come in no particular order.
-    /// - Returns: none while this process takes no writes.
+    /// - Returns: none while this process takes no writes, or cannot store them: what is done could not be noted.
     /// - Throws: `StoreError`, `.timeout` (124). Rows may be claimed then, whose time ends unused.
     public func claim(_ claim: RowClaim) async throws -> [SQLRow] {
-        guard let claimer, mayWrite else { return [] }
+        guard let claimer, mayWrite, trouble == nil else { return [] }
         return try await claimer.take(claim)
     }
 

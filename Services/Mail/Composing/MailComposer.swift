@@ -28,10 +28,8 @@ package struct MailComposer: Sendable {
         self.templates = templates
     }
 
-    /// Whether mails of this name can be composed: a template's, or one that was written by who asked for it.
-    static func knows(_ template: String) -> Bool {
-        MailTemplates.models[template] != nil || template == WrittenMail.template
-    }
+    /// The names of mails that can be composed: templates, and what was written by who asked for it.
+    static let known = Set(MailTemplates.models.keys).union([WrittenMail.template])
 
     package func compose(_ mail: QueuedMail) throws(Problem) -> MailMessage {
         if mail.template == WrittenMail.template { return try written(mail) }

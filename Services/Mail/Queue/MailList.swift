@@ -61,7 +61,8 @@ package struct MailList: Sendable {
             if let problem = try row["problem"].textValue { mail["problem"] = .string(problem) }
             if let orderNo = try row["orderNo"].intValue { mail["orderNo"] = .int(orderNo) }
             if let sentAt = try row["sentAt"].intValue { mail["sentAt"] = Timestamp(milliseconds: sentAt).wire }
-            if try row.text("state") == "queued" {
+            // One that was never tried is due, or being sent.
+            if try row.text("state") == "queued", try row.int("attempts") > 0 {
                 mail["nextAttemptAt"] = try Timestamp(milliseconds: row.int("dueAt")).wire
             }
             return mail

@@ -24,7 +24,7 @@ package struct MailQueue: Sendable {
     @discardableResult package static func add(
         _ message: SendMailRequest, key: String, quotas: MailQuotas? = nil, in transaction: StoreTransaction
     ) throws -> MailQuotas.Verdict {
-        guard MailComposer.knows(message.template) else {
+        guard MailComposer.known.contains(message.template) else {
             throw ParseError(.validationError, "There is no mail template of that name.")
         }
         let key = key.isEmpty ? Names.random(20) : key
@@ -54,8 +54,10 @@ package struct MailQueue: Sendable {
         return verdict
     }
 
-    /// Mails to send now: first those that were never tried, oldest first. Where several processes send there are no
-    /// more than `fresh`, which are nobody else's from now on, and may be among those under way for long.
+    /// Mails to send now: first those that were never tried, oldest first.
+    ///
+    /// Where several processes send, `fresh` mails in all at most are claimed for this one. When a claim runs out while
+    /// this process is still at the mail, that one may be among them, and the caller leaves it out.
     /// - Parameter underWay: mails to leave out where one process sends.
     package func due(fresh freshMax: Int, retries: Int, underWay: [Int64]) async throws -> [QueuedMail] {
         if let claimedFor {
@@ -94,9 +96,12 @@ package struct MailQueue: Sendable {
         _ condition: String, orderedBy order: String, limit: Int, for time: Duration
     ) async throws -> [QueuedMail] {
         guard limit > 0 else { return [] }
+        // A replica of a newer release may have queued one that this one does not know.
+        let known = MailComposer.known.sorted()
+        let names = known.map { _ in "?" }.joined(separator: ", ")
         let claim = RowClaim(
-            QueuedMail.columns, of: "mails", where: "state = 'queued' AND \(condition)", orderedBy: order, limit: limit,
-            for: time)
+            QueuedMail.columns, of: "mails", where: "state = 'queued' AND \(condition) AND template IN (\(names))",
+            known.map(SQLValue.text), orderedBy: order, limit: limit, for: time)
         return try await store.claim(claim).map(QueuedMail.init).sorted { $0.id < $1.id }
     }
 

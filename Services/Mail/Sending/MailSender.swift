@@ -35,6 +35,8 @@ package actor MailSender {
     /// The mails under way, and whether each failed before.
     private var underWay: [Int64: Bool] = [:]
     private var isStopping = false
+    /// Whether mails are being taken that nobody else may take.
+    private var isTaking = false
 
     package init(
         queue: MailQueue, composer: MailComposer, transport: any MailTransport, settings: Settings,
@@ -68,11 +70,13 @@ package actor MailSender {
     package func stop(within limit: Duration) async {
         isStopping = true
         let end = ContinuousClock.now + limit
-        while !underWay.isEmpty, ContinuousClock.now < end { try? await Task.sleep(for: .milliseconds(20)) }
+        while isTaking || !underWay.isEmpty, ContinuousClock.now < end { try? await Task.sleep(for: .milliseconds(20)) }
     }
 
     private func startDue() async throws {
         guard room > 0, !isStopping else { return }
+        isTaking = true
+        defer { isTaking = false }
         // What is under way now may be recorded before the rows are here, which then are older than that: it is left
         // out whatever becomes of it meanwhile.
         let busy = underWay

@@ -15,7 +15,7 @@ public struct RowClaim: Sendable {
     private let time: Duration
 
     /// - Parameters:
-    ///   - columns: the columns to give, in SQL.
+    ///   - columns: the columns to give, in SQL. Another one, `wasDueAt`, says since when the row is due.
     ///   - table: one with a number `id` and a column `dueAt`, in milliseconds since 1970.
     ///   - condition: which rows there are to take beside being due, in SQL; its parameters are `arguments`.
     ///   - order: which rows are taken first, in SQL.
@@ -38,9 +38,9 @@ public struct RowClaim: Sendable {
     /// (https://www.postgresql.org/docs/15/sql-select.html#SQL-FOR-UPDATE-SHARE).
     func statement(at now: Timestamp) -> (sql: String, arguments: [SQLValue]) {
         let sql = """
-            WITH claimed AS (SELECT id AS claim FROM \(table) WHERE dueAt <= ? AND \(condition)
+            WITH claimed AS (SELECT id AS claimedId, dueAt AS wasDueAt FROM \(table) WHERE dueAt <= ? AND \(condition)
             ORDER BY \(order) LIMIT ? FOR UPDATE SKIP LOCKED)
-            UPDATE \(table) SET dueAt = ? FROM claimed WHERE id = claim RETURNING \(columns)
+            UPDATE \(table) SET dueAt = ? FROM claimed WHERE id = claimedId RETURNING \(columns), wasDueAt
             """
         let end = now.advanced(by: time).milliseconds
         return (sql, [.int(now.milliseconds)] + arguments + [.int(Int64(limit)), .int(end)])

@@ -15,10 +15,7 @@ final class RowClaimer: @unchecked Sendable {
     private static let limit = Duration.seconds(5)
 
     init(_ database: PostgreSQLDatabase) {
-        // What is claimed and then lost with a server is done twice, as after any crash.
-        self.database = database.setting([
-            "default_transaction_isolation": "read committed", "synchronous_commit": "off",
-        ])
+        self.database = database.setting(["default_transaction_isolation": "read committed"])
     }
 
     /// - Throws: `StoreError`, `.timeout` (124); rows may be claimed then, whose time ends unused.
@@ -27,6 +24,7 @@ final class RowClaimer: @unchecked Sendable {
             guard !isStopped.load(ordering: .relaxed) else { return [] }
             let connection = try self.connection ?? PostgreSQLStoreConnection(database)
             self.connection = connection
+            try connection.revive()
             // Its time begins when its turn has come.
             let (sql, arguments) = claim.statement(at: .now)
             return try connection.limited(to: Self.limit) { try connection.rows(sql, arguments) }

@@ -1,7 +1,7 @@
 import Synchronization
 
-/// Everything that a service does in the background. The service's lifecycle owns it: it starts when the process
-/// becomes the writer and ends, all of it, before the store closes.
+/// Everything that a service does in the background. The service's lifecycle owns it: what was added starts when the
+/// process becomes the writer, and all of it ends before the store closes.
 public final class BackgroundGroup: Sendable {
     private struct State {
         var works: [BackgroundWork] = []

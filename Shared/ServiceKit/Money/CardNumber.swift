@@ -119,8 +119,9 @@ public enum CardNumber {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// More digits than a card has, and some letters between them.
-    private static let hexadecimalMin = 24
+    /// From this length on a hexadecimal number is somebody's identifier; a card with a word before it and a month and
+    /// a year behind it is shorter.
+    private static let hexadecimalMin = 32
 
     private static func blank(_ range: Range<Int>, in bytes: inout [UInt8]) {
         for place in range { bytes[place] = UInt8(ascii: "x") }

@@ -111,8 +111,8 @@ public final class Outbox: Sendable {
             guard !isShared || store.mayWrite else { return .due(in: OutboxLooks.sharedPauseMax) }
             let due = try await dueDestinations()
             for destination in turns.withLock({ $0.begin(due: due) }) {
-                // A message stays stored until it was taken, and may be for this very service, which takes nothing any
-                // more. What is claimed is given back.
+                // At the end of the process one that is under way is cut off: its messages stay stored, and may be for
+                // this very service, which takes nothing any more. Claimed ones are given back first.
                 let hasBegun = background.begin(isAwaited: isShared) { [self] in await deliver(to: destination) }
                 if !hasBegun { turns.withLock { $0.failed(for: destination) } }
             }
@@ -183,7 +183,7 @@ public final class Outbox: Sendable {
         let sent = outcomes.count
         if isShared, sent < messages.count {
             let known = Set(outcomes.map(\.id))
-            outcomes += messages.filter { !known.contains($0.id) }.map { ($0.id, .givenBack) }
+            outcomes += messages.filter { !known.contains($0.id) }.map { ($0.id, .givenBack(dueAt: $0.dueAt)) }
         }
         let isUrgent = waiters.withLock { waiters in messages.contains { waiters[$0.key] != nil } }
         try await book.note(outcomes, isUrgent: isUrgent)
@@ -203,7 +203,7 @@ public final class Outbox: Sendable {
     }
 
     private func giveBack(_ messages: [Waiting]) async throws {
-        try await book.note(messages.map { ($0.id, .givenBack) }, isUrgent: true)
+        try await book.note(messages.map { ($0.id, .givenBack(dueAt: $0.dueAt)) }, isUrgent: true)
     }
 
     /// What has been due longest, in that order; where others deliver too it is theirs no more for a while.
@@ -216,13 +216,14 @@ public final class Outbox: Sendable {
             let claim = RowClaim(
                 columns, of: "outbox", where: isMine, values, orderedBy: "dueAt, id", limit: Self.batchMax,
                 for: Self.claimedFor)
-            return try await store.claim(claim).map(Waiting.init).sorted { $0.id < $1.id }
+            return try await store.claim(claim).map { try Waiting($0, dueAt: $0.int("wasDueAt")) }
+                .sorted { ($0.dueAt, $0.id) < ($1.dueAt, $1.id) }
         }
         return try await store.read { reader in
             try reader.rows(
-                "SELECT \(columns) FROM outbox WHERE dueAt <= ? AND \(isMine) ORDER BY dueAt, id LIMIT ?",
+                "SELECT \(columns), dueAt FROM outbox WHERE dueAt <= ? AND \(isMine) ORDER BY dueAt, id LIMIT ?",
                 [.int(Timestamp.now.milliseconds)] + values + [.int(Int64(Self.batchMax))]
-            ).map(Waiting.init)
+            ).map { try Waiting($0, dueAt: $0.int("dueAt")) }
         }
     }
 
@@ -233,8 +234,10 @@ public final class Outbox: Sendable {
         let kind: String
         let body: [UInt8]
         let attempts: Int
+        let dueAt: Int64
 
-        init(_ row: SQLRow) throws {
+        init(_ row: SQLRow, dueAt: Int64) throws {
+            self.dueAt = dueAt
             id = try row.int("id")
             key = try row.text("key")
             kind = try row.text("kind")

@@ -12,8 +12,8 @@ final class OutboxBook: Sendable {
     enum Outcome: Sendable, Equatable {
         case delivered
         case again(after: Duration, problem: String)
-        /// Not sent, and nobody's now (`RowClaim`).
-        case givenBack
+        /// Not sent, and nobody's now (`RowClaim`): due as it was.
+        case givenBack(dueAt: Int64)
     }
 
     private struct Page {
@@ -80,9 +80,9 @@ final class OutboxBook: Sendable {
                         _ = try transaction.execute(
                             "UPDATE outbox SET attempts = attempts + 1, dueAt = ?, lastProblem = ? WHERE id = ?",
                             [.int(transaction.now.advanced(by: after).milliseconds), .text(problem), .int(id)])
-                    case .givenBack:
+                    case .givenBack(let dueAt):
                         _ = try transaction.execute(
-                            "UPDATE outbox SET dueAt = ? WHERE id = ?", [.int(transaction.now.milliseconds), .int(id)])
+                            "UPDATE outbox SET dueAt = ? WHERE id = ?", [.int(dueAt), .int(id)])
                     }
                 }
             }
