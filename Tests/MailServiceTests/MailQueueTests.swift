@@ -70,15 +70,16 @@ import Testing
             MailQueue(store: box.store, claimedFor: .seconds(600)),
             MailQueue(store: box.store, claimedFor: .seconds(600))
         )
-        for index in 1...7 {
+        for index in 1...8 {
             let message = SendMailRequest.with {
                 $0.template = "password-reset"
                 $0.toAddress = "ann+\(index)@shop.example"
             }
             try await box.store.write { try MailQueue.add(message, key: "mail-\(index)", in: $0) }
         }
-        // 5 and 6 are due again, 7 is not yet.
+        // 5 and 6 are due again, 7 is not yet, 8 is a newer release's.
         try await box.store.write {
+            try $0.execute("UPDATE mails SET template = 'of-tomorrow' WHERE id = 8")
             try $0.execute("UPDATE mails SET attempts = 1, dueAt = 6 - id WHERE id IN (5, 6)")
             try $0.execute("UPDATE mails SET attempts = 1, dueAt = dueAt + 3600000 WHERE id = 7")
         }

@@ -19,12 +19,19 @@ extension Gateway {
 
     /// The objectId of a role, made when it is not there. Only the master key may change a role made here.
     func role(named name: String) async throws -> String {
-        if let id = try await firstId("/roles", where: ["name": .string(name)]) { return id }
-        let answer = try await send(.post, "/roles", body: ["name": .string(name), "ACL": [:]])
-        guard let id = answer["objectId"]?.stringValue else {
-            throw SetupError.unexpectedAnswer(request: "POST /roles")
+        let isIt: JSON = ["name": .string(name)]
+        if let id = try await firstId("/roles", where: isIt) { return id }
+        do {
+            let answer = try await send(.post, "/roles", body: ["name": .string(name), "ACL": [:]])
+            guard let id = answer["objectId"]?.stringValue else {
+                throw SetupError.unexpectedAnswer(request: "POST /roles")
+            }
+            return id
+        } catch let error as SetupError where error.code == .duplicateValue {
+            // Made meanwhile, by somebody else or by an attempt of ours whose answer did not say so.
+            guard let id = try await firstId("/roles", where: isIt) else { throw error }
+            return id
         }
-        return id
     }
 
     private func firstId(_ path: String, where condition: JSON) async throws -> String? {

@@ -232,7 +232,8 @@ import Testing
     func timeTellsNothing() async throws {
         let (hit, miss) = (try await Self.store(true), try await Self.store(false))
         try await Self.expectSameTimes(hit, miss)
-        guard TestStore.server != nil else { return }
+        // A plain schema's are looked at beside transactions alone.
+        guard TestStore.server != nil, !TestStore.isPlain else { return }
         // A server that has looked at what there is may choose other ways.
         for test in [hit, miss] {
             let tables = try await (test.relations("o") + test.relations("p")).filter {
