@@ -43,16 +43,21 @@ import Testing
         #expect(transport.mostAtOnce <= 3)
     }
 
-    @Test func mailsThatAreUnderWayAreNotLookedUpAgain() async throws {
-        let box = try await SandboxStore(mailPlan)
-        let queue = MailQueue(store: box.store)
-        for index in 1...6 {
+    /// Queues mails, numbered from 1.
+    private static func queue(_ count: Int, in box: SandboxStore) async throws {
+        for index in 1...count {
             let message = SendMailRequest.with {
                 $0.template = "password-reset"
                 $0.toAddress = "ann+\(index)@shop.example"
             }
             try await box.store.write { try MailQueue.add(message, key: "mail-\(index)", in: $0) }
         }
+    }
+
+    @Test func mailsThatAreUnderWayAreNotLookedUpAgain() async throws {
+        let box = try await SandboxStore(mailPlan)
+        let queue = MailQueue(store: box.store)
+        try await Self.queue(6, in: box)
         // 4 and 5 are due again, 6 is not yet.
         try await box.store.write {
             try $0.execute("UPDATE mails SET attempts = 1, dueAt = 5 - id WHERE id IN (4, 5)")
@@ -70,13 +75,7 @@ import Testing
             MailQueue(store: box.store, claimedFor: .seconds(600)),
             MailQueue(store: box.store, claimedFor: .seconds(600))
         )
-        for index in 1...8 {
-            let message = SendMailRequest.with {
-                $0.template = "password-reset"
-                $0.toAddress = "ann+\(index)@shop.example"
-            }
-            try await box.store.write { try MailQueue.add(message, key: "mail-\(index)", in: $0) }
-        }
+        try await Self.queue(8, in: box)
         // 5 and 6 are due again, 7 is not yet, 8 is a newer release's.
         try await box.store.write {
             try $0.execute("UPDATE mails SET template = 'of-tomorrow' WHERE id = 8")

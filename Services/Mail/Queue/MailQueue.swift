@@ -92,16 +92,19 @@ package struct MailQueue: Sendable {
         }
     }
 
+    /// A replica of a newer release may have queued one that this one does not know.
+    private static let isKnown: (sql: String, arguments: [SQLValue]) = {
+        let names = MailComposer.known.sorted()
+        return ("template IN (\(names.map { _ in "?" }.joined(separator: ", ")))", names.map(SQLValue.text))
+    }()
+
     private func claim(
         _ condition: String, orderedBy order: String, limit: Int, for time: Duration
     ) async throws -> [QueuedMail] {
         guard limit > 0 else { return [] }
-        // A replica of a newer release may have queued one that this one does not know.
-        let known = MailComposer.known.sorted()
-        let names = known.map { _ in "?" }.joined(separator: ", ")
         let claim = RowClaim(
-            QueuedMail.columns, of: "mails", where: "state = 'queued' AND \(condition) AND template IN (\(names))",
-            known.map(SQLValue.text), orderedBy: order, limit: limit, for: time)
+            QueuedMail.columns, of: "mails", where: "state = 'queued' AND \(condition) AND \(Self.isKnown.sql)",
+            Self.isKnown.arguments, orderedBy: order, limit: limit, for: time)
         return try await store.claim(claim).map(QueuedMail.init).sorted { $0.id < $1.id }
     }
 

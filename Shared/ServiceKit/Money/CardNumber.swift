@@ -127,7 +127,15 @@ public enum CardNumber {
         for place in range { bytes[place] = UInt8(ascii: "x") }
     }
 
-    private static func isHexadecimal(_ byte: UInt8) -> Bool { Character(Unicode.Scalar(byte)).isHexDigit }
+    /// Asked of each byte of long texts.
+    private static func isHexadecimal(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"),
+            UInt8(ascii: "A")...UInt8(ascii: "F"):
+            true
+        default: false
+        }
+    }
 
     private static func isUUID(_ bytes: ArraySlice<UInt8>) -> Bool {
         let groups = bytes.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
