@@ -1,7 +1,7 @@
 // swift-tools-version: 6.1
 import PackageDescription
 
-/// A service: an executable of its own that speaks to the others only through the message bus.
+/// A service: an executable that communicates with the others only over the message bus.
 func service(_ name: String, dependencies: [Target.Dependency] = []) -> Target {
     let resources = ["Mail": "Templates", "Cloud": "Runtime"]
     return .executableTarget(
@@ -9,18 +9,19 @@ func service(_ name: String, dependencies: [Target.Dependency] = []) -> Target {
         dependencies: ["ServiceKit", "ProcessKit", "ObjectStore", "MessageBus", "Messages", "ParseProtocol"]
             + dependencies,
         path: "Services/\(name)",
+        exclude: ["README.md"],
         resources: resources[name].map { [Resource.copy($0)] } ?? []
     )
 }
 
-/// For tests and tools that mostly wait for processes: optimising them would take longer than they run.
+/// For tests and tools that mostly wait for processes: optimising them takes longer than they run.
 let unoptimised: [SwiftSetting] = [.unsafeFlags(["-Onone"])]
 
 /// Tests of one service that keeps objects or tables, in process.
 func serviceTests(_ name: String, dependencies: [Target.Dependency] = []) -> Target {
     let tested = Target.Dependency.target(name: "\(name)Service")
     return .testTarget(
-        name: "\(name)ServiceTests",
+        name: "\(name)Tests",
         dependencies: [
             tested, "ServiceSupport", "ServiceKit", "ProcessKit", "ObjectStore", "MessageBus", "Messages",
             "ParseProtocol",
@@ -50,9 +51,8 @@ let package = Package(
         .executable(name: "cloud", targets: ["CloudService"]),
         .executable(name: "satchel-setup", targets: ["Setup"]),
     ],
-    // SwiftPM passes a package's traits to the compiler in an order that changes from plan to plan, and a command that
-    // changed compiles the package anew (swiftlang/swift-package-manager#10525). One trait has but one order; of those
-    // that these packages have by default none is needed.
+    // At most one trait per package: SwiftPM passes several traits to the compiler in a random order, and a changed
+    // command recompiles the package (swiftlang/swift-package-manager#10525). Satchel needs none of the default traits.
     dependencies: [
         .package(url: "https://github.com/hummingbird-project/hummingbird", exact: "2.28.1", traits: []),
         .package(url: "https://github.com/hummingbird-project/swift-mustache", exact: "2.1.1"),
@@ -77,8 +77,9 @@ let package = Package(
         .systemLibrary(name: "CZlib", path: "Shared/CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
         .systemLibrary(name: "COpenSSL", path: "Shared/COpenSSL", providers: [.apt(["libssl-dev"])]),
 
-        // Shared modules, lowest first. A module only knows the ones above it.
+        // Shared modules, lowest first. A module depends only on modules listed above it.
         .target(name: "ParseProtocol", path: "Shared/ParseProtocol"),
+        .target(name: "Compression", dependencies: ["CZlib"], path: "Shared/Compression"),
         .target(name: "Cryptography", dependencies: ["COpenSSL"], path: "Shared/Cryptography"),
         .target(name: "SignedTokens", dependencies: ["Cryptography", "ParseProtocol"], path: "Shared/SignedTokens"),
         .target(
@@ -108,7 +109,7 @@ let package = Package(
         .target(
             name: "ProcessKit",
             dependencies: [
-                "MessageBus", "Messages", "ParseProtocol",
+                "Cryptography", "MessageBus", "Messages", "ParseProtocol",
                 .product(name: "Logging", package: "swift-log"),
             ],
             path: "Shared/ProcessKit"
@@ -127,9 +128,10 @@ let package = Package(
         .executableTarget(
             name: "GatewayService",
             dependencies: [
-                "CZlib", "Cryptography", "MessageBus", "Messages", "Outbound", "ParseProtocol", "ProcessKit",
+                "CZlib", "Compression", "Cryptography", "MessageBus", "Messages", "Outbound", "ParseProtocol",
+                "ProcessKit",
                 .product(name: "DequeModule", package: "swift-collections"),
-                // The codec alone: an HTTP server of a framework was a minute of every first build (`HTTP/Server`).
+                // Only the codec: a framework's HTTP server added a minute to every first build (`HTTP/Server`).
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Mustache", package: "swift-mustache"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -140,11 +142,12 @@ let package = Package(
                 .product(name: "NIOWebSocket", package: "swift-nio"),
             ],
             path: "Services/Gateway",
+            exclude: ["README.md"],
             resources: [.copy("Resources/Pages"), .copy("Resources/OpenAPI"), .copy("Web")]
         ),
         service("Catalog", dependencies: ["Cryptography", "Outbound"]),
         service("Users", dependencies: ["Cryptography", "Outbound", "SignedTokens"]),
-        service("Bag"),
+        service("Bag", dependencies: ["Cryptography"]),
         service("Payments", dependencies: ["Cryptography", "Outbound"]),
         service("Mail", dependencies: ["Outbound", .product(name: "Mustache", package: "swift-mustache")]),
         service(
@@ -153,35 +156,35 @@ let package = Package(
                 "Cryptography", "Outbound", "SignedTokens",
             ]),
         service("Analytics"),
-        service("Crash", dependencies: ["CZlib", "Cryptography"]),
+        service("Crash", dependencies: ["Compression", "Cryptography"]),
         service(
             "Cloud",
             dependencies: [
                 .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
             ]),
 
-        // The tool behind scripts/up and scripts/load-demo. A dozen options are not worth a minute of ArgumentParser in
-        // every first build.
+        // The tool behind scripts/up and scripts/add-products. It parses its dozen options itself: ArgumentParser would
+        // add a minute to every first build.
         .executableTarget(
             name: "Setup",
             dependencies: ["Outbound", "ParseProtocol"],
-            path: "scripts/setup",
+            path: "scripts/lib/setup",
             swiftSettings: unoptimised
         ),
     ]
 )
 
-// Everything beside the shop itself. `scripts/up` and the Containerfile leave it out with SATCHEL_SHOP_ONLY=1, because
-// no shop runs it; plain `swift build` and `swift test` have all of it. Both share .build: a target that is in both is
-// compiled in the same way, so that going from one to the other plans anew and compiles only what was left out.
-// `--product` would not do: SwiftPM takes one at a time and plans anew for each.
+// Tests and tools, which no shop runs. `scripts/up` and the Containerfile leave them out with SATCHEL_SHOP_ONLY=1;
+// plain `swift build` and `swift test` include them. Both variants share .build and compile common targets with the
+// same command, so that a change of variant compiles only the difference. `--product` is no alternative: SwiftPM
+// accepts one product at a time and plans each build again.
 //
-// Both ask for the same packages but a small one: SwiftPM removes the sources of a package that is no longer asked for,
-// and compiles them once more when they come back. So ArgumentParser and Hummingbird are asked for above, though only
-// the tools of this section use them.
+// Both variants depend on the same packages, except for one small one: SwiftPM deletes the sources of a dropped package
+// and recompiles them when it returns. So ArgumentParser and Hummingbird are listed above, although only tools use
+// them.
 //
-// No target may have AsyncHTTPClient or HummingbirdTLS behind it: with them comes a TLS library of four hundred C
-// files. They are fetched all the same, because Hummingbird's package names them.
+// No target may depend on AsyncHTTPClient or HummingbirdTLS: they bring a TLS library of four hundred C files. SwiftPM
+// fetches them anyway, because Hummingbird's package names them.
 if Context.environment["SATCHEL_SHOP_ONLY"] != "1" {
     package.dependencies += [
         .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", exact: "0.2.0")
@@ -203,16 +206,18 @@ if Context.environment["SATCHEL_SHOP_ONLY"] != "1" {
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
-            path: "scripts/benchmarks"
+            path: "scripts/lib/bench-probes"
         ),
         .target(
             name: "SuiteClient",
             dependencies: [
                 "ParseProtocol",
                 .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOWebSocket", package: "swift-nio"),
             ],
-            path: "scripts/client"
+            path: "scripts/lib/client"
         ),
         .executableTarget(
             name: "Attack",
@@ -222,7 +227,7 @@ if Context.environment["SATCHEL_SHOP_ONLY"] != "1" {
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
-            path: "scripts/attacks"
+            path: "scripts/lib/attack", exclude: ["cloud"]
         ),
         .executableTarget(
             name: "Load",
@@ -235,11 +240,11 @@ if Context.environment["SATCHEL_SHOP_ONLY"] != "1" {
                 .product(name: "HeapModule", package: "swift-collections"),
                 .product(name: "Histogram", package: "hdrhistogram-swift"),
             ],
-            path: "scripts/loads",
+            path: "scripts/lib/load",
             exclude: ["shoppers.json"]
         ),
 
-        // Tests mirror the folders above; the scenarios talk HTTP to real processes.
+        // Tests mirror the folders above; scenarios talk HTTP to real processes.
         .target(
             name: "TestSupport",
             dependencies: [
@@ -268,8 +273,9 @@ if Context.environment["SATCHEL_SHOP_ONLY"] != "1" {
             name: "PostgreSQLTests", dependencies: ["CPostgreSQL", "PostgreSQL", "TestSupport"],
             swiftSettings: unoptimised),
         .testTarget(
-            name: "ObjectStoreTests", dependencies: ["ObjectStore", "ParseProtocol"], swiftSettings: unoptimised),
-        // Tests of services in process: a target for each, and one for what several must agree on.
+            name: "ObjectStoreTests", dependencies: ["ObjectStore", "ParseProtocol"], exclude: ["Fixtures"],
+            swiftSettings: unoptimised),
+        // Tests of services in process: a target for each service, and one for rules that several services share.
         .target(
             name: "ServiceSupport",
             dependencies: [
@@ -285,7 +291,7 @@ if Context.environment["SATCHEL_SHOP_ONLY"] != "1" {
                 "TestSupport",
             ], swiftSettings: unoptimised),
         .testTarget(
-            name: "GatewayServiceTests",
+            name: "GatewayTests",
             dependencies: [
                 "GatewayService", "MessageBus", "Messages", "ParseProtocol", "ProcessKit", "TestSupport",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
@@ -302,7 +308,7 @@ if Context.environment["SATCHEL_SHOP_ONLY"] != "1" {
         serviceTests("Mail", dependencies: ["Outbound", "TestSupport"]),
         serviceTests("Push", dependencies: ["TestSupport"]),
         serviceTests("Analytics", dependencies: ["GatewayService"]),
-        serviceTests("Crash", dependencies: ["TestSupport"]),
+        serviceTests("Crash", dependencies: ["Compression", "TestSupport"]),
         serviceTests("Cloud", dependencies: ["TestSupport"]),
         .testTarget(
             name: "ServiceTests",
@@ -316,7 +322,7 @@ if Context.environment["SATCHEL_SHOP_ONLY"] != "1" {
         .testTarget(name: "AttackTests", dependencies: ["Attack"]),
         .testTarget(
             name: "LoadTests", dependencies: ["Load", "ParseProtocol", "TestSupport"], swiftSettings: unoptimised),
-        scenarios("ScenarioTests", exclude: ["Fixtures"]),
+        scenarios("SuiteScenarios", exclude: ["Fixtures"]),
         scenarios("GatewayScenarios"),
         scenarios("HardeningScenarios"),
         scenarios("HostScenarios"),
@@ -326,10 +332,18 @@ if Context.environment["SATCHEL_SHOP_ONLY"] != "1" {
         scenarios("ShopScenarios"),
         scenarios("UsersScenarios"),
         .testTarget(
+            name: "CostTests",
+            dependencies: [
+                "ObjectStore", "ParseProtocol", "ServiceKit", "ServiceSupport", "SignedTokens", "TestSupport",
+                "AnalyticsService", "CloudService", "CrashService", "GatewayService", "MailService", "UsersService",
+                .product(name: "Logging", package: "swift-log"),
+            ]
+        ),
+        .testTarget(
             name: "FuzzTests",
             dependencies: [
                 "ObjectStore", "MessageBus", "Messages", "ParseProtocol", "ServiceKit", "ServiceSupport", "TestSupport",
-                "CZlib", "CrashService", "GatewayService", "PushService", "UsersService",
+                "CZlib", "Compression", "CrashService", "GatewayService", "PushService", "UsersService",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "SwiftProtobuf", package: "swift-protobuf"),
             ],
@@ -338,9 +352,9 @@ if Context.environment["SATCHEL_SHOP_ONLY"] != "1" {
     ]
 }
 
-// scripts/lib.sh builds without optimisation across modules, which takes a third of the compiler's time and brings
-// little where a package says itself what may be inlined, and without what debuggers need. Our modules do not say what
-// may be inlined of them, and a stack trace shall have their lines.
+// scripts/lib/common.sh builds without cross-module optimisation and without debug information. That saves a third of
+// the compile time and costs little for packages that mark their inlinable functions. Satchel's modules mark none, and
+// stack traces need their lines: these flags restore both for them.
 for target in package.targets where target.type != .system {
     var settings = target.swiftSettings ?? []
     settings.append(.unsafeFlags(["-Xfrontend", "-gline-tables-only"]))

@@ -4,7 +4,7 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// Events are cheap to lose with the power and many, so a commit does not wait for the disk. The end of the process
+/// Commits do not wait for the disk: there are many events, and a power failure may lose some. A crash of the process
 /// loses none.
 package let analyticsPlan = ServicePlan(
     name: "analytics",
@@ -21,7 +21,8 @@ package func buildAnalytics(_ host: ServiceHost, _ routes: inout ServiceRoutes) 
         guard let body = request.documents.first else {
             throw ParseError(.invalidJSON, "The request has no document.")
         }
-        // Read where it is counted; here too when that is later, for whoever sent one that is none.
+        // Events are validated when they are counted. If that happens later, validate here too, so that the client gets
+        // the error.
         if events.waits { _ = try Event(name: message.name, body: body) }
         try events.add(.init(message.name, body, by: request.caller, at: transaction.now), in: transaction)
         return try BusReply(Accepted(), documents: [JSON.object([:]).serialized])
@@ -29,8 +30,8 @@ package func buildAnalytics(_ host: ServiceHost, _ routes: inout ServiceRoutes) 
     routes.accept(AnalyticsCalls.requests) { counts, _, transaction in
         try RequestCountsLog.add(counts, in: transaction)
     }
-    let news = NewsCalls(to: analyticsPlan.name)
-    // Counted once by the order's own row.
+    let news = NotificationCalls(to: analyticsPlan.name)
+    // Idempotent by the order's row.
     routes.accept(news.orderMade, keyed: false) { order, _, transaction in
         try SalesLog.add(order, in: transaction)
     }
@@ -53,13 +54,12 @@ package func buildAnalytics(_ host: ServiceHost, _ routes: inout ServiceRoutes) 
     }
 }
 
-/// The bounds of the events that are taken: each is a row that is kept for long.
+/// The quota of accepted events: each is a row that is kept for long.
 private enum EventQuota {
-    /// Bytes that a row takes beside what the client sent: name, times, user and installation, and its places in two
-    /// indexes.
+    /// Bytes of a row in addition to the client's data: name, times, user and installation, and entries in two indexes.
     private static let rowBytes = 200
 
-    /// - Throws: `.requestLimitExceeded` (155) when they come too fast, `.serviceUnavailable` (2) when the disk is
+    /// - Throws: `.requestLimitExceeded` (155) when events arrive too fast, `.serviceUnavailable` (2) when the disk is
     ///   nearly full.
     static func admit(bytes: Int, by caller: Caller, in transaction: StoreTransaction) throws {
         try transaction.quotas.requireDiskSpace(for: caller)
@@ -67,9 +67,9 @@ private enum EventQuota {
     }
 }
 
-/// One event into the log and every roll-up, in one transaction.
+/// Adds one event to the log and to every roll-up, in one transaction.
 package enum EventIntake {
-    /// - Parameter now: when it came; nil for now.
+    /// - Parameter now: when it arrived; nil for now.
     package static func take(
         _ event: Event, by caller: Caller, at now: Timestamp? = nil, in transaction: StoreTransaction
     ) throws {

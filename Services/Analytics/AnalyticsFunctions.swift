@@ -3,10 +3,10 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// The cloud functions by which operators ask for the figures of graphs.
+/// The cloud functions with which operators read the figures of graphs.
 struct AnalyticsFunctions: Sendable {
     let store: ClassStore
-    /// The shop's, for revenue when no other is named.
+    /// The shop's currency, the default for revenue.
     let currency: Currency
 
     func install(_ routes: inout ServiceRoutes) {
@@ -68,7 +68,7 @@ struct AnalyticsFunctions: Sendable {
         return text
     }
 
-    /// Pushes that one question may be about, as many as a promotion's report has.
+    /// Maximum pushes in one request, as many as a promotion's report has.
     private static let hashesMax = 100
 
     /// One hash, or several whose figures are added up.
@@ -83,7 +83,7 @@ struct AnalyticsFunctions: Sendable {
 
     // MARK: - Graphs
 
-    /// Lines of a graph by a dimension's values.
+    /// Maximum lines in a graph of a dimension's values.
     private static let linesMax: Int64 = 20
 
     @Sendable private func series(_ parameters: JSON, _ reader: StoreReader) throws -> JSON {
@@ -104,7 +104,7 @@ struct AnalyticsFunctions: Sendable {
         return ["interval": .string(range.interval.rawValue), "points": range.points(values)]
     }
 
-    /// - Throws: `.validationError` (142) for what is no currency: its sales would look as if there were none.
+    /// - Throws: `.validationError` (142) for an unknown currency: it would look like a currency without sales.
     private static func currency(_ parameters: JSON) throws -> Currency? {
         guard let value = parameters["currency"], !value.isNull else { return nil }
         guard let code = value.stringValue, let currency = try? Currency(code) else {
@@ -113,7 +113,7 @@ struct AnalyticsFunctions: Sendable {
         return currency
     }
 
-    /// One line for each of a dimension's most frequent values, or for the one that is named.
+    /// One line for each of a dimension's most frequent values, or for a given value.
     private func lines(_ metric: Metric, _ parameters: JSON, _ reader: StoreReader) throws -> JSON {
         guard case .event(let name) = metric else {
             throw ParseError(.validationError, "Only events have dimensions.")
@@ -138,7 +138,7 @@ struct AnalyticsFunctions: Sendable {
         let range = try SeriesRange(parameters, only: .day)
         guard range.toDay - range.fromDay <= ActiveIds.daysKept else {
             throw ParseError(
-                .validationError, "from and to must be at most \(ActiveIds.daysKept) days apart: so long are ids kept.")
+                .validationError, "from and to must be at most \(ActiveIds.daysKept) days apart: ids expire then.")
         }
         func unique(_ period: ActiveIds.Period) throws -> (users: [Int64: Int64], installations: [Int64: Int64]) {
             (
@@ -168,14 +168,14 @@ struct AnalyticsFunctions: Sendable {
     }
 }
 
-/// The figure that a graph shows.
+/// The quantity that a graph shows.
 private enum Metric {
     case event(String)
     case active(ActiveIds.Kind)
     case requests
     case sales
 
-    /// - Throws: `.validationError` (142) for an unknown one, `.invalidEventName` (160) for an event's name.
+    /// - Throws: `.validationError` (142) for an unknown metric, `.invalidEventName` (160) for an invalid event name.
     init(_ value: JSON?) throws {
         switch value?.stringValue {
         case "opens": self = .event(Event.opened)
@@ -194,6 +194,6 @@ private enum Metric {
         }
     }
 
-    /// Sets of ids are kept per day.
+    /// Sets of ids are stored per day.
     var interval: SeriesRange.Interval? { if case .active = self { .day } else { nil } }
 }

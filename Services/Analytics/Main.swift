@@ -1,6 +1,6 @@
 import ServiceKit
 
-/// The analytics service: what apps report and what was sold.
+/// The analytics service: events that apps report, and sales.
 @main
 struct Analytics {
     static func main() async { await runService(analyticsPlan, build: buildAnalytics) }

@@ -1,16 +1,16 @@
 import ObjectStore
 
-/// The migrations of `analytics.sqlite`, oldest first. To change a table, append an entry; those of a release stay as
-/// they are (docs/upgrading.md).
+/// The migrations of `analytics.sqlite`, oldest first. To change a table, append an entry; never edit an entry of a
+/// release (docs/guides/upgrading.md).
 package let analyticsMigrations = [
     Migration(1, "tables", analyticsTables),
     Migration(2, "visits", statements: visitTables),
     Migration(3, "pushTaps", pushTapTables),
 ]
 
-/// The taps on pushes, and the one that led to an order. Of orders of before it is not known: they have none.
+/// Taps on pushes, and the tap that led to each order. Existing orders have none: it is unknown.
 private let pushTapTables = [
-    // The index of the constraint finds a user's taps by their time.
+    // The index of the constraint finds a user's taps by time.
     """
     CREATE TABLE pushTaps(id INTEGER PRIMARY KEY, userId TEXT NOT NULL, tappedAt INTEGER NOT NULL,
     pushHash TEXT NOT NULL, UNIQUE(userId, tappedAt, pushHash))
@@ -19,15 +19,15 @@ private let pushTapTables = [
     "ALTER TABLE sales ADD COLUMN pushHash TEXT",
     "ALTER TABLE sales ADD COLUMN pushTappedAt INTEGER",
     "CREATE INDEX salesByPush ON sales(pushHash) WHERE pushHash IS NOT NULL",
-    // A tap looks for its user's orders of a week, and not for all of them.
+    // A tap looks up its user's orders of one week instead of all of them.
     "CREATE INDEX salesByUserAndTime ON sales(userId, madeAt)",
     "DROP INDEX salesByUser",
 ]
 
-/// Who came first when, and again, with what the kept days of each id tell of it. A day before those that are kept is
-/// not known: of a file with more than 400 days, whoever came on the oldest one counts as new on that day.
+/// First and later visits, computed from the stored days of each id. Earlier days are unknown: in a file with more than
+/// 400 days, ids seen on the oldest day count as new on that day.
 private func visitTables(_ dialect: Dialect) -> [String] {
-    // PostgreSQL has no days of before.
+    // PostgreSQL has no earlier days.
     [visitTable] + (dialect == .sqlite ? visitsOfKeptDays : []) + visitIndexAndTotals
 }
 
@@ -37,7 +37,7 @@ private let visitTable = """
     """
 
 private let visitsOfKeptDays = [
-    // The greatest bit is 62; of those that are there once, the sum is all of them.
+    // The highest bit is 62. Each bit occurs once, so the sum combines all of them.
     """
     INSERT INTO visits(kind, id, firstDay, lastDay, days, weeks)
     SELECT kind, id, first, max(day), sum(DISTINCT CASE WHEN day - first <= 62 THEN 1 << (day - first) ELSE 0 END),
@@ -50,7 +50,7 @@ private let visitsOfKeptDays = [
 
 private let visitIndexAndTotals = [
     "CREATE INDEX visitsByFirst ON visits(kind, firstDay)",
-    // Kept by triggers, so that it is right whatever removes rows.
+    // Maintained by triggers, so that it is correct whichever statement removes rows.
     "CREATE TABLE visitTotals(kind INTEGER PRIMARY KEY, ids INTEGER NOT NULL)",
     "INSERT INTO visitTotals(kind, ids) SELECT kind, count(*) FROM visits GROUP BY kind",
     """
@@ -64,7 +64,7 @@ private let visitIndexAndTotals = [
     """,
 ]
 
-/// The tables of release 0.1.0, whose files record no migrations: what they have already is left as it is.
+/// The tables of release 0.1.0, whose files record no migrations. Existing tables are left unchanged.
 private let analyticsTables = [
     // MARK: EventLog
 
@@ -72,7 +72,7 @@ private let analyticsTables = [
     CREATE TABLE IF NOT EXISTS events(id INTEGER PRIMARY KEY, name TEXT NOT NULL, happenedAt INTEGER NOT NULL,
     receivedAt INTEGER NOT NULL, userId TEXT, installationId TEXT, pushHash TEXT, dimensions TEXT NOT NULL)
     """,
-    // The table's id is the index's last column, so the newest of a name are found without sorting.
+    // The table's id is the index's last column, so the newest events of a name are found without sorting.
     "CREATE INDEX IF NOT EXISTS eventsByName ON events(name)",
     "CREATE INDEX IF NOT EXISTS eventsByUser ON events(userId) WHERE userId IS NOT NULL",
 

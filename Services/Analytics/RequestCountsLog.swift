@@ -3,17 +3,17 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// API requests per hour by what was asked, how, from what and with what outcome, as the gateway counted them.
+/// API requests per hour by target, verb, client and outcome, as counted by the gateway.
 package enum RequestCountsLog {
-    /// Lines a message may have, twice what the gateway sends.
+    /// Maximum lines of a message, twice what the gateway sends.
     private static let linesMax = 50_000
-    /// Different targets an hour. The gateway folds strange class names, so this is only reached by many gateways
-    /// together.
+    /// Maximum different targets per hour. The gateway folds unknown class names, so only many gateways together reach
+    /// this.
     private static let targetsMax: Int64 = 1000
-    /// Keeps sums of years within 64 bits.
+    /// Keeps sums over years within 64 bits.
     private static let countMax: UInt64 = 1_000_000_000_000
 
-    /// Adds what a gateway counted, once per number of its reports.
+    /// Adds a gateway's counts, once per report number.
     package static func add(_ report: RequestCounts, in transaction: StoreTransaction) throws {
         guard report.counts.count <= linesMax, let sequence = Int64(exactly: report.sequence) else {
             throw ParseError(.invalidJSON, "The counts of requests cannot be read.")
@@ -55,7 +55,7 @@ package enum RequestCountsLog {
             ? target : Cardinality.other
     }
 
-    /// The properties by which requests can be told apart, and the column of each.
+    /// The properties by which requests can be grouped, and the column of each.
     enum Grouping: String, CaseIterable {
         case className = "class"
         case verb, deviceType, sdk
@@ -63,7 +63,7 @@ package enum RequestCountsLog {
         var column: String { self == .className ? "target" : rawValue }
     }
 
-    /// Requests per group, the most frequent first, with how many of them failed.
+    /// Requests per group, the most frequent first, with the number of failures.
     static func groups(
         by grouping: Grouping, _ range: SeriesRange, limit: Int64, _ reader: StoreReader
     ) throws -> [JSON] {

@@ -2,22 +2,22 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// Removes what has been kept long enough, a day's worth at a time, so that no write waits for it.
+/// Removes expired data, one day's worth at a time, so that no write waits for it.
 package struct Retention: Sendable {
     let store: ClassStore
-    /// Bytes of the file, past which the oldest events go.
+    /// Maximum size of the file in bytes, beyond which the oldest events are removed.
     let logBytesMax: Int
 
     static let pause = Duration.seconds(3600)
-    /// Events' and sales' roll-ups: five years.
+    /// Roll-ups of events and sales are kept for five years.
     private static let rollUpDays: Int64 = 5 * 366
-    /// Requests have many lines an hour: two years.
+    /// Requests have many lines per hour and are kept for two years.
     private static let requestDays: Int64 = 2 * 366
-    /// Names are bounded per day, and events may be thirty days late.
+    /// Names are limited per day, and events may arrive thirty days late.
     private static let cardinalityDays: Int64 = 40
 
-    /// Removes a day's worth, or a part of what is too much.
-    /// - Returns: whether there may be more.
+    /// Removes one day's worth, or part of the excess.
+    /// - Returns: whether more may remain.
     func removeSome() async throws -> Bool {
         if try await store.write({ try Self.removeOldest($0) }) { return true }
         let today = Hour(of: .now).day
@@ -29,7 +29,7 @@ package struct Retention: Sendable {
         return try await store.write { [logBytesMax] in try EventLog.shrink(to: logBytesMax, in: $0) }
     }
 
-    /// Removes the oldest day of each table that has one past its time; true when it found any.
+    /// Removes the oldest expired day of each table; true when it found any.
     package static func removeOldest(_ transaction: StoreTransaction) throws -> Bool {
         let today = Hour(of: transaction.now).day
         var removed = 0

@@ -6,7 +6,7 @@ import ServiceKit
 
 /// Classes, rules and tables of the bag service.
 package func bagPlan(_ currency: Currency) -> ServicePlan {
-    // Objects are private by their ACL; nobody adds fields, because clients' fields pass a list in the rules.
+    // The ACL makes objects private. Clients cannot add fields: the rules accept a fixed list of fields only.
     let permissions = ClassPermissions(
         find: .signedIn, count: .signedIn, get: .signedIn, create: .signedIn, update: .signedIn, delete: .signedIn)
     var plan = ServicePlan(
@@ -35,7 +35,7 @@ package func bagPlan(_ currency: Currency) -> ServicePlan {
                     "quantity": .number, "product": .pointer("Product"), "customer": .pointer("_User"),
                     "unitPriceMinorUnits": .number, "name": .string,
                 ],
-                indexes: [["customer"]], permissions: permissions),
+                indexes: [["customer"], ["product"]], permissions: permissions),
             .address, OrderNotes.definition,
         ],
         migrations: bagMigrations
@@ -46,7 +46,7 @@ package func bagPlan(_ currency: Currency) -> ServicePlan {
             "Address": AddressRules(),
         ]
     }
-    // The order desk and support read what is the admins' to read here: made orders and their lines.
+    // The order desk and support may read placed orders and their lines with the admins' read permissions.
     plan.readingCaller = { principal in
         var caller = Caller(principal)
         if principal.runs([.orders, .support]), !caller.roles.contains(adminsRole) { caller.roles.append(adminsRole) }
@@ -63,28 +63,31 @@ package func buildBag(_ host: ServiceHost, _ routes: inout ServiceRoutes, _ curr
     routes.readingFunction("emptyBag") { try bag.empty($1, $2) }
 
     let isShared = host.writers == .every
-    // Of several processes each notes its own.
+    // Where several processes write, each has its own mark file.
     let mark = isShared ? "bag.numbers.\(host.configuration.replica)" : "bag.numbers"
     let numbers = OrderNumberGate(
         mark: OrderNumberMark(path: "\(host.configuration.dataDirectory)/\(mark)"), logger: host.logger)
     host.whenWriting(
-        "orders.numbers", every: OrderNumberGate.pause, problem: "Order numbers could not be agreed upon."
+        "orders.numbers", every: OrderNumberGate.pause, problem: "The highest order number could not be determined."
     ) {
         await numbers.open(host) ? .finished : .idle
     }
-    let turns = isShared ? CheckoutTurns() : nil
+    let turns = isShared ? CheckoutLeases() : nil
     let ledger = CheckoutLedger(
         store: host.store, outbox: host.outbox, numbers: numbers,
-        copies: try OrderCopies(host.configuration.settings), turns: turns)
+        copies: try OrderCopies(host.configuration.settings), turns: turns,
+        requiredAddress: try ShippingAddress.requiredMembers(host.configuration.settings))
     let runner = CheckoutRunner(
-        ledger: ledger, steps: CheckoutSteps(bus: host.bus), background: host.background, logger: host.logger)
+        ledger: ledger, steps: CheckoutSteps(bus: host.bus),
+        undecidedMax: try CheckoutRunner.undecidedMax(host.configuration.settings), background: host.background,
+        logger: host.logger)
     let checkout = CheckoutFunctions(
         host: host, ledger: ledger, runner: runner, chargeAnswer: try ChargeAnswer(host.configuration.settings))
     routes.readingFunction("checkout") { try checkout.checkout($0, $1, $2) }
     routes.readingFunction("chargeCustomer") { parameters, request, reader in
         try checkout.charge(request, reader) { try CheckoutRequest(chargeCustomer: parameters) }
     }
-    // Apps differ in the first letter.
+    // Apps spell the first letter differently.
     for name in ["ChargeToken", "chargeToken"] {
         routes.readingFunction(name) { parameters, request, reader in
             try checkout.charge(request, reader) { try CheckoutRequest(chargeToken: parameters) }
@@ -97,7 +100,6 @@ package func buildBag(_ host: ServiceHost, _ routes: inout ServiceRoutes, _ curr
         return isShared ? .idle : .finished
     }
 
-    // They are kept for a day, so that a minute more does not matter.
     host.whenWriter("checkouts.keys", every: .seconds(60), problem: "Old keys of requests could not be removed.") {
         try await host.store.write { try CheckoutLedger.forgetRequestKeys(in: $0) } ? .more : .idle
     }
@@ -108,10 +110,17 @@ package func buildBag(_ host: ServiceHost, _ routes: inout ServiceRoutes, _ curr
         steps: RefundSteps(bus: host.bus),
         background: host.background, logger: host.logger, contact: { await contacts.contact(of: $0) })
     OrderFunctions(
-        host: host, ledger: OrderLedger(store: host.store, outbox: host.outbox, currency: currency), runner: refunds,
-        contacts: contacts
+        host: host, ledger: OrderLedger(store: host.store, outbox: host.outbox, currency: currency),
+        checkouts: ledger, runner: refunds, contacts: contacts
     ).install(in: &routes)
     OrderNoteFunctions(host: host, contacts: contacts).install(in: &routes)
+    let sales = SalesResend(outbox: host.outbox, currency: currency)
+    routes.function("retellSales") { parameters, request in
+        try request.requireArea(.developers)
+        let after = parameters["after"]?.stringValue ?? ""
+        let page = try await host.store.write { try sales.tell(after: after, in: $0) }
+        return try .result(["orders": .int(Int64(page.orders)), "next": page.next.map(JSON.string) ?? .null])
+    }
     host.whenWriter("refunds", every: .seconds(1), problem: "Unfinished refunds could not be read.") {
         try await refunds.resumeUnfinished()
         return .finished
@@ -119,7 +128,13 @@ package func buildBag(_ host: ServiceHost, _ routes: inout ServiceRoutes, _ curr
 
     let merges = BagMerges(host: host, currency: currency.code)
     routes.task(framed: BagCalls.merge) { try await merges.merge($0, $1) }
-    routes.accept(NewsCalls(to: "bag").userDeleted) { message, _, transaction in
+    routes.accept(BagCalls.beginDeletion) { message, _, transaction in
+        try AccountDeletion.begin(message.userID, in: transaction)
+    }
+    routes.accept(BagCalls.productDeleted) { message, _, transaction in
+        try OrderItemRules.keepName(message, in: transaction)
+    }
+    routes.accept(NotificationCalls(to: "bag").userDeleted) { message, _, transaction in
         try AccountDeletion.forget(message.userID, in: transaction)
     }
 }

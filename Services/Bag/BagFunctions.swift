@@ -3,14 +3,14 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// The functions that show and change a bag. Each answers with the bag as it is then.
+/// The functions that show and change a bag. Each returns the resulting bag.
 struct BagFunctions: Sendable {
     let host: ServiceHost
     private let catalog: Catalog
     private let currency: String
 
-    /// Other changes of the same bag may each bring one more product while we ask the catalog; more rounds mean that
-    /// something is wrong.
+    /// Maximum requests to the catalog. A concurrent change of the bag may add one product during each request; more
+    /// rounds indicate a defect.
     private static let roundsMax = 5
 
     init(host: ServiceHost, currency: String) {
@@ -19,14 +19,17 @@ struct BagFunctions: Sendable {
         catalog = Catalog(host: host)
     }
 
-    /// `bag {}`. A read: any replica answers.
+    /// `bag {}`. A read, so any replica can answer.
     func view(_ request: ServiceRequest, _ reader: StoreReader) throws -> ServiceRoutes.Rest {
-        let view = BagView(order: try Self.open(try request.userId, reader), currency: currency)
+        let order = try Self.open(try request.userId, reader)
+        let view = BagView(
+            order: order, currency: currency,
+            isBeingPaid: try order.map { try CheckoutLedger.running($0.objectId, in: reader) != nil } ?? false)
         return { try .result(view.json(try await facts(view.missing(from: ProductFacts()), request))) }
     }
 
     private static func open(_ userId: String, _ reader: StoreReader) throws -> OpenOrder? {
-        try reader.atOneMoment { try OpenOrder.find(for: userId, in: reader) }
+        try reader.onOneSnapshot { try OpenOrder.find(for: userId, in: reader) }
     }
 
     /// `addToBag {productId, quantity?}`: quantities of the same product add up.
@@ -91,8 +94,9 @@ struct BagFunctions: Sendable {
 
     private typealias Work = @Sendable (String, ProductFacts, StoreTransaction) throws -> OpenOrder?
 
-    /// Changes the bag and answers with it, in one transaction. The catalog is asked before; if the bag then turns out
-    /// to hold a product we did not ask about, nothing is changed and we ask again.
+    /// Changes the bag and returns it, in one transaction. The catalog is asked before the transaction, which cannot
+    /// wait for it. If the bag then contains a product without facts, the transaction changes nothing, and the catalog
+    /// is asked again.
     private func change(
         _ request: ServiceRequest, _ reader: StoreReader, adding product: String?, _ work: @escaping Work
     ) throws -> ServiceRoutes.Rest {

@@ -1,21 +1,36 @@
 import ObjectStore
 
-/// The migrations of `bag.sqlite`, oldest first. To change a table, append an entry; those of a release stay as they
-/// are (docs/upgrading.md).
+/// The migrations of `bag.sqlite`, oldest first. To change a table, append an entry; never edit an entry of a release
+/// (docs/guides/upgrading.md).
 let bagMigrations = [
     Migration(1, "tables", bagTables),
     Migration(2, "orderStates") { try OrderStates.convert(in: $0) },
     Migration(3, "requestKeys", requestKeys),
     Migration(4, "drivers", drivers),
+    Migration(5, "fingerprints", fingerprints),
+    Migration(6, "deletionsBegun", deletionsBegun),
+    Migration(7, "expectedItems", ImportedItems.table),
+    Migration(8, "ownersOfImports") { try ImportedItems.closeAll(in: $0) },
 ]
 
-/// Whose turn a running checkout is, where several processes drive checkouts (`CheckoutTurns`).
+/// Accounts that `users` is about to delete (`AccountDeletion`).
+private let deletionsBegun = [
+    "CREATE TABLE deletionsBegun(userId TEXT PRIMARY KEY, since INTEGER NOT NULL) WITHOUT ROWID"
+]
+
+/// Fingerprint of the request that used a key (`RequestFingerprint`); NULL for keys of earlier releases.
+private let fingerprints = [
+    "ALTER TABLE checkoutKeys ADD COLUMN request TEXT",
+    "ALTER TABLE refundKeys ADD COLUMN request TEXT",
+]
+
+/// The leases on running checkouts, where several processes drive checkouts (`CheckoutLeases`).
 private let drivers = [
     "ALTER TABLE checkouts ADD COLUMN driver TEXT",
     "ALTER TABLE checkouts ADD COLUMN drivenUntil INTEGER NOT NULL DEFAULT 0",
 ]
 
-/// Keys of requests are found by their age, whoever's they are; those of clients, which stay, have none.
+/// The time of each request key, by which the cleanup finds expired ones. Client keys do not expire and have no time.
 private let requestKeys = [
     "ALTER TABLE checkoutKeys ADD COLUMN requestedAt INTEGER",
     """
@@ -25,7 +40,7 @@ private let requestKeys = [
     "CREATE INDEX checkoutKeysOfRequests ON checkoutKeys(requestedAt) WHERE requestedAt IS NOT NULL",
 ]
 
-/// The tables of release 0.1.0, whose files record no migrations: what they have already is left as it is.
+/// The tables of release 0.1.0, whose files record no migrations. Existing tables are left unchanged.
 private let bagTables = [
     // MARK: KnownPrices
 
@@ -45,12 +60,13 @@ private let bagTables = [
     CREATE INDEX IF NOT EXISTS checkoutsRunningOf ON checkouts(customerId)
     WHERE state IN ('started', 'reserved', 'charged')
     """,
-    // An order is paid by one checkout at a time.
+    // Only one checkout at a time can pay an order.
     """
     CREATE UNIQUE INDEX IF NOT EXISTS checkoutsRunning ON checkouts(orderId)
     WHERE state IN ('started', 'reserved', 'charged')
     """,
-    // What a checkout is asked for again by: the client's idempotency key, and the key of each request that reached it.
+    // The keys that identify a repeated checkout request: the client's idempotency key, and the key of each request
+    // that began or joined the checkout.
     """
     CREATE TABLE IF NOT EXISTS checkoutKeys(customerId TEXT NOT NULL, key TEXT NOT NULL, checkoutId TEXT NOT NULL,
     PRIMARY KEY(customerId, key)) WITHOUT ROWID
@@ -64,7 +80,7 @@ private let bagTables = [
     providerId TEXT, problemCode INTEGER, problem TEXT, createdAt INTEGER NOT NULL, changedAt INTEGER NOT NULL)
     """,
     "CREATE INDEX IF NOT EXISTS refundsOfOrder ON refunds(orderId, createdAt)",
-    // Money of an order goes back in one refund at a time.
+    // Only one refund of an order runs at a time.
     "CREATE UNIQUE INDEX IF NOT EXISTS refundsPending ON refunds(orderId) WHERE state = 'pending'",
 
     // MARK: OrderNumbers
@@ -75,7 +91,7 @@ private let bagTables = [
 
     // MARK: AccountDeletion
 
-    // Who was deleted: what comes late for them, since messages have no order, must not make them known again.
+    // Deleted users. Messages arrive in any order, and a late message must not create data for a deleted user again.
     "CREATE TABLE IF NOT EXISTS deletedUsers(userId TEXT PRIMARY KEY, since INTEGER NOT NULL) WITHOUT ROWID",
 
     // MARK: MailCause

@@ -1,13 +1,13 @@
 import ParseProtocol
 
-/// Texts that people write and others read in mails and lists.
+/// Validates texts that clients write and that mails and lists show to others.
 enum PlainText {
-    /// A text as a client sent it.
+    /// A text sent by a client.
     /// - Parameters:
-    ///   - field: what the client calls it.
+    ///   - field: the client's name for it.
     ///   - isLine: whether line breaks are refused.
-    /// - Throws: `.incorrectType` (111) for anything but a string, `.validationError` (142) for a longer one and for
-    ///   control characters.
+    /// - Throws: `.incorrectType` (111) for a value that is not a string, `.validationError` (142) for a text that is
+    ///   too long or contains control characters.
     static func parse(_ value: JSON, _ field: String, bytesMax: Int, isLine: Bool = false) throws -> String {
         guard let text = value.stringValue else {
             throw ParseError(.incorrectType, "\(field) must be a string.")
@@ -24,7 +24,7 @@ enum PlainText {
         return text
     }
 
-    /// A parameter that may be missing; empty then.
+    /// An optional parameter; empty when absent.
     static func optional(_ value: JSON?, _ field: String, bytesMax: Int, isLine: Bool = false) throws -> String {
         guard let value, !value.isNull else { return "" }
         return try parse(value, field, bytesMax: bytesMax, isLine: isLine)

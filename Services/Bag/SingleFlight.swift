@@ -1,15 +1,15 @@
 import ServiceKit
 import Synchronization
 
-/// Work with a name that runs once at a time, however many wait for its end, and that goes on when nobody waits any
-/// more, until the service stops.
+/// Runs named work once at a time, for any number of waiting callers. The work continues when no caller waits any more,
+/// until the service stops.
 final class SingleFlight<Outcome: Sendable>: Sendable {
     /// Nil when it was cancelled before its end.
     typealias Work = @Sendable () async -> Outcome?
     private typealias Waiter = CheckedContinuation<Outcome?, Never>
 
     private struct Running {
-        /// The tasks that wait, by name and ticket. A name is in here while its work runs.
+        /// The waiting tasks, by name and ticket. A name is present while its work runs.
         var waiters: [String: [Int: Waiter]] = [:]
         var lastTicket = 0
     }
@@ -19,10 +19,10 @@ final class SingleFlight<Outcome: Sendable>: Sendable {
 
     init(background: BackgroundGroup) { self.background = background }
 
-    /// Joins the work of this name, or sets it going, and waits for its end. Nil when it has not ended within `limit`;
-    /// it goes on then, here or in the process that comes after this one.
+    /// Joins or starts the work of this name and waits for its end. Nil when it has not ended within `limit`; the work
+    /// then continues, here or in the next process.
     func outcome(of name: String, within limit: Duration, _ work: @escaping Work) async -> Outcome? {
-        // Ended with the wait, or thousands of them would sleep in a busy shop.
+        // Cancelled with the wait. Otherwise thousands of timers would sleep in a busy shop.
         var timer: Task<Void, Never>?
         defer { timer?.cancel() }
         return await withCheckedContinuation { waiter in
@@ -34,7 +34,7 @@ final class SingleFlight<Outcome: Sendable>: Sendable {
         }
     }
 
-    /// Sets the work going unless it runs.
+    /// Starts the work unless it already runs.
     func begin(_ name: String, _ work: @escaping Work) {
         let isNew = running.withLock { running in
             guard running.waiters[name] == nil else { return false }

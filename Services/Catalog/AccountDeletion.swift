@@ -2,8 +2,8 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// The deletion of an account (`catalog.userDeleted.v1`): favourites were only the user's and go;
-/// reviews stay, with their ratings and without the name.
+/// The deletion of an account (`catalog.userDeleted.v1`): favourites belong to the user alone and are deleted; reviews
+/// stay, with their ratings but without the name.
 package enum AccountDeletion {
     package static func forget(_ userId: String, in transaction: StoreTransaction) throws {
         try transaction.forEach("FavoriteProduct", of: userId, "customer") { id, _ in

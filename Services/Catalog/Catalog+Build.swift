@@ -5,7 +5,7 @@ import ParseProtocol
 import ServiceKit
 
 /// Classes, rules and tables of the catalog.
-/// - Parameter bucket: where files have their content; nil for the disk.
+/// - Parameter bucket: the bucket that stores file contents; nil for the disk.
 package func catalogPlan(_ currency: Currency, _ bucket: FileBucket? = nil) -> ServicePlan {
     ServicePlan(
         name: "catalog",
@@ -17,9 +17,9 @@ package func catalogPlan(_ currency: Currency, _ bucket: FileBucket? = nil) -> S
         migrations: catalogMigrations,
         ownsUnknownClasses: true
     ) { host in
-        let files = FileHome(host, bucket)
+        let files = FileStorage(host, bucket)
         return [
-            "Product": ProductRules(photos: ProductPhotos(home: files), currency: currency),
+            "Product": ProductRules(photos: ProductPhotos(home: files), currency: currency, outbox: host.outbox),
             "ProductReview": ReviewRules(authors: ReviewAuthors(bus: host.bus)),
             "FavoriteProduct": FavoriteRules(), "Page": PageRules(),
             "_Product": InAppProductRules(files: PurchasedFiles(home: files)),
@@ -36,8 +36,8 @@ package func buildCatalog(
     routes.read(framed: CatalogCalls.price) { message, request, reader in
         try PriceList(currency: currency).price(message, caller: request.caller, in: reader)
     }
-    // These three are idempotent by the reservation's own id, so the answer always tells the present state; a reply
-    // kept under the request's key could be out of date.
+    // These three messages are idempotent by the reservation id, so the handler always answers with the current state.
+    // A reply stored under the request's key could be out of date.
     routes.write(CatalogCalls.reserve, keyed: false) { message, request, transaction in
         try reservations.reserve(message, caller: request.caller, in: transaction)
     }
@@ -68,13 +68,17 @@ package func buildCatalog(
             .init("config", "_GlobalConfig", before: before, after: after, hiding: hidden), by: request,
             in: transaction)
     }
+    routes.task(CatalogCalls.countReceipt) { _, request in
+        try host.quotas.take(of: .receipts, by: request.caller)
+        return Accepted()
+    }
     routes.accept(CatalogCalls.claimRequest) { message, _, transaction in
         try RequestClaims.claim(message, in: transaction)
     }
     routes.accept(CatalogCalls.releaseRequest) { message, _, transaction in
         try RequestClaims.release(message.requestID, in: transaction)
     }
-    routes.accept(NewsCalls(to: "catalog").userDeleted) { message, _, transaction in
+    routes.accept(NotificationCalls(to: "catalog").userDeleted) { message, _, transaction in
         try AccountDeletion.forget(message.userID, in: transaction)
     }
     routes.accept(CatalogCalls.userRenamed) { message, _, transaction in
@@ -85,8 +89,8 @@ package func buildCatalog(
         return try .result(await host.store.read { try search.find(in: $0, caller: request.caller) })
     }
     ReviewFunctions(host: host).install(in: &routes)
-    keepHouse(host, reservations)
-    let files = FileHome(host, bucket)
+    scheduleCleanup(host, reservations)
+    let files = FileStorage(host, bucket)
     let keeper = installFiles(host, files, &routes)
     let purchasedFiles = PurchasedFiles(home: files)
     host.whenWriter("purchases", every: .seconds(1), problem: "Files of products could not be made private.") {
@@ -97,21 +101,22 @@ package func buildCatalog(
     try installJobs(host, keeper, &routes)
 }
 
-/// Reservations live for a minute at least, so that a few seconds more do not matter.
+/// Reservations last at least one minute, so a few extra seconds are harmless.
 private let expiryPause = Duration.seconds(3)
 
-/// Returns stock of reservations that expired, removes what deleted products left, and renames authors of reviews.
-private func keepHouse(_ host: ServiceHost, _ reservations: Reservations) {
+/// Returns the stock of expired reservations, removes the leftovers of deleted products, and renames review authors.
+private func scheduleCleanup(_ host: ServiceHost, _ reservations: Reservations) {
+    host.shorten(Reservations.waits, BucketDeletions.waits)
     host.whenWriter(
         "house", every: expiryPause,
-        problem: "Expired reservations, what deleted products left or former names could not be cleared away."
+        problem: "Expired reservations, deleted products or former names could not be cleaned up."
     ) {
         let isMoreLeft = try await host.store.write { transaction in
             try reservations.forgetOld(in: transaction)
             return try reservations.expire(in: transaction)
         }
         let isMoreToRemove = try await host.store.write { try ProductRemoval.goOn(in: $0) }
-        // Without old ids nothing is written.
+        // Writes nothing when there are no old ids.
         let areIdsLeft = try await host.store.write { try RequestClaims.removeExpired(in: $0) }
         let areNamesLeft = try await host.store.write { try AuthorRenames.goOn(in: $0) }
         return isMoreLeft || isMoreToRemove || areIdsLeft || areNamesLeft ? .more : .idle

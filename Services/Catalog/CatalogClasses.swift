@@ -2,10 +2,10 @@ import Messages
 import ObjectStore
 
 extension ClassDefinition {
-    /// What the shop shows to everybody: its admins and the editors of the catalog write it.
+    /// Public classes of the shop, written by admins and by editors of the catalog.
     private static let editable = ClassPermissions.adminWritten(and: [OperatorArea.catalog.role])
 
-    /// A brand.
+    /// A brand; the field `brand` of products points to it.
     static let category = ClassDefinition(
         "Category", fields: ["title": .string, "image": .file], indexes: [["title"]], permissions: editable)
 
@@ -20,20 +20,20 @@ extension ClassDefinition {
         textFields: ["name", "detail"],
         permissions: editable)
 
-    /// Parse's own class for what is sold within an app. Its name is the protocol's, so that it must not be left to
-    /// whoever creates an object of it first.
+    /// Parse's own class for in-app products. The protocol reserves the name, so the class must exist before a client
+    /// could create it with permissions of that client's choice.
     static let inAppProduct = ClassDefinition(
         "_Product",
         fields: [
             "productIdentifier": .string, "download": .file, "downloadName": .string, "icon": .file, "order": .number,
             "title": .string, "subtitle": .string,
         ],
-        // What is bought is no one's before that: `validate_purchase` gives it.
+        // Clients cannot read `download` directly: only `validate_purchase` hands it out, after a purchase.
         permissions: editable.protecting([
             "*": ["download"], "role:\(adminsRole)": [], "role:\(OperatorArea.catalog.role)": [],
         ]))
 
-    /// Everybody reads reviews, signed-in users write their own; ACLs say which those are. Only admins add fields.
+    /// All clients read reviews; signed-in users write their own, as the ACLs state. Only admins add fields.
     static let productReview = ClassDefinition(
         "ProductReview",
         fields: [
@@ -65,7 +65,7 @@ extension ClassDefinition {
         indexes: [["city"], ["zipcode"], ["name"]],
         permissions: editable)
 
-    /// The pages on which the company says something about itself.
+    /// Company pages, such as about and privacy.
     static let page = ClassDefinition(
         "Page", fields: ["name": .string, "title": .string, "content": .string, "published": .boolean],
         indexes: [["name"]], permissions: editable)

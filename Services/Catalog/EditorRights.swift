@@ -2,12 +2,12 @@ import Messages
 import ObjectStore
 import ParseProtocol
 
-/// The ACLs of what an earlier release gave to the admins alone: pages are the editors' as well, and whoever moderates
-/// sees hidden reviews.
+/// Updates ACLs that an earlier release wrote for the admins alone: editors also edit pages, and moderators also see
+/// hidden reviews.
 package enum EditorRights {
     private static let pageSize = 500
 
-    /// Brings the ACLs of stored objects to those that new ones get.
+    /// Gives stored objects the ACLs that new objects get.
     package static func grant(in transaction: StoreTransaction) throws {
         try each("Page", in: transaction) { page in PageRules.acl(isPublished: page["published"] != false) }
         try each("ProductReview", where: ["moderation": "hidden"], in: transaction) { review in

@@ -1,8 +1,8 @@
 import ParseProtocol
 import ServiceKit
 
-/// The catalog service: brands, products with their stock, reviews, favourites, stores, and every class nobody else
-/// owns.
+/// The catalog service: brands, products with their stock, reviews, favourites, stores, and all classes without another
+/// owner.
 @main
 struct Catalog {
     static func main() async {

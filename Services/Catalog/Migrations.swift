@@ -1,18 +1,19 @@
 import ObjectStore
 
-/// The migrations of `catalog.sqlite`, oldest first. To change a table, append an entry; those of a release stay as
-/// they are (docs/upgrading.md).
+/// The migrations of `catalog.sqlite`, oldest first. To change a table, append an entry; never edit an entry of a
+/// release (docs/guides/upgrading.md).
 let catalogMigrations = [
     Migration(1, "tables", catalogTables),
     Migration(2, "authorRenames", authorRenameTables),
     Migration(3, "codeHooks", codeHookTables),
-    // Whether somebody wants the end of a job that has begun.
+    // Whether an operator asked a running job to stop.
     Migration(4, "stoppedJobs", ["ALTER TABLE jobRuns ADD COLUMN isStopped INTEGER NOT NULL DEFAULT 0"]),
     Migration(5, "editorRights") { try EditorRights.grant(in: $0) },
     Migration(6, "fileBucket", fileBucketTables),
+    Migration(7, "ownersOfReviews") { try ReviewRules.closeImports(in: $0) },
 ]
 
-/// The tables of release 0.1.0, whose files record no migrations: what they have already is left as it is.
+/// The tables of release 0.1.0, whose files record no migrations. Existing tables are left unchanged.
 private let catalogTables = [
     // MARK: ProductRatings
 
@@ -29,7 +30,7 @@ private let catalogTables = [
     """,
     "CREATE INDEX IF NOT EXISTS reservationsByExpiry ON reservations(state, expiresAt)",
     "CREATE INDEX IF NOT EXISTS reservationsByChange ON reservations(changedAt)",
-    // `taken` are the pieces that are out of stock because of the line: its quantity or, for products without stock, 0.
+    // `taken`: the pieces that the line took out of stock. Its quantity, or 0 for products whose stock is not counted.
     """
     CREATE TABLE IF NOT EXISTS reservationLines(reservationId TEXT NOT NULL, line INTEGER NOT NULL, \
     productId TEXT NOT NULL,
@@ -89,17 +90,17 @@ private let catalogTables = [
 
     // MARK: Jobs
 
-    // A job's name, from the call that starts it until it has ended.
+    // A requested run of a job; the row exists until the run ends.
     """
     CREATE TABLE IF NOT EXISTS jobRuns(
         id INTEGER PRIMARY KEY, status TEXT NOT NULL UNIQUE, name TEXT NOT NULL, attempts INTEGER NOT NULL DEFAULT 0)
     """,
-    // When a schedule is due next; no row for one that is not due any more.
+    // When a schedule is due next; no row when it never runs again.
     "CREATE TABLE IF NOT EXISTS jobTimes(schedule TEXT PRIMARY KEY, dueAt INTEGER NOT NULL)",
     "CREATE INDEX IF NOT EXISTS jobTimesDue ON jobTimes(dueAt)",
 ]
 
-/// What cloud code defines (`CodeHooks`): functions and jobs have no class.
+/// The definitions of cloud code (`CodeHooks`). Functions and jobs have no class.
 private let codeHookTables = [
     """
     CREATE TABLE codeHooks(kind TEXT NOT NULL, className TEXT NOT NULL, name TEXT NOT NULL,
@@ -107,8 +108,8 @@ private let codeHookTables = [
     """
 ]
 
-/// Where each file has its content, and the objects of the bucket that are to go (`BucketDrops`). The index of files
-/// has nothing in it where there is no bucket.
+/// Where each file's content is stored, and the bucket objects to delete (`BucketDeletions`). Without a bucket the
+/// index of files is empty.
 private let fileBucketTables = [
     "ALTER TABLE files ADD COLUMN inBucket INTEGER NOT NULL DEFAULT 0",
     "CREATE INDEX filesInBucket ON files(inBucket) WHERE inBucket = 1",

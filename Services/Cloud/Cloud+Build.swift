@@ -4,13 +4,14 @@ import Messages
 import ParseProtocol
 import ServiceKit
 
-/// It keeps nothing but what every service has. Each replica runs the code that its folder had when it began, and calls
-/// go to those alone that run the same as the writer (`Hello.edition`): of two versions only one gets calls. The writer
-/// tells the catalog what the code defines, and has the jobs. A replica that stops lets the next be the writer before
-/// its own calls are done: they may wait for triggers, which others answer.
+/// The cloud service owns no data. Each replica runs the code that was in its folder at start, or a version deployed
+/// later by API. Calls go only to replicas with the same code as the writer (`Hello.edition`), so a single version gets
+/// calls. The writer registers the code's definitions with the catalog and runs the jobs. A stopping replica hands the
+/// writer role over before its own calls end, because they may wait for triggers that other replicas answer.
 package let cloudPlan: ServicePlan = {
     var plan = ServicePlan(name: "cloud")
     plan.yieldsFirst = true
+    plan.isRecreatedAtStart = true
     return plan
 }()
 
@@ -32,11 +33,11 @@ package func buildCloud(_ host: ServiceHost, _ routes: inout ServiceRoutes) thro
     let deployment = CodeDeployment(
         host: host, runner: runner,
         versions: CodeVersions(place: configuration.place, lockFile: folder + "/cloud.lock"),
-        isOn: configuration.takesCodeByRoute)
+        isOn: configuration.allowsDeployByRoute)
     deployment.install(in: &routes)
-    guard configuration.takesCodeByRoute else { return }
-    let followed = FollowedVersions(deployment)
-    host.whenStarted("versions", every: .seconds(1), problem: "A version of the cloud code could not be taken.") {
+    guard configuration.allowsDeployByRoute else { return }
+    let followed = VersionFollower(deployment)
+    host.whenStarted("versions", every: .seconds(1), problem: "A version of the cloud code could not be loaded.") {
         try await followed.look()
         return .idle
     }

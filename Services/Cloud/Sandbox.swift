@@ -1,18 +1,18 @@
 import Foundation
 
-/// The wall between the processes of cloud code and the host (docs/cloud-code.md).
+/// How the processes of cloud code are isolated from the host (docs/guides/cloud-code.md).
 enum SandboxKind: String, CaseIterable, Sendable {
     case off
     case bubblewrap
 }
 
-/// The command that puts a program into namespaces of its own by bubblewrap: it sees Debian's programs and libraries,
-/// what TLS and names of hosts need, its own folders, all of it read-only, and an empty `/tmp`; no process but its own,
-/// and where it is so wanted no network.
+/// The bubblewrap command that runs a program in separate namespaces. The program sees, read-only, Debian's programs
+/// and libraries, the files for TLS and name resolution, and its own folders. It has an empty `/tmp`, sees no other
+/// processes and, if configured, has no network.
 package struct Sandbox: Sendable {
-    /// Where Debian's package has it.
+    /// The path in Debian's package.
     package static let program = "/usr/bin/bwrap"
-    /// Bytes of its `/tmp`, which are the host's memory.
+    /// Maximum bytes of its `/tmp`, which use the host's memory.
     private static let temporaryBytes = 64 << 20
     private static let links = [
         ("usr/bin", "/bin"), ("usr/sbin", "/sbin"), ("usr/lib", "/lib"), ("usr/lib64", "/lib64"),
@@ -22,13 +22,13 @@ package struct Sandbox: Sendable {
         "/etc/nsswitch.conf", "/etc/localtime",
     ]
 
-    /// Where a program in it finds the socket of the way out.
+    /// The path of the proxy's socket inside the sandbox.
     package static let proxy = "/run/satchel/proxy"
 
     private let hasNetwork: Bool
-    /// The host's path of that socket; nil without one.
+    /// The host's path of that socket; nil without a proxy.
     private let proxy: String?
-    /// What it sees beside the system's, each at its own path.
+    /// Additional visible files and folders, at the same paths as on the host.
     private let visible: [String]
 
     /// - Parameters:
@@ -40,8 +40,8 @@ package struct Sandbox: Sendable {
         self.visible = visible
     }
 
-    /// The words before those of the program.
-    /// - Parameter folder: where it begins; one of `visible` or in one.
+    /// The arguments that precede the program's own.
+    /// - Parameter folder: the working directory; one of `visible` or inside one.
     package func prefix(folder: String) -> [String] {
         var words = [Self.program, "--unshare-all"]
         if hasNetwork { words.append("--share-net") }
@@ -49,17 +49,18 @@ package struct Sandbox: Sendable {
         for (target, path) in Self.links { words += ["--symlink", target, path] }
         for path in Self.settings { words += ["--ro-bind-try", path, path] }
         words += ["--proc", "/proc", "--dev", "/dev", "--size", "\(Self.temporaryBytes)", "--tmpfs", "/tmp"]
-        // After /tmp, since one of them may be in it.
+        // After /tmp, because one of them may be inside it.
         for path in visible { words += ["--ro-bind", path, path] }
         if let proxy { words += ["--ro-bind", proxy, Self.proxy] }
-        // Last, since what is mounted needs its place. The root and /dev are the host's memory without a bound, and to
-        // the user root the kernel's settings in /proc/sys are files that he may write, whatever rights he gave up.
+        // Last, because mounts need writable mount points. The root and /dev would otherwise be unbounded memory of the
+        // host. For the user root, the kernel settings in /proc/sys would be writable files, whatever privileges were
+        // dropped.
         for path in ["/proc", "/dev", "/"] { words += ["--remount-ro", path] }
         return words + ["--chdir", folder, "--"]
     }
 
-    /// The file of a program that is called by a name or a path.
-    /// - Parameter path: the folders where names are looked for, with colons between them.
+    /// The file of a program given by name or path.
+    /// - Parameter path: the folders to search for a name, separated by colons.
     package static func file(of program: String, path: String) -> String {
         let candidates: [String] =
             program.contains("/") ? [program] : path.split(separator: ":").map { "\($0)/\(program)" }

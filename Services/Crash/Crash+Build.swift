@@ -4,13 +4,14 @@ import Messages
 import ParseProtocol
 import ServiceKit
 
-/// The end of the process loses no report that was answered; the end of the power may lose the last second's.
+/// Commits do not wait for the disk: a power failure may lose the reports of the last second. A crash of the process
+/// loses no acknowledged report.
 package let crashPlan = ServicePlan(name: "crash", migrations: crashMigrations, synchronous: .normal)
 
 package func buildCrash(_ host: ServiceHost, _ routes: inout ServiceRoutes) throws {
     let settings = try CrashConfiguration(host.configuration.settings)
     let reports = Inbox(host) { try TakenReport($0).count(in: $1) }
-    let intake = ReportIntake(host: host, rates: KeyRates(perMinute: settings.reportsPerMinute), reports: reports)
+    let intake = ReportIntake(host: host, rates: KeyRateLimits(perMinute: settings.reportsPerMinute), reports: reports)
 
     routes.task(framed: CrashCalls.envelope) { message, request in
         do {
@@ -25,7 +26,7 @@ package func buildCrash(_ host: ServiceHost, _ routes: inout ServiceRoutes) thro
         try await intake.take(appReport: request)
         return try BusReply(Accepted(), documents: [JSON.object([:]).serialized])
     }
-    routes.accept(NewsCalls(to: crashPlan.name).userDeleted) { user, _, transaction in
+    routes.accept(NotificationCalls(to: crashPlan.name).userDeleted) { user, _, transaction in
         try reports.settle(user.userID, in: transaction)
         try EventStore.forget(user.userID, in: transaction)
         try IssueLog.forget(user.userID, in: transaction)

@@ -2,11 +2,11 @@ import Foundation
 import ParseProtocol
 import ProcessKit
 
-/// The crash service's settings; README's table lists them.
+/// The settings of the crash service (docs/reference/settings.md).
 struct CrashConfiguration: Sendable {
-    /// Reports a key may send in a minute; an app in a crash loop must not crowd out the others.
+    /// Rate limit of a key in reports per minute; an app in a crash loop must not crowd out others.
     let reportsPerMinute: Int
-    /// The address at which SDKs find the gateway: scheme, and host with port.
+    /// The gateway's address for SDKs: scheme, and host with port.
     private let scheme: String
     private let authority: String
 
@@ -20,6 +20,6 @@ struct CrashConfiguration: Sendable {
         authority = name + (url.port.map { ":\($0)" } ?? "")
     }
 
-    /// The DSN that is put into an app: the address and the key of a project.
+    /// The DSN to configure in an app: the address and key of a project.
     @Sendable func dsn(key: String, projectId: String) -> String { "\(scheme)://\(key)@\(authority)/\(projectId)" }
 }

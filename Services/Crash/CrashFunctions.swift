@@ -3,7 +3,7 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// The cloud functions of an operator's crash list.
+/// The cloud functions for an operator's crash list.
 struct CrashFunctions: Sendable {
     let host: ServiceHost
     let dsn: @Sendable (_ key: String, _ projectId: String) -> String

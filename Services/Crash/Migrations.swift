@@ -1,13 +1,13 @@
 import ObjectStore
 
-/// The migrations of `crash.sqlite`, oldest first. To change a table, append an entry; those of a release stay as they
-/// are (docs/upgrading.md).
+/// The migrations of `crash.sqlite`, oldest first. To change a table, append an entry; never edit an entry of a release
+/// (docs/guides/upgrading.md).
 let crashMigrations = [
     Migration(1, "tables", statements: crashTables),
     Migration(2, "days", crashDayTables),
 ]
 
-/// What is counted by day. Nothing is known of the days before: of each issue only the newest reports are kept.
+/// Daily counts. Earlier days are unknown: only the newest reports of each issue are stored.
 private let crashDayTables = [
     """
     CREATE TABLE releaseDays(projectId INTEGER NOT NULL, day INTEGER NOT NULL, release TEXT NOT NULL,
@@ -18,14 +18,14 @@ private let crashDayTables = [
     CREATE TABLE issueDays(issueId INTEGER NOT NULL, day INTEGER NOT NULL, reports INTEGER NOT NULL,
     crashes INTEGER NOT NULL, PRIMARY KEY(issueId, day)) WITHOUT ROWID
     """,
-    // By these what is too old is found; a count that grows does not change them.
+    // These indexes find expired rows; a growing count does not change them.
     "CREATE INDEX releaseDaysByDay ON releaseDays(day)",
     "CREATE INDEX issueDaysByDay ON issueDays(day)",
     "CREATE TABLE sessionMarks(day INTEGER NOT NULL, mark BLOB NOT NULL, PRIMARY KEY(day, mark)) WITHOUT ROWID",
     "CREATE TABLE sessionMarkDays(day INTEGER PRIMARY KEY, count INTEGER NOT NULL)",
 ]
 
-/// The tables of release 0.1.0, whose files record no migrations: what they have already is left as it is.
+/// The tables of release 0.1.0, whose files record no migrations. Existing tables are left unchanged.
 private func crashTables(_ dialect: Dialect) -> [String] {
     crashProjectTables + firstProject(dialect) + crashEventTables
 }
@@ -41,7 +41,7 @@ private let crashProjectTables = [
     """,
 ]
 
-/// A suite that starts for the first time has a project to report to.
+/// A new suite starts with one project.
 private func firstProject(_ dialect: Dialect) -> [String] {
     guard dialect == .sqlite else {
         let now = "CAST(floor(extract(epoch FROM now())) AS BIGINT) * 1000"
@@ -79,7 +79,7 @@ private let crashEventTables = [
     """,
     "CREATE INDEX IF NOT EXISTS crashEventsByIssue ON crashEvents(issueId)",
     "CREATE INDEX IF NOT EXISTS crashEventsByUser ON crashEvents(userId) WHERE userId IS NOT NULL",
-    // Kept by triggers, so that it is right whatever removes events.
+    // Maintained by triggers, so that it is correct whichever statement removes events.
     "CREATE TABLE IF NOT EXISTS crashBytes(id INTEGER PRIMARY KEY CHECK (id = 1), total INTEGER NOT NULL)",
     "INSERT INTO crashBytes(id, total) VALUES (1, 0) ON CONFLICT(id) DO NOTHING",
     """

@@ -14,13 +14,20 @@ func runGateway() async throws {
     let logger = configuration.start.makeLogger(configuration.replica)
 
     if configuration.cloud.codeReplacesFunctions {
-        logger.warning("Functions of cloud code take the place of Satchel's own of the same name.")
+        logger.warning("Functions of cloud code replace Satchel's functions of the same name.")
+    }
+
+    if configuration.cloud.bundleIds.isEmpty {
+        logger.notice("In-app purchases are refused: SATCHEL_APPLE_BUNDLE_IDS names no app.")
+    }
+    if configuration.cloud.takesSandboxReceipts {
+        logger.warning("Sandbox receipts, which cost nothing, unlock files: SATCHEL_APPLE_SANDBOX_RECEIPTS is on.")
     }
 
     let leases = GatewayLeases()
     let sessions = SessionCache(lease: leases.sessions)
     let cache = ReadCache(configuration)
-    let hearers = LiveHearers()
+    let hearers = LiveInvalidationRelay()
     let traffic = BusTraffic()
     let known = HookCache(lease: leases.hooks)
     let broker = try Broker(
@@ -40,19 +47,25 @@ func runGateway() async throws {
     let services = ServiceClient(broker: broker)
     let meter = RequestMeter()
     let outbound = OutboundClient(authorities: configuration.cloud.authorities)
-    let standing = GatewayStanding(name: configuration.replica)
+    let standing = GatewayReadiness(name: configuration.replica)
+    let unused = UnusedFunctions(codeReplacesOwn: configuration.cloud.codeReplacesFunctions)
     let hooks = HookScopes(
-        registry: HookRegistry(cache: known, services: services),
-        webhooks: Webhooks(client: outbound, settings: configuration.cloud, logger: logger))
+        registry: HookRegistry(
+            cache: known, services: services, unused: UnusedFunctionsLog(unused, logger: logger)),
+        webhooks: Webhooks(
+            client: outbound, links: configuration.fileLinks, settings: configuration.cloud, logger: logger))
     let admission = Admission(
         settings: configuration.admission, masterKey: configuration.masterKey, services: services)
     let principals = PrincipalResolver(configuration: configuration, sessions: sessions, services: services)
+    let bodies = BodyReader(configuration.capacity)
+    let turns = LargeBodyTurns(share: configuration.capacity.largeBodyShare)
     let hub = LiveHub(
         access: LiveAccess(
             settings: configuration.live, principals: principals, admission: admission, hooks: hooks.registry,
             leases: leases),
-        triggers: LiveTriggers(scopes: hooks, links: configuration.fileLinks), broker: broker,
-        links: configuration.fileLinks, place: configuration.replica, logger: logger)
+        triggers: LiveTriggers(scopes: hooks, links: configuration.fileLinks),
+        decoder: LiveDecoder(bodies: bodies, turns: turns), broker: broker, links: configuration.fileLinks,
+        place: configuration.replica, logger: logger)
     hearers.set(hub)
     let router = ParseRouter(
         configuration: configuration, admission: admission, principals: principals, hooks: hooks,
@@ -63,18 +76,18 @@ func runGateway() async throws {
     let gate = ConnectionGate(configuration.capacity, proxies: configuration.admission.trustedProxies)
     let answers = configuration.capacity.answers()
     let front = HTTPFront(
-        router: router, configuration: configuration, bodies: BodyReader(configuration.capacity),
-        turns: LargeBodyTurns(share: configuration.capacity.largeBodyShare),
-        answers: answers, traffic: traffic, logger: logger)
-    // The last one ends first: no request is taken any more, those under way are answered, then the broker stops.
+        router: router, configuration: configuration, bodies: bodies, turns: turns, answers: answers, traffic: traffic,
+        logger: logger)
+    // The parts stop in reverse order: after drain and hub the server, which finishes the requests in flight, then the
+    // reporter, then the broker.
     try await ProcessParts.run(
         [
             BrokerLife(broker: broker, code: CodeRequests(router: router, answers: answers)),
             RequestReporter(meter: meter, services: services, logger: logger),
             server(front, gate, configuration, hub, router.mount, logger),
-            // Before it: its streams have no end of their own.
+            // Stops before the server, because its streams have no end.
             hub,
-            // First of all: nobody is turned away before a balancer knows.
+            // Stops first: the gateway refuses no request before the balancer has noticed.
             GatewayDrain(standing: standing, duration: configuration.drain, logger: logger),
         ], until: await ProcessEnd.bySignal())
 }
@@ -88,16 +101,16 @@ private func server(
         handlers: {
             [
                 ConnectionGuard(gate), ContinueHandler(), ConnectionUseHandler(),
-                LiveUpgrade(hub, configuration, mount), DirectHandler(front),
+                LiveUpgrade(hub, configuration, mount),
             ]
         },
-        respond: { request, connection in try await front.response(to: request, over: connection) })
+        front: front)
 }
 
 extension Controllers {
-    /// - Throws: when a page or a part of the OpenAPI document cannot be used.
+    /// - Throws: when a page or a part of the OpenAPI document is unusable.
     fileprivate init(
-        _ configuration: GatewayConfiguration, _ standing: GatewayStanding, _ broker: Broker,
+        _ configuration: GatewayConfiguration, _ standing: GatewayReadiness, _ broker: Broker,
         _ services: ServiceClient, _ cache: ReadCache?, _ registry: HookRegistry, _ hub: LiveHub,
         _ outbound: OutboundClient, _ logger: Logger
     ) throws {
@@ -137,18 +150,18 @@ extension Controllers {
             live: LiveController(hub: hub),
             logs: LogController(directory: cloud.logDirectory, secrets: configuration.secrets),
             security: SecurityController(
-                configuration: configuration, settings: cloud, services: services, registry: registry),
+                configuration: configuration, settings: cloud, services: services, broker: broker, registry: registry),
             system: SystemController(
                 standing: standing, broker: broker, cache: cache, files: files, hooks: registry.cache,
-                document: document),
+                codeFile: configuration.cloud.codeFile, document: document),
             operations: OperationsController(
                 broker: broker, services: services, federation: federation, registry: registry,
                 functions: document.functions, configuration: configuration))
     }
 }
 
-/// Passes what the broker says of sessions to the hub, which needs the broker itself.
-private final class LiveHearers: Sendable {
+/// Passes the broker's session invalidations to the hub. The hub itself needs the broker, so that it is set later.
+private final class LiveInvalidationRelay: Sendable {
     private let hub = Mutex<LiveHub?>(nil)
 
     func set(_ hub: LiveHub) { self.hub.withLock { $0 = hub } }
@@ -159,16 +172,17 @@ private final class LiveHearers: Sendable {
     }
 }
 
-/// The broker's life: it starts before the listener and stops after it.
+/// The broker's part: it starts before the listener and stops after it.
 private struct BrokerLife: ProcessPart {
     let broker: Broker
     let code: CodeRequests
 
-    /// For calls of services that go by this gateway. They are repeated elsewhere where that is safe.
+    /// The time for calls between services that go through this gateway. They are retried at another gateway if that is
+    /// safe.
     private static let callsMax = Duration.seconds(2)
 
     func run(until end: ProcessEnd) async throws {
-        // Cloud code waits for triggers of its own, which are calls of cloud code as well; its pool bounds them.
+        // Cloud code may wait for its triggers, which are calls of cloud code as well; its pool limits them.
         try await broker.start(
             answering: [CloudCalls.ask.kind: { code.take($0) }], withoutWindow: [CloudCalls.run.service])
         await end.wait()

@@ -10,63 +10,63 @@ struct GatewayConfiguration: Sendable {
     let replica: String
     let host: String
     let port: Int
-    /// `SATCHEL_LISTEN`, a path of a unix socket, instead of host and port.
+    /// `SATCHEL_LISTEN`, a path of a unix socket, in place of host and port.
     let listenPath: String?
-    /// `SATCHEL_DRAIN_MILLISECONDS`: time in which a gateway that stops tells balancers and serves on.
+    /// `SATCHEL_DRAIN_MILLISECONDS`: the time for which a stopping gateway still serves after it has informed
+    /// balancers.
     let drain: Duration
     /// Path components before the Parse routes; `["parse"]`. `/1` always works too.
     let mount: [Substring]
     /// Base of `Location` and file URLs, without a slash at the end.
     let publicURL: String
-    /// Path components of `publicURL`, the mount included; a proxy may serve it elsewhere than the gateway does.
+    /// Path components of `publicURL`, the mount included; a proxy may serve another path than the gateway.
     let publicPath: [Substring]
     let applicationId: String
     let masterKey: String
     let clientKeys: [ClientKey: String]
     /// Networks from which the master key is accepted.
     let masterKeyNetworks: [Network]
-    /// Rights beyond the plain keys, and limits on who may ask for what how often.
+    /// Rights beyond the plain keys, and rate limits.
     let admission: AdmissionSettings
     /// Largest `limit` of a query; a larger one is cut to it.
     let limitMax: Int
-    /// Largest `skip` of a query; a larger one is refused, because every row that is skipped is read.
+    /// Largest `skip` of a query; a larger one is rejected, because the database reads every skipped row.
     let skipMax: Int
-    /// Largest JSON body. A batch of 200 objects of a usual size fits; a single object is limited to 128 KB by the
-    /// store.
+    /// Largest JSON body. A batch of 200 objects of usual size fits; the store limits a single object to 128 KB.
     let bodyBytesMax: Int
     /// Microseconds of processor time that one request may take in all services together; a batch is one request.
     let requestBudgetMicroseconds: Int64
-    /// Bytes of answers that are kept for reads of the same; 0 for none.
+    /// Bytes of cached responses to reads; 0 for no cache.
     let readCacheBytes: Int
-    /// Bytes of files that are kept for downloads of the same; 0 for none.
+    /// Bytes of cached files; 0 for no cache.
     let fileCacheBytes: Int
-    /// Name of the shop on pages for people.
+    /// Name of the shop on pages.
     let shopName: String
     /// The shop's currency, in which pages show and take prices.
     let currency: Currency
-    /// Whether there are pages for people: the dashboard and what leads to it.
+    /// Whether the dashboard and the other pages are served.
     let servesDashboard: Bool
-    /// The pictures below the dashboard's maps.
+    /// The tiles of the dashboard's maps.
     let mapTiles: MapTiles
     /// `SATCHEL_PAGES`: a folder with pages that replace the ones that come with Satchel; nil for none.
     let pagesDirectory: String?
-    /// Largest file that is taken in.
+    /// Largest accepted file.
     let fileBytesMax: Int
     let capacity: CapacitySettings
     let live: LiveSettings
     /// The clients that may upload files.
     let fileUpload: FileUploadRight
-    /// The types of files that are taken in.
+    /// The accepted types of files.
     let fileTypes: FileTypes
     let fileLinks: FileLinks
     let fileSigner: FileSigner
-    /// Webhooks, logs, purchases.
+    /// Settings of webhooks, cloud code, logs and purchases.
     let cloud: CloudSettings
     let bus: BusConfiguration
     let start: ProcessStart
-    /// The settings as they were read, to be shown to operators.
+    /// The settings as read, for operators.
     let settings: Settings
-    /// Whether each request is a line of the log.
+    /// Whether each request is logged.
     let logsRequests: Bool
 
     enum ClientKey: CaseIterable, Sendable {
@@ -76,7 +76,7 @@ struct GatewayConfiguration: Sendable {
         var setting: String { "SATCHEL_\("\(self)".uppercased())_KEY" }
     }
 
-    /// - Throws: when a setting cannot work, with a text that names it.
+    /// - Throws: for an invalid setting, with a text that names it.
     init(_ settings: Settings = .environment) throws {
         self.settings = settings
         start = try ProcessStart(settings)
@@ -114,23 +114,25 @@ struct GatewayConfiguration: Sendable {
         readCacheBytes = try settings.readCacheBytes()
         fileCacheBytes = try settings.number("satchel.file.cache", 0...16 << 30, default: 16 << 20)
         shopName = settings.text("satchel.shop.name", default: "Satchel")
-        // What is no currency ends the start of every service that counts money, with a text that says so.
+        // Services that count money abort startup for an unknown currency, with a text that names it.
         currency = (try? Currency(settings.text("satchel.currency", default: Currency.standard.code))) ?? .standard
-        // A mount of such a name has the path already.
+        // A mount of such a name occupies the path.
         servesDashboard =
             try settings.flag("satchel.dashboard", default: true)
             && !mount.prefix(1).contains(where: WebSite.folders.contains)
         mapTiles = try MapTiles(settings)
         pagesDirectory = settings["satchel.pages"]
         fileBytesMax = try settings.number("satchel.file.bytes.max", Self.frameBytes, default: 10 << 20)
-        // A file in a JSON body is longer by a third.
+        // Base64 makes a file in a JSON body longer by a third.
         capacity = try CapacitySettings(
             settings, largestBody: max(bodyBytesMax, fileBytesMax / 3 * 4 + BodyReader.tunnelBytesMax))
         live = try LiveSettings(settings, connections: capacity.connectionsMax)
         fileUpload = try settings.choice("satchel.file.upload", default: FileUploadRight.authenticated)
         fileTypes = try FileTypes(adding: settings.text("satchel.file.types", default: ""))
         fileLinks = FileLinks(publicURL: self.publicURL, applicationId: applicationId)
-        let filesKey = KeyFile(path: settings.text("satchel.files.key.file", default: data + "/files.key"))
+        let filesKey = KeyFile(
+            path: settings.text("satchel.files.key.file", default: data + "/files.key"),
+            record: KeyFile.memberRecord("files.key", in: data))
         let fileSeconds = try settings.number(
             "satchel.file.url.seconds", 1...Int(FileSigner.secondsMax), default: 3600)
         fileSigner = FileSigner(key: try filesKey.key(), seconds: Int64(fileSeconds))
@@ -139,42 +141,42 @@ struct GatewayConfiguration: Sendable {
         logsRequests = try settings.flag("satchel.log.requests", default: false)
     }
 
-    /// Where it takes connections.
+    /// The address of the listener.
     var address: ListenAddress { listenPath.map { .file(path: $0) } ?? .network(host: host, port: port) }
 
-    /// Of a unix socket's path (sockaddr_un).
+    /// The limit of a unix socket's path (sockaddr_un).
     private static let socketPathBytesMax = 107
 
-    /// Bodies and files travel in one frame of the bus, which has at most 64 MiB.
+    /// A body or file travels in one frame of the bus, which has at most 64 MiB.
     private static let frameBytes = 1...48 << 20
 
-    /// Every key there is: what must not be shown with a log.
+    /// All keys: texts that must be redacted in logs.
     var secrets: [String] {
         [masterKey, cloud.webhookKey, admission.readOnlyMasterKey, admission.maintenanceKey].compactMap(\.self)
             + clientKeys.values
     }
 
-    /// Compares secrets without telling by the time how much of them is right.
+    /// Compares secrets in constant time.
     static func isSame(_ a: String, _ b: String) -> Bool {
-        // Of the digests, which have one length: that of a key is no secret then either.
+        // The digests have a fixed length, so that the key's length is not revealed either.
         ConstantTime.areEqual(Array(SHA256.hash(data: Array(a.utf8))), Array(SHA256.hash(data: Array(b.utf8))))
     }
 }
 
-/// The master key of a suite that was not given one: made at the first start, kept in a file only its user can read.
+/// The master key when none is configured: created at the first start, in a file that only its user can read.
 private struct MasterKeyFile {
     let path: String
 
     func key() throws -> String {
         if let known = try read() { return known }
         do throws(DurableFile.Failure) {
-            // Complete or not there: an empty file, left by a full disk, would be no key for ever after.
+            // The file is complete or missing: an empty file, left by a full disk, would block every later start.
             try DurableFile.write(
                 Array(Names.random(40).utf8), to: path, draft: "\(path).\(Names.random(12))", taken: .keep)
         } catch {
             throw StartupProblem("\(path) cannot be written: \(error).")
         }
-        guard let made = try read() else { throw StartupProblem("\(path) could not be made.") }
+        guard let made = try read() else { throw StartupProblem("\(path) could not be created.") }
         return made
     }
 

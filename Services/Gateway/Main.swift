@@ -12,8 +12,7 @@ struct Gateway {
             do {
                 try await runGateway()
             } catch {
-                // Thrown out of `main` it would end in a trap and a backtrace, which hide what is wrong with the
-                // configuration.
+                // Throwing out of `main` would end in a trap and a backtrace, which hide the configuration error.
                 FileHandle.standardError.write(Data("The gateway cannot run: \(error)\n".utf8))
                 exit(1)
             }

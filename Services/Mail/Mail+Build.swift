@@ -30,14 +30,16 @@ package func buildMail(_ host: ServiceHost, _ routes: inout ServiceRoutes) throw
             sender.wake()
         }
     }
-    // Mails are known by address, not by user; what they said is gone once they are sent.
-    routes.accept(NewsCalls(to: mailPlan.name).userDeleted) { _, _, _ in }
+    // Mails are stored by address, not by user, and their content is removed once they are sent.
+    routes.accept(NotificationCalls(to: mailPlan.name).userDeleted) { _, _, _ in }
     let written = ShopMailQueue(sender: configuration.sender, staff: configuration.staff, quotas: quotas)
     MailFunctions(store: host.store, sender: sender, written: written, audit: host.audit).install(in: &routes)
 
+    host.shorten(
+        MailQueue.waits(atMost: configuration.sending.longestWait, host.writers),
+        StoredWaits("fullAt", of: "mailAllowances", atMost: MailQuotaBucket.day))
     host.whenWriting(sender.work)
-    // Nothing waits for it.
-    host.whenWriter("content", every: .seconds(3600), problem: "What old mails say could not be removed.") {
+    host.whenWriter("content", every: .seconds(3600), problem: "The content of old mails could not be removed.") {
         try await host.store.write {
             try MailQueue.forgetContent(in: $0)
             try MailQuotas.forgetFull(in: $0)

@@ -13,23 +13,23 @@ package struct MailConfiguration: Sendable {
 
     /// `SATCHEL_MAIL` and the settings of each provider.
     package let provider: Provider
-    /// `SATCHEL_MAIL_FROM`: the address that mails come from.
+    /// `SATCHEL_MAIL_FROM`: the sender address of all mails.
     package let sender: MailAddress
-    /// `SATCHEL_MAIL_STAFF` and the sender: mailboxes of the shop's own people.
+    /// `SATCHEL_MAIL_STAFF` and the sender: mailboxes of the shop's own staff.
     package let staff: Set<Mailbox>
-    /// `SATCHEL_SHOP_NAME`: how the shop calls itself in mails.
+    /// `SATCHEL_SHOP_NAME`: the shop's name in mails.
     package let shopName: String
-    /// `SATCHEL_MAIL_TEMPLATES`: a folder with files in place of the installed templates.
+    /// `SATCHEL_MAIL_TEMPLATES`: a folder with replacements of the installed templates.
     package let templatesFolder: String?
-    /// `SATCHEL_MAIL_RETRY_SECONDS`, `SATCHEL_MAIL_GIVE_UP_HOURS` and `SATCHEL_MAIL_CONNECTIONS`, which the spool does
-    /// not have.
+    /// `SATCHEL_MAIL_RETRY_SECONDS`, `SATCHEL_MAIL_GIVE_UP_HOURS` and `SATCHEL_MAIL_CONNECTIONS`, which do not apply to
+    /// the spool.
     package let sending: MailSender.Settings
-    /// The time for which a mail is its sender's alone: that of an attempt (`SATCHEL_MAIL_TIMEOUT_SECONDS`), and some
-    /// to store what became of it.
+    /// Lease time of a claimed mail: the timeout of an attempt (`SATCHEL_MAIL_TIMEOUT_SECONDS`) plus time to store the
+    /// result.
     package let claimedFor: Duration
     /// `SATCHEL_MAILS_PER_RECIPIENT`, `SATCHEL_MAILS_PER_USER` and `SATCHEL_MAILS_PER_NETWORK`.
     package let quotas: MailQuotas.Limits
-    /// `SATCHEL_CA_FILE`: certificate authorities in place of the system's.
+    /// `SATCHEL_CA_FILE`: certificate authorities instead of the system's.
     package let authorities: String?
 
     /// - Throws: `StartupProblem`.
@@ -69,10 +69,14 @@ package struct MailConfiguration: Sendable {
             case let name: throw StartupProblem("SATCHEL_MAIL=\(name) is unknown; it is spool, smtp or mailgun.")
             }
         let isSpool = if case .spool = provider { true } else { false }
+        let isSMTP = if case .smtp = provider { true } else { false }
         claimedFor = .seconds(10) + (isSpool ? .zero : timeout)
         sending = MailSender.Settings(
             schedule: RetrySchedule(first: retry, giveUpAfter: hours),
-            connections: isSpool ? SpoolTransport.mailsMax : connections)
+            connections: isSpool ? SpoolTransport.mailsMax : connections,
+            // Only an SMTP server may make the sender wait for a recipient's server. The other transports need no limit
+            // per domain.
+            perDomain: isSMTP ? nil : SpoolTransport.mailsMax)
     }
 
     private static func smtp(_ settings: Settings, _ timeout: Duration) throws(StartupProblem) -> SMTPTransport.Settings
@@ -103,7 +107,7 @@ package struct MailConfiguration: Sendable {
         guard let domain = settings["satchel.mailgun.domain"], let key = settings["satchel.mailgun.key"] else {
             throw StartupProblem("SATCHEL_MAIL=mailgun needs SATCHEL_MAILGUN_DOMAIN and SATCHEL_MAILGUN_KEY.")
         }
-        // The domain becomes a part of a path.
+        // The domain becomes part of a URL path.
         guard MailAddress("postmaster@\(domain)", name: "") != nil, !domain.contains(where: { "/?#%".contains($0) })
         else {
             throw StartupProblem("SATCHEL_MAILGUN_DOMAIN=\(domain) is not a domain.")

@@ -2,10 +2,8 @@ import Foundation
 import ProcessKit
 
 extension Settings {
-    /// A URL without user and password, which belong into settings of their own and would come into error messages
-    /// here.
-    /// - Throws: `StartupProblem`, which shows no value, for one of another kind, and for none where there is no
-    ///   standard.
+    /// A URL without user and password, which belong in separate settings and would appear in error messages here.
+    /// - Throws: `StartupProblem`, which shows no value, for an invalid URL, and for a missing one without a default.
     func mailURL(
         _ key: String, schemes: [String], default standard: String? = nil, example: String
     ) throws(StartupProblem) -> String {

@@ -1,6 +1,6 @@
 import ServiceKit
 
-/// The mail service: what the shop writes to its customers.
+/// The mail service: the shop's mails to its customers.
 @main
 struct Mail {
     static func main() async { await runService(mailPlan, build: buildMail) }

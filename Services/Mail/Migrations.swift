@@ -1,19 +1,19 @@
 import ObjectStore
 
-/// The migrations of `mail.sqlite`, oldest first. To change a table, append an entry; those of a release stay as they
-/// are (docs/upgrading.md).
+/// The migrations of `mail.sqlite`, oldest first. To change a table, append an entry; never edit an entry of a release
+/// (docs/guides/upgrading.md).
 let mailMigrations = [
     Migration(1, "tables", mailTables),
     Migration(2, "mailsOfOrders", mailsOfOrders),
 ]
 
-/// Mails of before are of no order that is known: what they said is gone.
+/// Existing mails have no order number: it was in their content, which is removed after sending.
 private let mailsOfOrders = [
     "ALTER TABLE mails ADD COLUMN orderNo INTEGER",
     "CREATE INDEX mailsOfOrder ON mails(orderNo, id) WHERE orderNo IS NOT NULL",
 ]
 
-/// The tables of release 0.1.0, whose files record no migrations: what they have already is left as it is.
+/// The tables of release 0.1.0, whose files record no migrations. Existing tables are left unchanged.
 private let mailTables = [
     // MARK: MailQueue
 
@@ -23,7 +23,7 @@ private let mailTables = [
     state TEXT NOT NULL, attempts INTEGER NOT NULL DEFAULT 0, queuedAt INTEGER NOT NULL, dueAt INTEGER NOT NULL,
     sentAt INTEGER, problem TEXT)
     """,
-    // Of builds before the next two indexes.
+    // Created by builds before the next two indexes.
     "DROP INDEX IF EXISTS mailsDue",
     "CREATE INDEX IF NOT EXISTS mailsFresh ON mails(id) WHERE state = 'queued' AND attempts = 0",
     "CREATE INDEX IF NOT EXISTS mailsTried ON mails(dueAt) WHERE state = 'queued' AND attempts > 0",

@@ -1,12 +1,16 @@
 import ObjectStore
 
-/// The migrations of `payments.sqlite`, oldest first. To change a table, append an entry; those of a release stay as
-/// they are (docs/upgrading.md).
+/// The migrations of `payments.sqlite`, oldest first. To change a table, append an entry; never edit an entry of a
+/// release (docs/guides/upgrading.md).
 let paymentsMigrations = [
-    Migration(1, "tables", paymentsTables)
+    Migration(1, "tables", paymentsTables),
+    Migration(2, "unanswered", unanswered),
 ]
 
-/// The tables of release 0.1.0, whose files record no migrations: what they have already is left as it is.
+/// Requests of an operation whose outcome is unknown (`StripeOperations`). Older operations count as having one.
+private let unanswered = ["ALTER TABLE stripeOperations ADD COLUMN unanswered INTEGER NOT NULL DEFAULT 1"]
+
+/// The tables of release 0.1.0, whose files record no migrations. Existing tables are left unchanged.
 private let paymentsTables = [
     // MARK: ChargeLedger
 
@@ -32,7 +36,7 @@ private let paymentsTables = [
     "CREATE INDEX IF NOT EXISTS refundsByCharge ON refunds(chargeOperationId)",
     "CREATE INDEX IF NOT EXISTS refundsOpen ON refunds(dueAt) WHERE state = 'created'",
 
-    // MARK: OpenProblems
+    // MARK: UndecidedReasons
 
     """
     CREATE TABLE IF NOT EXISTS openProblems(operationId TEXT PRIMARY KEY, attempts INTEGER NOT NULL, \

@@ -1,27 +1,27 @@
 import ParseProtocol
 
-/// The provider that holds the cards and moves the money. Everything is idempotent by `key`: the same key always has
+/// The provider that stores the cards and moves the money. All methods are idempotent by `key`: the same key always has
 /// the same outcome.
 ///
-/// Every method throws `ProviderFailure` for a decision (which stands, also when asked again) and anything else when
-/// nothing is known about the outcome; then the same key must be asked again.
+/// Every method throws `ProviderFailure` for a decision, which is final. Any other error means that the outcome is
+/// unknown; the caller must then retry with the same key.
 package protocol PaymentProvider: Sendable {
-    /// Turns a one-time token into a customer with that card.
+    /// Exchanges a one-time token for a customer with that card.
     func createCustomer(token: String, email: String?, key: String) async throws -> ProviderCustomer
-    /// Forgets a customer and the card. Succeeds for one that is gone already.
+    /// Deletes a customer and the card. Succeeds when the customer is already deleted.
     func deleteCustomer(_ id: String) async throws
-    /// Takes money.
+    /// Charges the source.
     func charge(_ order: ChargeOrder, key: String) async throws -> ProviderCharge
     /// Looks for a charge without making one. Nil: it was not made and never will be, not even by a request that is
-    /// still on its way.
+    /// still in flight.
     func findCharge(_ order: ChargeOrder, key: String) async throws -> ProviderCharge?
-    /// Gives money back.
+    /// Refunds a charge.
     func refund(_ order: RefundOrder, key: String) async throws -> ProviderRefund
 }
 
-/// The part of a card that may be kept and shown (PCI DSS 3.4: at most the first six and last four digits).
+/// The part of a card that may be stored and shown (PCI DSS 3.4: at most the first six and last four digits).
 package struct Card: Sendable, Hashable {
-    /// As Stripe writes it: `Visa`, `American Express`.
+    /// In Stripe's spelling: `Visa`, `American Express`.
     package let brand: String
     package let lastFourDigits: String
     /// 1 to 12.
@@ -36,7 +36,7 @@ package struct ProviderCustomer: Sendable, Hashable {
     package let card: Card
 }
 
-/// An order to the provider to charge: what is to be paid, and with what.
+/// A charge request to the provider: the amount and the source.
 package struct ChargeOrder: Sendable, Hashable {
     package enum Source: Sendable, Hashable {
         case customer(String)
@@ -49,7 +49,7 @@ package struct ChargeOrder: Sendable, Hashable {
     package let currency: String
     /// Shown in the provider's own records.
     package let orderId: String
-    /// The time at which the provider was asked first: it remembers keys for a limited time.
+    /// The time of the first request to the provider, which remembers keys for a limited time.
     package let begunAt: Timestamp
 
     package init(
@@ -66,7 +66,7 @@ package struct ChargeOrder: Sendable, Hashable {
 package struct ProviderCharge: Sendable, Hashable {
     /// `pi_…` or `ch_…`
     package let id: String
-    /// Empty where the provider does not tell.
+    /// Empty when the provider does not report it.
     package let brand: String
     package let lastFourDigits: String
 
@@ -77,16 +77,16 @@ package struct ProviderCharge: Sendable, Hashable {
     }
 }
 
-/// An order to the provider to refund: what is to be given back, of which charge.
+/// A refund request to the provider: the amount and the charge.
 package struct RefundOrder: Sendable, Hashable {
     /// The provider's id of the charge.
     package let chargeId: String
-    /// 1 to what is left of the charge.
+    /// 1 to the remaining amount of the charge.
     package let amountMinorUnits: Int64
     package let currency: String
     /// Shown in the provider's own records.
     package let orderId: String
-    /// The time at which the provider was asked first.
+    /// The time of the first request to the provider.
     package let begunAt: Timestamp
 }
 
@@ -95,7 +95,7 @@ package struct ProviderRefund: Sendable, Hashable {
     package let id: String
 }
 
-/// The provider's refusal in Stripe's terms (https://docs.stripe.com/api/errors), for instance type `card_error`, code
+/// The provider's refusal in Stripe's terms (https://docs.stripe.com/api/errors), for example type `card_error`, code
 /// `card_declined` and decline code `insufficient_funds`.
 package struct ProviderFailure: Error, Sendable, Hashable {
     package let type: String
@@ -111,7 +111,7 @@ package struct ProviderFailure: Error, Sendable, Hashable {
         self.message = message
     }
 
-    /// The error as clients of the Parse Stripe module see it: `.scriptFailed` (141) with the provider's message.
+    /// The error for clients of the Parse Stripe module: `.scriptFailed` (141) with the provider's message.
     package var parseError: ParseError { ParseError(.scriptFailed, message, details: details) }
 
     private var details: JSON {

@@ -2,26 +2,26 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// The functions by which the order desk looks at the money.
+/// The functions with which the order desk reads payments.
 struct PaymentReports: Sendable {
     let host: ServiceHost
 
     private static let states: Set<String> = ["created", "succeeded", "declined", "abandoned"]
 
     func install(in routes: inout ServiceRoutes) {
-        // `charges {limit?, state?}`: newest first, with their refunds; an undecided one says why.
+        // `charges {limit?, state?}`: newest first, with their refunds; an undecided one includes the reason.
         routes.function("charges") { [host] parameters, request in
             try request.requireArea(.orders)
             let limit = try parameters.listLimit()
             let state = parameters["state"] ?? .null
             guard state.isNull || state.stringValue.map(Self.states.contains) == true else {
                 throw ParseError(
-                    .validationError, "state is one of \(Self.states.sorted().joined(separator: ", ")).")
+                    .validationError, "state must be one of \(Self.states.sorted().joined(separator: ", ")).")
             }
             return try .result(
                 .array(await host.store.read { try Self.charges(limit, state: state.stringValue, in: $0) }))
         }
-        // `paymentEvents {limit?}`: what the provider reported by itself, newest first.
+        // `paymentEvents {limit?}`: the provider's webhook events, newest first.
         routes.function("paymentEvents") { [host] parameters, request in
             try request.requireArea(.orders)
             let limit = try parameters.listLimit()
@@ -29,7 +29,7 @@ struct PaymentReports: Sendable {
         }
     }
 
-    /// Neither tokens nor customers are in it: they can be charged.
+    /// Leaves out tokens and customers: they can be charged.
     private static func charges(_ limit: Int64, state: String?, in store: some ObjectReading) throws -> [JSON] {
         try store.rows(
             """

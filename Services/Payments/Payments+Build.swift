@@ -18,8 +18,12 @@ package func buildPayments(_ host: ServiceHost, _ routes: inout ServiceRoutes) t
     routes.task(PaymentsCalls.findCharge) { message, _ in try await charges.find(message) }
     let refunds = Refunds(store: host.store, provider: provider, logger: host.logger)
     routes.task(PaymentsCalls.refund) { message, _ in try await refunds.refund(message) }
-    let news = NewsCalls(to: paymentsPlan.name)
-    // The highest of two is the same however often it is heard.
+    routes.task(PaymentsCalls.undoCharge) { message, _ in
+        try await ChargeUndo(charges: charges, refunds: refunds, logger: host.logger).undo(message.operationID)
+        return Accepted()
+    }
+    let news = NotificationCalls(to: paymentsPlan.name)
+    // Idempotent: the maximum does not change when a message arrives twice.
     routes.accept(news.orderMade, keyed: false) { message, _, transaction in
         try HighestOrder.note(message, in: transaction)
     }
@@ -42,6 +46,7 @@ package func buildPayments(_ host: ServiceHost, _ routes: inout ServiceRoutes) t
         try await CustomerDeletions.removeDue(host.store, provider, host.logger)
         return .idle
     }
+    host.shorten(RefundLedger.waits)
     host.whenWriter("refunds", every: Refunds.pause, problem: "Undecided refunds could not be read or stored.") {
         try await refunds.finishDue()
         return .idle
@@ -49,23 +54,25 @@ package func buildPayments(_ host: ServiceHost, _ routes: inout ServiceRoutes) t
 }
 
 /// `SATCHEL_PAYMENTS`: the embedded sandbox, or Stripe.
-private func paymentProvider(_ host: ServiceHost) throws -> (any PaymentProvider, any StripeDesk, Webhooks) {
+private func paymentProvider(_ host: ServiceHost) throws -> (any PaymentProvider, any StripeAPI, Webhooks) {
     let settings = host.configuration.settings
     switch settings.text("satchel.payments", default: "sandbox") {
     case "sandbox":
         return (
-            SandboxProvider(store: host.store), SandboxDesk(store: host.store),
+            SandboxProvider(store: host.store), SandboxAPI(store: host.store),
             Webhooks(store: host.store, secret: nil, logger: host.logger)
         )
     case "stripe":
         let configuration = try StripeConfiguration(settings)
         let outbound = OutboundClient(authorities: settings["satchel.ca.file"])
-        let client = StripeClient(configuration, outbound: outbound, logger: host.logger)
+        let client = StripeClient(
+            configuration, outbound: outbound, logger: host.logger,
+            keyStanding: StripeKeyHealth { [warnings = host.warnings] in warnings.set($0, of: "stripe") })
         return (
             StripeProvider(api: configuration.api, client: client, store: host.store), client,
             Webhooks(store: host.store, secret: configuration.webhookSecret, logger: host.logger)
         )
-    // Starting with the sandbox instead of the provider that was meant would give goods away.
+    // Falling back to the sandbox instead of the intended provider would give goods away.
     default: throw settings.wrong("satchel.payments", "is unknown; it is sandbox or stripe.")
     }
 }

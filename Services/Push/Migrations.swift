@@ -1,15 +1,15 @@
 import ObjectStore
 
-/// The migrations of `push.sqlite`, oldest first. To change a table, append an entry; those of a release stay as they
-/// are (docs/upgrading.md).
+/// The migrations of `push.sqlite`, oldest first. To change a table, append an entry; never edit an entry of a release
+/// (docs/guides/upgrading.md).
 let pushMigrations = [
     Migration(1, "tables", pushTables),
     Migration(2, "notificationsOfOrders", notificationsOfOrders),
     Migration(3, "pushTimes", statements: pushTimes),
 ]
 
-/// When a push was asked for, by which the newest of a promotion are found. Of pushes of before only their order is
-/// known, and all of them are older: SQLite has it in the rows' numbers. PostgreSQL has none from before.
+/// Adds the time of a push's request, by which a promotion's newest pushes are found. Existing pushes get their SQLite
+/// row id instead, which keeps their order and is less than any time. PostgreSQL has no existing pushes.
 private func pushTimes(_ dialect: Dialect) -> [String] {
     ["ALTER TABLE pushes ADD COLUMN madeAt INTEGER NOT NULL DEFAULT 0"]
         + (dialect == .sqlite ? ["UPDATE pushes SET madeAt = rowid"] : [])
@@ -19,13 +19,13 @@ private func pushTimes(_ dialect: Dialect) -> [String] {
         ]
 }
 
-/// Of notifications of before it is not known how many devices there were.
+/// The number of devices of existing notifications is unknown.
 private let notificationsOfOrders = [
     "ALTER TABLE notifications ADD COLUMN devices INTEGER",
     "CREATE INDEX notificationsOfOrder ON notifications(subject, id)",
 ]
 
-/// The tables of release 0.1.0, whose files record no migrations: what they have already is left as it is.
+/// The tables of release 0.1.0, whose files record no migrations. Existing tables are left unchanged.
 private let pushTables = [
     // MARK: Notifications
 
@@ -37,9 +37,9 @@ private let pushTables = [
 
     // MARK: Pushes
 
-    // A push, with what its sending needs. Its objectId is that of its `_PushStatus`, which is what people see. state:
-    // scheduled, spreading (its deliveries are being made), sending, ended. `cursor` is the last installation looked
-    // at, `made` the number of deliveries.
+    // A push with its sending state. It shares its objectId with its `_PushStatus`, which clients see. state:
+    // scheduled, spreading (its deliveries are being created), sending, ended. `cursor` is the last inspected
+    // installation, `made` the number of deliveries.
     """
     CREATE TABLE IF NOT EXISTS pushes(id TEXT PRIMARY KEY, state TEXT NOT NULL, condition BLOB NOT NULL, \
     payload BLOB NOT NULL,
@@ -49,7 +49,7 @@ private let pushTables = [
     """,
     "CREATE INDEX IF NOT EXISTS pushesDue ON pushes(dueAt) WHERE state IN ('scheduled', 'spreading')",
     "CREATE INDEX IF NOT EXISTS pushesOfPromotion ON pushes(promotion) WHERE promotion IS NOT NULL",
-    // A delivery that is not over. An order's notification has no push, but a payload of its own.
+    // An unfinished delivery. An order's notification has its own payload instead of a push.
     """
     CREATE TABLE IF NOT EXISTS deliveries(id INTEGER PRIMARY KEY, name TEXT NOT NULL, push TEXT NOT NULL DEFAULT '',
     installation TEXT NOT NULL, deviceType TEXT NOT NULL, token TEXT NOT NULL, appIdentifier TEXT, userId TEXT, \
@@ -61,7 +61,7 @@ private let pushTables = [
     "CREATE INDEX IF NOT EXISTS deliveriesDue ON deliveries(dueAt, id)",
     "CREATE INDEX IF NOT EXISTS deliveriesOfPush ON deliveries(push)",
     "CREATE INDEX IF NOT EXISTS deliveriesOfUser ON deliveries(userId) WHERE userId IS NOT NULL",
-    // What became of the deliveries that are over: their rows are gone, their number stays.
+    // Results of finished deliveries: their rows are removed, their counts are kept.
     """
     CREATE TABLE IF NOT EXISTS deliveryCounts(push TEXT NOT NULL, isSent INTEGER NOT NULL, reason TEXT NOT NULL,
     deviceType TEXT NOT NULL, utcOffset TEXT NOT NULL, count INTEGER NOT NULL,

@@ -20,7 +20,7 @@ package func buildPush(_ host: ServiceHost, _ routes: inout ServiceRoutes) throw
         host.configuration.settings, dataDirectory: host.configuration.dataDirectory)
     let sender = PushSender(
         store: host.store, provider: provider, background: host.background, logger: host.logger)
-    let spreader = PushSpreader(store: host.store, sender: sender, logger: host.logger)
+    let spreader = PushFanout(store: host.store, sender: sender, logger: host.logger)
 
     routes.write(PushCalls.send) { _, request, transaction in
         guard request.isFromAdmin else {
@@ -32,7 +32,7 @@ package func buildPush(_ host: ServiceHost, _ routes: inout ServiceRoutes) throw
         transaction.afterCommit { spreader.wake() }
         return SendPushReply.with { $0.pushID = id }
     }
-    let news = NewsCalls(to: pushPlan.name)
+    let news = NotificationCalls(to: pushPlan.name)
     routes.accept(news.orderMade) { order, _, transaction in
         try Notifications.add(order, in: transaction)
         transaction.afterCommit { sender.wake() }
@@ -51,6 +51,7 @@ package func buildPush(_ host: ServiceHost, _ routes: inout ServiceRoutes) throw
         return try .result(.array(await host.store.read { try Notifications.list(ofOrder: id, in: $0) }))
     }
     PromotionFunctions(host: host, spreader: spreader).install(in: &routes)
+    host.shorten(PushSender.waits, Pushes.waits)
     host.background.add(spreader.work)
     host.background.add(sender.work)
     host.whenStopping { await sender.stop(within: $0) }

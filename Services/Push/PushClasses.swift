@@ -2,9 +2,9 @@ import Messages
 import ObjectStore
 
 extension ClassDefinition {
-    /// A device with the app. Clients create, read and update the one whose objectId they know; nobody but the master
-    /// key can list or delete them (PARSE_PROTOCOL section 8). Its token and installation id are shown to the device
-    /// alone.
+    /// A device that runs the app. Clients create installations, and read and update one whose objectId they know. Only
+    /// the master key can list or delete them (PARSE_PROTOCOL section 8). Token and installation id are visible to the
+    /// device alone.
     package static let installation = ClassDefinition(
         "_Installation",
         fields: [
@@ -17,8 +17,8 @@ extension ClassDefinition {
         uniqueIndexes: [["installationId"]],
         permissions: ClassPermissions(get: .everybody, create: .everybody, update: .everybody, addField: .everybody))
 
-    /// The content that a push opens: everybody may fetch it, the shop's admins write it. To whom and when it is sent
-    /// is the shop's business.
+    /// The content that a push opens: all clients may read it, the shop's admins write it. Recipients and time are
+    /// visible to the admins only.
     static let promotion = ClassDefinition(
         "Promotion",
         fields: [
@@ -26,7 +26,7 @@ extension ClassDefinition {
         ],
         permissions: .adminWritten().protecting(["*": ["audience", "schedule"], "role:admins": []]))
 
-    /// The pushes, and what became of each. Written by this service, read with the master key.
+    /// Pushes and their results. Written by this service, read with the master key.
     static let pushStatus = ClassDefinition(
         "_PushStatus",
         fields: [
@@ -37,7 +37,7 @@ extension ClassDefinition {
         ],
         permissions: .masterOnly)
 
-    /// A stored condition on installations, which the shop's admins have at `/push_audiences`.
+    /// A stored condition on installations, which the shop's admins manage at `/push_audiences`.
     static let audience = ClassDefinition(
         "_Audience",
         fields: ["name": .string, "query": .string, "lastUsed": .date, "timesUsed": .number],

@@ -2,7 +2,7 @@ import Foundation
 import Outbound
 import ProcessKit
 
-/// The provider that the settings name.
+/// The provider selected in the settings.
 enum PushConfiguration {
     /// - Throws: `StartupProblem`.
     static func provider(_ settings: Settings, dataDirectory: String) throws -> any PushProvider {

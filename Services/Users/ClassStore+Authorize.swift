@@ -3,7 +3,7 @@ import ParseProtocol
 import ServiceKit
 
 extension ClassStore {
-    /// Applies the class-level permissions to a change before anything else is looked at.
+    /// Checks the class-level permissions of a change before any data is read.
     /// - Throws: `.operationForbidden` (119), or `.objectNotFound` (101) when a sign-in would help.
     func authorize(_ change: ProposedChange) async throws {
         guard !change.caller.isMaster else { return }

@@ -4,16 +4,17 @@ import ParseProtocol
 import ServiceKit
 import Synchronization
 
-/// The work that the writer does by itself.
+/// The writer's background work: creates the operators' roles, removes expired rows and old audit entries, and deletes
+/// idle anonymous users.
 final class Housekeeping: Sendable {
     private let host: ServiceHost
     private let idleUsers: IdleUsers
     private let auditDays: Int
-    /// The last identity that was looked at; empty at first.
+    /// The last checked identity; empty at first.
     private let lastIdentity = Mutex("")
 
     private static let interval = Duration.seconds(60)
-    /// Pages of anonymous users that one turn looks at: a million users take a day.
+    /// Pages of anonymous users checked per round: a million users take a day.
     private static let idlePagesMax = 10
 
     init(host: ServiceHost, idleUsers: IdleUsers, auditDays: Int) {
@@ -23,6 +24,9 @@ final class Housekeeping: Sendable {
     }
 
     func install() {
+        host.shorten(
+            StoredWaits("endsAt", of: "signInFailures", atMost: SignInSubject.window),
+            StoredWaits("endsAt", of: "mailQuota", atMost: MailQuota.windowMax))
         host.whenWriter("roles", every: .seconds(1), problem: "The roles of operators could not be made.") { [self] in
             try await seedRoles()
             return .finished
@@ -33,14 +37,14 @@ final class Housekeeping: Sendable {
         }
     }
 
-    /// Makes the roles of the shop's operators, in which only the master key and the admins put somebody.
+    /// Creates the operators' roles; only the master key and the admins may add members.
     private func seedRoles() async throws {
         try await host.store.write { transaction in
             for area in OperatorArea.allCases { try OperatorRoles.make(area.role, in: transaction) }
         }
     }
 
-    /// Removes sessions, links and counters whose time is over.
+    /// Removes expired sessions, links and counters.
     private func removeOld() async throws {
         try await host.store.write { transaction in
             try Sessions.closeExpired(in: transaction)

@@ -1,8 +1,8 @@
 import ObjectStore
 
-/// The migrations of `users.sqlite`, oldest first. To change a table, append an entry; those of a release stay as they
-/// are (docs/upgrading.md).
-/// - Parameter key: the accounts', for what the file keeps hashed or encrypted.
+/// The migrations of `users.sqlite`, oldest first. To change a table, append an entry; never edit one of a release
+/// (docs/guides/upgrading.md).
+/// - Parameter key: the account key, for data stored hashed or encrypted.
 func usersMigrations(_ key: AccountKey) -> [Migration] {
     [
         Migration(1, "tables", usersTables),
@@ -17,7 +17,7 @@ func usersMigrations(_ key: AccountKey) -> [Migration] {
     ]
 }
 
-/// The tables of release 0.1.0, whose files record no migrations: what they have already is left as it is.
+/// The tables of release 0.1.0, whose databases record no migrations; existing tables are not touched.
 private let usersTables = [
     // MARK: Credentials
 
@@ -32,7 +32,7 @@ private let usersTables = [
 
     // MARK: SecondFactors
 
-    // `secret` is empty; builds before `sealedSecrets` stored it.
+    // `secret` is empty; releases without `sealedSecrets` stored it here.
     """
     CREATE TABLE IF NOT EXISTS secondFactors(userId TEXT PRIMARY KEY, secret BLOB NOT NULL, \
     usedStep INTEGER NOT NULL) WITHOUT ROWID
@@ -76,7 +76,7 @@ private let usersTables = [
     // MARK: Sessions
 
     "CREATE TABLE IF NOT EXISTS sessionTokens(hash TEXT PRIMARY KEY, sessionId TEXT NOT NULL UNIQUE) WITHOUT ROWID",
-    // Sessions whose end the master key chose; use does not extend them.
+    // Sessions whose expiry the master key set; use does not extend them.
     "CREATE TABLE IF NOT EXISTS fixedSessions(sessionId TEXT PRIMARY KEY) WITHOUT ROWID",
 
     // MARK: MailedTokens
@@ -103,8 +103,8 @@ private let usersTables = [
 ]
 
 private let publicUserTables = [
-    // Whose ACL is public because of `SATCHEL_PUBLIC_USERS`.
+    // Users whose ACL is public because of `SATCHEL_PUBLIC_USERS`.
     "CREATE TABLE shownUsers(userId TEXT PRIMARY KEY) WITHOUT ROWID",
-    // Whose ACL somebody chose.
+    // Users whose ACL a client chose.
     "CREATE TABLE chosenACLs(userId TEXT PRIMARY KEY) WITHOUT ROWID",
 ]

@@ -2,9 +2,9 @@ import MessageBus
 import Messages
 import ServiceKit
 
-/// Registers what the service answers beside the reads and writes of its classes.
+/// Registers the service's routes other than the reads and writes of its classes.
 package func buildUsers(
-    _ host: ServiceHost, _ routes: inout ServiceRoutes, _ means: AccountMeans, signIns: PasswordHasher
+    _ host: ServiceHost, _ routes: inout ServiceRoutes, _ means: AccountDependencies, signIns: PasswordHasher
 ) {
     let (settings, key) = (means.settings, means.key)
     let rules = UserRules(means, host: host)
@@ -12,6 +12,9 @@ package func buildUsers(
 
     routes.task(framed: UsersCalls.signUp) { message, request in
         try await rules.signUp(message, request, host: host)
+    }
+    routes.task(framed: UsersCalls.signInReturning) { message, request in
+        try await rules.signUp(message, request, host: host, isReturnOnly: true)
     }
     routes.task(framed: UsersCalls.logIn) { message, request in
         try await signIn.answer(message, request)
@@ -51,12 +54,12 @@ package func buildUsers(
     routes.read(UsersCalls.contact) { message, _, reader in
         try SessionAnswers.contact(of: message.userID, reader)
     }
-    // The reply waits until every gateway has heard of it: this process leads.
+    // The reply waits until every gateway has applied the invalidation, because this process is the leader.
     routes.task(framed: UsersCalls.forget) { message, request in
         try request.requireAdmin()
         return try BusReply(Accepted(), forget: message)
     }
-    if host.writers == .every { host.bus.tellGateways(by: UsersCalls.forget) }
+    if host.writers == .every { host.bus.notifyGateways(by: UsersCalls.forget) }
     routes.function("sessionsOf") { parameters, request in
         try await SessionAdministration.list(parameters, request, host: host)
     }
@@ -73,13 +76,13 @@ package func buildUsers(
     ).install()
     host.whenWriter(
         "users.shown", every: .seconds(1),
-        problem: "Users could not be shown or hidden as SATCHEL_PUBLIC_USERS says."
+        problem: "SATCHEL_PUBLIC_USERS could not be applied to all users."
     ) {
         try await PublicUsers.apply(settings.showsUsers, to: host.store)
         return .finished
     }
     let keyCheck = KeyCheck(store: host.store, key: key, logger: host.logger)
-    // What one of several writes the others must be able to read.
+    // All processes that write must be able to read each other's data.
     if host.writers == .every { host.whenOpened(keyCheck.requireSame) }
     host.whenWriter("users.key", every: .seconds(1), problem: "The accounts' key could not be checked.") {
         try await keyCheck.check()
@@ -87,7 +90,7 @@ package func buildUsers(
     }
 }
 
-/// Adds the routes for links in mails.
+/// Adds the routes for mailed links.
 private func buildLinks(_ host: ServiceHost, _ routes: inout ServiceRoutes, rules: UserRules) {
     let mails = LinkMails(settings: rules.settings, messages: rules.messages, key: rules.key)
     let visits = LinkVisits(host: host, rules: rules)

@@ -1,3 +1,4 @@
+import MessageBus
 import Messages
 import ObjectStore
 import ParseProtocol
@@ -6,13 +7,15 @@ import ServiceKit
 /// First component of this service's kinds and name of its file.
 let usersName = "users"
 
-/// The means of working on accounts, read from the configuration before the service runs.
-package struct AccountMeans: Sendable {
+/// The shared dependencies of account code, created from the configuration before the service runs.
+package struct AccountDependencies: Sendable {
     /// For new passwords.
     let hasher: PasswordHasher
     let providers: IdentityProviders
     let settings: UsersSettings
     let key: AccountKey
+    /// Asks the bag before an account is deleted.
+    package var beginDeletion: @Sendable (_ userId: String, _ host: ServiceHost) async throws -> Void = askBag
 
     package init(hasher: PasswordHasher, providers: IdentityProviders, settings: UsersSettings, key: AccountKey) {
         self.hasher = hasher
@@ -20,12 +23,18 @@ package struct AccountMeans: Sendable {
         self.settings = settings
         self.key = key
     }
+
+    private static let askBag: @Sendable (String, ServiceHost) async throws -> Void = { userId, host in
+        let deleted = UserDeleted.with { $0.userID = userId }
+        _ = try await host.call(
+            BagCalls.beginDeletion, deleted, writes: true, idempotencyKey: "deletion:\(Names.random(20))")
+    }
 }
 
 /// The classes and tables of the service.
-package func usersPlan(_ means: AccountMeans) -> ServicePlan {
+package func usersPlan(_ means: AccountDependencies) -> ServicePlan {
     var plan = ServicePlan(
-        name: usersName, classes: [userClass, sessionClass, roleClass],
+        name: usersName, classes: [userClass(means.settings.displayFields), sessionClass, roleClass],
         migrations: usersMigrations(means.key)
     ) { host in
         [
@@ -33,25 +42,28 @@ package func usersPlan(_ means: AccountMeans) -> ServicePlan {
             "_Session": SessionRules(settings: means.settings, key: means.key), "_Role": RoleRules(),
         ]
     }
-    // A restricted session sees of users, sessions and roles what everybody sees.
+    // With a restricted session, reads of users, sessions and roles have only public rights.
     plan.readingCaller = { $0.restricted && !$0.master ? Caller.anonymous : Caller($0) }
-    let own = OwnAnswers(key: means.key)
+    let own = AnswerCompletion(key: means.key)
     plan.completion = { try own.complete($0, $1, $2) }
     plan.replySeal = ReplySeal(means.key)
     return plan
 }
 
-/// Users are private by their ACL. E-mail and authData stay with the user even where the ACL lets others read the rest.
-private let userClass = ClassDefinition(
-    "_User",
-    fields: [
-        "username": .string, "email": .string, "emailVerified": .boolean, "authData": .object, "firstName": .string,
-        "lastName": .string, "name": .string, "displayName": .string, "gender": .number, "phone": .string,
-        "address1": .string, "address2": .string, "city": .string, "state": .string, "zipcode": .string, "photo": .file,
-        "isAdmin": .boolean,
-    ],
-    indexes: [["username"], ["email"]],
-    permissions: subjectToACL.protecting(ClassPermissions.protectedOfUsers))
+/// Users are private by their ACL. E-mail and authData are hidden from others even if the ACL makes the user readable.
+/// - Parameter displayFields: the only fields that others see; nil for all unprotected ones.
+private func userClass(_ displayFields: [String]?) -> ClassDefinition {
+    ClassDefinition(
+        "_User",
+        fields: [
+            "username": .string, "email": .string, "emailVerified": .boolean, "authData": .object, "firstName": .string,
+            "lastName": .string, "name": .string, "displayName": .string, "gender": .numberOrText, "phone": .string,
+            "address1": .string, "address2": .string, "city": .string, "state": .string, "zipcode": .string,
+            "photo": .file, "isAdmin": .boolean,
+        ],
+        indexes: [["username"], ["email"]],
+        permissions: subjectToACL.protecting(ClassPermissions.protectedOfUsers).showing(only: displayFields))
+}
 
 private let sessionClass = ClassDefinition(
     "_Session",
@@ -59,26 +71,29 @@ private let sessionClass = ClassDefinition(
         "user": .pointer("_User"), "sessionToken": .string, "createdWith": .object, "restricted": .boolean,
         "installationId": .string, "expiresAt": .date,
     ],
-    indexes: [["user", "installationId"], ["expiresAt"]], uniqueIndexes: [["sessionToken"]],
+    indexes: [["user", "installationId"], ["installationId", "createdAt"], ["expiresAt"]],
+    uniqueIndexes: [["sessionToken"]],
     permissions: subjectToACL)
 
 private let roleClass = ClassDefinition(
     "_Role", fields: ["name": .string, "users": .relation("_User"), "roles": .relation("_Role")],
     uniqueIndexes: [["name"]], permissions: roleCreation)
 
-/// Everybody may try everything; the objects' ACLs and the class's rules decide.
+/// Class-level permissions allow everything; the objects' ACLs and the class's rules decide.
 private let subjectToACL = ClassPermissions(
     find: .everybody, count: .everybody, get: .everybody, create: .everybody, update: .everybody, delete: .everybody,
     addField: .everybody)
 
-/// As above, but only somebody signed in makes roles: a role concerns everybody it names.
+/// As above, but creating roles requires a signed-in user.
 private let roleCreation: ClassPermissions = {
     var permissions = subjectToACL
     permissions[.create] = .signedIn
     return permissions
 }()
 
-/// The plan of a suite without settings and providers, for tests.
+/// A plan without settings and providers, for tests.
 package func usersPlan(hasher: PasswordHasher, key: AccountKey) -> ServicePlan {
-    usersPlan(AccountMeans(hasher: hasher, providers: IdentityProviders(), settings: UsersSettings(), key: key))
+    var means = AccountDependencies(hasher: hasher, providers: IdentityProviders(), settings: UsersSettings(), key: key)
+    means.beginDeletion = { _, _ in }
+    return usersPlan(means)
 }

@@ -1,19 +1,19 @@
 import COpenSSL
 
-/// AES with 256 bits.
+/// AES with a 256-bit key.
 public enum AES {
-    /// Galois/Counter Mode (NIST SP 800-38D): what is sealed can be neither read nor changed without the key.
+    /// Galois/Counter Mode (NIST SP 800-38D): sealed data can be neither read nor modified without the key.
     public enum GCM {
         static let keyBytes = 32
         static let nonceBytes = 12
         static let tagBytes = 16
 
-        /// A sealed text as it is stored: the nonce, the text, the tag.
+        /// Sealed data as stored: the nonce, the ciphertext and the tag.
         public struct SealedBox: Sendable {
-            /// The nonce (12 bytes), the sealed text and the tag (16 bytes), in this order.
+            /// The nonce (12 bytes), the ciphertext and the tag (16 bytes), in this order.
             public let combined: [UInt8]
 
-            /// - Throws: `notAuthentic` for fewer bytes than any box has.
+            /// - Throws: `notAuthentic` if there are too few bytes.
             public init(combined: [UInt8]) throws(CryptographyError) {
                 guard combined.count >= nonceBytes + tagBytes else { throw .notAuthentic }
                 self.combined = combined
@@ -25,7 +25,7 @@ public enum AES {
         }
 
         /// Encrypts with a new random nonce. A key must not seal more than 2^32 texts.
-        /// - Parameter context: what is not stored, and must be the same when the box is opened.
+        /// - Parameter context: data that is not stored, and must be the same when the box is opened.
         public static func seal(
             _ plain: [UInt8], using key: SymmetricKey, authenticating context: some Sequence<UInt8>
         ) throws(CryptographyError) -> SealedBox {
@@ -37,7 +37,7 @@ public enum AES {
             return try SealedBox(combined: nonce + text + cipher.tag())
         }
 
-        /// - Throws: `notAuthentic` for what was not sealed with this key and context.
+        /// - Throws: `notAuthentic` for data that was not sealed with this key and context.
         public static func open(
             _ box: SealedBox, using key: SymmetricKey, authenticating context: some Sequence<UInt8>
         ) throws(CryptographyError) -> [UInt8] {
@@ -50,7 +50,7 @@ public enum AES {
     }
 }
 
-/// One use of AES-GCM, in a context of libcrypto's own.
+/// One AES-GCM operation with its own libcrypto context.
 private final class Cipher {
     private let context: OpaquePointer
 
@@ -60,7 +60,7 @@ private final class Cipher {
         guard let context = EVP_CIPHER_CTX_new() else { throw .failed(.unavailable) }
         self.context = context
         let isReady = key.withUnsafeBytes { key in
-            // A nonce of 12 bytes is the standard of the mode.
+            // The mode's default nonce length is 12 bytes.
             EVP_CipherInit_ex(
                 context, EVP_aes_256_gcm(), nil, key.assumingMemoryBound(to: UInt8.self).baseAddress, nonce,
                 encrypts ? 1 : 0)
@@ -88,7 +88,7 @@ private final class Cipher {
         return output
     }
 
-    /// Ends an encryption.
+    /// Finishes an encryption.
     func tag() throws(CryptographyError) -> [UInt8] {
         var tag = [UInt8](repeating: 0, count: AES.GCM.tagBytes)
         var (rest, done) = ([UInt8](repeating: 0, count: 16), Int32(0))
@@ -98,7 +98,7 @@ private final class Cipher {
         return tag
     }
 
-    /// Ends a decryption.
+    /// Finishes a decryption.
     /// - Throws: `notAuthentic`.
     func check(_ tag: [UInt8]) throws(CryptographyError) {
         var (tag, rest, done) = (tag, [UInt8](repeating: 0, count: 16), Int32(0))

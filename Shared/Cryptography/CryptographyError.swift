@@ -1,17 +1,17 @@
 import COpenSSL
 
-/// The failure of a cryptographic operation. It never says anything of a secret.
+/// The failure of a cryptographic operation. It never contains secret data.
 public enum CryptographyError: Error, Sendable, Equatable {
-    /// libcrypto has no memory, or does not know what is asked of it.
+    /// libcrypto has no memory, or does not support the operation.
     case unavailable
-    /// A key that is none, or of a kind that is not used here.
+    /// An invalid key, or a key of an unsupported kind.
     case badKey
-    /// A number or length outside its bounds.
+    /// A number or length out of bounds.
     case badParameter
-    /// Sealed data that is not whole, or that was sealed with another key or for another purpose.
+    /// Sealed data that is incomplete, or was sealed with another key or for another purpose.
     case notAuthentic
 
-    /// An error after a call of libcrypto failed. Forgets the thread's list of reasons, which nobody reads.
+    /// The error after a failed libcrypto call. Clears the thread's error queue, which nothing reads.
     static func failed(_ error: CryptographyError) -> CryptographyError {
         ERR_clear_error()
         return error

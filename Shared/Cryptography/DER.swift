@@ -1,10 +1,10 @@
-/// The few forms of ASN.1 (X.690, DER) that keys and signatures are made of.
+/// The few ASN.1 structures (X.690, DER) of keys and signatures.
 enum DER {
-    /// A whole number above zero.
-    /// - Parameter bytes: its bytes, the most significant first; zeros in front do not count.
+    /// A positive integer.
+    /// - Parameter bytes: its bytes, most significant first; leading zeros are ignored.
     static func integer(_ bytes: some Sequence<UInt8>) -> [UInt8] {
         let digits = Array(bytes.drop { $0 == 0 })
-        // The highest bit would make it negative.
+        // A leading zero byte, because a set highest bit means a negative number.
         return element(0x02, (digits.first.map { $0 >= 0x80 } ?? true ? [0] : []) + digits)
     }
 

@@ -1,6 +1,6 @@
 import COpenSSL
 
-/// A digest or an authentication code: its bytes. Two are compared in constant time.
+/// A digest or an authentication code. Two are compared in constant time.
 public struct Digest: RandomAccessCollection, Equatable, Sendable {
     private let bytes: [UInt8]
 
@@ -13,16 +13,16 @@ public struct Digest: RandomAccessCollection, Equatable, Sendable {
     /// The byte at `position`. Traps outside of the digest, as an array does.
     public subscript(position: Int) -> UInt8 { bytes[position] }
 
-    /// Calls `body` with the bytes where they are; never nil.
+    /// Calls `body` with the stored bytes; never returns nil.
     public func withContiguousStorageIfAvailable<R>(_ body: (UnsafeBufferPointer<UInt8>) throws -> R) rethrows -> R? {
         try bytes.withContiguousStorageIfAvailable(body)
     }
 
-    /// Whether both have the same bytes, in a time that only depends on their lengths.
+    /// Whether both have the same bytes. The time depends only on their lengths.
     public static func == (a: Digest, b: Digest) -> Bool { areEqual(a, b) }
 }
 
-/// Whether both hold the same bytes. Only their lengths, which are no secret, change the time it takes.
+/// Whether both have the same bytes. The time depends only on their lengths, which are not secret.
 func areEqual(_ a: some Sequence<UInt8>, _ b: some Sequence<UInt8>) -> Bool {
     withBytes(of: a) { a in
         withBytes(of: b) { b in
@@ -31,7 +31,7 @@ func areEqual(_ a: some Sequence<UInt8>, _ b: some Sequence<UInt8>) -> Bool {
     }
 }
 
-/// The bytes in one piece, copied only where they are not in one.
+/// Calls `body` with contiguous bytes, copied only if necessary.
 func withBytes<Result>(of data: some Sequence<UInt8>, _ body: (UnsafeBufferPointer<UInt8>) -> Result) -> Result {
     data.withContiguousStorageIfAvailable(body) ?? Array(data).withUnsafeBufferPointer(body)
 }

@@ -6,7 +6,7 @@ public struct HMAC<Hash: HashFunction> {
     private var inner = Hash()
     private var outer = Hash()
 
-    /// A code without data yet. A key that is longer than a block of the hash function is hashed first (RFC 2104, 2).
+    /// A code without data. A key longer than a block of the hash function is hashed first (RFC 2104, 2).
     public init(key: SymmetricKey) {
         var block = key.withUnsafeBytes { $0.count > Hash.blockByteCount ? Array(Hash.hash(data: $0)) : Array($0) }
         block += [UInt8](repeating: 0, count: Hash.blockByteCount - block.count)
@@ -17,7 +17,7 @@ public struct HMAC<Hash: HashFunction> {
     /// Appends to the data.
     public mutating func update(data: some Sequence<UInt8>) { inner.update(data: data) }
 
-    /// The code of everything up to now.
+    /// The code of all data so far.
     public func finalize() -> MAC {
         var outer = outer
         outer.update(data: inner.finalize())
@@ -39,16 +39,16 @@ public struct HMAC<Hash: HashFunction> {
     }
 }
 
-/// Keys from a key (RFC 5869), without salt.
+/// Derives keys from a key (RFC 5869), without salt.
 public enum HKDF<Hash: HashFunction> {
     /// - Parameters:
-    ///   - info: what the new key is for.
+    ///   - info: the purpose of the new key.
     ///   - outputByteCount: at most 255 digests.
     public static func deriveKey(
         inputKeyMaterial key: SymmetricKey, info: some Sequence<UInt8>, outputByteCount: Int
     ) -> SymmetricKey {
         precondition((0...255 * Hash.byteCount).contains(outputByteCount), "HKDF makes no key of that length.")
-        // No salt is a salt of zeros, and HMAC fills its key with zeros.
+        // No salt means a salt of zeros, and HMAC pads its key with zeros.
         let root = key.withUnsafeBytes {
             HMAC<Hash>.authenticationCode(for: $0, using: SymmetricKey(data: [UInt8]()))
         }

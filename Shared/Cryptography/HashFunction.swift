@@ -1,17 +1,17 @@
 import COpenSSL
 
-/// A digest that is computed piece by piece. A copy goes on by itself.
+/// A digest that is computed incrementally. A copy is independent.
 public protocol HashFunction {
     /// Length of the digest.
     static var byteCount: Int { get }
-    /// Length of the blocks in which the function works; HMAC needs it.
+    /// Length of the function's blocks; HMAC needs it.
     static var blockByteCount: Int { get }
 
-    /// A digest of nothing yet.
+    /// A digest without data.
     init()
     /// Appends to the data.
     mutating func update(data: some Sequence<UInt8>)
-    /// The digest of everything up to now; more can follow.
+    /// The digest of all data so far; more data can follow.
     func finalize() -> Digest
 }
 
@@ -33,7 +33,7 @@ public struct SHA256: HashFunction {
 
     private var state = SHA256_CTX()
 
-    /// A digest of nothing yet.
+    /// A digest without data.
     public init() { SHA256_Init(&state) }
 
     /// Appends to the data.
@@ -41,7 +41,7 @@ public struct SHA256: HashFunction {
         _ = withBytes(of: data) { SHA256_Update(&state, $0.baseAddress, $0.count) }
     }
 
-    /// The digest of everything up to now; more can follow.
+    /// The digest of all data so far; more data can follow.
     public func finalize() -> Digest {
         var (state, digest) = (self.state, [UInt8](repeating: 0, count: Self.byteCount))
         SHA256_Final(&digest, &state)
@@ -49,9 +49,9 @@ public struct SHA256: HashFunction {
     }
 }
 
-/// Hash functions that others' protocols demand and nothing of ours relies on.
+/// Hash functions that external protocols require. Satchel's own security does not rely on them.
 public enum Insecure {
-    /// SHA-1, for one-time passwords (RFC 6238) and OAuth 1.0 (RFC 5849), which know no newer one.
+    /// SHA-1, for one-time passwords (RFC 6238) and OAuth 1.0 (RFC 5849), which support nothing newer.
     public struct SHA1: HashFunction {
         /// Length of the digest in bytes.
         public static let byteCount = 20
@@ -60,7 +60,7 @@ public enum Insecure {
 
         private var state = SHA_CTX()
 
-        /// A digest of nothing yet.
+        /// A digest without data.
         public init() { SHA1_Init(&state) }
 
         /// Appends to the data.
@@ -68,7 +68,7 @@ public enum Insecure {
             _ = withBytes(of: data) { SHA1_Update(&state, $0.baseAddress, $0.count) }
         }
 
-        /// The digest of everything up to now; more can follow.
+        /// The digest of all data so far; more data can follow.
         public func finalize() -> Digest {
             var (state, digest) = (self.state, [UInt8](repeating: 0, count: Self.byteCount))
             SHA1_Final(&digest, &state)
@@ -76,7 +76,7 @@ public enum Insecure {
         }
     }
 
-    /// MD5, for the names of pushes that apps know.
+    /// MD5, for the push hashes that apps expect.
     public struct MD5: HashFunction {
         /// Length of the digest in bytes.
         public static let byteCount = 16
@@ -85,7 +85,7 @@ public enum Insecure {
 
         private var state = MD5_CTX()
 
-        /// A digest of nothing yet.
+        /// A digest without data.
         public init() { MD5_Init(&state) }
 
         /// Appends to the data.
@@ -93,7 +93,7 @@ public enum Insecure {
             _ = withBytes(of: data) { MD5_Update(&state, $0.baseAddress, $0.count) }
         }
 
-        /// The digest of everything up to now; more can follow.
+        /// The digest of all data so far; more data can follow.
         public func finalize() -> Digest {
             var (state, digest) = (self.state, [UInt8](repeating: 0, count: Self.byteCount))
             MD5_Final(&digest, &state)

@@ -1,14 +1,14 @@
 import COpenSSL
 
-/// Keys from passwords.
+/// Key derivation from passwords.
 public enum KDF {
-    /// RFC 7914.
+    /// scrypt (RFC 7914).
     public enum Scrypt {
-        /// Takes 128·blockSize·rounds bytes of memory, and time proportional to that and to `parallelism`.
+        /// Needs 128·blockSize·rounds bytes of memory, and time proportional to that and to `parallelism`.
         /// - Parameters:
         ///   - password: not empty.
         ///   - rounds: a power of two, above 1.
-        /// - Throws: `badParameter` for numbers that scrypt does not take, `unavailable` without memory.
+        /// - Throws: `badParameter` for numbers that scrypt does not accept, `unavailable` without memory.
         public static func deriveKey(
             from password: [UInt8], salt: [UInt8], outputByteCount: Int, rounds: Int, blockSize: Int, parallelism: Int
         ) throws(CryptographyError) -> SymmetricKey {
@@ -16,7 +16,7 @@ public enum KDF {
                 (1...256).contains(blockSize), (1...1024).contains(parallelism), (1...1024).contains(outputByteCount),
                 !password.isEmpty, !salt.isEmpty
             else { throw .badParameter }
-            // What the working areas take, and a page for what libcrypto keeps beside them.
+            // The working memory, and a page for libcrypto's own data.
             let memoryMax = 128 * blockSize * (rounds + parallelism + 2) + 4096
             var bytes = [UInt8](repeating: 0, count: outputByteCount)
             let isDone = password.withUnsafeBytes { password in

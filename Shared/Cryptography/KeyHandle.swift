@@ -1,7 +1,7 @@
 import COpenSSL
 
-/// A key in libcrypto's form. It does not change after it was made, so that any number of threads can use it at once
-/// (https://docs.openssl.org/3.0/man7/openssl-threads/); each use has a context of its own.
+/// A libcrypto key. It is immutable, so any number of threads can use it at once
+/// (https://docs.openssl.org/3.0/man7/openssl-threads/); each use has its own context.
 final class KeyHandle: Sendable {
     private nonisolated(unsafe) let key: OpaquePointer
 
@@ -9,7 +9,7 @@ final class KeyHandle: Sendable {
     private static let rsaBits: ClosedRange<Int32> = 2048...8192
 
     /// - Parameter info: a SubjectPublicKeyInfo (RFC 5280, 4.1) in DER.
-    /// - Throws: `badKey`, for a point off its curve too.
+    /// - Throws: `badKey`, also for a point that is not on its curve.
     init(info: [UInt8]) throws(CryptographyError) {
         let key = info.withUnsafeBufferPointer { info in
             var position = info.baseAddress
@@ -19,14 +19,14 @@ final class KeyHandle: Sendable {
         self.key = key
     }
 
-    /// - Throws: `badKey`, for an encrypted key too.
+    /// - Throws: `badKey`, also for an encrypted key.
     init(privatePEM text: String) throws(CryptographyError) {
         let bytes = Array(text.utf8)
         guard let count = Int32(exactly: bytes.count), count > 0 else { throw .badKey }
         let key = bytes.withUnsafeBytes { bytes -> OpaquePointer? in
             guard let reader = BIO_new_mem_buf(bytes.baseAddress, count) else { return nil }
             defer { BIO_free(reader) }
-            // Without a callback libcrypto would ask the terminal for the password of an encrypted key.
+            // Without a callback libcrypto would prompt on the terminal for the password of an encrypted key.
             return PEM_read_bio_PrivateKey(reader, nil, { _, _, _, _ in -1 }, nil)
         }
         guard let key else { throw .failed(.badKey) }
@@ -35,7 +35,7 @@ final class KeyHandle: Sendable {
 
     deinit { EVP_PKEY_free(key) }
 
-    /// Nil for a key of a kind that is not used here.
+    /// Nil for a key of an unsupported kind.
     var algorithm: SignatureAlgorithm? {
         switch EVP_PKEY_get_base_id(key) {
         case EVP_PKEY_RSA: return Self.rsaBits.contains(EVP_PKEY_get_bits(key)) ? .rsa : nil
@@ -50,7 +50,7 @@ final class KeyHandle: Sendable {
         }
     }
 
-    /// Whether the signature is the key's; one of ECDSA is in DER.
+    /// Whether the signature is valid; ECDSA signatures are in DER.
     func isValid(_ signature: [UInt8], of message: [UInt8]) -> Bool {
         guard let context = EVP_MD_CTX_new() else { return false }
         defer { EVP_MD_CTX_free(context) }
@@ -63,7 +63,7 @@ final class KeyHandle: Sendable {
         return true
     }
 
-    /// The key's signature; one of ECDSA is in DER.
+    /// Signs the message; ECDSA signatures are in DER.
     func signature(of message: [UInt8]) throws(CryptographyError) -> [UInt8] {
         guard let context = EVP_MD_CTX_new() else { throw .failed(.unavailable) }
         defer { EVP_MD_CTX_free(context) }
@@ -75,7 +75,7 @@ final class KeyHandle: Sendable {
         return Array(signature.prefix(count))
     }
 
-    /// The numbers r and s of an ECDSA signature in DER, 32 bytes each.
+    /// The numbers r and s of a DER-encoded ECDSA signature, 32 bytes each.
     static func numbers(ofSignature bytes: [UInt8]) throws(CryptographyError) -> [UInt8] {
         let size = PublicKey.coordinateBytes
         var numbers = [UInt8](repeating: 0, count: 2 * size)

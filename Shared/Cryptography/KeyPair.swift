@@ -1,6 +1,6 @@
 import COpenSSL
 
-/// The algorithms that sign, always with SHA-256.
+/// The signature algorithms, always with SHA-256.
 public enum SignatureAlgorithm: Sendable, Equatable {
     /// RSASSA-PKCS1-v1_5 (RFC 8017).
     case rsa
@@ -8,13 +8,13 @@ public enum SignatureAlgorithm: Sendable, Equatable {
     case p256
 }
 
-/// A key that proves who signed.
+/// A public key that verifies signatures.
 public struct PublicKey: Sendable {
-    /// The algorithm that the key is for.
+    /// The algorithm of the key.
     public let algorithm: SignatureAlgorithm
     private let key: KeyHandle
 
-    /// Shorter ones are broken (NIST SP 800-131A); longer ones would only cost time.
+    /// Shorter keys are not secure (NIST SP 800-131A); longer ones only cost time.
     private static let modulusBits = 2048...8192
     private static let exponentBytesMax = 4
     static let coordinateBytes = 32
@@ -24,8 +24,9 @@ public struct PublicKey: Sendable {
         self.key = key
     }
 
-    /// An RSA key from its numbers, the most significant byte first.
-    /// - Throws: `badKey` for a modulus under 2048 or over 8192 bits, and an exponent that is even, 1 or over 32 bits.
+    /// An RSA key from its numbers, most significant byte first.
+    /// - Throws: `badKey` for a modulus under 2048 or over 8192 bits, and for an exponent that is even, 1 or over 32
+    ///   bits.
     public init(modulus: [UInt8], exponent: [UInt8]) throws(CryptographyError) {
         let (modulus, exponent) = (modulus.drop { $0 == 0 }, exponent.drop { $0 == 0 })
         let bits = modulus.count * 8 - (modulus.first?.leadingZeroBitCount ?? 0)
@@ -36,15 +37,15 @@ public struct PublicKey: Sendable {
         try self.init(.rsa, KeyHandle(info: DER.sequence(DER.rsaAlgorithm, DER.bitString(numbers))))
     }
 
-    /// A key of the curve P-256 from the coordinates of its point, 32 bytes each.
-    /// - Throws: `badKey` for what is no point of the curve.
+    /// A P-256 key from the coordinates of its point, 32 bytes each.
+    /// - Throws: `badKey` for a point that is not on the curve.
     public init(x: [UInt8], y: [UInt8]) throws(CryptographyError) {
         guard x.count == Self.coordinateBytes, y.count == Self.coordinateBytes else { throw .badKey }
         let point = [0x04] + x + y
         try self.init(.p256, KeyHandle(info: DER.sequence(DER.p256Algorithm, DER.bitString(point))))
     }
 
-    /// Whether the key's owner signed `message`. Of anything that is no signature: false.
+    /// Whether the key's owner signed `message`; false for a malformed signature.
     public func isValid(_ signature: [UInt8], of message: [UInt8]) -> Bool {
         switch algorithm {
         case .rsa: return key.isValid(signature, of: message)
@@ -56,9 +57,9 @@ public struct PublicKey: Sendable {
     }
 }
 
-/// A key that signs.
+/// A private key that signs.
 public struct PrivateKey: Sendable {
-    /// The algorithm that the key is for.
+    /// The algorithm of the key.
     public let algorithm: SignatureAlgorithm
     private let key: KeyHandle
 
@@ -70,7 +71,7 @@ public struct PrivateKey: Sendable {
         self.algorithm = algorithm
     }
 
-    /// The other half of the pair, which may be known to everybody.
+    /// The public half of the pair.
     public var publicKey: PublicKey { PublicKey(algorithm, key) }
 
     /// - Throws: `unavailable`.

@@ -1,6 +1,6 @@
 import COpenSSL
 
-/// A secret of any length. Its memory is wiped when nobody holds it any more; two are compared in constant time.
+/// A secret of any length. Its memory is wiped when the last reference is released; two are compared in constant time.
 public struct SymmetricKey: Sendable, Equatable {
     private let secret: Secret
 
@@ -10,18 +10,18 @@ public struct SymmetricKey: Sendable, Equatable {
     /// Length in bytes.
     public var byteCount: Int { secret.bytes.count }
 
-    /// Calls `body` with the key's bytes, which must not leave it: they are wiped with the key.
+    /// Calls `body` with the key's bytes, which it must not let escape: they are wiped with the key.
     public func withUnsafeBytes<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
         try body(UnsafeRawBufferPointer(secret.bytes))
     }
 
-    /// Whether both have the same bytes, in a time that only depends on their lengths.
+    /// Whether both have the same bytes. The time depends only on their lengths.
     public static func == (a: SymmetricKey, b: SymmetricKey) -> Bool {
         a.withUnsafeBytes { a in b.withUnsafeBytes { b in areEqual(a, b) } }
     }
 
     private final class Secret: Sendable {
-        /// Written by `init` only.
+        /// Written only by `init`.
         nonisolated(unsafe) let bytes: UnsafeMutableRawBufferPointer
 
         init(_ data: some Sequence<UInt8>) {

@@ -2,27 +2,23 @@ import Glibc
 import Messages
 import ParseProtocol
 
-/// The clock of deadlines and of liveness: milliseconds that only ever go on. Setting the host's time does not move it,
-/// so that a correction by NTP or by hand neither ends requests nor declares lanes dead.
+/// The monotonic clock of deadlines and liveness, in milliseconds. Corrections of the host's time do not change it, so
+/// they neither end requests nor declare lanes dead.
 ///
-/// All processes of one host share it, so that a deadline means the same in each of them. Between hosts it means
-/// nothing; there `Envelope.remaining` counts from the arrival.
+/// All processes of a host share it, so a deadline means the same in each of them. Between hosts its times are not
+/// comparable; there `Envelope.remaining` counts from the arrival.
 public enum BusClock {
-    /// Milliseconds of this clock, from a moment that is the same for all processes of a host.
+    /// Milliseconds of this clock, from an origin common to all processes of a host.
     public typealias Milliseconds = Int64
 
-    /// The time of this clock (CLOCK_MONOTONIC).
-    public static var now: Milliseconds {
-        var time = timespec()
-        clock_gettime(CLOCK_MONOTONIC, &time)
-        return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
-    }
+    /// The current time (CLOCK_MONOTONIC).
+    public static var now: Milliseconds { Milliseconds(SystemClock.monotonic / 1_000_000) }
 
-    /// Names this clock: processes with the same name may compare its times. It is made of the kernel's boot and the
-    /// time namespace.
+    /// Identifies this clock: processes with the same name may compare its times. Derived from the kernel's boot id and
+    /// the time namespace.
     package static let name: UInt64 = {
         guard let boot = text(of: "/proc/sys/kernel/random/boot_id"), let space = link("/proc/self/ns/time") else {
-            return .random(in: 1 ... .max)  // Nobody else's: then what remains counts everywhere.
+            return .random(in: 1 ... .max)  // Unique, so that other processes use `remaining`.
         }
         return FNV1a.hash(boot + space)
     }()
@@ -44,17 +40,17 @@ public enum BusClock {
 }
 
 extension Envelope {
-    /// Makes the deadline of a request that arrived one of this process's clock.
+    /// Converts the deadline of a received request to this process's clock.
     mutating func takeDeadline(now: BusClock.Milliseconds = BusClock.now) {
         guard clock != BusClock.name else { return }
-        // A peer may send any number; a day is longer than anybody waits.
+        // A peer may send any number; no client waits longer than a day.
         deadline = now + max(0, min(remaining, 86_400_000))
         clock = BusClock.name
     }
 }
 
 extension Duration {
-    /// Whole milliseconds; the rest is cut off.
+    /// Whole milliseconds, rounded towards zero.
     public var milliseconds: Int64 {
         components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000
     }

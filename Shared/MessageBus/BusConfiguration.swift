@@ -2,13 +2,14 @@ import CZeroMQ
 import Glibc
 import Logging
 
-/// The endpoints of the bus, one for each gateway, and the keys of those who may join it.
+/// The endpoints of the bus, one per gateway, and the keys of its members.
 public struct BusConfiguration: Sendable {
-    /// The gateways that a service dials. An endpoint is `ipc:///path` on one host, `tcp://host:port` between hosts.
+    /// The gateways that a service connects to. An endpoint is `ipc:///path` on one host, `tcp://host:port` between
+    /// hosts.
     public let gateways: GatewayList
-    /// The keys for CURVE; nil for a bus without encryption, which does not leave the host.
+    /// The CURVE keys; nil for an unencrypted bus on one host.
     public var keys: CurveKeys?
-    /// Whether all gateways that there are now are on this host, and so the suite's other processes.
+    /// Whether all current gateways, and so all processes of the suite, are on this host.
     package var isOfOneHost: Bool { gateways.current.allSatisfy { $0.hasPrefix("ipc://") } }
 
     /// A reason why the bus cannot work as configured; each names the endpoint or the file.
@@ -40,14 +41,14 @@ public struct BusConfiguration: Sendable {
         }
     }
 
-    /// The bus of a gateway, which binds `endpoint`, or of a service that dials that one gateway.
-    /// - Throws: `Problem` when the endpoint cannot work or would be open to others.
+    /// The bus of a gateway that binds `endpoint`, or of a service with that one gateway.
+    /// - Throws: `Problem` when the endpoint is unusable or would be open to other hosts without keys.
     public init(endpoint: String, keys: CurveKeys? = nil) throws {
         try self.init(gateways: GatewayList([endpoint]), keys: keys)
     }
 
     /// The bus of a service.
-    /// - Throws: `Problem` when an endpoint that is listed now cannot work or would be open to others.
+    /// - Throws: `Problem` when a currently listed endpoint is unusable or would be open to other hosts without keys.
     public init(gateways: GatewayList, keys: CurveKeys? = nil) throws {
         guard !gateways.endpoints.isEmpty else { throw Problem.noGateway }
         for endpoint in gateways.current { try Self.check(endpoint, keys: keys) }
@@ -55,10 +56,10 @@ public struct BusConfiguration: Sendable {
         self.keys = keys
     }
 
-    /// What a gateway binds.
+    /// The endpoint that a gateway binds.
     public var endpoint: String { gateways.endpoints[0] }
 
-    /// - Throws: `Problem` when the endpoint cannot work or would be open to others.
+    /// - Throws: `Problem` when the endpoint is unusable or would be open to other hosts without keys.
     static func check(_ endpoint: String, keys: CurveKeys?) throws {
         if endpoint.hasPrefix("ipc://"), endpoint.utf8.count - 6 > 107 { throw Problem.pathTooLong(endpoint) }
         let isLocal =
@@ -66,8 +67,8 @@ public struct BusConfiguration: Sendable {
         guard isLocal || keys != nil else { throw Problem.keysNeeded(endpoint) }
     }
 
-    /// A second bind of an ipc path silently takes the endpoint away from the first, so a lock file comes before it.
-    /// Returns the descriptor that holds the lock, nil where the transport itself refuses a second bind.
+    /// Locks the endpoint by a lock file, because a second bind of an ipc path silently takes over the endpoint.
+    /// Returns the descriptor that holds the lock, or nil for a transport that refuses a second bind itself.
     func lockEndpoint() throws -> Int32? {
         guard endpoint.hasPrefix("ipc://") else { return nil }
         let path = endpoint.dropFirst(6) + ".lock"
@@ -90,11 +91,11 @@ public struct BusConfiguration: Sendable {
 
     func configureClient(_ socket: ZeroMQSocket) throws {
         try configure(socket)
-        // Soon enough after a gateway's restart, rare enough for a gateway that is down.
+        // Short enough after a gateway's restart, long enough while a gateway is down.
         try socket.set(ZMQ_RECONNECT_IVL, 20)
         try socket.set(ZMQ_RECONNECT_IVL_MAX, 500)
-        // The kernel asks again after 1, 3, 7, 15 and more seconds where nobody answers, and would be late by as much
-        // when the network is whole again.
+        // Without a response, the kernel retries after 1, 3, 7, 15 and more seconds, which would delay the connection
+        // by as much after the network recovers.
         try socket.set(ZMQ_CONNECT_TIMEOUT, Self.connectMilliseconds)
         guard let keys else { return }
         try socket.set(ZMQ_CURVE_SERVERKEY, keys.serverPublic)
@@ -103,12 +104,13 @@ public struct BusConfiguration: Sendable {
     }
 
     private func configure(_ socket: ZeroMQSocket) throws {
-        // No high-water mark: what is in flight is bounded by the dispatcher's windows, and a full pipe must not drop
+        // No high-water mark: the dispatcher's windows limit the messages in flight, and a full pipe must not drop
         // replies.
         try socket.set(ZMQ_SNDHWM, 0)
         try socket.set(ZMQ_RCVHWM, 0)
         try socket.set(ZMQ_MAXMSGSIZE, wide: BusMessage.frameBytesMax)
-        // ZMTP's own heartbeat, by the I/O thread: notices a host or a stopped process even while our thread is busy.
+        // ZMTP heartbeat by the I/O thread: detects a lost host or stopped process even while this library's own thread
+        // is busy.
         try socket.set(ZMQ_HEARTBEAT_IVL, 1000)
         try socket.set(ZMQ_HEARTBEAT_TIMEOUT, 4000)
         try socket.set(ZMQ_HEARTBEAT_TTL, 4000)
@@ -116,13 +118,13 @@ public struct BusConfiguration: Sendable {
         try socket.set(ZMQ_HANDSHAKE_IVL, Self.handshakeMilliseconds)
     }
 
-    /// How long the other host's kernel may leave bytes unacknowledged before the connection counts as broken
-    /// (TCP_USER_TIMEOUT). It answers for its processes however busy they are, so that this can be shorter than the
-    /// heartbeat's time, and the heartbeat sees to it that there are bytes each second. Of a frame that is lost there
-    /// are three more by then.
+    /// How long bytes may remain unacknowledged by the other host's kernel before the connection counts as broken
+    /// (TCP_USER_TIMEOUT). The kernel acknowledges however busy its processes are, so this can be shorter than the
+    /// heartbeat timeout. The heartbeat ensures that bytes are sent each second; a lost frame is retransmitted three
+    /// times by then.
     package static let unacknowledgedMilliseconds: Int32 = 2500
-    /// The time for a connection to be taken; the kernel asks a second time within it.
+    /// Timeout for establishing a connection; the kernel retries once within it.
     private static let connectMilliseconds: Int32 = 2000
-    /// The time for the handshake that follows. The library's 30 seconds are for people.
+    /// Timeout for the handshake that follows. The library's default of 30 seconds is too long here.
     private static let handshakeMilliseconds: Int32 = 5000
 }

@@ -1,39 +1,41 @@
 import Messages
 import SwiftProtobuf
 
-/// One message of the bus: the envelope, the body, and documents that travel as they are.
-/// Frames and limits are described in Shared/Messages/README.md.
+/// One message of the bus: the envelope, the body, and documents, which are forwarded unchanged. Frames and limits are
+/// described in Shared/Messages/README.md.
 public struct BusMessage: Sendable {
-    /// Kind, sender's rights, deadline and all else that is not the content.
+    /// All metadata: kind, the sender's rights, deadline and so on.
     public var envelope: Envelope
-    /// The encoded message of the kind; empty for a reply that failed.
+    /// The encoded message of the kind; empty in a failed reply.
     public var body: [UInt8]
     /// Parse objects as JSON texts, at most `documentsMax`.
     public var documents: [[UInt8]]
 
-    /// A message of these parts; limits are checked when it is encoded.
+    /// A message of these parts; limits are checked on encoding.
     public init(envelope: Envelope, body: [UInt8] = [], documents: [[UInt8]] = []) {
         self.envelope = envelope
         self.body = body
         self.documents = documents
     }
 
-    /// The version of the frames that this build speaks.
+    /// The frame version of this build.
     public static let version: UInt32 = 1
-    /// A batch has at most 200 changes and a fetch brings at most 1,000 objects; past this a message is refused.
+    /// Limit of documents; a larger message is refused. A batch has at most 200 changes and a fetch returns at most
+    /// 1,000 objects.
     public static let documentsMax = 4096
-    /// ZeroMQ cuts the connection of a peer that sends more. The store refuses answers half as large.
+    /// Limit of a frame; ZeroMQ closes the connection of a peer that exceeds it. The store refuses answers of half this
+    /// size.
     public static let frameBytesMax: Int64 = 64 << 20
 
-    /// The reasons for which frames are not a message.
+    /// Reasons why frames are not a valid message.
     public enum Malformed: Error, Equatable {
         case frameCount(Int)
         case envelope
         case version(UInt32)
     }
 
-    /// Reads the frames of a message, without a routing id in front.
-    /// - Throws: `Malformed`. An envelope of another version is reported with its correlation by `readableEnvelope`.
+    /// Decodes the frames of a message, without the routing id.
+    /// - Throws: `Malformed`. For an envelope of another version, `readableEnvelope` returns its correlation.
     public init(frames: ArraySlice<[UInt8]>) throws(Malformed) {
         guard frames.count >= 2, frames.count <= 2 + Self.documentsMax else { throw .frameCount(frames.count) }
         guard var envelope = Self.readableEnvelope(frames) else { throw .envelope }
@@ -42,7 +44,7 @@ public struct BusMessage: Sendable {
         self.init(envelope: envelope, body: frames[frames.startIndex + 1], documents: Array(frames.dropFirst(2)))
     }
 
-    /// The envelope whatever its version, for an error reply that reaches the right request.
+    /// The envelope, whatever its version, for an error reply to the right request.
     static func readableEnvelope(_ frames: ArraySlice<[UInt8]>) -> Envelope? {
         frames.first.flatMap { try? Envelope(serializedBytes: $0) }
     }
@@ -62,13 +64,13 @@ public struct BusMessage: Sendable {
 }
 
 extension Envelope {
-    /// The service that a kind names: `catalog` of `catalog.find.v1`.
+    /// The service named by a kind: `catalog` for `catalog.find.v1`.
     public var destination: Substring { kind.prefix { $0 != "." } }
 
-    /// Whether the request may be carried out twice: a read, or a change that is recognised by its key.
+    /// Whether the request may be executed twice: a read, or a write that is recognised by its key.
     var isRepeatable: Bool { !writes || !idempotencyKey.isEmpty }
 
-    /// The envelope of the answer to this request.
+    /// The envelope of the reply to this request.
     package func reply(_ failure: Failure? = nil) -> Envelope {
         var reply = Envelope()
         reply.version = BusMessage.version
@@ -81,21 +83,22 @@ extension Envelope {
     }
 }
 
-/// A request that was not carried out as asked: the `Failure` of the reply.
+/// The error of a failed request: the `Failure` of its reply, or a failure that this process detected.
 public struct BusFailure: Error, Sendable, CustomStringConvertible {
-    /// The code, the public text and whether a repetition may help.
+    /// The code, the public text and whether a retry may help.
     public let failure: Failure
 
-    /// Microseconds of processor time that were used before it failed.
+    /// Microseconds of processor time used before the failure.
     public let used: Int64
 
-    /// A failure that came with a reply. `used` is in microseconds of processor time.
+    /// A failure from a reply. `used` is in microseconds of processor time.
     public init(_ failure: Failure, used: Int64 = 0) {
         self.failure = failure
         self.used = used
     }
 
-    /// A failure of our own, before any processor time was used. `code` is a Parse error code, `message` public text.
+    /// A failure of this process, before any processor time was used. `code` is a Parse error code, `message` a public
+    /// text.
     public init(code: Int32, _ message: String, retriable: Bool = false) {
         used = 0
         failure = Failure.with {
@@ -105,16 +108,16 @@ public struct BusFailure: Error, Sendable, CustomStringConvertible {
         }
     }
 
-    /// The receiver knows no message of this kind: it is of an earlier release, or nobody answers such.
+    /// The receiver has no route for this kind, for example because it runs an earlier release.
     public static func unknown(kind: String) -> BusFailure { BusFailure(code: unknownKind, "Unknown kind \(kind).") }
-    /// Whether the receiver knows no message of the kind.
+    /// Whether the receiver has no route for the kind.
     public var isOfUnknownKind: Bool { failure.code == Self.unknownKind }
-    /// Parse's code for a command that is not available.
+    /// Parse's error code for an unavailable command.
     private static let unknownKind: Int32 = 108
 
-    /// Nobody can answer now; certainly not carried out. HTTP clients see 503 with Retry-After.
+    /// No replica is available; the request was not executed. HTTP clients get 503 with Retry-After.
     public static func unavailable(_ why: String) -> BusFailure { BusFailure(code: 2, why, retriable: true) }
-    /// A share is used up; certainly not carried out, and not repeated by the broker. HTTP clients see 429 with
+    /// A limit is exhausted; the request was not executed, and the broker does not retry it. HTTP clients get 429 with
     /// Retry-After.
     public static func tooManyRequests(_ why: String, retryAfterSeconds: Int) -> BusFailure {
         BusFailure(
@@ -124,13 +127,13 @@ public struct BusFailure: Error, Sendable, CustomStringConvertible {
                 $0.retryAfter = UInt32(clamping: max(1, retryAfterSeconds))
             })
     }
-    /// The deadline passed; whether it was carried out is not known.
+    /// The deadline passed; the outcome is unknown.
     public static let timedOut = BusFailure(code: 124, "The request was not answered in time.")
-    /// The replica died while it had the request, and repeating it is not safe.
+    /// The replica died with the request, and repeating it is not safe.
     public static let outcomeUnknown = BusFailure(
         code: 124, "The request was interrupted; whether it was carried out is not known.")
 
-    /// A lane stopped working on the request; it is not tried elsewhere.
+    /// A lane became stuck on the request; the request is not sent to another lane.
     static let stalled = BusFailure(code: 124, "The request took too long.")
 
     /// The code and the public text.

@@ -1,7 +1,7 @@
 import Messages
 import SwiftProtobuf
 
-/// A caller's request to another service.
+/// A request to another service.
 public struct BusRequest: Sendable {
     /// The call's name, such as `catalog.find.v1`; its first component is the service.
     public var kind: String
@@ -9,22 +9,22 @@ public struct BusRequest: Sendable {
     public var body: [UInt8]
     /// Parse objects as JSON texts, at most `BusMessage.documentsMax`.
     public var documents: [[UInt8]] = []
-    /// The rights under which the request is made; nobody's unless set.
+    /// The rights of the request; none by default.
     public var principal = Principal()
-    /// Changes something, so the writer must have it.
+    /// The request changes data and must go to the writer.
     public var writes = false
     /// See `Envelope.shared`.
     public var shared = false
-    /// See `Envelope.idempotency_key`. Empty means: never repeat.
+    /// See `Envelope.idempotency_key`. Empty: the request must not be repeated.
     public var idempotencyKey = ""
-    /// The time on `BusClock` after which nobody waits for the answer.
+    /// The deadline for the reply, on `BusClock`.
     public var deadline: BusClock.Milliseconds
-    /// The id under which logs of all services name the client's request; empty when there is none.
+    /// The id of the client's request in the logs of all services; empty when there is none.
     public var traceId = ""
     /// See `Envelope.budget`.
     public var budget: Int64 = 0
 
-    /// A read or a write of `message`, waited for at most `timeout`.
+    /// A read or a write of `message` with a timeout.
     public init<Request, Reply>(
         _ call: Call<Request, Reply>, _ message: Request, timeout: Duration = .seconds(10)
     ) throws {
@@ -32,7 +32,7 @@ public struct BusRequest: Sendable {
         shared = call.spreads
     }
 
-    /// A request whose body is encoded already.
+    /// A request with an encoded body.
     public init(kind: String, body: [UInt8], timeout: Duration = .seconds(10)) {
         self.kind = kind
         self.body = body
@@ -56,15 +56,15 @@ public struct BusRequest: Sendable {
     }
 }
 
-/// The answer to a `BusRequest`.
+/// The reply to a `BusRequest`.
 public struct BusReply: Sendable {
-    /// The encoded message that the kind promises as its reply.
+    /// The encoded reply message of the kind.
     public var body: [UInt8]
     /// Parse objects as JSON texts, at most `BusMessage.documentsMax`.
     public var documents: [[UInt8]]
-    /// Sessions that the gateway must drop before it passes the reply on; only `users` sets it.
+    /// The invalidations that the gateway applies before it passes the reply on.
     public var forget: Forget?
-    /// Microseconds of processor time that the answer took, as the receiver of the request says.
+    /// Microseconds of processor time for the request, as reported by its receiver.
     public internal(set) var used: Int64 = 0
 
     /// A reply with an encoded `message`.
@@ -73,7 +73,7 @@ public struct BusReply: Sendable {
         self.init(body: try message.serializedBytes(), documents: documents, forget: forget)
     }
 
-    /// A reply whose body is encoded already.
+    /// A reply with an encoded body.
     public init(body: [UInt8] = [], documents: [[UInt8]] = [], forget: Forget? = nil) {
         self.body = body
         self.documents = documents

@@ -1,21 +1,21 @@
 import Foundation
 import Glibc
 
-/// The gateways that a service dials: a list that stays, or a file that is looked at while the process runs.
+/// The gateways that a service connects to: a fixed list, or a file that is reread while the process runs.
 public struct GatewayList: Sendable, Equatable {
-    /// The endpoints while there is no file, or nothing in it.
+    /// The endpoints if there is no file, or if it is empty.
     public var endpoints: [String]
-    /// A file with an endpoint a line; empty lines and those that begin with `#` do not count. Whoever changes it
-    /// renames a new one into its place. Nil where the list stays.
+    /// A file with one endpoint per line; empty lines and lines that begin with `#` are ignored. It must be replaced by
+    /// a rename. Nil for a fixed list.
     public var file: String?
 
-    /// A list of endpoints that stays unless there is a file.
+    /// A fixed list of endpoints, or a file with this fallback.
     public init(_ endpoints: [String], file: String? = nil) {
         self.endpoints = endpoints
         self.file = file
     }
 
-    /// The endpoints as they are now, each once and at least one.
+    /// The current endpoints, without duplicates; at least one.
     public var current: [String] {
         guard let file, let text = try? String(contentsOfFile: file, encoding: .utf8) else { return endpoints }
         let listed = Self.endpoints(in: text)
@@ -33,7 +33,7 @@ public struct GatewayList: Sendable, Equatable {
     }
 }
 
-/// Notices that the file of a list is another one.
+/// Detects changes of a list's file.
 struct GatewayListWatch {
     private struct Stamp: Equatable {
         let file: ino_t
@@ -45,7 +45,7 @@ struct GatewayListWatch {
     private let path: String?
     private var seen: Stamp?
     private var next: BusClock.Milliseconds = 0
-    /// Between two looks.
+    /// Interval of checks.
     private static let interval: BusClock.Milliseconds = 1000
 
     init(_ list: GatewayList) {
@@ -53,7 +53,7 @@ struct GatewayListWatch {
         seen = Self.stamp(of: path)
     }
 
-    /// Whether the file changed since the last look; false before it is time for another one.
+    /// Whether the file changed since the last check; false if no check is due.
     mutating func hasChanged(now: BusClock.Milliseconds) -> Bool {
         guard path != nil, now >= next else { return false }
         next = now + Self.interval

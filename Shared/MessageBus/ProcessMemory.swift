@@ -1,22 +1,22 @@
 import Glibc
 
-/// Gives memory back that a process no longer uses. Left alone, glibc keeps it: blocks up to 32 MiB come to be cut from
-/// heaps, of which there are eight per core, and a heap only shrinks from its end.
+/// Returns unused memory of the process to the system. By default glibc keeps it: it allocates even blocks of up to 32
+/// MiB from heaps, of which there are eight per core, and a heap shrinks only at its end.
 public enum ProcessMemory {
-    /// Larger blocks are mappings of their own, which go back the moment they are freed. Setting it keeps glibc from
+    /// Larger blocks get their own mappings, which are unmapped when freed. Setting the threshold also stops glibc from
     /// raising it.
     private static let mappedBytesMin: Int32 = 256 << 10
-    /// Free bytes at the end of a heap that are kept for what comes next. With less, a page of a shop is given back and
-    /// asked for again with each request, at a page fault each; what lies longer goes back with the trimming.
+    /// Free bytes kept at the end of a heap. With less, the memory for a shop's page would be returned and requested
+    /// again with each request, at a cost of page faults. Trimming returns memory that stays unused.
     private static let trimmedBytesMin: Int32 = 8 << 20
 
-    /// Heaps of a process: enough that threads seldom wait for one, few enough that what each keeps is little.
+    /// Limit of heaps: enough that threads seldom wait for a heap, few enough to limit the unused memory in each.
     private static let heapsMax: Int32 = 8
 
-    /// `<malloc.h>`, which Swift's Glibc leaves out.
+    /// Constants of `<malloc.h>`, which Swift's Glibc module lacks.
     private static let (trimThreshold, mapThreshold, arenaMax): (Int32, Int32, Int32) = (-1, -3, -8)
 
-    /// Sets the allocator up and starts the thread that trims it. To be called once, before anything else runs.
+    /// Configures the allocator and starts the thread that trims it. To be called once, before other threads start.
     public static func keepSmall() {
         set(mapThreshold, mappedBytesMin)
         set(trimThreshold, trimmedBytesMin)
@@ -32,7 +32,7 @@ public enum ProcessMemory {
     }
 
     private static func set(_ parameter: Int32, _ value: Int32) {
-        // Absent in other C libraries, which have no such habits.
+        // Absent in other C libraries, which do not need it.
         guard let symbol = dlsym(nil, "mallopt") else { return }
         typealias Function = @convention(c) (Int32, Int32) -> Int32
         _ = unsafeBitCast(symbol, to: Function.self)(parameter, value)
@@ -46,13 +46,13 @@ public enum ProcessMemory {
         while true {
             sleep(TrimSchedule.intervalSeconds)
             guard schedule.isDue(residentBytes: residentBytes, cpuMicroseconds: cpuMicroseconds) else { continue }
-            // Also what lies free between blocks in use, of every heap.
+            // Also returns free pages between used blocks, in all heaps.
             _ = trim(0)
             schedule.trimmed(residentBytes: residentBytes)
         }
     }
 
-    /// Memory of this process that is in RAM, in bytes; 0 where the system does not say (proc_pid_statm(5)).
+    /// Resident memory of this process in bytes; 0 if unknown (proc_pid_statm(5)).
     public static var residentBytes: Int {
         guard let file = fopen("/proc/self/statm", "r") else { return 0 }
         defer { fclose(file) }
@@ -71,33 +71,43 @@ public enum ProcessMemory {
     }
 }
 
-/// The times at which it is worth looking through the heaps for free pages. Pure: it is asked every few seconds.
+/// Decides when to search the heaps for free pages. Pure; called every few seconds.
 package struct TrimSchedule {
-    /// Seconds between two questions.
+    /// Seconds between two calls.
     package static let intervalSeconds: UInt32 = 2
-    /// Growth since the last time that is worth it.
+    /// Growth since the last trim that justifies another one.
     private static let growthBytes = 2 << 20
-    /// A process that worked less than this share of one core is quiet: nobody waits while its heaps are locked.
+    /// Below this fraction of a core the process is quiet, so that locking its heaps delays no request.
     private static let quietShare = 0.25
-    /// A process that is never quiet is trimmed nevertheless, every minute.
+    /// Intervals after which a process that is never quiet is trimmed nevertheless (one minute).
     private static let patience = 30
+    /// Trims that follow each growth. A trim returns only blocks that are free at that moment: requests in progress
+    /// free theirs later, and the process does not grow by that.
+    private static let followingTrims = 3
+    /// Intervals before a following trim.
+    private static let followingIntervals = 4
 
     private var restingBytes = 0
     private var lastCPU = 0
     private var busyIntervals = 0
+    private var followingLeft = 0
+    private var intervalsSinceTrim = 0
 
     package init() {}
 
     /// - Parameters:
-    ///   - residentBytes: memory of the process now.
-    ///   - cpuMicroseconds: processor time of the process since it began.
+    ///   - residentBytes: the current resident memory of the process.
+    ///   - cpuMicroseconds: the processor time of the process since its start.
     package mutating func isDue(residentBytes: Int, cpuMicroseconds: Int) -> Bool {
         defer { lastCPU = cpuMicroseconds }
-        guard residentBytes > restingBytes + Self.growthBytes else {
+        intervalsSinceTrim += 1
+        let hasGrown = residentBytes > restingBytes + Self.growthBytes
+        guard hasGrown || followingLeft > 0 && intervalsSinceTrim >= Self.followingIntervals else {
             restingBytes = min(restingBytes, residentBytes)
             busyIntervals = 0
             return false
         }
+        if hasGrown { followingLeft = Self.followingTrims + 1 }
         let share = Double(cpuMicroseconds - lastCPU) / Double(Int(Self.intervalSeconds) * 1_000_000)
         guard share > Self.quietShare, busyIntervals < Self.patience else { return true }
         busyIntervals += 1
@@ -107,5 +117,7 @@ package struct TrimSchedule {
     package mutating func trimmed(residentBytes: Int) {
         restingBytes = residentBytes
         busyIntervals = 0
+        intervalsSinceTrim = 0
+        followingLeft = max(0, followingLeft - 1)
     }
 }

@@ -1,23 +1,23 @@
 import Synchronization
 
-/// The rest of what one client request may cost: microseconds of processor time, shared by all that it causes in all
+/// The remaining budget of a client request: microseconds of processor time, shared by all work that it causes in all
 /// services.
 ///
-/// The gateway makes one for each request (a batch is one), a service one for each request that brings
-/// `Envelope.budget`. It is bound to the request's task; the bus sends what is left along with each request made under
-/// it and takes off what the reply says was used.
+/// The gateway creates one per request (a batch counts as one), and a service creates one per received
+/// `Envelope.budget`. It is bound to the request's task. The bus sends the remaining budget with each call made under
+/// it, and subtracts the usage that the reply reports.
 public final class RequestBudget: Sendable {
-    /// The budget of the request that the current task works for; nil outside of any.
+    /// The budget of the request that the current task works for; nil if there is none.
     @TaskLocal public static var current: RequestBudget?
 
     private let remaining: Atomic<Int64>
     private let spent = Atomic<Int64>(0)
     private let parent: RequestBudget?
 
-    /// More than this is no limit.
+    /// A value above this means unlimited.
     private static let unlimited = Int64.max / 2
 
-    /// - Parameter microseconds: nil for a budget that only counts.
+    /// - Parameter microseconds: nil for a budget that only measures.
     public convenience init(microseconds: Int64?) { self.init(microseconds, parent: nil) }
 
     private init(_ microseconds: Int64?, parent: RequestBudget?) {
@@ -25,14 +25,14 @@ public final class RequestBudget: Sendable {
         self.parent = parent
     }
 
-    /// Microseconds that are left; at least 0.
+    /// Remaining microseconds; at least 0.
     public var left: Int64 { max(0, remaining.load(ordering: .relaxed)) }
-    /// Microseconds that were used so far.
+    /// Used microseconds.
     public var used: Int64 { spent.load(ordering: .relaxed) }
-    /// Whether nothing is left.
+    /// Whether the budget is exhausted.
     public var isSpent: Bool { left == 0 }
 
-    /// Takes off what was used.
+    /// Subtracts used time.
     public func use(_ microseconds: Int64) {
         guard microseconds > 0 else { return }
         let amount = min(microseconds, Self.unlimited >> 16)
@@ -41,37 +41,37 @@ public final class RequestBudget: Sendable {
         parent?.use(amount)
     }
 
-    /// Microseconds that whole pieces of work leave of a budget: enough for the end of a request that needs one.
+    /// Microseconds that indivisible work leaves in a budget, enough to finish the request.
     private static let reserve: Int64 = 25_000
 
-    /// Whether a piece of work may begin that nobody can end before its time, such as the hash of a password.
+    /// Whether uninterruptible work may start, such as hashing a password.
     public var admitsPiece: Bool { left > Self.reserve }
 
-    /// Takes off what such a piece of work took. A request that began it in time comes to its end, however long the
-    /// piece was; the next piece is refused.
+    /// Subtracts the time of uninterruptible work. A request that started such work in time can finish, however long it
+    /// took; further such work is refused.
     public func usePiece(_ microseconds: Int64) { use(min(microseconds, max(0, left - Self.reserve))) }
 
-    /// The work of reading or writing so many bytes of JSON, at 64 MB a second: what parsing takes on a slow processor.
+    /// Subtracts the estimated time to parse or write so much JSON, at 64 MB per second as on a slow processor.
     public func use(jsonBytes: Int) { use(Int64(jsonBytes >> 6)) }
 
-    /// Makes it a budget that only counts, for the operator's own requests.
+    /// Makes the budget unlimited, for the operator's own requests.
     public func lift() { remaining.store(Self.unlimited, ordering: .relaxed) }
 
-    /// A part of what is left, for each of `count` pieces of work that run at the same time.
+    /// An equal part of the remaining budget, for each of `count` concurrent pieces of work.
     public func share(among count: Int) -> RequestBudget { RequestBudget(left / Int64(max(1, count)), parent: self) }
 
-    /// As it travels: 0 when there is no limit.
+    /// The value in an envelope: 0 when unlimited.
     var onTheWire: Int64 { remaining.load(ordering: .relaxed) > Self.unlimited >> 1 ? 0 : max(1, left) }
 }
 
 extension BusFailure {
-    /// The request and all that it caused took the processor time that one request may take.
+    /// The request and the work that it caused exhausted the budget of processor time.
     public static let budgetSpent = BusFailure(code: 124, "The request took too much processor time.")
 }
 
 extension BusRequest {
     /// Sends the request by `call` under the budget of the current task.
-    /// - Throws: `BusFailure`; `.timeout` (124) at once when nothing is left of the budget.
+    /// - Throws: `BusFailure`; `.timeout` (124) at once when the budget is exhausted.
     package func budgeted(
         _ call: (BusRequest) async -> Result<BusReply, BusFailure>
     ) async throws(BusFailure) -> BusReply {

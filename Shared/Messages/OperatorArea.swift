@@ -1,16 +1,17 @@
-/// A part of the shop's desk and the role whose members run it. `docs/dashboard.md` has the table of what each may do.
+/// An area of the shop's operation, and the role whose members run it. The table in `docs/guides/dashboard.md` lists
+/// what each area may do.
 ///
-/// The names of the roles are reserved: `users` makes them, and only the master key and the admins put somebody in.
+/// The role names are reserved: `users` creates the roles, and only the master key and the admins may add members.
 public enum OperatorArea: String, CaseIterable, Sendable {
     /// Products, brands, stores, pages, photos, moderation of reviews.
     case catalog
-    /// What becomes of orders, refunds included, and the charges.
+    /// Orders after checkout, refunds included, and charges.
     case orders
-    /// Reads orders, moderates reviews, ends customers' sessions, sends mails again.
+    /// Reads orders, moderates reviews, ends customers' sessions, resends mails.
     case support
-    /// Schemas, functions at other hosts, jobs, logs, Config, indexes, crash issues, analytics.
+    /// Schemas, functions on other hosts, jobs, logs, Config, indexes, crash issues, analytics.
     case developers
-    /// Everything that an operator can do.
+    /// All rights of an operator.
     case admins
 
     /// The name of the role whose members run the area.
@@ -29,13 +30,13 @@ public enum OperatorArea: String, CaseIterable, Sendable {
 }
 
 extension Principal {
-    /// The areas that are the principal's: all of the master key's and of an admin, none of a restricted session.
+    /// The areas that the principal runs: all for the master key and admins, none for a restricted session.
     public var areas: Set<OperatorArea> {
         if isAdmin { return Set(OperatorArea.allCases) }
         return restricted ? [] : Set(OperatorArea.allCases.filter { roles.contains($0.role) })
     }
 
-    /// Whether one of the areas is the principal's: the only place that decides it.
+    /// Whether the principal runs one of the areas. No other code decides this.
     public func runs(_ areas: [OperatorArea]) -> Bool {
         isAdmin || !restricted && areas.contains { roles.contains($0.role) }
     }

@@ -4,19 +4,19 @@ import ParseProtocol
 import PostgreSQL
 import Synchronization
 
-/// The role of a process, which writes the file or only reads it.
+/// The role of a process: the writer of the database, or a reader.
 public enum StoreRole: Sendable {
     case reader, writer
 }
 
 /// The database of a store.
 public enum StoreDatabase: Sendable {
-    /// A SQLite file. Its folder is made when it is missing.
+    /// A SQLite file. Its folder is created if it is missing.
     case file(path: String)
-    /// A schema of a PostgreSQL database, which is made when it is missing.
+    /// A schema of a PostgreSQL database. The schema is created if it is missing.
     case postgresql(PostgreSQLDatabase)
 
-    /// Its name in the log.
+    /// The database's name in the log.
     var name: String {
         switch self {
         case .file(let path): path
@@ -31,9 +31,8 @@ public struct PostgreSQLDatabase: Sendable {
     /// See `init`.
     let file: String?
     private(set) var target: PostgreSQLTarget
-    let dialect: Dialect
 
-    /// The same for connections with other settings of the server.
+    /// A copy whose connections use these additional server settings.
     func setting(_ settings: [String: String]) -> PostgreSQLDatabase {
         var database = self
         database.target.settings.merge(settings) { $1 }
@@ -41,71 +40,70 @@ public struct PostgreSQLDatabase: Sendable {
     }
 
     /// - Parameters:
-    ///   - connection: the connection string as libpq takes it, with several hosts if need be
-    ///     (https://www.postgresql.org/docs/15/libpq-connect.html#LIBPQ-CONNSTRING). It has the password.
+    ///   - connection: libpq connection string; may list several hosts
+    ///     (https://www.postgresql.org/docs/15/libpq-connect.html#LIBPQ-CONNSTRING). It contains the password.
     ///   - schema: the schema's name.
-    ///   - file: the path that the database would have as a file, beside which its one writer tells the processes of
-    ///     its host what it is about to change (`ChangeAnnouncement`). Nil where there is nobody to tell.
-    ///   - isPlain: asks for nothing that CockroachDB or YugabyteDB has not (docs/postgresql-engines.md). A schema
-    ///     stays what it was made as.
-    public init(connection: String, schema: String, file: String? = nil, isPlain: Bool = false) {
+    ///   - file: the path of the equivalent SQLite file. Next to it, the single writer announces upcoming changes to
+    ///     processes on its host (`ChangeAnnouncement`). Nil for no announcements.
+    public init(connection: String, schema: String, file: String? = nil) {
         self.schema = schema
         self.file = file
-        dialect = isPlain ? .plain : .postgresql
-        // A client that vanished holds the writer's lock until the server misses it: by probes while nothing is under
-        // way, and by the time for which an answer on its way stays without a word.
-        let probes = [
+        // The server holds the writer's lock for a vanished client until it detects the loss: by TCP keepalive probes
+        // on an idle connection, and by the user timeout while a response is unacknowledged.
+        let settings = [
             "tcp_keepalives_idle": "4", "tcp_keepalives_interval": "2", "tcp_keepalives_count": "3",
-            "tcp_user_timeout": "10000",
+            "tcp_user_timeout": "10000", "idle_in_transaction_session_timeout": "60000",
         ]
-        // CockroachDB refuses those, and a lease ends by itself.
         target = PostgreSQLTarget(
             connection, schema: schema, applicationName: "satchel-\(schema)", onlyWritable: true,
-            settings: (isPlain ? [:] : probes).merging(["idle_in_transaction_session_timeout": "60000"]) { $1 })
+            settings: settings)
     }
 }
 
-/// Parse classes in one SQLite file or one schema of a PostgreSQL database, which one process writes and any number
-/// read.
+/// A service's Parse classes and own tables, in one SQLite file or one schema of a PostgreSQL database. Each service
+/// process has one (`ServiceHost.store`). One process writes it, or with PostgreSQL optionally every process
+/// (`StoreWriters`); any number read it.
 ///
-/// The writer of a file is whoever holds the lock on the file (`WriterLock`). SQLite before 3.51.3 can corrupt a WAL
-/// database when two connections write or checkpoint at the same instant (https://www.sqlite.org/wal.html, section 11);
-/// there is therefore exactly one writing connection, and only that one checkpoints.
+/// The process that holds the lock on a file (`WriterLock`) is its writer. SQLite before 3.51.3 can corrupt a WAL
+/// database when two connections write or checkpoint at the same instant (https://www.sqlite.org/wal.html, section 11).
+/// Therefore there is exactly one writing connection, and only that one checkpoints.
 public final class ClassStore: Sendable {
     private let path: String
     private let connecting: @Sendable () throws -> any StoreConnection
     private let migrator: Migrator
     private let writer: WriterThread
     private let readers: ReaderPool
-    /// Makes automatic indexes beside the writes; nil where the writer itself makes them.
+    /// Builds automatic indexes concurrently with writes; nil where the writer itself builds them.
     private let builder: IndexBuilder?
-    /// Takes rows for this process; nil where one process writes.
+    /// Claims rows for this process; nil where only one process writes.
     private let claimer: RowClaimer?
     private let isStopped: StopFlag
-    private let tellsSharing: Bool
+    private let reportsSharing: Bool
     private let repetitions: Repetitions
-    /// The costly queries of this process, for the indexes that they need.
+    /// The costly queries of this process; the index advisor reads them.
     package let shapes: ShapeLog
-    /// Who is told of changes after they were committed.
+    /// The subscribers to committed changes.
     package let watch: ChangeWatch
 
-    /// Describes a store; nothing is opened yet.
+    /// Describes a store without opening anything.
     /// - Parameters:
-    ///   - classes: the classes the service knows.
-    ///   - writers: who writes; of a file one process does in any case.
+    ///   - classes: the classes that the service defines.
+    ///   - writers: which processes write; a file always has one writer.
     ///   - allowClassCreation: whether callers without the master key may save objects of new classes.
     ///   - allowCustomObjectId: whether callers may choose the id of an object they create.
-    ///   - allowance: what clients may add to classes beyond that.
-    ///   - announcement: whether other processes are told beforehand what is changed.
-    ///   - migrations: of the tables beside the classes; what the file does not record of them, a new writer does.
-    ///   - isMoving: asked when this process becomes the writer: whether it notes what it changes, for a `StoreMove`.
-    ///   - answering: called on the writer's thread after each commit with what answers its jobs, which it runs: so
-    ///     that answers which leave in a row can leave together.
+    ///   - allowance: the schema additions that clients may make beyond that.
+    ///   - announcement: whether the writer announces changes to other processes before it commits them.
+    ///   - migrations: of all tables except class tables. A new writer runs those that the database does not record.
+    ///   - memberRecord: a file outside the database that records that this database exists. A start next to a missing
+    ///     or older database is refused.
+    ///   - isMoving: called when this process becomes the writer: whether it records its changes for a `StoreMove`.
+    ///   - answering: called on the writer's thread after each commit with a closure that completes the commit's jobs.
+    ///     It must run the closure. The responses of one commit can thus leave together.
     public init(
         _ database: StoreDatabase, classes: [ClassDefinition], synchronous: Synchronous = .full,
         writers: StoreWriters = .one, allowClassCreation: Bool,
-        allowCustomObjectId: Bool, allowance: any SchemaAllowance = OpenSchema(),
-        announcement: ChangeAnnouncement = .none, migrations: [Migrations] = [],
+        allowCustomObjectId: Bool, allowance: any SchemaQuota = UnlimitedSchema(),
+        announcement: ChangeAnnouncement = .none, migrations: [Migrations] = [], memberRecord: String? = nil,
         isMoving: @escaping @Sendable () -> Bool = { false },
         answering: @escaping @Sendable (_ answers: () -> Void) -> Void = { $0() }, logger: Logger
     ) throws {
@@ -123,7 +121,7 @@ public final class ClassStore: Sendable {
             path: path, classes: classes, migrator: migrator, synchronous: synchronous,
             allowClassCreation: allowClassCreation, allowCustomObjectId: allowCustomObjectId,
             allowance: allowance, shapes: shapes, announcement: announcement, watch: watch,
-            repetitions: repetitions, isMoving: isMoving, answering: answering)
+            repetitions: repetitions, memberRecord: memberRecord, isMoving: isMoving, answering: answering)
         switch database {
         case .file(let path):
             try FileManager.default.createDirectory(
@@ -135,62 +133,57 @@ public final class ClassStore: Sendable {
                 settings: settings, writer: SQLiteWriter(path: path, settings: settings, logger: logger),
                 logger: logger)
         case .postgresql(let server):
-            let builder = IndexBuilder(server)
-            self.builder = builder
-            let writers = server.dialect == .plain ? .one : writers
+            builder = IndexBuilder(server)
             claimer = writers == .every ? RowClaimer(server) : nil
             connecting = { try PostgreSQLStoreConnection(server) }
             writer = WriterThread(
                 settings: settings,
-                writer: PostgreSQLWriter(
-                    server, writers: writers, settings: settings, logger: logger,
-                    interruptBuilder: { builder.interrupt() }),
+                writer: PostgreSQLWriter(server, writers: writers, settings: settings, logger: logger),
                 logger: logger)
         }
         let connecting = connecting
-        // A server is asked once more for it, which is in vain where nobody keeps answers.
-        let tellsSharing = if case .file = database { true } else { announcement == .kept }
-        self.tellsSharing = tellsSharing
+        // PostgreSQL needs an extra query for this, which only caches benefit from.
+        let reportsSharing = if case .file = database { true } else { announcement == .kept }
+        self.reportsSharing = reportsSharing
         let isStopped = StopFlag()
         self.isStopped = isStopped
         readers = ReaderPool {
             try StoreReader.open(
-                path: path, migrator, shapes, tellsSharing: tellsSharing, isStopped: { isStopped.isRaised },
+                path: path, migrator, shapes, reportsSharing: reportsSharing, isStopped: { isStopped.isRaised },
                 connecting: connecting)
         }
-        // A transaction of its own: what the save did is undone.
+        // A separate transaction, because the failed save is rolled back.
         shapes.whenOvergrown { [weak self] ids in
             self?.submit(
                 for: nil, { try $0.retireIndexes(ids) }, completion: { _ in })
         }
     }
 
-    /// The role of this process at this moment; a reader becomes the writer when the lock is free. Where every process
-    /// writes, the writer is the one that leads.
+    /// The current role of this process. A reader becomes the writer when the lock is free. Where every process writes,
+    /// the leader is the writer.
     public var role: StoreRole { writer.leads ? .writer : .reader }
 
-    /// Whether `write` and `submit` take jobs at this moment.
+    /// Whether `write` and `submit` currently accept jobs.
     public var mayWrite: Bool { writer.mayWrite }
 
-    /// The number of transactions that were done again because those of other processes overtook them.
+    /// The number of transactions that were retried after a conflict with another process.
     package var repeatedGroups: Int { repetitions.count }
 
-    /// The board on which this process, as the writer, says what it is about to change (`ChangeBoard`); 0 for none.
+    /// The board (`ChangeBoard`) on which this process, as the writer, announces changes; 0 for none.
     public var boardIdentity: UInt64 { writer.boardIdentity }
 
-    /// The trouble with the disk that made the last write fail, or with a server that keeps one waiting; nil when
-    /// writing works.
+    /// The storage trouble that made the last write fail, or that blocks a write at a server; nil while writing works.
     public var trouble: StorageTrouble? { writer.health.trouble ?? (isServed && writer.isStuck ? .stuck : nil) }
 
-    /// Whether the database is a server's, whose commits may wait for others, such as a standby.
+    /// Whether the database is on a server, whose commits may wait for other parties, such as a standby.
     public var isServed: Bool { builder != nil }
 
     /// - Parameter hearer: called when trouble begins; must return at once.
-    public func whenTroubled(_ hearer: @escaping @Sendable () -> Void) { writer.health.whenTroubled(hearer) }
+    public func onTrouble(_ hearer: @escaping @Sendable () -> Void) { writer.health.onTrouble(hearer) }
 
-    /// Commits something that changes nothing. When it reaches the disk, `trouble` is over.
+    /// Commits a transaction that changes nothing. A successful commit clears `trouble`.
     public func tryWriting() async {
-        // Setting the number writes its page also when it stays the same.
+        // Setting the number writes its page even if the value is unchanged.
         if (try? await write { try $0.connection.setGeneration($0.schema.generation) }) != nil {
             writer.health.recovered()
         }
@@ -198,12 +191,12 @@ public final class ClassStore: Sendable {
 
     /// Waits in the background for the lock and becomes the writer.
     /// - Parameters:
-    ///   - refused: called instead when the database is not what was left there (`DatabaseRefused`); nothing is ever
-    ///     written then, or not any more.
-    ///   - mayWrite: called on the writer's thread, before the first job, when this process takes writes, whether it
-    ///     leads or not; and with false when it takes none any more, as while the database is away.
+    ///   - refused: called instead when the database is not the one this process expects (`DatabaseRefused`). This
+    ///     process never writes it, or stops writing it.
+    ///   - mayWrite: called on the writer's thread, before the first job, when this process accepts writes, whether it
+    ///     leads or not. Called with false when it stops accepting them, for example while the database is unreachable.
     ///   - became: called once on the writer's thread, after `mayWrite`, when this process is the writer, or leads
-    ///     where every process writes. The one writer calls it before the first job.
+    ///     where every process writes. A single writer calls it before the first job.
     public func startWriting(
         refused: @escaping @Sendable (DatabaseRefused) -> Void = { _ in },
         mayWrite: @escaping @Sendable (Bool) -> Void = { _ in }, _ became: @escaping @Sendable () -> Void
@@ -211,21 +204,21 @@ public final class ClassStore: Sendable {
         writer.start(refused: refused, mayWrite: mayWrite, became)
     }
 
-    /// Whether the file was looked at by whoever writes it; false while this process, after `startWriting`, may still
-    /// refuse it.
+    /// Whether a writer has checked the file. False while this process, after `startWriting`, may still refuse it.
     public var isSettled: Bool { writer.isSettled }
 
-    /// Opens a reader for the calling thread. Waits up to 30 s for a file that is not there yet, or is still brought to
-    /// this release.
-    /// - Throws: `.serviceUnavailable` (2) when there is none by then; `DatabaseRefused` when a newer release wrote it.
+    /// Opens a reader for the calling thread. Waits up to 30 s for a file that does not exist yet or that the writer is
+    /// still migrating.
+    /// - Throws: `.serviceUnavailable` (2) when it is not ready by then; `DatabaseRefused` when a newer release wrote
+    ///   it.
     public func makeReader() throws -> StoreReader {
         try StoreReader.open(
-            path: path, migrator, shapes, tellsSharing: tellsSharing, isStopped: { isStopped.isRaised },
+            path: path, migrator, shapes, reportsSharing: reportsSharing, isStopped: { isStopped.isRaised },
             connecting: connecting)
     }
 
-    /// Reads on one of the store's own reader threads, on the account of the current task's share. `body` may be called
-    /// twice: a read that takes long is begun anew where it does not hold up others.
+    /// Reads on one of the store's reader threads and charges the current task's work share. `body` may run twice: a
+    /// long read restarts on the thread for long reads.
     /// - Throws: what `body` throws; `.requestLimitExceeded` (155) when too many reads wait, `.timeout` (124) when the
     ///   share's budget is spent.
     public func read<T: Sendable>(_ body: @escaping @Sendable (StoreReader) throws -> T) async throws -> T {
@@ -234,9 +227,9 @@ public final class ClassStore: Sendable {
         }
     }
 
-    /// As `read`, with a callback. It runs on a reader's thread (on the calling thread when the read is refused at
-    /// once) and must not block.
-    /// - Parameter isCostly: the read took too long for a lane already.
+    /// As `read`, with a callback. The callback runs on a reader thread, or on the calling thread when the read is
+    /// refused at once. It must not block.
+    /// - Parameter isCostly: the read already exceeded its time slice on a lane.
     public func submitRead<T: Sendable>(
         for share: WorkShare?, isCostly: Bool = false, _ body: @escaping @Sendable (StoreReader) throws -> T,
         completion: @escaping @Sendable (Result<T, any Error>) -> Void
@@ -254,30 +247,30 @@ public final class ClassStore: Sendable {
         return result.map { .success($0) } ?? .failure(ParseError.internalError)
     }
 
-    /// Runs a job on the writer and returns when it is committed, with `.full` on the disk.
-    /// - Throws: what the job throws; `.serviceUnavailable` (2) when this process does not write or too many jobs wait,
-    ///   `.requestLimitExceeded` (155) in place of the latter for a client's; `StoreError` when the commit failed. In
-    ///   each case nothing of the job was kept.
+    /// Runs a job on the writer and returns when it is committed; with `.full`, when it is on the disk.
+    /// - Throws: what the job throws; `.serviceUnavailable` (2) when this process does not write or too many jobs wait;
+    ///   for a client's job, `.requestLimitExceeded` (155) when too many wait; `StoreError` when the commit failed.
+    ///   After any of these errors nothing of the job is stored.
     public func write<T: Sendable>(_ body: @escaping @Sendable (StoreTransaction) throws -> T) async throws -> T {
         try await withCheckedThrowingContinuation { continuation in
             submit(for: .current, body) { continuation.resume(with: $0) }
         }
     }
 
-    /// As `write`, with a callback. It runs on the writer's thread (on the calling thread when the job is refused at
-    /// once) and must not block.
+    /// As `write`, with a callback. The callback runs on the writer's thread, or on the calling thread when the job is
+    /// refused at once. It must not block.
     ///
-    /// Where every process writes, `body` is run again when another process overtook it: what it does outside of the
-    /// transaction it may do several times, and only the last time counts.
-    /// - Parameter changesAtOnce: asked before the job; true for one that throws only before its first change, which
-    ///   then needs no savepoint.
+    /// Where every process writes, `body` runs again after a conflict with another process. Its side effects outside
+    /// the transaction may happen several times; only the last result counts.
+    /// - Parameter changesAtOnce: called before the job; true if the job throws only before its first change and so
+    ///   needs no savepoint.
     public func submit<T: Sendable>(
         for share: WorkShare? = nil, _ body: @escaping @Sendable (StoreTransaction) throws -> T,
         completion: @escaping @Sendable (Result<T, any Error>) -> Void,
         changesAtOnce: @escaping @Sendable (StoreTransaction) -> Bool = { _ in false }
     ) {
         var result: T?
-        // It may run several times.
+        // The job may run several times.
         var (runs, charged) = (0, Int64(0))
         writer.submit(
             WriterThread.Job(
@@ -291,17 +284,18 @@ public final class ClassStore: Sendable {
                 finish: { completion(ClassStore.outcome(result, $0)) }, changesAtOnce: changesAtOnce))
     }
 
-    /// Takes rows that are work to do, where every process writes. The rows come in no particular order.
-    /// - Returns: none while this process takes no writes, or cannot store them: what is done could not be noted.
-    /// - Throws: `StoreError`, `.timeout` (124). Rows may be claimed then, whose time ends unused.
+    /// Claims rows that represent pending work, where every process writes. The rows come in no particular order.
+    /// - Returns: empty while this process accepts no writes or cannot store them, because it could not record the
+    ///   finished work.
+    /// - Throws: `StoreError`, `.timeout` (124). Rows may then be claimed whose claim expires unused.
     public func claim(_ claim: RowClaim) async throws -> [SQLRow] {
         guard let claimer, mayWrite, trouble == nil else { return [] }
         return try await claimer.take(claim)
     }
 
-    /// One step at automatic indexes: in SQLite a short job of the writer, in PostgreSQL all of one index, beside the
-    /// writes.
-    /// - Throws: as `write`; `StoreError` for what the server says of an index.
+    /// Runs one step of index maintenance: in SQLite a short job of the writer; in PostgreSQL the complete work on one
+    /// index, concurrently with writes.
+    /// - Throws: as `write`; `StoreError` when the server rejects the index.
     package func stepIndexes(_ effort: IndexEffort = IndexEffort()) async throws -> IndexStep {
         guard let builder else { return try await write { try $0.stepIndexes(effort) } }
         guard let work = try await write({ try $0.nextIndexWork() }) else { return .nothing }
@@ -309,8 +303,8 @@ public final class ClassStore: Sendable {
         return try await write { try $0.ended(work, outcome) }
     }
 
-    /// Finishes the jobs that were taken, closes the file and releases the lock. Readers made by `makeReader` stay
-    /// usable; `read` does not.
+    /// Finishes the accepted jobs, closes the file and releases the lock. Readers made by `makeReader` stay usable;
+    /// `read` does not.
     public func stop() {
         isStopped.raise()
         builder?.stop()
@@ -320,7 +314,7 @@ public final class ClassStore: Sendable {
     }
 }
 
-/// Ends the waiting of readers for a file that is not there yet.
+/// Ends the readers' wait for a file that does not exist yet.
 private final class StopFlag: Sendable {
     private let value = Mutex(false)
     var isRaised: Bool { value.withLock { $0 } }

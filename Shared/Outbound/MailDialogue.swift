@@ -1,4 +1,4 @@
-/// The dialogue with an SMTP server, as far as a failure needs it: the stage, and the last reply.
+/// The parts of an SMTP dialogue that describe a failure: the stage, and the last reply.
 struct MailDialogue {
     private(set) var stage = OutboundFailure.MailStage.connection
     /// The lines of the last reply, joined.
@@ -7,10 +7,10 @@ struct MailDialogue {
     /// QUIT was sent.
     private(set) var hasEnded = false
 
-    /// A reply may have any number of lines; an operator needs the first.
+    /// Limit of the stored reply. A reply may have any number of lines; an operator needs the first.
     private static let replyBytesMax = 400
 
-    /// A command. Lines of a login that are no commands keep its stage.
+    /// Notes a sent line. Lines of a login that are not commands do not change the stage.
     mutating func sent(_ bytes: UnsafeRawBufferPointer) {
         let line = String(decoding: bytes.prefix(12), as: UTF8.self).uppercased()
         if line.hasPrefix("QUIT") { hasEnded = true }
@@ -27,10 +27,10 @@ struct MailDialogue {
         }
     }
 
-    /// A line of a reply. A server might repeat what was sent to log in, so that is not kept.
+    /// Notes a received line. Replies to a login are not stored, because a server might repeat the credentials.
     mutating func received(_ bytes: UnsafeRawBufferPointer) {
         guard !hasEnded else { return }
-        // The reply to the content follows the one to DATA without a command in between.
+        // The reply to the content follows the reply to DATA without a command in between.
         if !isAnswering || stage == .content { reply = "" }
         isAnswering = true
         guard stage != .login, reply.utf8.count < Self.replyBytesMax else { return }

@@ -1,8 +1,8 @@
 import Foundation
 import Synchronization
 
-/// HTTP requests and mails to the world outside, over libcurl's multi interface: one thread drives every transfer of
-/// the process, connections are kept and shared, and no Swift task ever blocks.
+/// HTTP requests and mails to external servers, over libcurl's multi interface. One thread drives all transfers of the
+/// process. Connections are kept and shared, and no Swift task ever blocks.
 public final class OutboundClient: Sendable {
     private let thread: TransferThread
 
@@ -14,16 +14,16 @@ public final class OutboundClient: Sendable {
 
     deinit { thread.close() }
 
-    /// Sends a request and returns the answer, whatever its status.
-    /// - Throws: when there is no complete answer. Cancelling the task ends the transfer.
+    /// Sends a request and returns the response, whatever its status.
+    /// - Throws: when there is no complete response. Cancelling the task cancels the transfer.
     public func send(_ request: OutboundRequest) async throws(OutboundFailure) -> OutboundResponse {
         let outcome = try await run(.http(request))
         return OutboundResponse(status: outcome.status, headers: outcome.headers, body: outcome.body)
     }
 
-    /// Hands a mail to an SMTP server and returns when the server has taken responsibility for it.
-    /// - Throws: otherwise. After `broken` or `timedOut` with `wasNotSent` false the server may have the mail all the
-    ///   same.
+    /// Sends a mail to an SMTP server and returns when the server has accepted responsibility for it.
+    /// - Throws: otherwise. After `broken` or `timedOut` with `wasNotSent` false, the server may nevertheless have the
+    ///   mail.
     public func send(_ mail: OutboundMail) async throws(OutboundFailure) {
         _ = try await run(.mail(mail))
     }

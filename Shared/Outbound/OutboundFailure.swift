@@ -1,48 +1,48 @@
-/// The failure of an exchange with a server outside: there is no complete answer.
+/// The failure of an exchange with an external server: there is no complete response.
 public struct OutboundFailure: Error, Sendable, Hashable, CustomStringConvertible {
-    /// The reasons for which an answer is missing.
+    /// The reasons why there is no response.
     public enum Reason: String, Sendable {
-        /// No such host, nobody listens, or the TLS handshake failed.
+        /// Unknown host, no listener, or a failed TLS handshake.
         case unreachable
         case timedOut
-        /// The connection ended, or what came is not the protocol.
+        /// The connection ended, or the response violated the protocol.
         case broken
         case answerTooLarge
-        /// The request itself cannot be sent: a bad URL, or too many are waiting.
+        /// The request cannot be sent: an invalid URL, or too many requests are waiting.
         case refused
         case cancelled
-        /// An SMTP server said no; `replyCode` tells how.
+        /// An SMTP server refused; `replyCode` says whether a retry makes sense.
         case mailRefused
     }
 
-    /// The stage that a mail came to. What a refusal means depends on it.
+    /// The stage of the mail dialogue, which determines the meaning of a refusal.
     public enum MailStage: String, Sendable {
         /// Connecting, greeting, encryption.
         case connection
         case login
-        /// `MAIL FROM`, which names us.
+        /// `MAIL FROM`, with the sender's address.
         case sender
-        /// `RCPT TO`, which names the recipient.
+        /// `RCPT TO`, with the recipient's address.
         case recipient
-        /// From `DATA` to the reply that follows the content.
+        /// From `DATA` to the reply after the content.
         case content
     }
 
-    /// The reason, by which callers decide about another attempt.
+    /// The reason; callers use it to decide about a retry.
     public let reason: Reason
-    /// True when the request certainly did not reach the peer, so that sending it again cannot do anything twice.
+    /// True when the request certainly did not reach the peer, so that a retry cannot execute it twice.
     public let wasNotSent: Bool
-    /// The SMTP server's last reply, 200 to 599: 4xx may be tried again, 5xx is final. Nil for HTTP.
+    /// The SMTP server's last reply, 200 to 599: 4xx may be retried, 5xx is final. Nil for HTTP.
     public let replyCode: Int?
-    /// libcurl's words, for logs; holds neither headers nor bodies.
+    /// libcurl's error text, for logs; contains neither headers nor bodies.
     public let detail: String
     /// Nil for HTTP.
     public let stage: MailStage?
-    /// The SMTP server's last words, one line with the code; empty when there are none. They may name the recipient:
-    /// for operators, not for logs. Nothing of what a server says to a login is kept.
+    /// The SMTP server's last reply, in one line with the code; empty when there is none. It may name the recipient, so
+    /// it is for operators, not for logs. Replies to a login are not stored.
     public let reply: String
 
-    /// A failure; `replyCode`, `stage` and `reply` are for mail alone.
+    /// A failure; `replyCode`, `stage` and `reply` apply to mail only.
     public init(
         _ reason: Reason, wasNotSent: Bool, replyCode: Int? = nil, detail: String = "", stage: MailStage? = nil,
         reply: String = ""
@@ -55,7 +55,7 @@ public struct OutboundFailure: Error, Sendable, Hashable, CustomStringConvertibl
         self.reply = reply
     }
 
-    /// The reason, the reply code and libcurl's words, for logs.
+    /// The reason, the reply code and libcurl's text, for logs.
     public var description: String {
         "\(reason.rawValue)\(replyCode.map { " \($0)" } ?? "")\(detail.isEmpty ? "" : ": \(detail)")"
     }

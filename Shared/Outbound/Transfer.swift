@@ -1,7 +1,7 @@
 import CCurl
 import Foundation
 
-/// One request or mail under way: an easy handle and what has come back. Used on the transfer thread only.
+/// One running request or mail: a curl easy handle and the received data. Used only on the transfer thread.
 final class Transfer {
     enum Work: Sendable {
         case http(OutboundRequest)
@@ -24,9 +24,9 @@ final class Transfer {
     private var upload: ArraySlice<UInt8> = []
     private var dialogue = MailDialogue()
 
-    /// Connecting is quick or never; the rest of the time is for the answer.
+    /// Limit for connecting, so that the rest of the timeout remains for the response.
     private static let connectTimeoutMax = Duration.seconds(10)
-    /// Header lines of a hostile peer are bounded as well.
+    /// Limit of header lines, against hostile peers.
     private static let headersMax = 200
 
     /// - Throws: `refused` when the request cannot be sent at all.
@@ -73,7 +73,7 @@ final class Transfer {
             let isPlain = request.url.lowercased().hasPrefix("http://")
             try set(
                 CURLOPT_HTTP_VERSION, isPlain ? CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE : CURL_HTTP_VERSION_2TLS)
-            // Wait for the connection under way instead of opening another.
+            // Waits for a pending connection instead of opening another.
             try set(CURLOPT_PIPEWAIT, 1)
         }
         if request.method != .get || !request.body.isEmpty {
@@ -86,7 +86,7 @@ final class Transfer {
             try check(result)
         }
         var list: UnsafeMutablePointer<curl_slist>?
-        // libcurl would wait a second for "100 Continue" and call every body a form.
+        // By default libcurl waits a second for "100 Continue" and declares every body a form.
         for (name, value) in [("Expect", ""), ("Content-Type", "")] + request.headers.map({ ($0.name, $0.value) }) {
             if name == "Content-Type", value.isEmpty, request.headers.contains(where: { $0.name == name }) { continue }
             guard !(name + value).utf8.contains(where: { $0 == 10 || $0 == 13 || $0 == 0 }) else {
@@ -112,7 +112,7 @@ final class Transfer {
         }
         let addresses = [mail.sender] + mail.recipients
         guard !addresses.contains(where: { $0.utf8.contains { $0 < 33 || $0 == 60 || $0 == 62 } }) else {
-            throw OutboundFailure(.refused, wasNotSent: true, detail: "an address holds characters that none has")
+            throw OutboundFailure(.refused, wasNotSent: true, detail: "an address contains invalid characters")
         }
         try set(CURLOPT_MAIL_FROM, "<\(mail.sender)>")
         var list: UnsafeMutablePointer<curl_slist>?
@@ -120,8 +120,7 @@ final class Transfer {
         try set(CURLOPT_MAIL_RCPT, list.map { UnsafeRawPointer($0) })
         upload = mail.message[...]
         try set(CURLOPT_UPLOAD, 1)
-        // libcurl's result tells that a server said no, but not to what. Commands and replies only pass through this
-        // callback.
+        // libcurl's result reports a refusal but not the refused command. Only this callback sees commands and replies.
         try set(CURLOPT_DEBUGDATA, UnsafeRawPointer(Unmanaged.passUnretained(self).toOpaque()))
         try check(
             satchel_curl_set_debug(handle) { _, type, bytes, count, transfer in
@@ -147,10 +146,10 @@ final class Transfer {
         try check(satchel_curl_set_pointer(handle, option, value))
     }
 
-    /// libcurl copies texts.
+    /// libcurl copies the text.
     private func set(_ option: CURLoption, _ value: String) throws(OutboundFailure) {
         guard !value.utf8.contains(0) else {
-            throw OutboundFailure(.refused, wasNotSent: true, detail: "a text holds a zero byte")
+            throw OutboundFailure(.refused, wasNotSent: true, detail: "a text contains a zero byte")
         }
         try check(value.withCString { satchel_curl_set_pointer(handle, option, $0) })
     }
@@ -200,7 +199,7 @@ final class Transfer {
 
     private func receivedHeader(_ bytes: UnsafeMutablePointer<CChar>?, _ count: Int) -> Int {
         let line = String(decoding: UnsafeRawBufferPointer(start: bytes, count: count), as: UTF8.self)
-        if line.hasPrefix("HTTP/") { headers = [:] }  // After "100 Continue" the real ones begin.
+        if line.hasPrefix("HTTP/") { headers = [:] }  // The final headers follow those of "100 Continue".
         guard let colon = line.firstIndex(of: ":"), headers.count < Self.headersMax else { return count }
         headers[line[..<colon].lowercased()] =
             line[line.index(after: colon)...].trimmingCharacters(in: .whitespacesAndNewlines)
@@ -220,15 +219,15 @@ final class Transfer {
         switch type {
         case CURLINFO_HEADER_OUT:
             dialogue.sent(bytes)
-            // libcurl waits for the answer to QUIT inside the call that ends a transfer, for two minutes if it is let,
-            // and all other transfers with it. After a time-out it may say QUIT to a server that hangs.
+            // When a transfer ends, libcurl waits synchronously for the reply to QUIT, by default for two minutes,
+            // which blocks all other transfers. After a timeout it may send QUIT to a server that hangs.
             if dialogue.hasEnded { _ = satchel_curl_set_long(handle, CURLOPT_SERVER_RESPONSE_TIMEOUT, 1) }
         case CURLINFO_HEADER_IN: dialogue.received(bytes)
         default: break
         }
     }
 
-    // MARK: - The end
+    // MARK: - Results
 
     static func ticket(of handle: UnsafeMutableRawPointer) -> TransferThread.Ticket? {
         var value: UnsafeMutableRawPointer?
@@ -247,12 +246,12 @@ final class Transfer {
     private func failure(_ result: CURLcode, _ code: Int) -> OutboundFailure {
         let detail = String(cString: curl_easy_strerror(result))
         if isTooLarge { return OutboundFailure(.answerTooLarge, wasNotSent: false) }
-        // Whatever libcurl calls it: the server's last word was a refusal.
+        // Independent of libcurl's result: the server's last reply was a refusal.
         if isMail, (400...599).contains(code), result != CURLE_OPERATION_TIMEDOUT {
             return failed(.mailRefused, wasNotSent: true, replyCode: code, detail)
         }
         switch result {
-        // An answer that is not HTTP is an "unsupported protocol" to libcurl as well.
+        // libcurl also reports a non-HTTP response as "unsupported protocol".
         case CURLE_UNSUPPORTED_PROTOCOL where !hasBeenSent, CURLE_URL_MALFORMAT:
             return OutboundFailure(.refused, wasNotSent: true, detail: detail)
         case CURLE_COULDNT_RESOLVE_PROXY, CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_CONNECT, CURLE_SSL_CONNECT_ERROR,
@@ -281,7 +280,7 @@ final class Transfer {
         return satchel_curl_get_long(handle, CURLINFO_RESPONSE_CODE, &code) == CURLE_OK ? code : 0
     }
 
-    /// Whether anything of the request may have reached the peer: the connection was ready for it.
+    /// Whether a part of the request may have reached the peer, because the connection was established.
     private var hasBeenSent: Bool {
         if isMail { return upload.startIndex > 0 }
         var microseconds: curl_off_t = 0
@@ -290,5 +289,5 @@ final class Transfer {
     }
 }
 
-/// libcurl takes a null pointer for "no body was given".
+/// libcurl interprets a null pointer as "no body".
 private nonisolated(unsafe) let emptyBody = UnsafeMutablePointer<UInt8>.allocate(capacity: 1)

@@ -2,8 +2,8 @@ import CCurl
 import Foundation
 import Synchronization
 
-/// The thread that owns the multi handle; libcurl allows a handle to one thread at a time
-/// (https://curl.se/libcurl/c/threadsafe.html). Only `curl_multi_wakeup` is called from others.
+/// The thread that owns the multi handle. libcurl allows a handle on one thread at a time
+/// (https://curl.se/libcurl/c/threadsafe.html). Other threads only call `curl_multi_wakeup`.
 final class TransferThread: Sendable {
     typealias Ticket = UInt64
     typealias Completion = @Sendable (Result<Transfer.Outcome, OutboundFailure>) -> Void
@@ -18,15 +18,16 @@ final class TransferThread: Sendable {
         var orders: [Order] = []
         var cancelled: [Ticket] = []
         var isClosed = false
-        /// Orders given and not yet answered.
+        /// Submitted orders without a result.
         var open = 0
     }
 
-    /// More than this wait for a provider that does not answer: a fault, not load. Callers queue on disk.
+    /// Limit of open orders. Beyond it a provider does not respond, which is a fault and not load. Callers queue on
+    /// disk.
     private static let openMax = 4096
-    /// A provider that accepts slowly must not get a thousand connections; HTTP/2 shares them anyway.
+    /// Limit of connections per host, so that a slow provider does not get a thousand; HTTP/2 shares them.
     private static let connectionsPerHostMax = 16
-    /// Providers such as APNs allow a thousand streams; libcurl heeds the peer's own limit as well.
+    /// Providers such as APNs allow a thousand streams; libcurl also obeys the peer's limit.
     private static let streamsMax = 1000
 
     private let inbox = Mutex(Inbox())
@@ -35,7 +36,7 @@ final class TransferThread: Sendable {
     /// Set once; `curl_multi_wakeup` may be called from any thread until the cleanup, which follows `isClosed`.
     private nonisolated(unsafe) let multi: UnsafeMutableRawPointer
 
-    /// curl_global_init is not safe to run twice at once; a static is initialised once.
+    /// curl_global_init must not run concurrently; a static property is initialised once.
     private static let isReady: Bool = curl_global_init(Int(CURL_GLOBAL_ALL)) == CURLE_OK
 
     init(authorities: String?) {
@@ -68,7 +69,7 @@ final class TransferThread: Sendable {
             guard !inbox.isClosed, inbox.open < Self.openMax else { return false }
             inbox.open += 1
             inbox.orders.append(Order(ticket: ticket, work: work, completion: completion))
-            // Inside the lock: after `isClosed` the handle may be gone.
+            // Inside the lock, because the handle may be gone after `isClosed`.
             curl_multi_wakeup(multi)
             return true
         }
@@ -85,7 +86,7 @@ final class TransferThread: Sendable {
         }
     }
 
-    /// Ends the thread; transfers under way fail as cancelled.
+    /// Ends the thread; running transfers fail as cancelled.
     func close() {
         inbox.withLock { inbox in
             guard !inbox.isClosed else { return }
@@ -113,8 +114,8 @@ final class TransferThread: Sendable {
             var count: Int32 = 0
             if curl_multi_perform(multi, &count) != CURLM_OK { failAll(&running) }
             collect(&running)
-            // Wakes for sockets, libcurl's own timers and `curl_multi_wakeup`; the second bounds a wake-up that was
-            // lost.
+            // Wakes up for sockets, libcurl's timers and `curl_multi_wakeup`; the one-second timeout covers a lost
+            // wake-up.
             if curl_multi_poll(multi, nil, 0, 1000, nil) != CURLM_OK { Thread.sleep(forTimeInterval: 0.01) }
         }
         curl_multi_cleanup(multi)
@@ -144,7 +145,7 @@ final class TransferThread: Sendable {
         }
     }
 
-    /// The multi handle itself failed, which only happens without memory.
+    /// Handles a failure of the multi handle itself, which happens only without memory.
     private func failAll(_ running: inout [Ticket: (transfer: Transfer, completion: Completion)]) {
         for (transfer, completion) in running.values {
             curl_multi_remove_handle(multi, transfer.handle)

@@ -1,29 +1,35 @@
 import Foundation
 
-/// A moment in milliseconds since 1970 (UTC): the resolution of Parse dates.
+/// A time in milliseconds since 1970 (UTC): the resolution of Parse dates.
 public struct Timestamp: Hashable, Comparable, Sendable {
     /// Milliseconds since 1970-01-01T00:00:00Z; negative before.
     public var milliseconds: Int64
 
-    /// The moment so many milliseconds after 1970-01-01T00:00:00Z.
+    /// The time `milliseconds` after 1970-01-01T00:00:00Z.
     public init(milliseconds: Int64) { self.milliseconds = milliseconds }
 
-    /// The host's time of day (CLOCK_REALTIME), which an operator or NTP may set.
+    /// The host's wall clock (CLOCK_REALTIME), which an operator or NTP may set.
     public static var now: Timestamp {
         var time = timespec()
         clock_gettime(CLOCK_REALTIME, &time)
         return Timestamp(milliseconds: Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000)
     }
 
-    /// Reads ISO 8601 with or without a fraction, in UTC (`2022-01-01T12:23:45.678Z`), of the years 1 to 9999; nil for
-    /// anything else. Past the third decimal a fraction is cut off.
+    /// Parses ISO 8601 of the years 1 to 9999: a date (`2022-01-01`), or a date and a time with or without seconds and
+    /// fraction (`2022-01-01T12:23:45.678Z`), in the zone `Z`, `+01:00`, `+0100` or `+01`; UTC if it has no zone.
+    /// Decimals after the third are cut off. Nil for anything else.
     public init?(iso text: String) {
-        var text = text
-        guard let milliseconds = text.withUTF8(Timestamp.parse) else { return nil }
-        self.milliseconds = milliseconds
+        guard let (moment, _) = Timestamp.reading(iso: text) else { return nil }
+        self = moment
     }
 
-    /// The form every Parse client expects: exactly three decimals and `Z`.
+    /// As `init(iso:)`, and whether the text has a zone.
+    package static func reading(iso text: String) -> (moment: Timestamp, hasZone: Bool)? {
+        var text = text
+        return text.withUTF8(Timestamp.parse)
+    }
+
+    /// The form that every Parse client expects: exactly three decimals and `Z`.
     public var iso: String {
         let milliseconds = min(max(milliseconds, Timestamp.earliest), Timestamp.latest)
         let days = (milliseconds - 86_399_999 * (milliseconds < 0 ? 1 : 0)) / 86_400_000
@@ -57,7 +63,7 @@ public struct Timestamp: Hashable, Comparable, Sendable {
         }
     }
 
-    /// The Date hash of the wire, `{"__type":"Date","iso":…}`.
+    /// The wire form of a Date, `{"__type":"Date","iso":…}`.
     public var wire: JSON { ["__type": "Date", "iso": .string(iso)] }
 
     /// The day in UTC, by the Gregorian calendar.
@@ -66,7 +72,7 @@ public struct Timestamp: Hashable, Comparable, Sendable {
         return Timestamp.date((moment - 86_399_999 * (moment < 0 ? 1 : 0)) / 86_400_000)
     }
 
-    /// The moment `duration` later, or earlier for a negative one; less than a millisecond is cut off.
+    /// The time after `duration`, or before it for a negative one; fractions of a millisecond are cut off.
     public func advanced(by duration: Duration) -> Timestamp {
         Timestamp(
             milliseconds: milliseconds + duration.components.seconds * 1000
@@ -82,40 +88,78 @@ public struct Timestamp: Hashable, Comparable, Sendable {
 
 // MARK: - Calendar
 
-// In whole numbers: Foundation's ISO 8601 style goes through a floating-point date and loses a millisecond.
+// In integers: Foundation's ISO 8601 style uses a floating-point date and loses a millisecond.
 extension Timestamp {
-    private static func parse(_ bytes: UnsafeBufferPointer<UInt8>) -> Int64? {
-        guard (20...30).contains(bytes.count), bytes[4] == UInt8(ascii: "-"), bytes[7] == UInt8(ascii: "-"),
-            bytes[10] == UInt8(ascii: "T"), bytes[13] == UInt8(ascii: ":"), bytes[16] == UInt8(ascii: ":"),
-            bytes[bytes.count - 1] == UInt8(ascii: "Z"),
-            let year = number(bytes[0..<4]), let month = number(bytes[5..<7]), let day = number(bytes[8..<10]),
-            let hour = number(bytes[11..<13]), let minute = number(bytes[14..<16]), let second = number(bytes[17..<19]),
-            year >= 1, (1...12).contains(month), day >= 1, hour < 24, minute < 60, second < 60
+    private static func parse(_ bytes: UnsafeBufferPointer<UInt8>) -> (moment: Timestamp, hasZone: Bool)? {
+        var rest = bytes[...]
+        guard bytes.count <= 40, let year = number(4, &rest), take("-", &rest), let month = number(2, &rest),
+            take("-", &rest), let day = number(2, &rest), year >= 1, (1...12).contains(month), day >= 1
         else { return nil }
         let days = days(year, month, day)
         guard date(days) == (year, month, day) else { return nil }  // 30 February, for example.
-        var milliseconds: Int64 = 0
-        if bytes.count > 20 {
-            let fraction = bytes[20..<(bytes.count - 1)]
-            guard bytes[19] == UInt8(ascii: "."), !fraction.isEmpty, number(fraction) != nil else { return nil }
-            for index in 0..<3 {
-                let digit = index < fraction.count ? fraction[fraction.startIndex + index] - UInt8(ascii: "0") : 0
-                milliseconds = milliseconds * 10 + Int64(digit)
-            }
-        }
-        return ((days * 24 + hour) * 60 + minute) * 60_000 + second * 1000 + milliseconds
+        let midnight = days * 86_400_000
+        if rest.isEmpty { return (Timestamp(milliseconds: midnight), false) }
+        guard take("T", &rest), let time = timeOfDay(&rest) else { return nil }
+        let hasZone = !rest.isEmpty
+        guard let offset = hasZone ? zoneOffset(&rest) : 0, rest.isEmpty else { return nil }
+        let milliseconds = midnight + time - offset
+        guard (earliest...latest).contains(milliseconds) else { return nil }
+        return (Timestamp(milliseconds: milliseconds), hasZone)
     }
 
-    private static func number(_ digits: Slice<UnsafeBufferPointer<UInt8>>) -> Int64? {
+    /// Milliseconds since midnight of `12:23`, `12:23:45` or `12:23:45.678`.
+    private static func timeOfDay(_ rest: inout Slice<UnsafeBufferPointer<UInt8>>) -> Int64? {
+        guard let hour = number(2, &rest), take(":", &rest), let minute = number(2, &rest), hour < 24, minute < 60
+        else { return nil }
+        var time = (hour * 60 + minute) * 60_000
+        guard take(":", &rest) else { return time }
+        guard let second = number(2, &rest), second < 60 else { return nil }
+        time += second * 1000
+        guard take(".", &rest) else { return time }
+        let digits = rest.prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+        guard (1...9).contains(digits.count) else { return nil }
+        rest = rest.dropFirst(digits.count)
+        var unit: Int64 = 100
+        for digit in digits.prefix(3) {
+            time += Int64(digit - UInt8(ascii: "0")) * unit
+            unit /= 10
+        }
+        return time
+    }
+
+    /// The offset from UTC in milliseconds, of `Z`, `+01:00`, `+0100` or `+01`.
+    private static func zoneOffset(_ rest: inout Slice<UnsafeBufferPointer<UInt8>>) -> Int64? {
+        if take("Z", &rest) { return 0 }
+        let isEast = take("+", &rest)
+        guard isEast || take("-", &rest), let hours = number(2, &rest), hours < 24 else { return nil }
+        var minutes: Int64 = 0
+        if take(":", &rest) || !rest.isEmpty {
+            guard let number = number(2, &rest), number < 60 else { return nil }
+            minutes = number
+        }
+        return (hours * 60 + minutes) * (isEast ? 60_000 : -60_000)
+    }
+
+    private static func take(_ sign: Unicode.Scalar, _ rest: inout Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
+        guard rest.first == UInt8(ascii: sign) else { return false }
+        rest = rest.dropFirst()
+        return true
+    }
+
+    /// The number in exactly this many digits.
+    private static func number(_ count: Int, _ rest: inout Slice<UnsafeBufferPointer<UInt8>>) -> Int64? {
+        let digits = rest.prefix(count)
+        guard digits.count == count else { return nil }
         var value: Int64 = 0
         for digit in digits {
             guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(digit) else { return nil }
             value = value * 10 + Int64(digit - UInt8(ascii: "0"))
         }
+        rest = rest.dropFirst(count)
         return value
     }
 
-    /// Days since 1970 of a date, and back, in the Gregorian calendar with years that begin in March
+    /// Converts a date to days since 1970, and back, in the Gregorian calendar with years that begin in March
     /// (https://howardhinnant.github.io/date_algorithms.html); for years from 1 on.
     private static func days(_ year: Int64, _ month: Int64, _ day: Int64) -> Int64 {
         let year = month <= 2 ? year - 1 : year

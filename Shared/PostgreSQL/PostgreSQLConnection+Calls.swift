@@ -1,21 +1,22 @@
 import CPostgreSQL
 
-/// A word that another connection told by NOTIFY.
+/// A notification that a connection sent by NOTIFY.
 package struct PostgreSQLNotification: Sendable, Hashable {
     package let channel: String
     /// At most 7999 bytes; empty for none.
     package let payload: String
-    /// The server process of the connection that told it, which may be this one (`serverProcess`).
+    /// The server process of the sending connection, which may be this connection itself (`serverProcess`).
     package let process: Int32
 }
 
 extension PostgreSQLConnection {
-    /// Runs several statements without parameters, of a schema for example; without a BEGIN they are one transaction.
+    /// Runs several statements without parameters, for example the statements of a schema. Without a BEGIN they are one
+    /// transaction.
     package func execute(script: String) throws(PostgreSQLError) { try session.run(script: script) }
 
-    /// Runs `body` with a deadline: what runs then is cancelled and fails with `isTimedOut`, as does what comes after.
-    /// A deadline around it that is earlier stays. The connection is usable afterwards, unless the server does not end
-    /// the statement within three seconds (`isBroken`).
+    /// Runs `body` with a deadline. At the deadline the running statement is cancelled and fails with `isTimedOut`; so
+    /// does every later statement of `body`. An earlier deadline of an enclosing call remains in force. The connection
+    /// is usable afterwards, unless the server does not end the statement within three seconds (`isBroken`).
     @discardableResult
     package func limited<T>(to limit: Duration, _ body: () throws -> T) throws -> T {
         let outer = session.wire.deadline
@@ -28,12 +29,14 @@ extension PostgreSQLConnection {
     /// The process of the server that serves this connection, as in `pg_stat_activity`.
     package var serverProcess: Int32 { session.wire.handle.map(PQbackendPID) ?? 0 }
 
-    /// The socket, to wait for what can be read; it changes hands with no other connection. -1 once it is closed.
+    /// The socket, for waiting until input arrives. It does not change while the connection is open. -1 after the
+    /// connection is closed.
     package var descriptor: Int32 { session.wire.handle.map(PQsocket) ?? -1 }
 
-    /// What was told on the channels that this connection listens on (`LISTEN channel`), in order.
-    /// - Parameter patience: the time to wait for the first; by default it does not wait.
-    /// - Throws: `PostgreSQLError` when the connection is gone: what is told until there is another is not heard.
+    /// The notifications on the channels that this connection subscribes to (`LISTEN channel`), in order.
+    /// - Parameter patience: the time to wait for the first notification; by default the call does not wait.
+    /// - Throws: `PostgreSQLError` when the connection is lost. Notifications sent before a new connection subscribes
+    ///   are lost too.
     package func notifications(
         waiting patience: Duration = .zero
     ) throws(PostgreSQLError) -> [PostgreSQLNotification] {
@@ -48,7 +51,7 @@ extension Session {
         var found = taken(handle)
         let end = ContinuousClock.now + patience
         repeat {
-            // What is there already is read even when there is no time to wait.
+            // Input that has already arrived is read even when `patience` is zero.
             guard found.isEmpty, wire.canRead(handle, until: end) else { break }
             guard PQconsumeInput(handle) == 1 else { throw close(.lost(wire.problem)) }
             found = taken(handle)

@@ -1,18 +1,19 @@
 import CPostgreSQL
 
 extension PostgreSQLConnection {
-    /// Queues the begin of a transaction; it goes to the server with what follows.
-    /// - Parameter mode: what stands behind BEGIN, `ISOLATION LEVEL SERIALIZABLE` for example.
+    /// Queues a BEGIN. It goes to the server together with the next statements.
+    /// - Parameter mode: the text after BEGIN, for example `ISOLATION LEVEL SERIALIZABLE`.
     package func begin(_ mode: String = "") throws(PostgreSQLError) {
         try enqueue(mode.isEmpty ? "BEGIN" : "BEGIN \(mode)")
     }
 
-    /// Ends the transaction, with all that is queued.
-    /// - Throws: `PostgreSQLError` when nothing of it is kept; with `isConnectionLost` or `isTimedOut` it may be.
+    /// Commits the transaction, including all queued statements.
+    /// - Throws: `PostgreSQLError` when the server committed nothing. With `isConnectionLost` or `isTimedOut` the
+    ///   outcome is unknown: the server may have committed.
     package func commit() throws(PostgreSQLError) {
         let statement = try statement("COMMIT")
         _ = try statement.step()
-        // The answer for a transaction that failed before.
+        // The server's answer to the COMMIT of a transaction that had already failed.
         let hasRolledBack = statement.commandTag == "ROLLBACK"
         statement.reset()
         if hasRolledBack {
@@ -20,15 +21,16 @@ extension PostgreSQLConnection {
         }
     }
 
-    /// Undoes the transaction, with all that is queued. Failures of what is queued are dropped, and a deadline is not
-    /// asked: the server has five seconds.
-    /// - Throws: `PostgreSQLError` when the connection is gone, and with it the transaction.
+    /// Rolls back the transaction, including all queued statements. Failures of queued statements are dropped. The
+    /// caller's deadline does not apply: the server has five seconds.
+    /// - Throws: `PostgreSQLError` when the connection is lost, and the transaction with it.
     package func rollback() throws(PostgreSQLError) {
         let deadline = session.wire.deadline
         session.wire.deadline = .now + .seconds(5)
         defer { session.wire.deadline = deadline }
         guard session.isInTransaction else { return }
-        // In the same group as what is queued: without a BEGIN its end would be a commit.
+        // ROLLBACK goes into the same group as the queued statements. If the group ended before it, a group without a
+        // BEGIN would commit.
         if !session.isQuiet {
             do throws(PostgreSQLError) {
                 try enqueue("ROLLBACK")
@@ -41,7 +43,7 @@ extension PostgreSQLConnection {
     }
 
     /// Runs several statements in one round trip; without a BEGIN they are one transaction.
-    /// - Returns: the rows that each inserted, changed, removed or gave.
+    /// - Returns: for each statement the number of rows that it inserted, changed, removed or returned.
     /// - Throws: the first failure.
     @discardableResult
     package func execute(

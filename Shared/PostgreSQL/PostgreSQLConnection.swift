@@ -1,23 +1,25 @@
 import CPostgreSQL
 
-/// One connection to a PostgreSQL server with its cached statements, used by one thread at a time. Its calls block
-/// until the server has answered or the deadline is over.
+/// One connection to a PostgreSQL server, with its cached prepared statements. One thread at a time uses it. Its calls
+/// block until the server answers or the deadline passes.
 ///
-/// What is only queued (`enqueue`, `PostgreSQLStatement.send`) goes to the server together with the next thing that is
-/// waited for, in one round trip. Without a BEGIN such a group is one transaction.
+/// Queued statements (`enqueue`, `PostgreSQLStatement.send`) go to the server in one round trip, together with the next
+/// statement whose result the caller waits for. Without a BEGIN such a group is one transaction.
 package final class PostgreSQLConnection {
     let session: Session
-    /// Ends what runs, from any thread.
+    /// Cancels the running statement, from any thread.
     package let canceller: PostgreSQLCanceller
     private var statements: [String: PostgreSQLStatement] = [:]
     private var uses = 0
 
-    /// Statements kept prepared. Clients choose the shapes of queries, so the number has to end somewhere.
+    /// Limit of the cached prepared statements. Clients choose the shapes of queries, so their number is otherwise
+    /// unbounded.
     package static let statementsMax = 256
-    /// Longer SQL is prepared each time: it is rare, and a plan takes many times its text.
+    /// Longer SQL is not cached but prepared for each call: it is rare, and its plan takes many times the memory of its
+    /// text.
     package static let cachedBytesMax = 16_384
 
-    /// Connects, and waits until the server takes statements.
+    /// Connects, and waits until the server accepts statements.
     /// - Throws: `PostgreSQLError`, with `isConnectionLost` when no host could be reached.
     package init(_ target: PostgreSQLTarget) throws(PostgreSQLError) {
         session = try Session(target)
@@ -30,24 +32,25 @@ package final class PostgreSQLConnection {
 
     deinit { close() }
 
-    /// Ends the connection; what is queued is dropped. It is unusable afterwards.
+    /// Closes the connection and drops all queued statements. It cannot be used again.
     package func close() { session.close() }
 
-    /// Whether the connection is gone and has to be replaced by another.
+    /// Whether the connection is lost or closed, so that the caller must replace it.
     package var isBroken: Bool { session.wire.handle == nil || !session.wire.isUsable }
-    /// Whether a transaction is open, failed ones too, or something that is queued may open one.
+    /// Whether a transaction is open, even a failed one, or a queued statement may open one.
     package var isInTransaction: Bool { session.isInTransaction }
-    /// The number of times that the server was waited for since the connection was made.
+    /// Round trips since the connection was made: how often the client waited for the server.
     package var roundTrips: Int { session.roundTrips }
-    /// Nanoseconds that the server was waited for since the connection was made: no less than it worked for it.
+    /// Nanoseconds spent waiting for the server since the connection was made: an upper bound of the server's work for
+    /// this connection.
     package var nanosecondsWaited: UInt64 { session.wire.waited }
-    /// The number of statements that are kept prepared.
+    /// The number of cached prepared statements.
     package var statementCount: Int { statements.count }
     /// The server's version: 150004 is 15.4.
     package var serverVersion: Int { Int(session.wire.handle.map(PQserverVersion) ?? 0) }
 
-    /// The statement for this SQL, ready to be bound, with `$1` and on for its parameters. The server sees it when it
-    /// first runs.
+    /// The statement for this SQL, ready for binding. The SQL names its parameters `$1`, `$2` and so on. The server
+    /// receives the SQL with the first run.
     package func statement(_ sql: String) throws(PostgreSQLError) -> PostgreSQLStatement {
         _ = try session.wire.open()
         uses += 1
@@ -65,14 +68,14 @@ package final class PostgreSQLConnection {
         return statement
     }
 
-    /// Drops the quarter that was not used for the longest time.
+    /// Drops the least recently used quarter of the cache.
     private func dropStatements() {
         let oldest = statements.values.sorted { $0.lastUse < $1.lastUse }.prefix(Self.statementsMax / 4)
         for statement in oldest { statements[statement.sql] = nil }
     }
 
     /// Runs a statement to its end.
-    /// - Returns: the rows that it inserted, changed, removed or gave.
+    /// - Returns: the number of rows that it inserted, changed, removed or returned.
     @discardableResult
     package func execute(_ sql: String, _ values: [PostgreSQLValue] = []) throws(PostgreSQLError) -> Int {
         let statement = try statement(sql)
@@ -94,14 +97,14 @@ package final class PostgreSQLConnection {
         return rows
     }
 
-    /// Queues a statement whose result nobody needs; see `PostgreSQLStatement.enqueue`.
+    /// Queues a statement whose result the caller does not need; see `PostgreSQLStatement.enqueue`.
     package func enqueue(_ sql: String, _ values: [PostgreSQLValue] = []) throws(PostgreSQLError) {
         let statement = try statement(sql)
         try statement.bind(values)
         try statement.enqueue()
     }
 
-    /// Waits until everything that is queued is done.
-    /// - Throws: the first failure of it.
+    /// Waits until the server has completed all queued statements.
+    /// - Throws: the first failure among them.
     package func settle() throws(PostgreSQLError) { try session.settle() }
 }

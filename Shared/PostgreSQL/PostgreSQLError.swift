@@ -1,19 +1,19 @@
-/// A failure of the database or of the way to it. It belongs in the log and never into an answer.
+/// A failure of the database or of the connection to it. It belongs in the log, never in a response to a client.
 ///
-/// It has neither values of parameters nor anything of the connection string: of the server's diagnostic only the first
-/// message is kept, which of data that cannot be converted is cut short.
+/// It contains neither parameter values nor any part of the connection string. It keeps only the primary message of the
+/// server's diagnostic, and shortens that for errors in data (class 22).
 package struct PostgreSQLError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// The SQLSTATE, five characters (https://www.postgresql.org/docs/current/errcodes-appendix.html). What libpq or
-    /// this module finds has one too: 08006 for a connection that ended, 57014 for a deadline.
+    /// The SQLSTATE, five characters (https://www.postgresql.org/docs/current/errcodes-appendix.html). Errors that
+    /// libpq or this module detects have one too: 08006 for a lost connection, 57014 for a deadline.
     package let state: String
-    /// The server's or libpq's words or ours, for the log; may name tables and columns.
+    /// The message of the server, of libpq or of this module, for the log; may name tables and columns.
     package let message: String
-    /// The constraint that was violated, where there is one.
+    /// The violated constraint, if any.
     package let constraint: String?
-    /// Whether the caller's deadline was over (`PostgreSQLConnection.limited`).
+    /// Whether the caller's deadline passed (`PostgreSQLConnection.limited`).
     package let isTimedOut: Bool
-    /// A prepared statement is no longer what it was, since a table was changed. The next run prepares it anew: outside
-    /// of a transaction that was tried already, within one the whole of it may be run again.
+    /// A prepared statement is no longer valid because a table was changed. The next run prepares it again. Outside a
+    /// transaction that second run has already failed too; within one, the caller may repeat the whole transaction.
     package let isStale: Bool
 
     package init(
@@ -31,35 +31,37 @@ package struct PostgreSQLError: Error, Sendable, Hashable, CustomStringConvertib
 
     /// A UNIQUE or PRIMARY KEY constraint was violated.
     package var isUniqueViolation: Bool { state == "23505" }
-    /// The transaction met another; run again it may succeed.
+    /// The transaction conflicts with another transaction; a retry may succeed.
     package var isSerializationFailure: Bool { state == "40001" }
-    /// The transaction waited for one that waited for it; run again it may succeed.
+    /// The transaction was in a deadlock with another transaction; a retry may succeed.
     package var isDeadlock: Bool { state == "40P01" }
-    /// The server takes no writes: a standby, or a transaction that is read-only.
+    /// The server accepts no writes: it is a standby, or the transaction is read-only.
     package var isReadOnly: Bool { state == "25006" }
-    /// The statement was ended, by `PostgreSQLCanceller`, a deadline or the server's statement_timeout.
+    /// The statement was cancelled by `PostgreSQLCanceller`, a deadline or the server's statement_timeout.
     package var isCancelled: Bool { state == "57014" }
     /// The server's disk is full.
     package var isDiskFull: Bool { state == "53100" }
-    /// The connection is gone, or could not be made. Whether a COMMIT that was under way was done is not known.
+    /// The connection is lost, or could not be made. The outcome of a COMMIT that was in progress is unknown.
     package var isConnectionLost: Bool {
         state.hasPrefix("08") || ["57P01", "57P02", "57P03"].contains(state)
     }
 }
 
 extension PostgreSQLError {
-    /// The caller's deadline was over.
+    /// The caller's deadline passed.
     static let timedOut = PostgreSQLError(state: "57014", message: "the deadline was over", isTimedOut: true)
-    /// The connection was closed before.
+    /// The connection was closed before the call.
     static let closed = PostgreSQLError(state: "08003", message: "the connection is closed")
 
-    /// What was committed is on one server, which may lose it. It counts as lost with the connection: whether it was
-    /// done is not known.
+    /// The commit is on one server only, which may lose it. The error counts as a lost connection because the outcome
+    /// of the commit is unknown.
     static let unreplicated = PostgreSQLError(
         state: "08007", message: "a commit's wait for its synchronous standby was cancelled")
 
     static func lost(_ message: String) -> PostgreSQLError { PostgreSQLError(state: "08006", message: message) }
 
-    /// The server or libpq answered what the request cannot have as its answer.
-    static func outOfStep(_ message: String) -> PostgreSQLError { PostgreSQLError(state: "08P01", message: message) }
+    /// The server or libpq sent an answer that does not fit the request.
+    static func protocolViolation(_ message: String) -> PostgreSQLError {
+        PostgreSQLError(state: "08P01", message: message)
+    }
 }

@@ -1,6 +1,6 @@
 import CPostgreSQL
 
-/// The types of columns that are more than text (`pg_type.oid`, fixed for all servers).
+/// The column types that are not read as text (`pg_type.oid`, the same on all servers).
 private enum ColumnType {
     static let integers: Set<Oid> = [20, 21, 23, 26]
     static let reals: Set<Oid> = [700, 701]
@@ -10,7 +10,7 @@ private enum ColumnType {
 }
 
 extension PostgreSQLStatement {
-    /// The current result, where it has this column and a current row.
+    /// The current result; nil without a current row, without this column or for NULL.
     private func cell(_ column: Int32) -> OpaquePointer? {
         guard let result, row >= 0, row < PQntuples(result), column >= 0, column < PQnfields(result),
             PQgetisnull(result, row, column) == 0
@@ -18,7 +18,7 @@ extension PostgreSQLStatement {
         return result
     }
 
-    /// The text of a column of the current row, of a bytea in hexadecimal digits; valid until the next step. Empty for
+    /// The text of a column of the current row; hexadecimal digits for a bytea. Valid until the next step. Empty for
     /// NULL.
     package func bytes(_ column: Int32) -> UnsafeBufferPointer<UInt8> {
         guard let cell = cell(column), let start = PQgetvalue(cell, row, column) else {
@@ -32,8 +32,8 @@ extension PostgreSQLStatement {
 
     package func text(_ column: Int32) -> String { String(decoding: bytes(column), as: UTF8.self) }
 
-    /// The integer; of a boolean 1 or 0, of another number what is before its point, as far as it fits, and otherwise
-    /// 0.
+    /// The integer. 1 or 0 for a boolean. Other numbers lose their fraction and are limited to the range of `Int64`. 0
+    /// for anything else.
     package func int(_ column: Int32) -> Int64 {
         let bytes = bytes(column)
         if let value = Digits.integer(bytes) { return value }
@@ -42,7 +42,7 @@ extension PostgreSQLStatement {
         return value.isNaN ? 0 : Int64(exactly: value.rounded(.towardZero)) ?? (value < 0 ? .min : .max)
     }
 
-    /// The number; of a boolean 1 or 0, and of what is no number 0.
+    /// The number. 1 or 0 for a boolean, 0 for anything else.
     package func real(_ column: Int32) -> Double {
         Double(text(column)) ?? (bytes(column).elementsEqual("t".utf8) ? 1 : 0)
     }
@@ -50,8 +50,8 @@ extension PostgreSQLStatement {
     /// The bytes of a bytea.
     package func blob(_ column: Int32) -> [UInt8] { Digits.bytes(bytes(column)) ?? [] }
 
-    /// The value by the type of its column: integers, and a numeric that is one and fits, are `int`, booleans 1 or 0;
-    /// other numbers `real`, bytea `blob`, all else `text`.
+    /// The value by the column's type. Integers are `int`, as are a numeric without a fraction that fits into 64 bits
+    /// and booleans (1 or 0). Other numbers are `real`, bytea is `blob`, every other type is `text`.
     package func value(_ column: Int32) -> PostgreSQLValue {
         guard let cell = cell(column) else { return .null }
         let type = PQftype(cell, column)
@@ -67,16 +67,16 @@ extension PostgreSQLStatement {
 
     package var columnCount: Int32 { result.map(PQnfields) ?? 0 }
 
-    /// The names of the columns; none before the first step.
+    /// The names of the columns; empty before the first step.
     package var columnNames: [String] {
         guard let result else { return [] }
         return (0..<PQnfields(result)).map { PQfname(result, $0).map { String(cString: $0) } ?? "" }
     }
 }
 
-/// Numbers and bytes in the digits by which the server tells them.
+/// Parses the server's text form of numbers and bytes.
 enum Digits {
-    /// The integer, also where zeros follow its point; nil for what is none or does not fit.
+    /// The integer; a fraction of zeros is allowed. Nil for other text and for numbers that do not fit into 64 bits.
     static func integer(_ text: UnsafeBufferPointer<UInt8>) -> Int64? {
         let isNegative = text.first == UInt8(ascii: "-")
         let digits = text[(isNegative ? 1 : 0)...]
@@ -87,7 +87,7 @@ enum Digits {
         var value: Int64 = 0
         for digit in whole {
             guard (48...57).contains(digit) else { return nil }
-            // Below zero, where there is one number more.
+            // Accumulates below zero, because the negative range has one number more.
             let (product, isTooSmall) = value.multipliedReportingOverflow(by: 10)
             let (sum, isTooSmallYet) = product.subtractingReportingOverflow(Int64(digit) - 48)
             guard !isTooSmall, !isTooSmallYet else { return nil }

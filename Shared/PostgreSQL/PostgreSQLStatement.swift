@@ -1,38 +1,39 @@
 import CPostgreSQL
 
-/// A statement that the server has prepared. Belongs to one connection and is used by one thread at a time.
+/// A prepared statement. It belongs to one connection, and one thread at a time uses it.
 ///
-/// It runs at the first `step`, or is sent before by `send`, so that several wait for the server once. What is bound
-/// stays bound until something else is.
+/// The first `step` runs it. `send` queues it earlier, so that several statements share one round trip. Bound values
+/// remain until they are replaced.
 package final class PostgreSQLStatement {
     package let sql: String
-    /// Whether rows are taken as they come, for a result that is not to be in memory as a whole. Nothing else should
-    /// run on the connection until the last row: what is left of them would be taken into memory before.
+    /// Whether rows are delivered as they arrive, for results that must not be in memory as a whole. The caller should
+    /// run nothing else on the connection before the last row: another statement first reads all remaining rows into
+    /// memory.
     package var streams = false
-    /// Rows that the last run inserted, changed, removed or gave.
+    /// Rows that the last run inserted, changed, removed or returned.
     package private(set) var affectedRows = 0
 
     private let session: Session
     let parameters: Parameters
-    /// The time of the last use, of the connection's own clock.
+    /// The last use, as a count of the connection's statement look-ups.
     var lastUse = 0
 
     /// The name on the server.
     private(set) var name: String
     var isPrepared = false
 
-    /// The number of the run whose result is wanted.
+    /// The number of the current run; results of earlier runs are dropped.
     private var run = 0
-    /// Whether it was sent; the next `step` goes on with what it gives.
+    /// Whether the run was sent; the next `step` then continues with its results.
     private var hasBegun = false
-    /// Whether more of the run's result is expected.
+    /// Whether the server still owes a part of the run's result.
     private(set) var isRunning = false
     private var failure: PostgreSQLError?
 
     /// The result with the current row.
     private(set) var result: OpaquePointer?
     private(set) var row: Int32 = -1
-    /// Results behind it.
+    /// Received results after the current one.
     private var waiting: ArraySlice<OpaquePointer> = []
 
     init(_ sql: String, _ session: Session) {
@@ -47,9 +48,10 @@ package final class PostgreSQLStatement {
         if isPrepared { session.forget(name) }
     }
 
-    /// Steps to the next row; the first time and after the last row the statement runs.
-    /// - Returns: false when there is none.
-    /// - Throws: `PostgreSQLError`: its own, of something queued before, or `isTimedOut`.
+    /// Steps to the next row. The first call runs the statement, and so does the first call after the last row.
+    /// - Returns: false when there is no further row.
+    /// - Throws: `PostgreSQLError`: the statement's own failure, the failure of a statement queued before it, or
+    ///   `isTimedOut`.
     package func step() throws(PostgreSQLError) -> Bool {
         do throws(PostgreSQLError) {
             if !hasBegun { try begin() }
@@ -67,7 +69,8 @@ package final class PostgreSQLStatement {
         }
     }
 
-    /// Runs, once more where the server only wants the statement to be prepared anew and nothing else is affected.
+    /// Runs the statement. If it is stale, prepares and runs it a second time, provided that no transaction is open and
+    /// nothing else was queued.
     private func begin() throws(PostgreSQLError) {
         let mayRepeat = session.isQuiet && !session.isInTransaction
         try send()
@@ -82,7 +85,7 @@ package final class PostgreSQLStatement {
         try session.receive { streams && (hasRow || !isRunning) }
     }
 
-    /// Whether there is a row behind the current one.
+    /// Whether a row after the current one has been received.
     private var hasRow: Bool { !waiting.isEmpty || row + 1 < (result.map(PQntuples) ?? 0) }
 
     private func advance() -> Bool {
@@ -92,14 +95,14 @@ package final class PostgreSQLStatement {
                 return true
             }
             guard let next = waiting.popFirst() else { return false }
-            // The last one stays, for the names of its columns.
+            // The last result is kept for the names of its columns.
             if let result { PQclear(result) }
             (result, row) = (next, -1)
         }
     }
 
-    /// Queues a run; `step` takes what it gives. Several statements that were sent are one round trip, and a failure of
-    /// one is a failure of those after it.
+    /// Queues a run; `step` takes its result. Several sent statements share one round trip. When one fails, those after
+    /// it fail too.
     package func send() throws(PostgreSQLError) {
         reset()
         run += 1
@@ -107,15 +110,15 @@ package final class PostgreSQLStatement {
         (hasBegun, isRunning) = (true, true)
     }
 
-    /// Queues a run whose result nobody needs. A failure of it is thrown where the next result is asked for, at the
-    /// latest by `PostgreSQLConnection.settle`, without which it may never run.
+    /// Queues a run whose result the caller does not need. Its failure is thrown by the next call that waits for a
+    /// result, at the latest by `PostgreSQLConnection.settle`. Without such a call the run may never happen.
     package func enqueue() throws(PostgreSQLError) {
         reset()
         try session.send(self, run: nil)
     }
 
-    /// Drops what is left of the result. What is bound stays bound. Rows of a stream that are still to come are read
-    /// and dropped with the answer to what is asked next.
+    /// Drops the rest of the result. Bound values remain. Rows of a stream that have not arrived yet are read and
+    /// dropped when the next statement waits for its answer.
     package func reset() {
         clear()
         (hasBegun, isRunning, failure) = (false, false, nil)
@@ -129,26 +132,26 @@ package final class PostgreSQLStatement {
     }
 }
 
-// MARK: - What the session tells
+// MARK: - Results from the session
 
 extension PostgreSQLStatement {
-    /// Whether a run is one whose result is still wanted.
+    /// Whether this is the current run and its result is still expected.
     func wants(_ run: Int?) -> Bool { run == self.run && isRunning }
 
-    /// Takes a result of the run; it is cleared here.
+    /// Stores a result of the run. The statement owns the result and clears it.
     func take(_ result: OpaquePointer) {
         affectedRows = changedRows(result)
         waiting.append(result)
     }
 
-    /// The run gives no more.
+    /// The run is complete, with its failure if any.
     func end(_ error: PostgreSQLError?) { (isRunning, failure) = (false, error) }
 
-    /// What the server calls that which it did: `INSERT 0 1`.
+    /// The command tag of the last result, for example `INSERT 0 1`.
     package var commandTag: String { result.flatMap { PQcmdStatus($0) }.map { String(cString: $0) } ?? "" }
 
-    /// The next run prepares it anew.
-    /// - Parameter isThere: whether the server may still have it.
+    /// Makes the next run prepare the statement again, under a new name.
+    /// - Parameter isThere: whether the server may still have the old prepared statement.
     func unprepare(isThere: Bool) {
         if isThere { session.forget(name) }
         (name, isPrepared) = (session.nextName(), false)
@@ -158,7 +161,7 @@ extension PostgreSQLStatement {
 // MARK: - Parameters
 
 extension PostgreSQLStatement {
-    /// Binds the parameter with this number (from 1). A number that the SQL does not use is ignored.
+    /// Binds the parameter with this number (from 1). Numbers that the SQL does not use are ignored.
     /// - Throws: `PostgreSQLError` (22021) for a text with a zero byte.
     package func bind(_ value: PostgreSQLValue, at index: Int32) throws(PostgreSQLError) {
         switch value {
@@ -180,7 +183,7 @@ extension PostgreSQLStatement {
         try parameters.set(text: String(value).utf8, index)
     }
 
-    /// The shortest text that is this number: infinities and what is no number too.
+    /// Binds the shortest text that reads back as the same number; infinities and NaN are allowed.
     package func bind(_ value: Double, at index: Int32) throws(PostgreSQLError) {
         try parameters.set(text: "\(value)".utf8, index)
     }

@@ -1,13 +1,13 @@
-/// A value of PostgreSQL, as a parameter or out of a column.
+/// A PostgreSQL value: a parameter or the content of a column.
 package enum PostgreSQLValue: Sendable, Hashable {
     case null
     case int(Int64)
     case real(Double)
     case text(String)
-    /// Text as UTF-8 bytes. Only a parameter: columns give `text`.
+    /// Text as UTF-8 bytes. Only for parameters: columns return `text`.
     case utf8([UInt8])
     case blob([UInt8])
-    /// Only a parameter, sent as 1 or 0, which a boolean as well as a number takes: columns give `int`.
+    /// Only for parameters: columns return `int`. It is sent as 1 or 0, which both boolean and numeric columns accept.
     case bool(Bool)
 
     /// The integer; nil for any other type.
@@ -19,7 +19,7 @@ package enum PostgreSQLValue: Sendable, Hashable {
     /// Whether it is NULL.
     package var isNull: Bool { self == .null }
 
-    /// The number, also of an integer; nil for any other type.
+    /// The number, for `real` and `int`; nil for any other type.
     package var realValue: Double? {
         switch self {
         case .int(let value): Double(value)

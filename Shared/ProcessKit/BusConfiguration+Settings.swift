@@ -2,14 +2,14 @@ import Foundation
 import MessageBus
 
 extension BusConfiguration {
-    /// The bus of a service as `SATCHEL_BUS` and `SATCHEL_BUS_KEYS` describe it.
+    /// The bus of a service, from `SATCHEL_BUS` and `SATCHEL_BUS_KEYS`.
     /// - Throws: `BusConfiguration.Problem`.
     public init(_ settings: Settings, dataDirectory: String) throws {
         try self.init(
             gateways: Self.gateways(settings, dataDirectory: dataDirectory), keys: try Self.keys(settings))
     }
 
-    /// The bus of a gateway, which binds one of the endpoints: of several the one of its number.
+    /// The bus of a gateway, which binds one endpoint: of several, the one at its number.
     /// - Parameter gateway: its name, such as `gateway-2`.
     /// - Throws: `BusConfiguration.Problem`.
     public init(ofGateway gateway: String, _ settings: Settings, dataDirectory: String) throws {
@@ -27,7 +27,7 @@ extension BusConfiguration {
         try self.init(gateways: GatewayList(endpoints), keys: try Self.keys(settings))
     }
 
-    /// `SATCHEL_BUS`: endpoints with commas between them, or `file:` and the path of a file with one a line.
+    /// `SATCHEL_BUS`: endpoints separated by commas, or `file:` and the path of a file with one endpoint per line.
     private static func gateways(_ settings: Settings, dataDirectory: String) -> GatewayList {
         let own = [localEndpoint(1, dataDirectory: dataDirectory)]
         let text = settings.text("satchel.bus", default: "file:\(dataDirectory)/sockets/gateways")
@@ -35,7 +35,7 @@ extension BusConfiguration {
         return GatewayList(GatewayList.endpoints(in: text.replacing(",", with: "\n")))
     }
 
-    /// Where a gateway of this host listens unless it is told otherwise.
+    /// The default endpoint of a gateway on this host.
     private static func localEndpoint(_ number: Int, dataDirectory: String) -> String {
         "ipc://\(dataDirectory)/sockets/bus\(number > 1 ? "-\(number)" : "").ipc"
     }

@@ -4,7 +4,7 @@ import Messages
 import ParseProtocol
 
 extension ParseError {
-    /// An error of a service, as it travelled on the bus.
+    /// A service's error, received from the bus.
     public init(_ failure: BusFailure) {
         self.init(
             Code(rawValue: Int(failure.failure.code)), failure.failure.message,
@@ -14,7 +14,7 @@ extension ParseError {
 }
 
 extension BusFailure {
-    /// An error as it travels on the bus.
+    /// An error in its form on the bus.
     public init(_ error: ParseError) {
         self.init(
             Failure.with {

@@ -1,12 +1,12 @@
-/// `SATCHEL_CLIENT_SCHEMA`: whether clients without the operator's rights add classes and fields. The services obey it,
-/// the gateway reports it.
+/// `SATCHEL_CLIENT_SCHEMA`: whether clients without operator rights may add classes and fields. The services enforce
+/// it, the gateway reports it.
 public enum ClientSchema: String, CaseIterable, Sendable {
-    /// They do, at a pace.
+    /// They may, within quotas.
     case paced
-    /// They do not.
+    /// They may not.
     case closed
 
-    /// - Throws: `StartupProblem` for anything else.
+    /// - Throws: `StartupProblem` for any other value.
     public init(_ settings: Settings) throws(StartupProblem) {
         self = try settings.choice("satchel.client.schema", default: ClientSchema.paced)
     }

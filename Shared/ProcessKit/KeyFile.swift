@@ -1,24 +1,71 @@
+import Cryptography
 import Foundation
 import ParseProtocol
 
-/// A file that holds a key of random bytes, made at the first start. Only its user can read it.
+/// A file with a random key, created at the first start. Only the process's user can read it.
 public struct KeyFile: Sendable {
     /// Length of a key in bytes.
     public static let bytes = 32
 
     private let path: String
+    private let record: String?
 
-    /// The file at `path`; nothing is read or made yet.
-    public init(path: String) { self.path = path }
+    /// The file at `path`; it is neither read nor created yet.
+    /// - Parameter record: the file in which the suite records the key's fingerprint (`memberRecord`), so that a start
+    ///   without the key is refused.
+    public init(path: String, record: String? = nil) {
+        self.path = path
+        self.record = record
+    }
 
-    /// The key in the file. Of replicas that start together one makes the file and all read it: it appears under its
-    /// name with all its bytes, or not at all.
-    /// - Throws: `StartupProblem` when it can be neither read nor made, or is no key.
+    /// The file in which the suite records that a database or key exists. `name` is the argument of
+    /// `scripts/accept-loss`.
+    public static func memberRecord(_ name: String, in dataDirectory: String) -> String {
+        "\(dataDirectory)/members/\(name)"
+    }
+
+    /// The key in the file. When replicas start together, one creates the file and all read it; the file appears
+    /// atomically.
+    /// - Throws: `StartupProblem` when it can be neither read nor created, is not a key, or is not the suite's recorded
+    ///   key.
     public func key() throws -> [UInt8] {
-        if let known = try read() { return known }
-        try make()
-        guard let made = try read() else { throw StartupProblem("\(path) could not be made.") }
-        return made
+        let recorded = record.flatMap { FileManager.default.contents(atPath: $0) }
+            .map { String(decoding: $0, as: UTF8.self) }
+        let known = try read()
+        if known == nil {
+            guard recorded == nil else { throw lost("is missing, although this suite had it") }
+            try make()
+        }
+        guard let key = try known ?? read() else { throw StartupProblem("\(path) could not be made.") }
+        let fingerprint = Self.fingerprint(key)
+        guard let recorded else {
+            note(fingerprint)
+            return key
+        }
+        guard recorded == fingerprint else { throw lost("is not the key that this suite had") }
+        return key
+    }
+
+    private func lost(_ what: String) -> StartupProblem {
+        let name = URL(fileURLWithPath: record ?? path).lastPathComponent
+        return StartupProblem(
+            """
+            \(path) \(what). Restore it from a backup (docs/guides/backup.md). To start with a new key and \
+            lose what this key encrypted: scripts/accept-loss \(name)
+            """)
+    }
+
+    /// Distinguishes keys without revealing them: a key is random.
+    private static func fingerprint(_ key: [UInt8]) -> String {
+        Array(SHA256.hash(data: Array("satchel key fingerprint".utf8) + key)).prefix(8).hex
+    }
+
+    /// If writing the record fails, the next start writes it.
+    private func note(_ fingerprint: String) {
+        guard let record else { return }
+        let folder = URL(fileURLWithPath: record).deletingLastPathComponent().path
+        try? FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        try? DurableFile.write(Array(fingerprint.utf8), to: record, draft: "\(record).\(Names.random(12))")
     }
 
     private func read() throws -> [UInt8]? {
@@ -28,8 +75,8 @@ public struct KeyFile: Sendable {
         } catch let error as CocoaError where error.code == .fileReadNoSuchFile {
             return nil
         } catch {
-            // A file that is there and cannot be read must not be taken for none: another key would end what the first
-            // one opened.
+            // An existing but unreadable file must not count as missing: a new key could not open what the existing key
+            // encrypted.
             throw StartupProblem("\(path) cannot be read.")
         }
         let digits = String(decoding: data, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
@@ -43,7 +90,7 @@ public struct KeyFile: Sendable {
         let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         do throws(DurableFile.Failure) {
-            // A name that is taken is another replica's key, which counts.
+            // If the name is taken, another replica has created the key, and that key is used.
             try DurableFile.write(
                 Array(Hex.random(bytes: Self.bytes).utf8), to: path, draft: "\(path).\(Names.random(12))", taken: .keep)
         } catch {

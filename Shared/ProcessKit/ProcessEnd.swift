@@ -2,34 +2,33 @@
 import Foundation
 import Synchronization
 
-/// The end of a process, or of a part of it, from the moment at which somebody asks for it. Whoever has one can wait
-/// for that.
+/// A request to end a process or a part of it. Any number of tasks can wait for it.
 package final class ProcessEnd: Sendable {
     private struct State {
-        var isAskedFor = false
+        var isRequested = false
         var lastNumber = 0
         var waiting: [Int: CheckedContinuation<Void, Never>] = [:]
     }
 
     private let state = Mutex(State())
 
-    /// One that nobody has asked for.
+    /// An end that has not been requested.
     package init() {}
 
-    /// Whether somebody asked for it.
-    package var isAskedFor: Bool { state.withLock { $0.isAskedFor } }
+    /// Whether the end was requested.
+    package var isRequested: Bool { state.withLock { $0.isRequested } }
 
-    /// Asks for it; nothing happens when somebody did before.
+    /// Requests the end; later calls have no effect.
     package func ask() {
         let waiting = state.withLock { state in
-            state.isAskedFor = true
+            state.isRequested = true
             defer { state.waiting = [:] }
             return state.waiting
         }
         for continuation in waiting.values { continuation.resume() }
     }
 
-    /// Returns when it is asked for, or when the task is cancelled.
+    /// Returns when the end is requested, or when the task is cancelled.
     package func wait() async {
         let number = state.withLock { state in
             state.lastNumber += 1
@@ -38,8 +37,8 @@ package final class ProcessEnd: Sendable {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let isOver = state.withLock { state in
-                    // A task that is cancelled after this line finds the continuation.
-                    guard !state.isAskedFor, !Task.isCancelled else { return true }
+                    // A cancellation after this line finds the continuation.
+                    guard !state.isRequested, !Task.isCancelled else { return true }
                     state.waiting[number] = continuation
                     return false
                 }
@@ -50,7 +49,7 @@ package final class ProcessEnd: Sendable {
         }
     }
 
-    /// Does something that is cancelled as soon as the end is asked for, and returns when it has ended.
+    /// Runs work that is cancelled when the end is requested, and returns when the work has ended.
     package func cancels(_ work: @escaping @Sendable () async throws -> Void) async {
         await withTaskGroup(of: Void.self) { group in
             group.addTask { try? await work() }
@@ -64,15 +63,15 @@ package final class ProcessEnd: Sendable {
 extension ProcessEnd {
     private static let queue = DispatchQueue(label: "satchel.signals")
 
-    /// The end that SIGTERM or SIGINT asks for. Once this returns, neither ends the process by itself, however often it
-    /// comes; before, both do. Called once in a process.
+    /// An end that SIGTERM or SIGINT requests. Once this method returns, these signals no longer terminate the process,
+    /// however often they arrive. To be called once per process.
     package static func bySignal() async -> ProcessEnd {
         let end = ProcessEnd()
         for signal in [SIGTERM, SIGINT] {
             let source = DispatchSource.makeSignalSource(signal: signal, queue: queue)
-            // It is there for as long as the process, which nobody else keeps it for.
+            // Keeps the source alive for the lifetime of the process; there is no other reference.
             source.setEventHandler { withExtendedLifetime(source) { end.ask() } }
-            // Dispatch takes the signal from then on. To ignore it beforehand would lose one that comes meanwhile.
+            // Waits until Dispatch handles the signal. Ignoring the signal beforehand could lose an early signal.
             await withCheckedContinuation { (registered: CheckedContinuation<Void, Never>) in
                 source.setRegistrationHandler { registered.resume() }
                 source.activate()

@@ -1,15 +1,15 @@
-/// A part of a process that runs until its end is asked for.
+/// A part of a process that runs until its end is requested.
 package protocol ProcessPart: Sendable {
     /// Runs the part.
-    /// - Parameter end: asked for when nothing that needs the part runs any more. The part then ends by itself; so it
-    ///   does when its task is cancelled.
-    /// - Throws: what ends the process with an error.
+    /// - Parameter end: requested when no other running part needs this one. The part then returns; it also returns
+    ///   when its task is cancelled.
+    /// - Throws: an error that ends the process.
     func run(until end: ProcessEnd) async throws
 }
 
-/// The parts that a process consists of, from its beginning to its end.
+/// Runs the parts of a process from start to end.
 package enum ProcessParts {
-    /// A part that ended although nobody had asked for it.
+    /// The error for a part that returned although its end was not requested.
     package struct EndedByItself: Error, CustomStringConvertible {
         /// The part's type.
         package let part: String
@@ -18,10 +18,10 @@ package enum ProcessParts {
         package var description: String { "\(part) ended by itself." }
     }
 
-    /// Runs parts, each of which may need those before it: they begin together, and end one after the other, the last
-    /// one first. Each has ended before the next one is asked to.
-    /// - Parameter end: asked for when all shall end.
-    /// - Throws: what a part throws, and `EndedByItself`; the others are cancelled then, and have ended.
+    /// Runs parts, each of which may need the ones before it. They start together and end one after the other, last to
+    /// first; each has ended before the end of the next one is requested.
+    /// - Parameter end: requested when all parts shall end.
+    /// - Throws: errors of a part, and `EndedByItself`. The other parts are then cancelled and have ended.
     package static func run(_ parts: [any ProcessPart], until end: ProcessEnd) async throws {
         let ends = parts.map { _ in ProcessEnd() }
         try await withThrowingTaskGroup(of: Int?.self) { group in

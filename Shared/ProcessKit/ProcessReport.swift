@@ -1,26 +1,26 @@
 import MessageBus
 import ParseProtocol
 
-/// A process's report about itself for operators: its memory, since when it runs and the settings in force.
+/// A process's report about itself for operators: memory, start time and the settings in effect.
 public struct ProcessReport: Sendable {
-    /// The function by which the gateway asks services. The gateway's table of functions does not name it: clients
-    /// cannot call it.
+    /// The function that the gateway calls on services. The gateway's table of functions omits it, so clients cannot
+    /// call it.
     public static let function = "processReport"
 
     private let startedAt = Timestamp.now
     private let replica: String
     private let settings: Settings
 
-    /// The report of this process, from now on.
+    /// The report of this process, starting now.
     /// - Parameters:
     ///   - replica: the name of the process, such as `catalog-1`.
-    ///   - settings: those that it was started with.
+    ///   - settings: the settings of the process.
     public init(replica: String, settings: Settings) {
         self.replica = replica
         self.settings = settings
     }
 
-    /// The report as it is now, without what only services have. No secret is in it.
+    /// The current report, without the parts that only services have. It contains no secret.
     public var json: JSON {
         [
             "replica": .string(replica), "release": .string(satchelRelease), "startedAt": .string(startedAt.iso),

@@ -4,9 +4,9 @@ import Logging
 /// The release that every process reports, in scripts/status and `serverInfo`.
 public let satchelRelease = "0.1.0"
 
-/// The settings that every process of the suite takes alike.
+/// The settings common to all processes of the suite.
 public struct ProcessStart: Sendable {
-    /// `SATCHEL_DATA`: where databases, files, spools and sockets live. Absolute, ends without a slash.
+    /// `SATCHEL_DATA`: the directory of databases, files, spools and sockets. Absolute, without a trailing slash.
     public let dataDirectory: String
     /// `SATCHEL_LOG_LEVEL`
     public let logLevel: Logger.Level
@@ -18,21 +18,27 @@ public struct ProcessStart: Sendable {
         logLevel = try settings.choice("satchel.log.level", default: Logger.Level.info)
     }
 
-    /// Makes the data directory with the folder of its sockets. Only the process's user may read what it makes from now
-    /// on: databases, files and spools hold customers' data.
+    /// Creates the data directory with the folder of its sockets. From now on only the process's user can read the
+    /// files that it creates: databases, files and spools contain customers' data.
     public func makeDataDirectory() throws {
         umask(0o077)
         try FileManager.default.createDirectory(
             atPath: dataDirectory + "/sockets", withIntermediateDirectories: true)
     }
 
-    /// - Parameter label: names the process in the log.
+    /// - Parameter label: the process's name in the log.
     public func makeLogger(_ label: String) -> Logger {
         var logger = Logger(label: label)
         logger.logLevel = logLevel
         return logger
     }
 
-    /// Once in a process, before its first line: logs go to the standard error, which the process manager keeps.
-    public static func setUpLogging() { LoggingSystem.bootstrap(StreamLogHandler.standardError) }
+    /// Sends logs to standard error, which the process manager stores. To be called once per process, before the first
+    /// log line.
+    public static func setUpLogging() {
+        // Without the process manager, which reads the log, writing would raise SIGPIPE. The process continues without
+        // a log.
+        signal(SIGPIPE, SIG_IGN)
+        LoggingSystem.bootstrap(StreamLogHandler.standardError)
+    }
 }

@@ -1,7 +1,7 @@
 extension Settings {
-    /// `SATCHEL_READ_CACHE`: bytes of answers that the gateway keeps for reads of the same; 0 (or `off`) for none.
-    /// Services read it as well: without a cache they tell nobody what they are about to change.
-    /// - Throws: `StartupProblem` for what is neither.
+    /// `SATCHEL_READ_CACHE`: size in bytes of the gateway's cache of read responses; 0 (or `off`) disables it. Services
+    /// read it too: without a cache they keep no board of changes.
+    /// - Throws: `StartupProblem` for an invalid value.
     public func readCacheBytes() throws(StartupProblem) -> Int {
         let key = "satchel.read.cache"
         if self[key]?.lowercased() == "off" { return 0 }

@@ -1,10 +1,10 @@
 import Foundation
 
-/// The settings of a process, which are environment variables: the one place where they are read and checked.
+/// The settings of a process, from environment variables. They are read and validated only here.
 ///
-/// A setting is asked for by a key: `satchel.some.name` is the variable `SATCHEL_SOME_NAME`. An empty variable counts
-/// as not set, since that is how container engines pass variables that nobody set. A value that cannot work ends the
-/// start: nothing is put in its place.
+/// The key `satchel.some.name` stands for the variable `SATCHEL_SOME_NAME`. An empty variable counts as not set,
+/// because container engines pass unset variables as empty ones. An invalid value aborts startup; no default replaces
+/// it.
 public struct Settings: Sendable {
     private let variables: [String: String]
     private let asked = AskedSettings()
@@ -12,42 +12,42 @@ public struct Settings: Sendable {
     /// The environment of this process.
     public static let environment = Settings(ProcessInfo.processInfo.environment)
 
-    /// - Parameter variables: by name.
+    /// - Parameter variables: values by name.
     public init(_ variables: [String: String]) { self.variables = variables.filter { !$0.value.isEmpty } }
 
-    /// The environment of a program that this process starts for others, as `NAME=value`: everything but the settings,
-    /// among which are secrets, and the process manager's own.
-    public var environmentOfPrograms: [String] {
-        variables.filter { !$0.key.hasPrefix("SATCHEL_") && !$0.key.hasPrefix("SUPERVISOR_") }
-            .map { "\($0.key)=\($0.value)" }.sorted()
+    /// The variables with these names as `NAME=value`: the environment for a program that runs foreign code.
+    public func environment(passing names: Set<String>) -> [String] {
+        variables.filter { names.contains($0.key) }.map { "\($0.key)=\($0.value)" }.sorted()
     }
 
-    /// The text of a setting; nil when it is not set.
+    /// The names of the variables that `environment(passing:)` omits.
+    public func variables(withheldBy names: Set<String>) -> Set<String> { Set(variables.keys).subtracting(names) }
+
+    /// The value of a setting; nil if not set.
     public subscript(key: String) -> String? {
         asked.note(key)
         return variables[Self.variable(key)]
     }
 
-    /// Every setting that was asked for so far, by name: what this process runs with, to be shown to operators. No
-    /// secret is in it.
-    public var inForce: [SettingInForce] {
+    /// All settings read so far, by name, for display to operators. Secrets are masked.
+    public var inForce: [EffectiveSetting] {
         asked.standards.map { key, standard in
-            SettingInForce(name: Self.variable(key), value: variables[Self.variable(key)], standard: standard)
+            EffectiveSetting(name: Self.variable(key), value: variables[Self.variable(key)], standard: standard)
         }.sorted { $0.name < $1.name }
     }
 
-    /// The text of a setting, or `standard` when it is not set.
+    /// The value of a setting, or `standard` if not set.
     public func text(_ key: String, default standard: String) -> String {
         asked.note(key, default: standard)
         return self[key] ?? standard
     }
 
-    /// The parts of a text between commas, without spaces; none when it is not set.
+    /// The comma-separated parts of a value, without spaces; empty if not set.
     public func list(_ key: String) -> [String] {
         (self[key] ?? "").split(separator: ",").map { $0.filter { !$0.isWhitespace } }.filter { !$0.isEmpty }
     }
 
-    /// - Throws: `StartupProblem` for what is no whole number of the range.
+    /// - Throws: `StartupProblem` unless the value is a whole number in the range.
     public func number(
         _ key: String, _ range: ClosedRange<Int>, default standard: Int
     ) throws(StartupProblem) -> Int {
@@ -59,8 +59,8 @@ public struct Settings: Sendable {
         return number
     }
 
-    /// `true`, `yes` and `1`, or `false`, `no` and `0`, in any letter case.
-    /// - Throws: `StartupProblem` for anything else.
+    /// `true`, `yes` and `1`, or `false`, `no` and `0`, case-insensitive.
+    /// - Throws: `StartupProblem` for any other value.
     public func flag(_ key: String, default standard: Bool) throws(StartupProblem) -> Bool {
         asked.note(key, default: "\(standard)")
         switch self[key]?.lowercased() {
@@ -71,7 +71,7 @@ public struct Settings: Sendable {
         }
     }
 
-    /// - Throws: `StartupProblem` for what is none of the type's texts.
+    /// - Throws: `StartupProblem` unless the value is a raw value of the type.
     public func choice<Value: RawRepresentable & CaseIterable>(
         _ key: String, default standard: Value
     ) throws(StartupProblem) -> Value where Value.RawValue == String {
@@ -85,11 +85,11 @@ public struct Settings: Sendable {
         return value
     }
 
-    /// The problem of a setting with a wrong value. Not for secrets: the value is in it.
+    /// The problem for a setting with a wrong value. Not for secrets, because it contains the value.
     public func wrong(_ key: String, _ what: String) -> StartupProblem {
         StartupProblem("\(Self.variable(key))=\(self[key] ?? "") \(what)")
     }
 
-    /// The name of a setting's variable.
+    /// The name of a setting's environment variable.
     public static func variable(_ key: String) -> String { key.uppercased().replacing(".", with: "_") }
 }

@@ -1,11 +1,11 @@
 import Glibc
 
-/// A program that was started as a child of this process: with the environment and the descriptors that it is given,
-/// no signal blocked or ignored. A descriptor of ours stays with it unless it closes at `exec` (`O_CLOEXEC`).
+/// A child process with an explicit environment and explicit descriptors, and without blocked or ignored signals. It
+/// also inherits open descriptors of this process that are not marked `O_CLOEXEC`.
 ///
-/// Whoever starts it waits for its end, exactly once.
+/// The caller must wait for its end exactly once.
 package struct SpawnedProgram: Sendable {
-    /// The reason why a program was not started: the step that failed, and the error's number.
+    /// The reason why a program was not started: the failed step and the error number.
     package struct Failure: Error, Equatable, CustomStringConvertible {
         package let step: String
         package let number: Int32
@@ -18,15 +18,15 @@ package struct SpawnedProgram: Sendable {
         package var description: String { "\(step): \(String(cString: strerror(number)))" }
     }
 
-    /// One of the program's descriptors.
+    /// A descriptor of the program.
     package enum Descriptor: Sendable {
         case nothingToRead
         case nowhere
-        /// A file that its user alone may read, made where it is missing, emptied first or added to.
+        /// A file that only its user can read; created if missing, and truncated or appended to.
         case file(String, adds: Bool = false)
-        /// A descriptor of ours.
+        /// A descriptor of this process.
         case ours(Int32)
-        /// The same as the program's descriptor of this number, which is an earlier one.
+        /// The same as an earlier descriptor of the program.
         case same(Int32)
     }
 
@@ -44,15 +44,16 @@ package struct SpawnedProgram: Sendable {
     }
 
     package let pid: pid_t
-    /// Whether it and what it starts are a process group, with its pid as number.
+    /// Whether the program and its children form a process group with the program's pid.
     private let leadsGroup: Bool
 
-    /// Starts it.
+    /// Starts the program.
     /// - Parameters:
-    ///   - arguments: the program's path and what follows it.
-    ///   - environment: each `NAME=value`.
-    ///   - descriptors: its descriptors from 0 on. One of ours must not have the number of an earlier one.
-    ///   - leadsGroup: whether it gets a process group of its own, which ends with it.
+    ///   - arguments: the program's path and its arguments.
+    ///   - environment: entries in the form `NAME=value`.
+    ///   - descriptors: its descriptors, from 0. A descriptor of this process must not have the number of an earlier
+    ///     one.
+    ///   - leadsGroup: whether it gets its own process group, which `kill` ends with it.
     /// - Throws: `Failure`.
     package init(
         _ arguments: [String], environment: [String], descriptors: [Descriptor], leadsGroup: Bool = false
@@ -68,7 +69,7 @@ package struct SpawnedProgram: Sendable {
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
-        // Signals that this process ignores, or the thread blocks as those of a queue do, would stay so in the child.
+        // Otherwise the child would inherit the signals that this process ignores, or that this thread blocks.
         var none = sigset_t()
         sigemptyset(&none)
         var all = sigset_t()
@@ -87,11 +88,11 @@ package struct SpawnedProgram: Sendable {
         self.leadsGroup = leadsGroup
     }
 
-    /// Kills it, with its group where it leads one. Not after `wait`.
+    /// Kills the program, or its whole process group if it leads one. Must not be called after `wait`.
     package func kill() { _ = Glibc.kill(leadsGroup ? -pid : pid, SIGKILL) }
 
-    /// Blocks until it ends.
-    /// - Returns: nil when its end was waited for before.
+    /// Blocks until the program ends.
+    /// - Returns: nil if its end was already waited for.
     @discardableResult
     package func wait() -> End? {
         var status: Int32 = 0

@@ -4,48 +4,48 @@ import Messages
 import ObjectStore
 import ProcessKit
 
-/// The settings every process of the suite reads from its environment. Services with settings of their own read them
-/// from `settings`.
+/// The settings that every service reads from its environment. A service reads its own settings from `settings`.
 public struct ServiceConfiguration: Sendable {
     /// `SATCHEL_REPLICA`: name of this process, unique in the suite.
     public let replica: String
-    /// `SATCHEL_LANES`: sockets and threads that take requests, 1 to 16.
+    /// `SATCHEL_LANES`: number of lanes, each a socket and a thread that receives requests; 1 to 16.
     public let laneCount: Int
-    /// The endpoint of the bus and the keys for it.
+    /// The endpoint and keys of the bus.
     public let bus: BusConfiguration
-    /// The settings that every process has, such as the data directory.
+    /// The settings common to all processes, such as the data directory.
     public let start: ProcessStart
-    /// All settings, for those of the service's own.
+    /// All settings, including the service's own.
     public let settings: Settings
 
     /// - Throws: `StartupProblem`, and `BusConfiguration.Problem` when the bus cannot work as configured.
     public init(service: String, settings: Settings = .environment) throws {
         self.settings = settings
+        try Self.requireNoPlain(service, settings)
         start = try ProcessStart(settings)
         replica = settings.text("satchel.replica", default: "\(service)-1")
         laneCount = try settings.number("satchel.lanes", 1...16, default: 2)
         bus = try BusConfiguration(settings, dataDirectory: start.dataDirectory)
     }
 
-    /// `SATCHEL_DATA`: where databases, spools and sockets live. Absolute, ends without a slash.
+    /// `SATCHEL_DATA`: the directory of databases, spools and sockets. Absolute, without a trailing slash.
     public var dataDirectory: String { start.dataDirectory }
 
-    /// Whether the service tells what it is about to change, so that the gateway may keep answers of it. One without
-    /// classes has none. Of a database on a server only a suite on one host has, where the next writer keeps the same
-    /// board: a gateway may be cut off from a writer on another host, and not know of it.
+    /// Whether the service keeps a board of changes, which lets the gateway cache its answers. A service without
+    /// classes keeps none. With a database server, only a suite on one host has a board, because there the next writer
+    /// uses the same one. On several hosts a gateway might be cut off from the writer without noticing.
     func keepsBoard(_ plan: ServicePlan) throws(StartupProblem) -> Bool {
         guard plan.ownsUnknownClasses || !plan.classes.isEmpty, try settings.readCacheBytes() > 0 else { return false }
         if try server(plan.name) == nil { return true }
         return try writers(plan) == .one && bus.isOfOneHost
     }
 
-    /// The word for a file in `<service>.database`.
+    /// The content of `<service>.database` that stands for an SQLite file.
     static let sqlite = "sqlite"
 
-    /// Where the data are since `scripts/move` moved them: `<service>.database`, `sqlite` or a connection string, which
-    /// counts before settings: those of a suite that runs stay as they were. Else `SATCHEL_<SERVICE>_DATABASE`, or
-    /// `SATCHEL_DATABASE` for all services: the connection string of a PostgreSQL database; nil for a file. It has the
-    /// password.
+    /// The database server of a service as a connection string, password included; nil for an SQLite file.
+    /// `scripts/move` writes the current place to `<service>.database` (`sqlite` or a connection string), which takes
+    /// precedence because the settings of a running suite do not change. Otherwise `SATCHEL_<SERVICE>_DATABASE`
+    /// applies, or `SATCHEL_DATABASE` for all services.
     private func server(_ service: String) throws(StartupProblem) -> String? {
         if let data = FileManager.default.contents(atPath: "\(dataDirectory)/\(service).database") {
             let text = String(decoding: data, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
@@ -64,39 +64,43 @@ public struct ServiceConfiguration: Sendable {
         return text
     }
 
-    /// The schema of a service at a server.
-    /// - Throws: `StartupProblem` for a connection string that is none.
+    /// The schema of a service on a database server.
+    /// - Throws: `StartupProblem` for an invalid connection string.
     func server(_ connection: String, _ plan: ServicePlan) throws(StartupProblem) -> PostgreSQLDatabase {
         PostgreSQLDatabase(
             connection: try Self.connection(connection, "The target"), schema: "satchel_\(plan.name)",
-            file: databasePath(plan.name), isPlain: try isPlain(plan.name))
+            file: databasePath(plan.name))
     }
 
-    /// `SATCHEL_<SERVICE>_POSTGRESQL`, or `SATCHEL_POSTGRESQL` for all services: whether they ask of a server only what
-    /// CockroachDB and YugabyteDB have too.
-    /// - Throws: `StartupProblem` for another word than `full` or `plain`.
-    private func isPlain(_ service: String) throws(StartupProblem) -> Bool {
+    /// Earlier releases had `SATCHEL_<SERVICE>_POSTGRESQL`, and `SATCHEL_POSTGRESQL` for all services, for CockroachDB
+    /// and YugabyteDB (docs/internals/decisions/postgresql-relatives.md). `full` was the default and is ignored.
+    /// - Throws: `StartupProblem` for any other value.
+    private static func requireNoPlain(_ service: String, _ settings: Settings) throws(StartupProblem) {
         let own = "satchel.\(service).postgresql"
-        return try settings.choice(settings[own] == nil ? "satchel.postgresql" : own, default: Features.full) == .plain
+        let name = settings[own] == nil ? "satchel.postgresql" : own
+        guard let value = settings[name], value != "full" else { return }
+        throw StartupProblem(
+            """
+            \(Settings.variable(name))=\(value) is not supported any more. For an ordinary PostgreSQL server unset it. \
+            Data that an earlier release wrote with plain have to be moved to SQLite first (docs/guides/upgrading.md).
+            """)
     }
 
-    private enum Features: String, CaseIterable { case full, plain }
-
-    /// Whether the service's data are being moved: `scripts/move` says so by a file.
+    /// Whether the service's data are being moved; `scripts/move` marks this by a file.
     func isMoving(_ service: String) -> Bool {
         FileManager.default.fileExists(atPath: "\(dataDirectory)/\(service).moving")
     }
 
-    /// The service's own database: a file, or a schema that has its name.
-    /// - Throws: `StartupProblem` for a connection string that is none.
+    /// The service's own database: a file, or a schema with the service's name.
+    /// - Throws: `StartupProblem` for an invalid connection string.
     func database(_ plan: ServicePlan) throws(StartupProblem) -> StoreDatabase {
         guard let server = try server(plan.name) else { return .file(path: databasePath(plan.name)) }
         return .postgresql(try self.server(server, plan))
     }
 
-    /// `SATCHEL_<SERVICE>_WRITERS`, or `SATCHEL_WRITERS` for all services that can: which replicas write.
-    /// - Throws: `StartupProblem` for another word than `one` or `every`, and for `every` said of a service in SQLite,
-    ///   or of one whose changes all go to the replica that leads.
+    /// `SATCHEL_<SERVICE>_WRITERS`, or `SATCHEL_WRITERS` for all services that support it: which replicas write.
+    /// - Throws: `StartupProblem` for a value other than `one` or `every`, and for an explicit `every` of a service in
+    ///   SQLite or of one whose changes must all go to the leader.
     package func writers(_ plan: ServicePlan) throws(StartupProblem) -> StoreWriters {
         let canSpread = Calls.spreadingServices.contains(plan.name)
         let own = "satchel.\(plan.name).writers"
@@ -106,10 +110,6 @@ public struct ServiceConfiguration: Sendable {
                 throw StartupProblem(
                     "\(Settings.variable(own)) is every, but \(plan.name) is in SQLite, where one process writes.")
             }
-            guard try !isPlain(plan.name) else {
-                throw StartupProblem(
-                    "\(Settings.variable(own)) is every, but with SATCHEL_POSTGRESQL=plain one process writes.")
-            }
             guard canSpread else {
                 throw StartupProblem(
                     "\(Settings.variable(own)) is every, but one replica of \(plan.name) makes all of its changes.")
@@ -118,9 +118,12 @@ public struct ServiceConfiguration: Sendable {
         }
         let isEvery = try settings.choice("satchel.writers", default: StoreWriters.one) == .every
         guard isEvery, canSpread else { return .one }
-        guard try server(plan.name) != nil, try !isPlain(plan.name) else { return .one }
-        return .every
+        return try server(plan.name) == nil ? .one : .every
     }
+
+    /// The file in which the suite records that a database or key exists. `name` is the argument of
+    /// `scripts/accept-loss`.
+    public func memberRecord(_ name: String) -> String { KeyFile.memberRecord(name, in: dataDirectory) }
 
     /// The service's own database file.
     public func databasePath(_ service: String) -> String { "\(dataDirectory)/\(service).sqlite" }

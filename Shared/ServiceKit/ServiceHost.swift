@@ -8,7 +8,8 @@ import ProcessKit
 import SwiftProtobuf
 import Synchronization
 
-/// The means of a running service: its store, the bus and its outbox.
+/// The parts of a running service: its store, bus endpoint, outbox and background work. The service's build function
+/// gets it and registers routes and background work with it.
 public final class ServiceHost: Sendable {
     /// The service's name, classes, rules and tables.
     public let plan: ServicePlan
@@ -18,19 +19,22 @@ public final class ServiceHost: Sendable {
     public let store: ClassStore
     /// Which replicas of the service write.
     public let writers: StoreWriters
-    /// The service's end of the bus, for calls to other services.
+    /// The service's endpoint of the bus, also for calls to other services.
     public let bus: BusEndpoint
-    /// The messages that must reach other services, written with the change that causes them.
+    /// Messages that must reach other services, written in the transaction that causes them.
     public let outbox: Outbox
-    /// The work that the service does by itself.
+    /// The background work of the service.
     public let background = BackgroundGroup()
-    /// The bounds of what clients may add.
+    /// The quotas and limits of clients.
     public let quotas: Quotas
+    /// The warnings of the service's parts.
+    public let warnings: ServiceWarnings
     /// The logger, which names the service.
     public let logger: Logger
     private let startWorks = Mutex<[BackgroundWork]>([])
     private let stopActions = Mutex<[@Sendable (_ limit: Duration) async -> Void]>([])
     private let idleActions = Mutex<[@Sendable (_ limit: Duration) async -> Void]>([])
+    private let storedWaits = Mutex<[StoredWaits]>([])
     private let openingLooks = Mutex<[@Sendable (_ reader: StoreReader) throws -> Void]>([])
 
     package convenience init(plan: ServicePlan, configuration: ServiceConfiguration, logger: Logger) throws {
@@ -43,7 +47,9 @@ public final class ServiceHost: Sendable {
                 && (try configuration.settings.flag("satchel.allow.client.class.creation", default: true)),
             allowCustomObjectId: configuration.settings.flag("satchel.allow.custom.object.id", default: false),
             allowance: quotas, announcement: keepsBoard ? .kept : .retired,
-            migrations: Self.migrations(of: plan), isMoving: { configuration.isMoving(plan.name) },
+            migrations: Self.migrations(of: plan),
+            memberRecord: plan.isRecreatedAtStart ? nil : configuration.memberRecord(plan.name),
+            isMoving: { configuration.isMoving(plan.name) },
             answering: { ReplyBatch.gather($0) }, logger: logger)
         try self.init(plan: plan, configuration: configuration, store: store, quotas: quotas, logger: logger)
     }
@@ -51,7 +57,7 @@ public final class ServiceHost: Sendable {
     /// The migrations of a service's tables.
     static func migrations(of plan: ServicePlan) -> [Migrations] { [.serviceKit, plan.migrations] }
 
-    /// A host with a store that is there already.
+    /// A host with an existing store.
     package init(
         plan: ServicePlan, configuration: ServiceConfiguration, store: ClassStore, quotas: Quotas, logger: Logger
     ) throws {
@@ -66,31 +72,66 @@ public final class ServiceHost: Sendable {
             configuration: configuration.bus, service: plan.name, replica: configuration.replica,
             release: satchelRelease, laneCount: configuration.laneCount,
             keepsBoard: try configuration.keepsBoard(plan), logger: logger)
+        warnings = ServiceWarnings(bus)
         outbox = Outbox(store: store, bus: bus, background: background, writers: writers, logger: logger)
+        shorten(Outbox.waits)
+        whenWriter("waits", every: Self.waitsPause, problem: "Stored waits could not be shortened.") {
+            [unowned self] in
+            try await shortenWaits()
+            return .idle
+        }
     }
 
-    /// Adds background work that only the writer does, such as finishing what a crash interrupted. Called while the
-    /// service is built.
+    /// The background work for parked outbox messages.
+    package var parking: BackgroundWork {
+        outbox.parking { [writers, store] in
+            writers == .one || store.role == .writer
+        } tell: { [unowned self] count in
+            warnings.set(count == 0 ? "" : "messages that their receivers refuse: \(count)", of: "outbox")
+        }
+    }
+
+    /// Interval of checks for waits that became too long when the clock was set back.
+    private static let waitsPause = Duration.seconds(10)
+
+    /// Registers stored waits that must end in time even when the clock is set back. Called while the service is built.
+    public func shorten(_ waits: StoredWaits...) { storedWaits.withLock { $0 += waits } }
+
+    /// The registered waits.
+    package var waits: [StoredWaits] { storedWaits.withLock(\.self) }
+
+    package func shortenWaits() async throws {
+        for waits in waits {
+            let count = try await waits.shorten(in: store)
+            guard count > 0 else { continue }
+            logger.warning(
+                "The clock was set back. Waits that became too long are due now.",
+                metadata: ["waits.table": "\(waits.table)", "waits.count": "\(count)"])
+        }
+    }
+
+    /// Adds background work that only the writer does, such as finishing interrupted work after a crash. Called while
+    /// the service is built.
     /// - Parameters:
-    ///   - interval: the longest pause after a round that went well.
-    ///   - problem: what the log says of a round that failed.
+    ///   - interval: the longest pause after a successful round.
+    ///   - problem: the log message for a failed round.
     public func whenWriter(
         _ name: String, every interval: Duration, problem: Logger.Message,
         _ round: @escaping @Sendable () async throws -> BackgroundWork.Round
     ) {
         background.add(
             BackgroundWork(name, every: interval, problem: problem, logger: logger) { [writers, store] in
-                // One that leads no more may still write there.
+                // Where every replica writes, a replica that is no longer the leader keeps running.
                 guard writers == .one || store.role == .writer else { return .due(in: .seconds(1)) }
                 return try await round()
             })
     }
 
-    /// Adds background work that every replica does, from the moment when it may get requests. Called while the service
-    /// is built.
+    /// Adds background work of every replica, which starts when the replica can receive requests. Called while the
+    /// service is built.
     /// - Parameters:
-    ///   - interval: the longest pause after a round that went well.
-    ///   - problem: what the log says of a round that failed.
+    ///   - interval: the longest pause after a successful round.
+    ///   - problem: the log message for a failed round.
     public func whenStarted(
         _ name: String, every interval: Duration, problem: Logger.Message,
         _ round: @escaping @Sendable () async throws -> BackgroundWork.Round
@@ -99,10 +140,10 @@ public final class ServiceHost: Sendable {
         startWorks.withLock { $0.append(work) }
     }
 
-    /// Adds background work that every replica does which may write. Called while the service is built.
+    /// Adds background work of every replica that may write. Called while the service is built.
     /// - Parameters:
-    ///   - interval: the longest pause after a round that went well.
-    ///   - problem: what the log says of a round that failed.
+    ///   - interval: the longest pause after a successful round.
+    ///   - problem: the log message for a failed round.
     public func whenWriting(
         _ name: String, every interval: Duration, problem: Logger.Message,
         _ round: @escaping @Sendable () async throws -> BackgroundWork.Round
@@ -115,35 +156,35 @@ public final class ServiceHost: Sendable {
         if writers == .one { background.add(work) } else { startWorks.withLock { $0.append(work) } }
     }
 
-    /// The longest pause of work for which calls that spread store something: where every replica writes, nobody tells
-    /// those who do it, the one that leads as a rule, which therefore look.
+    /// The polling interval of work whose input is stored by calls that may go to any replica. Where every replica
+    /// writes, the leader usually does the work and is not notified of the input, so it polls more often.
     /// - Parameter interval: the longest pause where one replica writes.
     public func pause(_ interval: Duration) -> Duration {
         writers == .one ? interval : min(interval, Self.sharedPause)
     }
 
-    /// Between two looks for what other processes did, of which nobody tells.
+    /// Polling interval for changes by other processes, which cause no notification.
     static let sharedPause = Duration.milliseconds(150)
 
-    /// Registers a look at the database before anything is answered. What it throws, best a `StartupProblem`, ends the
-    /// process. Called while the service is built.
+    /// Registers a check of the database before the first request is answered. An error, preferably a `StartupProblem`,
+    /// ends the process. Called while the service is built.
     public func whenOpened(_ look: @escaping @Sendable (_ reader: StoreReader) throws -> Void) {
         openingLooks.withLock { $0.append(look) }
     }
 
-    /// Registers work that is finished before the process ends and its store closes, such as a mail that is being sent.
-    /// The action begins nothing new and returns within the time it is given. Called while the service is built.
+    /// Registers work that must finish before the process ends and its store closes, such as a mail being sent. The
+    /// action starts nothing new and returns within the given time. Called while the service is built.
     public func whenStopping(_ action: @escaping @Sendable (_ limit: Duration) async -> Void) {
         stopActions.withLock { $0.append(action) }
     }
 
-    /// Registers what ends last: when every request is answered, for which it may have been needed, such as other
-    /// programs. The action returns within the time it is given. Called while the service is built.
+    /// Registers an action that runs after all requests are answered, such as stopping other programs that requests
+    /// need. The action returns within the given time. Called while the service is built.
     public func whenIdle(_ action: @escaping @Sendable (_ limit: Duration) async -> Void) {
         idleActions.withLock { $0.append(action) }
     }
 
-    func lookAtOpening() async throws {
+    func runOpeningChecks() async throws {
         for look in openingLooks.withLock({ $0 }) { try await store.read(look) }
     }
 
@@ -163,11 +204,12 @@ public final class ServiceHost: Sendable {
         for work in startWorks.withLock({ $0 }) { background.begin(isAwaited: false) { await work.run() } }
     }
 
-    /// This process takes changes from now on, whether it leads or not, or none any more.
+    /// This process may write from now on, or no longer, whether or not it is the leader.
     func mayWrite(_ doesWrite: Bool) {
         guard writers == .every else { return bus.setBoard(doesWrite ? store.boardIdentity : 0) }
         if doesWrite { logger.notice("This process writes.", metadata: ["service": "\(plan.name)"]) }
-        // Those of other tables have another edition, and get nothing from a gateway whose leader is of this one.
+        // A replica with other tables has another edition. The gateway sends no writes to an edition that differs from
+        // the leader's.
         bus.setEdition(doesWrite ? plan.edition : 0)
     }
 
@@ -177,8 +219,8 @@ public final class ServiceHost: Sendable {
         background.start()
     }
 
-    /// Asks another service on the caller's behalf or our own.
-    /// - Throws: `ParseError`, the other service's error or that it could not be reached.
+    /// Calls another service on behalf of the caller or of Satchel itself.
+    /// - Throws: `ParseError`: the other service's error, or that it could not be reached.
     public func call<Request, Reply>(
         _ call: Call<Request, Reply>, _ message: Request, as principal: Principal = .satchel, writes: Bool = false,
         idempotencyKey: String = "", traceId: String = "", timeout: Duration = .seconds(10)
@@ -195,8 +237,8 @@ public final class ServiceHost: Sendable {
         }
     }
 
-    /// Runs `work` in one write transaction for `request`, exactly once per idempotency key: a repetition gets the
-    /// first answer.
+    /// Runs `work` in one write transaction for `request`, exactly once per idempotency key. A repetition gets the
+    /// first reply.
     public func commit(
         _ request: ServiceRequest, _ work: @escaping @Sendable (StoreTransaction) throws -> BusReply
     ) async throws -> BusReply {
@@ -205,18 +247,18 @@ public final class ServiceHost: Sendable {
 }
 
 extension Principal {
-    /// Satchel acting for itself, with every right.
+    /// Satchel itself, with all rights.
     public static var satchel: Principal { Principal.with { $0.master = true } }
 }
 
 extension Caller {
-    /// The caller that a principal of the bus stands for. Its admins are operators.
+    /// The caller for a principal of the bus. Its admins are operators.
     public init(_ principal: Principal) {
         self.init(
             userId: principal.userID.isEmpty ? nil : principal.userID, roles: principal.roles,
             isMaster: principal.master,
             installationId: principal.installationID.isEmpty ? nil : principal.installationID,
-            isOperator: principal.isAdmin, network: principal.network)
+            isOperator: principal.isAdmin, isEstablished: principal.established, network: principal.network)
     }
 }
 

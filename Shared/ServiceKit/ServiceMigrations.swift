@@ -1,18 +1,28 @@
 import ObjectStore
 
 extension Migrations {
-    /// The migrations of the tables that every service has, oldest first. To change one, append an entry; those of a
-    /// release stay as they are (docs/upgrading.md).
+    /// The migrations of the tables that every service has, oldest first. To change a table, append an entry; never
+    /// edit one of a release (docs/guides/upgrading.md).
     public static let serviceKit = Migrations(
         "service",
         [
             Migration(1, "tables", serviceTables),
             Migration(2, "liveLog", statements: { dialect in dialect == .sqlite ? [] : liveLog }),
             Migration(3, "inbox", inbox),
+            Migration(4, "parkedMessages", parkedMessages),
         ])
 }
 
-/// Reports that are not counted yet, where several processes write (`Inbox`).
+/// Messages that their receivers refused repeatedly (`ParkedMessages`).
+private let parkedMessages = [
+    "ALTER TABLE outbox ADD COLUMN refusals INTEGER NOT NULL DEFAULT 0",
+    """
+    CREATE TABLE parkedMessages(id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, kind TEXT NOT NULL,
+    body BLOB NOT NULL, problem TEXT NOT NULL, parkedAt INTEGER NOT NULL)
+    """,
+]
+
+/// Uncounted reports, where several processes write (`Inbox`).
 private let inbox = [
     """
     CREATE TABLE inbox(id INTEGER PRIMARY KEY, kind TEXT NOT NULL, body BLOB NOT NULL, userId TEXT,
@@ -27,16 +37,16 @@ private let liveLog = [
     CREATE TABLE liveChanges(id INTEGER PRIMARY KEY, class TEXT NOT NULL, objectId TEXT NOT NULL, textBefore BLOB,
     textAfter BLOB)
     """,
-    // The process that takes them; one row.
+    // The process that takes the changes; one row.
     "CREATE TABLE liveTaker(name TEXT NOT NULL)",
     "INSERT INTO liveTaker(name) VALUES ('')",
 ]
 
-/// The tables of release 0.1.0, whose files record no migrations: what they have already is left as it is.
+/// The tables of release 0.1.0, whose databases record no migrations; existing tables are not touched.
 private let serviceTables = [
     // MARK: KeyedReplies
 
-    // In order of time by `id`, so that old rows are found and removed without an index on the time.
+    // `id` increases with time, so old rows can be found and removed without an index on the time.
     """
     CREATE TABLE IF NOT EXISTS keyedReplies(id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, \
     keptSince INTEGER NOT NULL,

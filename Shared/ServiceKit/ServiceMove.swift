@@ -3,29 +3,33 @@ import Logging
 import ObjectStore
 import ProcessKit
 
-/// The part of `scripts/move` that a service's own executable does, which alone knows its classes and tables:
-/// `bag move`.
+/// The part of `scripts/move` that runs in a service's own executable (`bag move`), because only it knows the service's
+/// classes and tables.
 ///
-/// It is told what to do by lines on standard input, and answers by lines on standard output: a word, and what belongs
-/// to it. First the target comes, `sqlite` or a connection string, which so is in no list of processes. `copying …`
-/// says what it does; `ready` that little is left; after `finish`, when the service's processes have ended, `moved …`
-/// says that both sides are the same. `healthy` then ends the move with `aside …`, and `back`, or the end of the input
-/// at any time, takes it back: `left` says that nothing remains, `kept` that the service writes the new side already.
+/// It reads commands as lines on standard input and writes answers as lines on standard output: a word and its data.
+///
+/// - The first line is the target: `sqlite` or a connection string. On standard input its password is visible in no
+///   process list.
+/// - `copying …` reports progress, `ready` that little is left to copy.
+/// - `finish`, sent after the service's processes have ended, is answered with `moved …` once both sides are equal.
+/// - `healthy` completes the move and is answered with `aside …`.
+/// - `back`, or the end of the input at any time, reverts the move. The answer is `left` if the target is removed, or
+///   `kept` if the service already writes to it.
 struct ServiceMove {
-    /// The argument of the executable.
+    /// The command-line argument that selects the move.
     static let argument = "move"
 
     private let plan: ServicePlan
     private let configuration: ServiceConfiguration
     private let logger: Logger
 
-    /// - Throws: what is wrong with the wish, `MoveRefused` or `StoreError`; the target is gone then.
+    /// - Throws: `StartupProblem` for an invalid target, `MoveRefused` or `StoreError`; the target is removed then.
     static func run(_ plan: ServicePlan, _ configuration: ServiceConfiguration, _ logger: Logger) throws {
         try ServiceMove(plan: plan, configuration: configuration, logger: logger).run()
     }
 
     private func run() throws {
-        // The script may be gone; then the input has ended.
+        // Ignored, because the script may be gone; then the input has ended.
         signal(SIGPIPE, SIG_IGN)
         signal(SIGINT, SIG_IGN)
         guard let wish = readLine() else { return }
@@ -51,7 +55,7 @@ struct ServiceMove {
         Self.answer("aside", try move.setAside())
     }
 
-    /// - Throws: `StartupProblem` for the side on which the service is already, or what is no connection string.
+    /// - Throws: `StartupProblem` if the service already uses that side, or for an invalid connection string.
     private func target(_ wish: String) throws(StartupProblem) -> StoreDatabase {
         let target: StoreDatabase =
             wish == ServiceConfiguration.sqlite
@@ -65,7 +69,7 @@ struct ServiceMove {
 
     private static func takeBack(_ move: StoreMove) { answer(move.abandon() ? "left" : "kept") }
 
-    /// - Throws: `StartupProblem` when nobody waits for the move any more.
+    /// - Throws: `StartupProblem` when the script has ended.
     private static func tell(_ text: String) throws {
         answer("copying", text)
         var input = pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)

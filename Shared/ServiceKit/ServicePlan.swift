@@ -4,33 +4,33 @@ import ObjectStore
 import ParseProtocol
 import ProcessKit
 
-/// The plan of a service before it runs: its name, the classes it owns and the tables of its own.
+/// The static description of a service: its name, the classes it owns and its tables.
 public struct ServicePlan: Sendable {
-    /// First component of the kinds it answers, and of its file `<name>.sqlite`.
+    /// First component of the kinds it answers, and the name of its file `<name>.sqlite`.
     public let name: String
-    /// The classes that the service's code defines.
+    /// The classes defined by the service's code.
     public let classes: [ClassDefinition]
-    /// Makes the rules for the classes that are more than data, by class name, with what they need of the running
-    /// service. Called once.
+    /// Creates the rules of the service's classes, by class name. Called once, with the running service.
     public let rules: @Sendable (ServiceHost) -> [String: any ClassRules]
-    /// The migrations of its tables beside the object store.
+    /// The migrations of the service's tables; the object store adds its own.
     public let migrations: Migrations
-    /// The durability of a commit at the moment when it is reported as done.
+    /// The durability of an acknowledged commit.
     public let synchronous: Synchronous
-    /// Whether it is the owner of classes that nobody defined (only the catalog is).
+    /// Whether the service owns all classes that no code defines (only the catalog does).
     public let ownsUnknownClasses: Bool
-    /// The caller with whose rights a client reads; a service with sessions of fewer rights says so here.
+    /// The caller whose rights apply to a client's reads; a service whose sessions have fewer rights sets this.
     public var readingCaller: @Sendable (Principal) -> Caller = { Caller($0) }
-    /// Adds to an answer what only the asking client may see and what is not stored as it is shown; nil when there is
-    /// nothing of the kind.
+    /// Adds computed or client-specific data to an answer; nil when there is none.
     public var completion: (@Sendable (ShownAnswer, ServiceRequest, StoreReader) throws -> [UInt8])?
-    /// The encryption of kept answers, in a service whose answers hold secrets.
+    /// The encryption of stored replies, for a service whose replies contain secrets.
     public var replySeal: ReplySeal?
-    /// Whether a replica that stops gives the writer's lock to the next before it finishes what it has: in a service
-    /// whose work stores nothing, and may itself wait for what the next one answers.
+    /// Whether each start recreates the whole database, so that a missing one is no loss.
+    public var isRecreatedAtStart = false
+    /// Whether a stopping replica releases the writer's lock before it finishes its requests. For a service whose work
+    /// stores nothing and may itself wait for a reply of the next writer.
     public var yieldsFirst = false
 
-    /// A plan without sealed replies, and with answers as they are stored.
+    /// A plan without encrypted replies and without a completion.
     public init(
         name: String, classes: [ClassDefinition] = [], migrations: [Migration] = [], synchronous: Synchronous = .full,
         ownsUnknownClasses: Bool = false,
@@ -44,20 +44,21 @@ public struct ServicePlan: Sendable {
         self.ownsUnknownClasses = ownsUnknownClasses
     }
 
-    /// Names the rules and tables by which replicas write together: the release and its migrations. Never 0.
+    /// Identifies the rules and tables that replicas must share to write together: the release and its migrations.
+    /// Never 0.
     var edition: UInt64 {
         let parts = [satchelRelease] + Migrations.serviceKit.identifiers + migrations.identifiers
         return FNV1a.hash(parts.joined(separator: "\n").utf8) | 1
     }
 }
 
-/// The answer that a read is about to give.
+/// The answer of a read, before it is sent.
 public struct ShownAnswer: Sendable {
     /// The class of the objects.
     public let className: String
-    /// The fields that were asked for; empty for all.
+    /// The requested fields; empty for all.
     public let keys: [String]
-    /// The fields that were not wanted.
+    /// The excluded fields.
     public let excludeKeys: [String]
     /// One object, or `{"results":[…]}`.
     public let body: [UInt8]
@@ -67,7 +68,7 @@ public struct ShownAnswer: Sendable {
         (keys.isEmpty || keys.contains(field)) && !excludeKeys.contains(field)
     }
 
-    /// The body with some objects changed, as far as they are there.
+    /// The body with the given objects changed, if it contains them.
     public func body(changing objectIds: Set<String>, _ change: (inout JSON) throws -> Void) throws -> [UInt8] {
         var answer = try JSON(parsing: body)
         func isMeant(_ object: JSON) -> Bool { object["objectId"]?.stringValue.map(objectIds.contains) ?? false }

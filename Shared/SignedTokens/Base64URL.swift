@@ -2,7 +2,7 @@
 public enum Base64URL {
     private static let digits = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
 
-    /// The text of `bytes`.
+    /// Encodes `bytes`.
     public static func encode(_ bytes: [UInt8]) -> String {
         var (text, bits, count): ([UInt8], UInt32, UInt32) = ([], 0, 0)
         for byte in bytes {
@@ -17,7 +17,7 @@ public enum Base64URL {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// Nil for anything that `encode` does not write: other characters, padding, bits that belong to no byte.
+    /// Decodes a text; nil for anything that `encode` does not produce: other characters, padding, or surplus bits.
     public static func decode(_ text: some Sequence<UInt8>) -> [UInt8]? {
         var (bytes, bits, count): ([UInt8], UInt32, UInt32) = ([], 0, 0)
         for character in text {

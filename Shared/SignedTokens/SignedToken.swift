@@ -1,27 +1,27 @@
 import ParseProtocol
 
-/// A token as it came: a JWS in compact form (RFC 7515) around claims (RFC 7519). Nothing it says is proven before
-/// `claims(signedBy:)` returns; its header only tells which key to ask for.
+/// A received token: a JWS in compact form (RFC 7515) with claims (RFC 7519). Its content is unverified until
+/// `claims(signedBy:)` returns; the header only selects the key.
 public struct SignedToken: Sendable {
-    /// The algorithm that the header names.
+    /// The algorithm named in the header.
     public let algorithm: TokenAlgorithm
-    /// The header's `kid`, the name of the key to ask for; nil when it has none.
+    /// The header's `kid`, the name of the key; nil if there is none.
     public let keyId: String?
-    /// Header and payload as they were signed.
+    /// Header and payload in their signed form.
     private let message: [UInt8]
     private let payload: [UInt8]
     private let signature: [UInt8]
 
-    /// Tokens of identity providers have about 1 KB.
+    /// Limit of a token. Tokens of identity providers have about 1 KB.
     static let bytesMax = 16 << 10
 
-    /// - Throws: `malformed` for what is no token, `algorithm` for one that is signed in no way of ours.
+    /// - Throws: `malformed` for an invalid token, `algorithm` for an unsupported algorithm.
     public init(_ text: String) throws(TokenProblem) {
         guard text.utf8.count <= Self.bytesMax else { throw .malformed }
         let parts = Array(text.utf8).split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         guard parts.count == 3, let header = Base64URL.decode(parts[0]).flatMap(Self.object),
             let payload = Base64URL.decode(parts[1]), let signature = Base64URL.decode(parts[2]),
-            // What must be understood, and is not (RFC 7515, 4.1.11).
+            // Critical extensions must be understood, and none is supported (RFC 7515, 4.1.11).
             header["crit"] == nil
         else { throw .malformed }
         guard let algorithm = header["alg"]?.stringValue.flatMap(TokenAlgorithm.init) else { throw .algorithm }
@@ -32,9 +32,9 @@ public struct SignedToken: Sendable {
         self.signature = signature
     }
 
-    /// The claims that the owner of `key` signed.
-    /// - Throws: `algorithm` when the key signs another way, `signature` when it did not sign this, `malformed` when
-    ///   what it signed are no claims. When they hold is another question: `TokenClaims.checkTime`.
+    /// The claims, if the owner of `key` signed them.
+    /// - Throws: `algorithm` when the key has another algorithm, `signature` when the signature is invalid, `malformed`
+    ///   when the payload is not an object. Validity times are checked by `TokenClaims.checkTime`.
     public func claims(signedBy key: TokenKey) throws(TokenProblem) -> TokenClaims {
         guard key.algorithm == algorithm else { throw .algorithm }
         guard key.isValid(signature, of: message) else { throw .signature }

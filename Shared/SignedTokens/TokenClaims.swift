@@ -1,16 +1,17 @@
 import ParseProtocol
 
-/// The claims of a signed token. `iat` is not looked at: it proves nothing that `exp` does not.
+/// The claims of a signed token. `iat` is ignored, because `exp` suffices.
 public struct TokenClaims: Sendable {
-    /// The payload as it was signed.
+    /// The signed payload.
     public let json: JSON
 
-    /// The text of `iss`; nil for anything else.
+    /// The text of `iss`; nil for any other type.
     public var issuer: String? { json["iss"]?.stringValue }
-    /// The text of `sub`, which names the user at the issuer; nil for anything else.
+    /// The text of `sub`, the user's id at the issuer; nil for any other type.
     public var subject: String? { json["sub"]?.stringValue }
 
-    /// The parties that the token is for: one text or a list of texts. Empty for anything else, which is for nobody.
+    /// The audiences of the token: a text or a list of texts. Empty for any other type, so that such a token is for no
+    /// audience.
     public var audiences: [String] {
         guard let value = json["aud"] else { return [] }
         if let one = value.stringValue { return [one] }
@@ -18,8 +19,8 @@ public struct TokenClaims: Sendable {
         return texts.count == values.count ? texts : []
     }
 
-    /// Clocks are taken as they are: the second in which a token ends is its end.
-    /// - Throws: `malformed` without an end or with times that are no numbers, `expired`, `tooEarly`.
+    /// Checks the validity times without tolerance for clock differences; a token has expired at the second `exp`.
+    /// - Throws: `malformed` without an end or with times that are not numbers, `expired`, `tooEarly`.
     public func checkTime(_ now: Timestamp) throws(TokenProblem) {
         let seconds = Double(now.milliseconds) / 1000
         guard let end = json["exp"]?.doubleValue else { throw .malformed }

@@ -1,13 +1,13 @@
 import Cryptography
 import ParseProtocol
 
-/// A key that somebody published to check tokens with (a JWK, RFC 7517). It decides about the algorithm; what a token
-/// says of itself only has to agree.
+/// A published key that verifies tokens (a JWK, RFC 7517). The key determines the algorithm; the token's header must
+/// agree.
 public struct TokenKey: Sendable {
     let algorithm: TokenAlgorithm
     private let key: PublicKey
 
-    /// - Throws: `key` for a key of another kind, for another use, or with numbers that are no key.
+    /// - Throws: `key` for an unsupported kind of key, another use, or invalid numbers.
     public init(jwk: JSON) throws(TokenProblem) {
         let algorithm: TokenAlgorithm
         switch jwk["kty"]?.stringValue {

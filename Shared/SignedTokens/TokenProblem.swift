@@ -1,19 +1,18 @@
-/// The reason for which a token does not count. It names the check, never anything of the token or a key.
+/// The reason why a token is invalid. It names the failed check and contains nothing of the token or a key.
 public enum TokenProblem: String, Error, Sendable {
-    /// It is no JWS in compact form with claims.
+    /// Not a JWS in compact form with claims.
     case malformed
-    /// Signed in a way that is not accepted, or not the one of its key.
+    /// An unsupported algorithm, or another one than the key's.
     case algorithm
-    /// A key that is none, or does not sign.
+    /// An invalid key, or a key that is not for signatures.
     case key
-    /// Somebody else signed it, or nobody, or it was changed.
+    /// The signature is missing or invalid.
     case signature
     case expired
     case tooEarly
 }
 
-/// The algorithms by which tokens are signed. There is no other way: never by a shared secret (`HS256`), never not at
-/// all (`none`).
+/// The supported signature algorithms. Shared secrets (`HS256`) and unsigned tokens (`none`) are never accepted.
 public enum TokenAlgorithm: String, Sendable {
     case rs256 = "RS256"
     case es256 = "ES256"

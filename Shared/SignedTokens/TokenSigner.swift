@@ -1,17 +1,17 @@
 import Cryptography
 import ParseProtocol
 
-/// Signs tokens with a key of ours: ES256 with a P-256 key, RS256 with an RSA key.
+/// Signs tokens with Satchel's private key: ES256 with a P-256 key, RS256 with an RSA key.
 public struct TokenSigner: Sendable {
-    /// The algorithm that the key is for.
+    /// The algorithm of the key.
     public let algorithm: TokenAlgorithm
     private let key: PrivateKey
     private let header: [UInt8]
 
     /// - Parameters:
     ///   - pem: the unencrypted private key.
-    ///   - keyId: the name under which the other side knows it.
-    /// - Throws: `key` for a text that is no such key.
+    ///   - keyId: the name by which the other side knows the key.
+    /// - Throws: `key` for an invalid or unsupported key.
     public init(pem: String, keyId: String) throws(TokenProblem) {
         do throws(CryptographyError) {
             key = try PrivateKey(pem: pem)
@@ -25,7 +25,7 @@ public struct TokenSigner: Sendable {
             ]).serialized
     }
 
-    /// - Throws: `signature` without memory.
+    /// - Throws: `signature` if signing fails, for example without memory.
     public func token(_ claims: JSON) throws(TokenProblem) -> String {
         let text = "\(Base64URL.encode(header)).\(Base64URL.encode(claims.serialized))"
         do throws(CryptographyError) {

@@ -1,7 +1,7 @@
 import Attack
 import Testing
 
-/// The figures by which an attack is judged.
+/// The statistics that decide whether an attack succeeded.
 @Suite struct StatisticTests {
     @Test func aStandstillIsNotOneSlowRequestAmongThousands() {
         var latencies = Latencies()

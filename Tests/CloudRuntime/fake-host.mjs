@@ -1,4 +1,4 @@
-// A host for the runtime of cloud code: starts Services/Cloud/Runtime/main.js, answers its asks from a table.
+// A host for the cloud code runtime: starts Services/Cloud/Runtime/main.js and answers its requests from a table.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import fs from 'node:fs/promises';
@@ -10,15 +10,15 @@ import { fileURLToPath } from 'node:url';
 const RUNTIME = fileURLToPath(new URL('../../Services/Cloud/Runtime/', import.meta.url));
 const { FrameReader, encodeFrame } = createRequire(import.meta.url)(path.join(RUNTIME, 'frames.js'));
 
-/** No frame that a test waits for takes so long, in milliseconds. */
+/** Maximum wait for a frame, in milliseconds. */
 const PATIENCE = 15_000;
 
-/** One process with the code of a test. */
+/** One process with a test's code. */
 export class FakeHost {
   /**
-   * @param files the folder's files by path; a text is main.js
-   * @param answers what is asked, such as "GET /classes/X", and the body of its answer; `{ status, body, headers }`
-   *   when it has a status; an array is one answer after the other; a function makes it of the ask
+   * @param files the folder's files by path; a string is main.js
+   * @param answers answer bodies by request, such as "GET /classes/X"; `{ status, body, headers }`
+   *   to set a status; an array gives successive answers; a function computes the answer from the request
    */
   static async start(files, { answers = {}, config = {}, loads = true } = {}) {
     const host = new FakeHost(answers);
@@ -82,7 +82,7 @@ export class FakeHost {
     this.socket.write(encodeFrame(frame));
   }
 
-  /** The first frame that fits, of those that came and those that come. */
+  /** The first matching frame among received and future frames. */
   frame(test) {
     const known = this.frames.find(test);
     if (known) return Promise.resolve(known);
@@ -100,7 +100,7 @@ export class FakeHost {
     return this.frame((frame) => frame.t === 'loaded');
   }
 
-  /** Sends a run; the frame that ends it. */
+  /** Sends a run and returns the frame that ends it. */
   run(frame) {
     const id = this.nextRun++;
     this.send({ t: 'run', id, request: {}, ...frame });

@@ -1,4 +1,4 @@
-// Runs tables of cloud code: each row is a main.js, what the host runs, what the code asks for and how it ends.
+// Runs tables of cloud code: each row contains a main.js, the runs by the host, the code's requests, and the result.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { FakeHost } from './fake-host.mjs';
@@ -9,18 +9,19 @@ export const call = (params = {}, request = {}) => ({ kind: 'function', name: 'f
 /** A run of a trigger of the class Item. */
 export const trigger = (name, frame = {}) => ({ kind: 'trigger', trigger: name, className: 'Item', ...frame });
 
-/** A function `f` with this body, as modern code has it. */
+/** A function `f` with this body, in modern style. */
 export const modern = (body) => `Parse.Cloud.define('f', async (request) => {\n${body}\n});`;
 
-/** A function `f` with this body, as hosted Parse's code has it. */
+/** A function `f` with this body, in hosted Parse's style. */
 export const hosted = (body) => `Parse.Cloud.define('f', function (request, response) {\n${body}\n});`;
 
 /**
  * Each row has
  * - code: main.js, or files by path; config: the settings of the load frame
- * - run: the frame without its id; several when it is an array, of which the last one's end counts
- * - answers: what asks get; expectedAsks: what was asked, in order, each with the members that matter
- * - expected: `{ result }`, or `{ error: { code, message } }`; logs: `[level, text]` of lines that must be there
+ * - run: the frame without its id; for an array of frames, the end of the last one counts
+ * - answers: the answers to the code's requests; expectedAsks: the expected requests in order, with compared members
+ * - expected: `{ result }`, or `{ error: { code, message } }`; logs: `[level, text]` of required lines; unseen:
+ *   texts that no frame to the host may contain
  */
 export function snippets(title, rows) {
   test(title, { concurrency: 2 }, async (suite) => {
@@ -42,12 +43,13 @@ async function check(row) {
       const all = JSON.stringify(host.logs());
       assert.ok(lines.some((line) => line.includes(text)), `no ${level} line has “${text}”: ${all}`);
     }
+    for (const text of row.unseen || []) assert.ok(!JSON.stringify(host.frames).includes(text), `a frame has ${text}`);
   } finally {
     await host.stop();
   }
 }
 
-/** Arrays of answers are used up: each run has its own. */
+/** Copies arrays of answers for each run, because a run consumes them. */
 function structured(answers = {}) {
   const copies = Object.entries(answers).map(([key, value]) => [key, Array.isArray(value) ? [...value] : value]);
   return Object.fromEntries(copies);
@@ -77,7 +79,7 @@ function checkAsks(asks, expected) {
   assert.deepEqual(shown, expected);
 }
 
-/** Of rights, those that the row names; of the rest, everything. */
+/** For rights, the members that the row names; for everything else, all members. */
 function part(value, expected, key) {
   if (key !== 'auth' || !expected) return value;
   return Object.fromEntries(Object.keys(expected).map((name) => [name, value[name]]));

@@ -12,7 +12,7 @@ func bytes(hex text: String) -> [UInt8] {
     }
 }
 
-/// Digests, keyed digests and derived keys against the values their standards publish.
+/// Digests, keyed digests and derived keys against the values published in their standards.
 @Suite struct DigestTests {
     /// FIPS 180-4's examples; RFC 1321 for MD5.
     @Test func digestsAreThePublishedOnes() {

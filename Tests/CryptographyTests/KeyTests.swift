@@ -1,7 +1,7 @@
 import Cryptography
 import Testing
 
-/// Keys that sign and keys that check.
+/// Signing keys and verification keys.
 @Suite struct KeyTests {
     private let message = Array("a message".utf8)
 
@@ -25,7 +25,7 @@ import Testing
         }
     }
 
-    /// One key serves many threads.
+    /// Many threads use one key.
     @Test func aKeySignsForManyAtOnce() async throws {
         let key = try PrivateKey(pem: TestKeys.p256)
         let isGood = try await withThrowingTaskGroup(of: Bool.self) { group in

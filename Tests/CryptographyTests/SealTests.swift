@@ -1,12 +1,12 @@
 import Cryptography
 import Testing
 
-/// Encryption, and keys from passwords.
+/// Encryption, and keys derived from passwords.
 @Suite struct SealTests {
     private let key = SymmetricKey(data: [UInt8](repeating: 9, count: 32))
     private let context = Array("context".utf8)
 
-    /// The GCM specification's test case 16: a box made elsewhere opens.
+    /// Test case 16 of the GCM specification: opens a box made by another implementation.
     @Test func aPublishedBoxOpens() throws {
         let key = SymmetricKey(
             data: bytes(hex: "feffe9928665731c6d6a8f9467308308feffe9928665731c6d6a8f9467308308"))

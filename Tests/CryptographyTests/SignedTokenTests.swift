@@ -2,7 +2,7 @@ import ParseProtocol
 import SignedTokens
 import Testing
 
-/// Tokens against the examples of RFC 7515, and what must not count as one.
+/// Tokens against the examples of RFC 7515, and invalid tokens.
 @Suite struct SignedTokenTests {
     /// A.2 and A.3 sign the same claims.
     static let payload =

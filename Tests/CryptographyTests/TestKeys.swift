@@ -1,4 +1,4 @@
-/// Private keys for tests and nothing else.
+/// Private keys for tests only.
 enum TestKeys {
     /// The key of RFC 7515, appendix A.2.
     static let rsa = """
@@ -38,7 +38,7 @@ enum TestKeys {
         Ji+c7rwgAVSzobvoX76Xl2LuDKmCZidoAbFppJbafLWJrs/DcAPh9hYf
         -----END PRIVATE KEY-----
         """
-    /// `p256` under the password "abcd".
+    /// `p256`, encrypted with the password "abcd".
     static let encrypted = """
         -----BEGIN ENCRYPTED PRIVATE KEY-----
         MIHsMFcGCSqGSIb3DQEFDTBKMCkGCSqGSIb3DQEFDDAcBAiA8Za94xMRjAICCAAw
@@ -48,7 +48,7 @@ enum TestKeys {
         G7rBsxqi9IuaipfbmR6MWvHcAvL7JD3pBzn1OQXy2yfUOyAjSOfi5gr4qnplFPc=
         -----END ENCRYPTED PRIVATE KEY-----
         """
-    /// A key of a curve that is not used here.
+    /// A key on a curve that Satchel does not use.
     static let p384 = """
         -----BEGIN PRIVATE KEY-----
         MIG2AgEAMBAGByqGSM49AgEGBSuBBAAiBIGeMIGbAgEBBDD7jkKcuYPpKKOa4leI

@@ -1,14 +1,14 @@
 import Foundation
+import ParseProtocol
 import TestSupport
 import Testing
 
-/// Everything that reads bytes from outside, under a fuzzer: nothing crashes, hangs or grows, and what must hold does.
+/// Fuzzes all code that reads bytes from outside: it must not crash, hang or leak memory, and its properties must hold.
 ///
-/// Each target first replays its corpus, which holds the inputs that once found something. A test run then makes a
-/// fixed number of inputs from a fixed seed; `scripts/fuzz` sets the variables below and gives each target time
-/// instead.
+/// Each target first replays its corpus of inputs that once found a fault. A test run then generates a fixed number of
+/// inputs from a fixed seed. `scripts/fuzz` sets the variables below to run each target for a time instead.
 @Suite(.serialized) struct FuzzTests {
-    /// Seconds of a long run; without it a short run with a fixed seed.
+    /// Duration of a long run in seconds; unset for a short run with a fixed seed.
     private static let seconds = ProcessInfo.processInfo.environment["SATCHEL_FUZZ_SECONDS"].flatMap { Double($0) }
     private static let journalFolder = ProcessInfo.processInfo.environment["SATCHEL_FUZZ_JOURNAL"]
     private static let seed = ProcessInfo.processInfo.environment["SATCHEL_FUZZ_SEED"].flatMap { UInt64($0) }
@@ -17,7 +17,8 @@ import Testing
         let seed = Self.seed ?? (Self.seconds == nil ? 1 : .random(in: 0 ... .max))
         let run = FuzzRun(
             target: target, budget: Self.seconds.map { .seconds($0) } ?? .inputs(target.testInputs), seed: seed,
-            journalFolder: Self.journalFolder, keepsFailures: Self.seconds != nil)
+            journalFolder: Self.journalFolder, keepsFailures: Self.seconds != nil,
+            growthPercent: Self.seconds == nil ? 0 : 5)
         let report = try await run.run()
         let rate = Int(Double(report.inputs) / max(report.seconds, 0.001))
         print(
@@ -31,12 +32,33 @@ import Testing
             """
         )
         for failure in report.failures { Issue.record("\(target.name), seed \(seed), \(failure)") }
-        // A short run is too short to tell growth from filling caches.
+        // A short run cannot distinguish memory growth from the filling of caches.
         guard let seconds = Self.seconds, seconds >= 30 else { return }
         #expect(report.memoryAtEnd - report.memoryAtStart < target.growthBytesMax, "\(target.name) grows.")
     }
 
-    /// A message that is new must not be forgotten.
+    /// A quadratic reader: it scans its whole input for every eighth byte.
+    private struct SlowReader: FuzzTarget {
+        let name = "slow"
+        let testInputs = 0
+        var spent: Duration { ProcessorTime.ofThisThread }
+
+        func generate(_ random: inout Seeded) -> [UInt8] { Array("[1,2,3]".utf8) }
+
+        func run(_ input: [UInt8]) async throws -> String {
+            var hash = FNV1a()
+            for _ in stride(from: 0, to: input.count, by: 8) { hash.add(input) }
+            return hash.hash == 0 ? "zero" : "read"
+        }
+    }
+
+    @Test func aTimeThatGrowsFasterThanTheInputIsFound() async throws {
+        let run = FuzzRun(target: SlowReader(), budget: .inputs(1), seed: 1, growthPercent: 100)
+        let failures = try await run.run().failures
+        #expect(failures.contains { $0.contains("The time grows faster than the input") }, "\(failures)")
+    }
+
+    /// Checks that every new message type is included.
     @Test func everyMessageIsFuzzed() throws {
         let folder = URL(fileURLWithPath: "\(checkoutDirectory)/Shared/Messages/Protos")
         let files = try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)

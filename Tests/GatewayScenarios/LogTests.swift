@@ -2,7 +2,7 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// `/scriptlog`: what the processes said, for the master key, bounded and without secrets.
+/// `/scriptlog`: the log of the processes, for the master key only, bounded and without secrets.
 @Suite struct LogTests {
     @Test func linesHaveTheFieldsThatClientsRead() async throws {
         let master = ParseClient.master(try await Suite.shared)
@@ -15,7 +15,7 @@ import Testing
             #expect(["info", "warn", "error"].contains(line.text("level")))
             #expect(!line.text("message").isEmpty)
         }
-        // Start-up waits for its services; each time the gateway said so with the request's method and path.
+        // While startup waited for the services, the gateway logged each failed request with its method and path.
         let all = try await master.get("/scriptlog", ["size": 1000, "order": "asc"]).json.arrayValue ?? []
         #expect(all.contains { $0["process"] == "catalog-1" && $0["message"] == "This process is the writer." })
         let failed = all.first { $0["message"] == "A request failed." }
@@ -36,6 +36,8 @@ import Testing
             return (answer.json.arrayValue ?? []).filter { $0.serializedText.contains(name) }
         }
         try await eventually("the warning is in the log") { try await mine(["level": "warn"]).count == 1 }
+        for level in ["WARN", "Warning"] as [JSON] { #expect(try await mine(["level": level]).count == 1) }
+        for level in ["INFO", "log", "DEBUG"] as [JSON] { #expect(try await mine(["level": level]).count >= 1) }
         let line = try #require(try await mine([:]).first)
         #expect(line["level"] == "warn")
         #expect(line["message"] == "A webhook failed.")
@@ -63,7 +65,7 @@ import Testing
         #expect(answer.code == 102, "\(answer.text)")
     }
 
-    @Test func nobodyElseReadsThemAndNoSecretIsInThem() async throws {
+    @Test func logsNeedTheMasterKeyAndHaveNoSecrets() async throws {
         let suite = try await Suite.shared
         let customer = try await Customer.signUp(suite)
         for client in [ParseClient(suite), customer.client] {

@@ -2,7 +2,7 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// Company pages: every client reads what is published, admins alone write.
+/// Company pages: every client reads published content; only admins write.
 @Suite struct PageTests {
     private static func page(_ name: String, published: JSON? = nil) -> JSON {
         var page: JSON = ["name": .string(name), "title": "About us", "content": "# About\n\nWe sell **serum**."]

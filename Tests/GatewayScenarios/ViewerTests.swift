@@ -3,10 +3,10 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// An operator who looks at objects as somebody else would see them (`X-Satchel-As-User`): reads alone, for operators
-/// alone, and never more than the operator sees anyway.
+/// An operator views objects as another user would see them (`X-Satchel-As-User`): for operators only, reads only, and
+/// never more than the operator may see.
 @Suite struct ViewerTests {
-    /// A class with a protected field, with rows that ann, bob, a role of ann's and the operators may see.
+    /// A class with a protected field. Its rows are readable by ann, bob, one of ann's roles, or the operators.
     private struct Shelf {
         let suite: Suite
         let name = "Viewed\(Names.random(6))"
@@ -64,7 +64,7 @@ import Testing
                 headers: client.credentials + [("X-Satchel-As-User", viewer)], body: body?.serialized)
         }
 
-        /// The rows of a find with the header, by name.
+        /// The names of the rows that a find with the header returns.
         func rows(_ viewer: String, as client: ParseClient? = nil) async throws -> Set<String> {
             let found = try await look(viewer, as: client)
             guard found.status == 200 else { throw Unexpected("GET", found) }
@@ -84,10 +84,10 @@ import Testing
         #expect(try await shelf.rows("*") == ["open"])
         let shown = try await shelf.look(shelf.ann.userId).results
         #expect(shown.allSatisfy { $0["secret"] == nil && $0["row"] != nil }, "A protected field is the operator's.")
-        // The master key sees everything, and so everything of the viewer.
+        // The master key sees everything, including all rows of the viewer.
         let master = ParseClient.master(shelf.suite)
         #expect(try await shelf.rows(shelf.ann.userId, as: master) == ["open", "anns", "annsAndOperators", "staffs"])
-        // What the viewer has in fact.
+        // The rows that the viewer gets in reality.
         let anns = try await shelf.ann.client.find(shelf.name).results
         #expect(Set(anns.map { $0.text("row") }) == ["open", "anns", "annsAndOperators", "staffs"])
     }
@@ -105,7 +105,7 @@ import Testing
         let counted = try await shelf.look(ann, .GET, nil, ["count": 1, "limit": 0])
         #expect(counted["count"] == 3, "\(counted.text)")
         #expect(counted.results.isEmpty)
-        // The condition is the operator's own.
+        // The query's condition is evaluated with the operator's rights.
         let chosen = try await shelf.look(ann, .GET, nil, ["where": ["secret": ["$in": ["of open", "of operators"]]]])
         #expect(chosen.results.map { $0.text("row") } == ["open"])
         var (names, after): (Set<String>, String) = ([], "")
@@ -118,7 +118,7 @@ import Testing
         #expect(names == ["open", "annsAndOperators", "staffs"])
     }
 
-    /// The class's permissions hold for the viewer, and for the operator.
+    /// The class's permissions apply to the viewer and to the operator.
     @Test func permissionsOfTheClassHoldForBoth() async throws {
         let shelf = try await Shelf(Suite.shared)
         let master = ParseClient.master(shelf.suite)
@@ -144,7 +144,7 @@ import Testing
         #expect(try await shelf.look("*", .GET, shelf.path("open")).status == 200)
     }
 
-    @Test func nobodyElseLooksAsSomebody() async throws {
+    @Test func onlyOperatorsViewAsAnotherUser() async throws {
         let shelf = try await Shelf(Suite.shared)
         let own = try await shelf.admin.call(.POST, "/sessions", ["device": "till"])
         var till = shelf.admin
@@ -195,13 +195,13 @@ import Testing
             let lines = try await master.get("/scriptlog", ["size": 1000]).json.arrayValue ?? []
             return lines.contains { line in
                 let text = line.serializedText
-                return text.contains("as somebody else") && text.contains(shelf.ann.userId)
+                return text.contains("as another user") && text.contains(shelf.ann.userId)
                     && text.contains(shelf.name)
             }
         }
     }
 
-    /// A plan tells of indexes and not of objects.
+    /// A plan describes indexes, not objects.
     @Test func anOperatorHasAQueryExplained() async throws {
         let shelf = try await Shelf(Suite.shared)
         let plan = try await shelf.admin.find(shelf.name, ["row": "open"], ["explain": true])

@@ -1,12 +1,12 @@
 import Foundation
 import TestSupport
 
-/// Megabytes of a process as the kernel counts them.
+/// Memory of a process in megabytes, as the kernel counts it.
 struct MemoryReading {
     let resident: Int
-    /// The part of it that is no pages of files.
+    /// The part that is not file-backed.
     let own: Int
-    /// The most there ever was.
+    /// The peak so far.
     let peak: Int
 
     init(_ suite: Suite, _ replica: String) throws {
@@ -24,7 +24,7 @@ struct MemoryReading {
     }
 }
 
-/// Processor time that a process has used.
+/// Processor time used by a process.
 struct ProcessorReading {
     let seconds: Double
 
@@ -33,7 +33,7 @@ struct ProcessorReading {
             throw NeverHappened("\(replica) does not run.")
         }
         let text = try String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8)
-        // What follows the name in brackets: utime and stime are the 12th and 13th, in ticks of 10 ms (proc(5)).
+        // The fields after the name in brackets: utime and stime are the 12th and 13th, in ticks of 10 ms (proc(5)).
         let fields = text.drop { $0 != ")" }.split(separator: " ")
         guard fields.count > 13, let user = Double(fields[12]), let system = Double(fields[13]) else {
             throw NeverHappened("\(text) is no line of proc(5).")

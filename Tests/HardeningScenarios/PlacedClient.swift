@@ -2,9 +2,9 @@ import NIOHTTP1
 import ParseProtocol
 import TestSupport
 
-/// A client at an address of its own, of a suite that trusts loopback as a proxy.
+/// A client with its own address, in a suite that trusts loopback as a proxy.
 struct PlacedClient: Sendable {
-    /// The settings that a suite needs for it.
+    /// The settings that the suite needs.
     static let settings = ["SATCHEL_TRUSTED_PROXIES": "127.0.0.1"]
 
     var client: ParseClient

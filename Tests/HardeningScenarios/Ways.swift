@@ -3,7 +3,7 @@ import NIOHTTP1
 import ParseProtocol
 import TestSupport
 
-/// The ways by which one and the same request reaches the routes. A check that stands on only one of them is none.
+/// The ways in which the same request can reach a route. A check must apply to all of them.
 enum Way: String, CaseIterable, Sendable {
     /// Headers and real verbs.
     case plain
@@ -11,14 +11,14 @@ enum Way: String, CaseIterable, Sendable {
     case tunnelled
     /// The only request of a batch.
     case batched
-    /// Under the path that hosted Parse had.
+    /// Under hosted Parse's path.
     case hosted
 }
 
-/// The outcome of a request, whichever way it went.
+/// The outcome of a request, however it was sent.
 struct Outcome {
     let isSuccess: Bool
-    /// The HTTP status; of a batch, the batch's own.
+    /// The HTTP status, in a batch of the whole batch.
     let status: Int
     let json: JSON
     let text: String
@@ -27,10 +27,10 @@ struct Outcome {
 }
 
 extension ParseClient {
-    /// Sends a request in one of the ways.
+    /// Sends a request in the given way.
     /// - Parameters:
-    ///   - path: relative to the mount; already escaped.
-    ///   - options: of a query; in a batch they travel as the body of the GET.
+    ///   - path: relative to the mount; already percent-encoded.
+    ///   - options: query options; in a batch they are sent as the body of the GET.
     func go(
         _ way: Way, _ method: HTTPMethod, _ path: String, _ body: JSON? = nil, options: [String: JSON] = [:]
     ) async throws -> Outcome {
@@ -56,7 +56,7 @@ extension ParseClient {
 }
 
 extension Suite {
-    /// The process of each replica. When it is the same after an attack, nothing ended and was started again.
+    /// The process ids of all replicas. If they are the same after an attack, no process was restarted.
     func pulse() async throws -> [String: pid_t] {
         let health = try await ParseClient(self).get("/health")
         guard health.status == 200, let services = health["services"]?.objectValue else {

@@ -2,14 +2,14 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// A gateway and services on several hosts, and a network that breaks: nobody waits past his deadline, nothing is done
-/// twice, and what may be repeated is repeated when the connection is known to be broken.
+/// A gateway and services on several hosts, and a network that fails: no request exceeds its deadline, nothing runs
+/// twice, and repeatable requests are repeated when the connection is known to be broken.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct BrokenNetworkTests {
-    /// What reads and writes may take (`ServiceClient`), and something for a busy machine.
+    /// The deadlines of reads and writes (`ServiceClient`), plus a margin for a busy machine.
     private static let readDeadline = Duration.seconds(12)
     private static let writeDeadline = Duration.seconds(33)
 
-    /// Runs `body` and leaves the network whole.
+    /// Runs `body` and then repairs the network.
     private func onHosts(_ body: (HostSuite, Suite) async throws -> Void) async throws {
         let hosts = try await Hosts.shared
         do {
@@ -22,7 +22,7 @@ import Testing
         try await hosts.untilHealthy()
     }
 
-    /// Runs `body` while two clients make things, four look at one, and each waits for his answers.
+    /// Runs `body` while two clients create objects and four read one. Each client waits for its answers.
     private func underTraffic(
         _ suite: Suite, _ className: String, _ body: (_ reads: Traffic, _ writes: Traffic) async throws -> Void
     ) async throws {
@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    /// Each thing whose making was acknowledged by now is there, and none is there twice.
+    /// Every object whose creation was acknowledged by now exists exactly once.
     private func verifyOnce(_ suite: Suite, _ className: String, _ writes: Traffic) async throws {
         let acknowledged = Set(writes.attempts.filter { $0.answer.status == 201 }.map(\.number))
         let found = try await ParseClient.master(suite).find(className, [:], ["limit": 100_000, "keys": "number"])
@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    /// 50 ms more or less each way, and two frames of a hundred are lost.
+    /// 50 ms of delay, more or less, in each direction, and a loss of two frames in a hundred.
     @Test func aSlowAndLossyNetworkServesAShopper() async throws {
         try await onHosts { hosts, suite in
             let shelf = try await Shelf.fill(suite, names: ["Slow \(Names.random(4))"], stock: 50)
@@ -85,7 +85,7 @@ import Testing
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask {
                     try await steps.run(clients: 4) { number in
-                        // The search, the page of a product, and now and then a purchase.
+                        // A search, a product page, and sometimes a purchase.
                         switch number % 10 {
                         case 0: try await Purchase.prepare(suite, shelf).pay()
                         case 1...4:
@@ -100,12 +100,12 @@ import Testing
                 try await group.waitForAll()
             }
             #expect(steps.attempts.kinds == ["200"])
-            // A purchase is three requests.
+            // A purchase consists of three requests.
             #expect(steps.attempts.longest < Self.readDeadline)
         }
     }
 
-    /// Shorter than what makes a connection count as broken: what was lost is sent again below us.
+    /// Shorter than the time after which a connection counts as broken: TCP retransmits the lost packets.
     @Test func aShortBreakFailsNothing() async throws {
         try await onHosts { hosts, suite in
             let className = "Short\(Names.random(6))"
@@ -117,15 +117,15 @@ import Testing
                 try await writes.untilEachHasAnswer()
                 #expect(reads.attempts.kinds == ["200"], "\(reads.attempts.failures)")
                 #expect(writes.attempts.kinds == ["201"], "\(writes.attempts.failures)")
-                // The break was one.
+                // The network was really interrupted.
                 #expect(writes.attempts.longest > .seconds(1))
                 try await verifyOnce(suite, className, writes)
             }
         }
     }
 
-    /// The two sides notice such a break at different times, or one of them only, and the lane is back before the
-    /// gateway missed it: what was on its way must not be forgotten until the deadline.
+    /// The two sides notice such a break at different times, or only one does, and the lane reconnects before the
+    /// gateway missed it. Requests in flight must not be lost until the deadline.
     @Test(arguments: [2400, 2900, 3900]) func aBreakAboutAsLongAsItTakesToNoticeItFailsNothing(
         milliseconds: Int
     ) async throws {
@@ -140,15 +140,15 @@ import Testing
                 try await writes.untilEachHasAnswer()
                 #expect(reads.attempts.kinds == ["200"], "\(reads.attempts.failures)")
                 #expect(writes.attempts.kinds == ["201"], "\(writes.attempts.failures)")
-                // A change has 30 seconds; a read, which has 10, would have failed.
+                // A write has 30 seconds; a read, which has 10, would have failed.
                 #expect(writes.attempts.longest < .seconds(15))
                 try await verifyOnce(suite, className, writes)
             }
         }
     }
 
-    /// One of two replicas is out of reach. It is noticed after 2.5 seconds in which its host acknowledges nothing, a
-    /// second more on a connection that was quiet; the other one then gets the requests.
+    /// One of two replicas is unreachable. The gateway notices after 2.5 seconds without acknowledgements from its
+    /// host, or a second later on an idle connection. Then the other replica gets the requests.
     @Test func whatACutOffReplicaHadIsRepeatedOnAnother() async throws {
         try await onHosts { hosts, suite in
             let className = "Spare\(Names.random(6))"
@@ -166,7 +166,7 @@ import Testing
         }
     }
 
-    /// The host with the only writer is away for longer than a read waits.
+    /// The host of the only writer is cut off for longer than a read waits.
     @Test func aHostThatIsCutOffIsMissedForAsLongAndNothingIsDoneTwice() async throws {
         try await onHosts { hosts, suite in
             let className = "Away\(Names.random(6))"
@@ -185,7 +185,7 @@ import Testing
                 try await paid
                 #expect(reads.attempts.kinds.isSubset(of: ["200", "503/2"]), "\(reads.attempts.kinds)")
                 #expect(reads.attempts.longest < Self.readDeadline)
-                // Of a change it may be unknown whether it was made (124).
+                // The outcome of a change may be unknown (124).
                 #expect(writes.attempts.kinds.isSubset(of: ["201", "503/2", "400/124"]), "\(writes.attempts.kinds)")
                 #expect(writes.attempts.longest < Self.writeDeadline)
                 try await verifyOnce(suite, className, writes)
@@ -198,7 +198,7 @@ import Testing
         }
     }
 
-    /// The customers come one after the other and ask until they have their orders.
+    /// The customers buy one after the other, and retry until they have their orders.
     private func pay(_ purchases: [Purchase], _ payments: Traffic) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for (index, purchase) in purchases.enumerated() {
@@ -217,7 +217,7 @@ import Testing
         }
     }
 
-    /// As many orders, charges and things that left the shelf as there are purchases.
+    /// The numbers of orders, charges and sold products equal the number of purchases.
     private func verify(_ hosts: HostSuite, _ suite: Suite, _ shelf: Shelf, _ purchases: [Purchase]) async throws {
         for purchase in purchases {
             let user = purchase.customer.userId

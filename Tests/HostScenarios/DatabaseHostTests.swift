@@ -2,8 +2,8 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// Replicas of one service on hosts of their own, with nothing in common but a PostgreSQL server on another host: one
-/// of them is cut off, or the server, while customers buy.
+/// Replicas of one service on separate hosts, which share only a PostgreSQL server on another host. One replica or the
+/// server is cut off while customers buy.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct DatabaseHostTests {
     private static let catalogs = ["c", "d", "e"]
     private static let places = [
@@ -14,16 +14,16 @@ import Testing
             "h", ["users-1", "payments-1", "mail-1", "push-1", "analytics-1", "crash-1", "cloud-1"]),
     ]
 
-    /// What a request may take with the deadline of a change (`ServiceClient`), and something for a busy machine.
+    /// The time of a request with a write's deadline (`ServiceClient`), plus a margin for a busy machine.
     private static let deadline = Duration.seconds(36)
 
-    /// A suite in the middle of a shop's day.
+    /// A suite with customers who buy.
     private struct Shop {
         let hosts: HostSuite
         let server: PostgreSQLServer
         let crowd: Crowd
 
-        /// The host whose replica of a service leads: its connection has the schema's lock (`PostgreSQLWriter`).
+        /// The host of a service's leader: the leader's connection holds the schema's lock (`PostgreSQLWriter`).
         func leader(of service: String) async throws -> String? {
             let told = try await server.run(
                 """
@@ -36,14 +36,14 @@ import Testing
             return hosts.network.hosts.first { addresses.contains($0.value.address) }?.key
         }
 
-        /// Waits until three more purchases are answered.
+        /// Waits for the answers of three more purchases.
         func goesOn(_ when: String) async throws {
             let answered = crowd.checkouts
             try await eventually("customers go on \(when)", within: .seconds(60)) { crowd.checkouts >= answered + 3 }
         }
 
-        /// Cuts a host off for so long, and waits until all is as before.
-        /// - Returns: the purchases that were answered meanwhile.
+        /// Cuts a host off for a time, and waits until everything works again.
+        /// - Returns: the number of purchases answered meanwhile.
         func cutOff(_ host: String, _ what: String, for time: Duration) async throws -> Int {
             _ = crowd.takeLongestWait()
             let answered = crowd.checkouts
@@ -65,7 +65,7 @@ import Testing
         }
     }
 
-    /// Runs `body` while customers of two gateways buy, and has the books balance afterwards.
+    /// Runs `body` while customers buy through two gateways, and checks afterwards that the books balance.
     private func whileCustomersBuy(_ body: (Shop) async throws -> Void) async throws {
         try await HostNetwork.with(Self.places.map(\.host) + ["db"]) { network in
             try await PostgreSQLServer.with(on: network.host("db")) { server in
@@ -102,8 +102,8 @@ import Testing
         }
     }
 
-    /// The catalog that leads, another one, and the bag that leads: customers go on by the others as soon as the break
-    /// is noticed, long before the server misses who leads.
+    /// The leading catalog, another catalog, and the leading bag: customers continue with the others as soon as the
+    /// break is noticed, long before the server detects the loss of the leader.
     @Test func replicasOnSeveralHostsShareOneDatabase() async throws {
         try await whileCustomersBuy { shop in
             let first = try #require(try await shop.leader(of: "catalog"))
@@ -119,8 +119,8 @@ import Testing
         }
     }
 
-    /// Nobody mends the host: the server has to miss a client that says nothing more, also where an answer to it is
-    /// under way or a transaction of it is open, and gives its lock to another replica.
+    /// The host is never reconnected. The server must detect the lost client, even with an answer in flight or an open
+    /// transaction, and give its lock to another replica.
     @Test(arguments: ["catalog", "bag"]) func aLeaderWhoseHostIsGoneIsReplaced(service: String) async throws {
         try await whileCustomersBuy { shop in
             let gone = try #require(try await shop.leader(of: service))
@@ -144,8 +144,8 @@ import Testing
         }
     }
 
-    /// Once for about as long as it takes to miss the server, and once for longer: requests wait, or are told when to
-    /// come again, and all goes on by itself when it is back.
+    /// Once for about as long as it takes to detect the loss of the server, and once for longer: requests wait or get a
+    /// retry time, and everything continues automatically when the server is back.
     @Test func theDatabaseIsCutOff() async throws {
         try await whileCustomersBuy { shop in
             for seconds in [6, 14] {

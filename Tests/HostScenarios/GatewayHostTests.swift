@@ -2,8 +2,8 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// Gateways on two hosts, of which one is cut off: the other's clients are served, and what services ask each other
-/// goes by it.
+/// Gateways on two hosts, one of which is cut off: the other gateway serves its clients and forwards the calls between
+/// services.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct GatewayHostTests {
     @Test func clientsOfOneGatewayAreServedWhileTheOtherIsCutOff() async throws {
         let places = [
@@ -27,7 +27,7 @@ import Testing
                 defer { reads.stop() }
                 try await reads.untilAnswered()
                 try await hosts.network.cut("a")
-                // Some while nobody knows of the break, some after that.
+                // Some before the break is noticed, some after.
                 for (index, purchase) in purchases.enumerated() {
                     let paid = try await payments.attempt(Int64(index)) { _ in try await purchase.pay() }
                     #expect(paid.status == 200, "\(paid.text)")
@@ -37,7 +37,7 @@ import Testing
                 try await group.waitForAll()
             }
             #expect(reads.attempts.kinds == ["200"])
-            // Its own connections are whole, so that nobody waits until the break of the others is noticed.
+            // Its own connections work, so no request waits until the other gateway's break is noticed.
             #expect(reads.attempts.longest < .milliseconds(2400))
             #expect(payments.attempts.longest < .seconds(10))
             try await hosts.network.mend("a")

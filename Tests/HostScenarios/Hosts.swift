@@ -1,7 +1,7 @@
 import ParseProtocol
 import TestSupport
 
-/// The suite that the tests of breaks share: the gateway on one host, the services on three.
+/// The suite that the network tests share: the gateway on one host, the services on three.
 enum Hosts {
     static var shared: HostSuite { get async throws { try await start.value } }
 
@@ -16,12 +16,12 @@ enum Hosts {
             ], settings: settings)
     }
 
-    /// All hosts of a test are one kernel's, so that a gateway would take their boards for its own host's. What was
-    /// made in a test is looked at in one page.
+    /// All test hosts share one kernel, so a gateway would treat their boards as local; hence no read cache.
+    /// Verification reads all created objects in one page.
     static let settings = ["SATCHEL_READ_CACHE": "off", "SATCHEL_LIMIT_MAX": "100000"]
 
-    /// The settings of a suite that keeps everything in a database. Each customer buys more often than an address that
-    /// is not verified is written to.
+    /// The settings of a suite that stores everything in a database. Each customer orders more often than the mail
+    /// limit for unverified addresses allows.
     static func settingsInDatabase(_ connection: String) -> [String: String] {
         settings.merging([
             "SATCHEL_DATABASE": connection, "SATCHEL_QUOTAS": "carts=off;classes=off;fields=off",
@@ -30,7 +30,7 @@ enum Hosts {
     }
 }
 
-/// A customer who has put a thing into the bag and pays for it once, however often that takes asking.
+/// A customer with a product in the bag who pays once, with as many retries as needed.
 struct Purchase: Sendable {
     let customer: Customer
     private let key = Names.random(20)
@@ -42,7 +42,7 @@ struct Purchase: Sendable {
         return Purchase(customer: customer)
     }
 
-    /// As many, each of a customer of its own.
+    /// Prepares `count` purchases, each by a new customer.
     static func prepare(_ suite: Suite, _ shelf: Shelf, count: Int) async throws -> [Purchase] {
         try await withThrowingTaskGroup(of: Purchase.self) { group in
             for _ in 0..<count { group.addTask { try await prepare(suite, shelf) } }

@@ -3,8 +3,9 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// A shop on two hosts, whose services keep everything in PostgreSQL on three more under Patroni
-/// (docs/high-availability.md). `HighAvailabilityTests` kills leaders; here their packets vanish, and they go on.
+/// A shop on two hosts whose services store everything in PostgreSQL on three more hosts under Patroni
+/// (docs/guides/high-availability.md). `HighAvailabilityTests` kills leaders; here the leader runs on while its packets
+/// are lost.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct PatroniHostTests {
     private static let places = [
         HostSuite.Place("a", ["gateway-1"]),
@@ -16,8 +17,8 @@ import Testing
     ]
     private static let servers = ["x", "y", "z"]
 
-    /// The leader's host is cut off under customers who buy. Another server leads; the old one acknowledges nothing,
-    /// ends by itself, and is a standby when its host is back. Nothing that was acknowledged is lost.
+    /// The leader's host is cut off while customers buy. Another server becomes the leader; the old one acknowledges
+    /// nothing, stops by itself, and is a standby when its host is back. No acknowledged data is lost.
     @Test func noOrderIsLostWhenTheLeadersHostIsCutOff() async throws {
         try await HostNetwork.with(Self.places.map(\.host) + Self.servers) { network in
             try await PatroniCluster.with(on: Self.servers.map { try network.host($0) }) { cluster in
@@ -47,7 +48,7 @@ import Testing
         }
     }
 
-    /// What a client of the old leader sees.
+    /// The results of a client of the old leader.
     private final class Probe: Sendable {
         let acknowledged = Mutex(0)
         let isOver = Mutex(false)

@@ -2,7 +2,7 @@ import ParseProtocol
 import Synchronization
 import TestSupport
 
-/// Clients that ask again and again, each after its last answer, and what became of each request.
+/// Clients that each send a request after their last answer, and the outcome of each request.
 final class Traffic: Sendable {
     /// A request and its answer.
     struct Attempt: Sendable {
@@ -19,10 +19,10 @@ final class Traffic: Sendable {
 
     private let state = Mutex(State())
 
-    /// What has been answered so far.
+    /// The answered requests so far.
     var attempts: [Attempt] { state.withLock { $0.attempts } }
 
-    /// Lets so many clients ask until `stop`.
+    /// Runs `clients` clients until `stop`.
     /// - Parameter request: gets the request's number, from 1.
     func run(clients: Int, _ request: @escaping @Sendable (Int64) async throws -> ParseClient.Answer) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -35,7 +35,7 @@ final class Traffic: Sendable {
         }
     }
 
-    /// Waits until the requests that were made by now are answered: one that hangs is not hidden by others.
+    /// Waits until all requests sent by now are answered, so that other requests do not hide a hanging one.
     func untilEachHasAnswer() async throws {
         let last = state.withLock(\.last)
         try await eventually("request \(last) and those before are answered", within: .seconds(60)) {
@@ -43,10 +43,10 @@ final class Traffic: Sendable {
         }
     }
 
-    /// Every client ends with the answer that it waits for.
+    /// Every client ends after its current answer.
     func stop() { state.withLock { $0.isOver = true } }
 
-    /// Waits until so many more requests were answered.
+    /// Waits until `count` more requests were answered.
     func untilAnswered(_ count: Int = 20) async throws {
         let before = attempts.count
         try await eventually("\(count) requests are answered") { attempts.count >= before + count }
@@ -60,7 +60,7 @@ final class Traffic: Sendable {
         }
     }
 
-    /// Makes one request and notes what became of it.
+    /// Sends one request and records its outcome.
     func attempt(
         _ number: Int64, _ request: @Sendable (Int64) async throws -> ParseClient.Answer
     ) async throws -> ParseClient.Answer {
@@ -73,16 +73,16 @@ final class Traffic: Sendable {
 }
 
 extension [Traffic.Attempt] {
-    /// The answers of each kind, as `503` or, where a request failed with an error of Parse's, `503/2`.
+    /// The kinds of answers: the status such as `503`, or, for a Parse error, status and code such as `503/2`.
     var kinds: Set<String> {
         Set(map { attempt in "\(attempt.answer.status)" + (attempt.answer.code.map { "/\($0)" } ?? "") })
     }
 
-    /// What failed, in words.
+    /// The failures as text.
     var failures: [String] {
         filter { $0.answer.status >= 300 }.prefix(5).map { "\($0.took): \($0.answer.text.prefix(200))" }
     }
 
-    /// The longest that anybody waited.
+    /// The longest time of a request.
     var longest: Duration { map(\.took).max() ?? .zero }
 }

@@ -3,9 +3,9 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// What a client can do to others: nothing. Each bound is met and the suite goes on.
+/// No client can harm others: each limit takes effect, and the suite continues.
 @Suite struct LiveBoundsTests {
-    /// Small bounds, quick pings, and users to be heard of.
+    /// Low limits, frequent pings, and publicly readable users.
     private static let narrow = Task {
         try await Suite.start(settings: [
             "SATCHEL_LIVE_CLASSES": "*,_User", "SATCHEL_LIVE_PING_SECONDS": "1",
@@ -59,7 +59,7 @@ import Testing
         #expect(live.status == status)
     }
 
-    @Test func whoDoesNotAnswerPingsIsGone() async throws {
+    @Test func aClientWithoutPongsIsClosed() async throws {
         let suite = try await Self.narrow.value
         let mute = try await LiveConnection.connect(suite, isMute: true)
         let alive = try await LiveConnection.connect(suite)
@@ -68,7 +68,7 @@ import Testing
         #expect(try await alive.subscribe(1, "Note")["op"] == "subscribed")
     }
 
-    /// Answers to pings do not pile up for one who does not take them.
+    /// Answers to pings do not pile up for a client that does not read them.
     @Test(.timeLimit(.minutes(10))) func pingsWithoutEndFillNoMemory() async throws {
         let suite = try await Self.narrow.value
         let live = try await LiveConnection.connect(suite)
@@ -89,7 +89,7 @@ import Testing
         let live = try await LiveConnection.connect(suite)
         for id in 1...5 { #expect(try await live.subscribe(Int64(id), "Note")["op"] == "subscribed") }
         #expect(try await live.subscribe(6, "Note")["code"] == 155)
-        // #10499: one with a used requestId takes the place of the first.
+        // #10499: a subscription with a used requestId replaces the first one.
         #expect(try await live.subscribe(5, "Note", ["n": 1])["op"] == "subscribed")
         _ = try await ParseClient(suite).create("Note", ["n": 2])
         var heard: Set<Int64> = []
@@ -98,9 +98,9 @@ import Testing
         #expect(live.waiting.isEmpty)
     }
 
-    /// CVE-2026-30925 and CVE-2026-32770: patterns that take long, and patterns that are none.
+    /// CVE-2026-30925 and CVE-2026-32770: slow patterns and invalid patterns.
     @Test func advisory2026_30925_aQueryThatTakesLongIsEnded() async throws {
-        // Of its own: what it costs is on the account of all guests at this address.
+        // The test has its own suite, because its cost counts against all guests at this address.
         let suite = try await Suite.start(settings: ["SATCHEL_QUOTAS": "classes=off;fields=off"])
         let name = "Live\(Names.random(8))"
         let live = try await LiveConnection.connect(suite)
@@ -118,7 +118,7 @@ import Testing
         for _ in 0..<20 { #expect(try await other.nextEvent(of: 1)["op"] == "create") }
     }
 
-    /// CVE-2026-33508: as deep as a find, and no deeper.
+    /// CVE-2026-33508: the depth limit is the same as for a find.
     @Test func advisory2026_33508_theDepthOfAQueryIsBounded() async throws {
         let suite = try await Self.narrow.value
         var condition: JSON = ["n": 1]
@@ -127,10 +127,10 @@ import Testing
         #expect(try await live.subscribe(1, "Note", condition)["code"] == 102)
     }
 
-    @Test(.timeLimit(.minutes(10))) func whoTakesNothingIsToldToComeBack() async throws {
+    @Test(.timeLimit(.minutes(10))) func aClientThatReadsNothingMustReconnect() async throws {
         let suite = try await Self.narrow.value
         let name = "Live\(Names.random(8))"
-        // The operator's, which are on nobody's account: to look at so many large objects costs more than a guest has.
+        // The operator's connections have no budget. Matching so many large objects exceeds a guest's budget.
         let slow = try await LiveConnection.connect(suite, ["masterKey": .string(Suite.masterKey)])
         let other = try await LiveConnection.connect(suite, ["masterKey": .string(Suite.masterKey)])
         for live in [slow, other] { try await live.subscribe(1, name) }
@@ -144,8 +144,8 @@ import Testing
         #expect(slow.waiting.count < 120)
     }
 
-    /// What waits is bounded in bytes, not in events.
-    @Test(.timeLimit(.minutes(10))) func aStreamThatNobodyReadsEnds() async throws {
+    /// The backlog is limited in bytes, not in events.
+    @Test(.timeLimit(.minutes(10))) func anUnreadStreamEnds() async throws {
         let suite = try await Self.narrow.value
         let name = "Live\(Names.random(8))"
         let stream = try RawConnection(suite)

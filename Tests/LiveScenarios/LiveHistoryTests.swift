@@ -3,10 +3,9 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// What a subscriber hears is what was committed: all of it, in order, nothing twice; and when something may have been
-/// missed he is told.
+/// A subscriber receives every committed change in order and once. If events may be missing, it is notified.
 @Suite struct LiveHistoryTests {
-    /// Several writers and several subscribers with queries of their own. The last object of all ends each history.
+    /// Several writers, and several subscribers with different queries. The last object ends each history.
     @Test(.timeLimit(.minutes(10))) func eachSubscriberHearsWhatItsQueryImplies() async throws {
         let suite = try await Suite.shared
         let name = "Live\(Names.random(8))"
@@ -65,12 +64,12 @@ import Testing
         let answer = try await again.subscribe(1, name, cursor: cursor)
         #expect(answer["missed"] == nil, "\(answer.serializedText)")
         for n in 3..<6 { #expect(try await again.nextEvent(of: 1).at("object", "n") == .int(Int64(n))) }
-        // One that is of no writer of ours is said to be so.
+        // For a cursor of an unknown writer, the answer reports missed events.
         #expect(try await again.subscribe(2, name, cursor: "1z-5")["missed"] == true)
         #expect(try await again.subscribe(3, name, cursor: "nonsense")["code"] == 1)
     }
 
-    /// The writer is killed: who waited for its changes is told to come back, and then hears of what follows.
+    /// When the writer is killed, its subscribers are ordered to reconnect, and then receive later changes.
     @Test(.timeLimit(.minutes(10))) func afterTheDeathOfAWriterEverybodyIsToldToReconnect() async throws {
         try await Suite.with { suite in
             let client = ParseClient(suite)
@@ -92,7 +91,7 @@ import Testing
         }
     }
 
-    /// Plain fetch: a stream of events that goes on where the last one was.
+    /// With plain fetch: a stream of events that continues where the previous one ended.
     @Test func eventsComeAsAStreamToo() async throws {
         let suite = try await Suite.shared
         let client = ParseClient(suite)

@@ -3,11 +3,11 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// Live queries as Parse's SDKs use them: events of each kind, what they show, and the protocol's errors.
+/// Live queries as Parse's SDKs use them: each kind of event, its content, and the protocol's errors.
 @Suite struct LiveQueryTests {
     private static func className() -> String { "Live\(Names.random(8))" }
 
-    @Test func eachChangeIsToldAsWhatItIsToTheQuery() async throws {
+    @Test func eachChangeHasTheRightEventKind() async throws {
         let suite = try await Suite.shared
         let client = ParseClient(suite)
         let name = Self.className()
@@ -50,17 +50,21 @@ import Testing
         let live = try await LiveConnection.connect(suite)
         try await live.subscribe(1, name, [:], ["keys": ["text"], "watch": ["n"]])
         try await live.subscribe(2, name, [:], ["fields": ["n"]])
+        // Without the watched field, so only the second subscription gets an event.
+        _ = try await client.create(name, ["text": "none"])
+        #expect(try await live.nextEvent(of: 2)["op"] == "create")
         let id = try await client.create(name, ["n": 1, "text": "a"]).objectId
         let first = try await live.nextEvent(of: 1)
         #expect(
             Set(first["object"]?.objectValue?.keys ?? [:].keys) == [
                 "__type", "className", "objectId", "createdAt", "updatedAt", "text",
             ])
+        #expect(first.at("object", "text") == "a")
         #expect(try await live.nextEvent(of: 2).at("object", "text") == nil)
         for changes in [["text": "b"], ["n": 2]] as [JSON] {
             _ = try await client.call(.PUT, "/classes/\(name)/\(id)", changes)
         }
-        // Only the second change touched what the first subscription watches.
+        // Only the second change affected the fields that the first subscription watches.
         let update = try await live.nextEvent(of: 1)
         #expect(update["op"] == "update")
         #expect(update.at("object", "text") == "b")
@@ -82,12 +86,12 @@ import Testing
         try await live.send(["op": "unsubscribe", "requestId": 7])
         #expect(try await live.next()["op"] == "unsubscribed")
         _ = try await client.create(name, ["n": 2])
-        // A later answer shows that nothing came before it.
+        // A later answer shows that no event came before it.
         try await live.subscribe(8, name, ["n": 3])
         #expect(live.waiting.isEmpty)
     }
 
-    @Test func whatIsWrongHasACode() async throws {
+    @Test func liveErrorsHaveTheirCodes() async throws {
         let suite = try await Suite.shared
         let stranger = try await LiveConnection(suite)
         try await stranger.send(["op": "subscribe", "requestId": 1, "query": ["className": "Note", "where": [:]]])
@@ -116,7 +120,7 @@ import Testing
         }
     }
 
-    /// Every constraint that a find knows and one object can decide, over the wire.
+    /// Every find constraint that can be decided for a single object, over the wire.
     @Test func everyConstraintIsMatched() async throws {
         let suite = try await Suite.shared
         let client = ParseClient.master(suite)
@@ -128,7 +132,7 @@ import Testing
             "inner": ["deep": ["x": 1]], "items": [["size": "M"], ["size": "L"]],
             "user": .pointer("_User", "annannanna"),
         ]
-        // The class gets its fields first.
+        // Creates the class's fields first.
         _ = try await client.create(name, object)
         let matching: [JSON] = [
             ["number": 5], ["number": ["$eq": 5]], ["number": ["$ne": 6]], ["number": ["$gt": 4, "$lte": 5]],
@@ -157,7 +161,7 @@ import Testing
         #expect(live.waiting.map { $0["requestId"] ?? .null } == [])
     }
 
-    /// Stock of a product page and new orders, as a shop uses it.
+    /// The stock on a product page, and new orders, as a shop uses them.
     @Test func aCheckoutIsSeenWhileItHappens() async throws {
         let suite = try await Suite.shared
         let shelf = try await Shelf.fill(suite, names: ["Live tea"], stock: 10)

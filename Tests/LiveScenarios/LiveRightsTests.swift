@@ -3,8 +3,8 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// Rights are those of the moment of each event; what a client may not read is neither shown to him nor asked about
-/// for him.
+/// Rights are evaluated at the moment of each event. A client neither sees data that it may not read, nor can it query
+/// it.
 @Suite struct LiveRightsTests {
     private static func className() -> String { "Live\(Names.random(8))" }
 
@@ -14,7 +14,7 @@ import Testing
 
     private static func own(_ userId: String) -> JSON { .object([userId: ["read": true, "write": true]]) }
 
-    /// CVE-2026-57481 among others: an object that is taken from somebody is not shown as it is since.
+    /// CVE-2026-57481 among others: after an object is hidden from a user, its later state is not shown.
     @Test func advisory2026_57481_anACLDecidesAboutBothSidesOfAChange() async throws {
         let suite = try await Suite.shared
         let (ann, annId) = try await Customer.anonymous(suite)
@@ -44,13 +44,34 @@ import Testing
         let master = ParseClient.master(suite)
         _ = try await master.create(name, ["n": 1, "ACL": Self.own(annId)])
         #expect(try await live.nextEvent(of: 1).at("object", "n") == 1)
-        #expect(try await ann.call(.POST, "/logout").status == 200)
+        let session = try await ann.get("/sessions/me").json.objectId
+        #expect(try await master.call(.DELETE, "/sessions/\(session)").status == 200)
         for n in [2, 3] as [JSON] { _ = try await master.create(name, ["n": n, "ACL": Self.own(annId)]) }
         let end = try await live.next()
         #expect(end["op"] == "error" && end["code"] == 209 && end["requestId"] == 1, "\(end.serializedText)")
-        // A later answer shows that nothing came before it.
+        // A later answer shows that no event came before it.
         #expect(try await live.subscribe(2, name)["code"] == 209)
         #expect(live.waiting.isEmpty)
+    }
+
+    /// A logout by the same client ends its subscription without an error; a subscription of another session continues.
+    @Test func aLogOutEndsItsSubscriptionsWithoutAnError() async throws {
+        let suite = try await Suite.shared
+        let customer = try await Customer.signUp(suite)
+        let other = try await customer.signInAgain()
+        let name = Self.className()
+        let live = try await Self.connection(suite, customer.client)
+        let otherLive = try await Self.connection(suite, other)
+        try await live.subscribe(1, name)
+        try await otherLive.subscribe(1, name)
+        #expect(try await customer.client.call(.POST, "/logout").status == 200)
+        let end = try await live.next()
+        #expect(end["op"] == "unsubscribed" && end["requestId"] == 1, "\(end.serializedText)")
+        // Later requests with the session are refused.
+        #expect(try await live.subscribe(2, name)["code"] == 209)
+        #expect(live.waiting.isEmpty)
+        _ = try await ParseClient.master(suite).create(name, ["n": 1])
+        #expect(try await otherLive.nextEvent(of: 1).at("object", "n") == 1)
     }
 
     @Test func advisory2026_100632_aRoleCountsFromTheMomentOnThatItIsGiven() async throws {
@@ -137,7 +158,7 @@ import Testing
         #expect(try await live.subscribe(2, name)["code"] == 119)
     }
 
-    /// The objects that name somebody are told to that one alone.
+    /// Only the user that an object names receives its events.
     @Test func advisory2026_33421_pointerPermissionsHoldForEvents() async throws {
         let suite = try await Suite.shared
         let (ann, annId) = try await Customer.anonymous(suite)
@@ -159,7 +180,7 @@ import Testing
         #expect(bobLive.waiting.isEmpty)
     }
 
-    /// A webhook may hide objects from finds; nobody asks it about events.
+    /// A webhook may hide objects from finds, but it is not called for events.
     @Test func advisory2026_33163_aClassWithAWebhookForReadsHasNoEvents() async throws {
         let suite = try await Suite.shared
         let name = Self.className()

@@ -1,7 +1,7 @@
 import Load
 import Testing
 
-/// The figures by which a load is judged, and how they are drawn.
+/// The statistics of a load run, and their charts.
 @Suite struct FigureTests {
     @Test func percentilesAreThoseOfTheTimes() {
         var tally = Tally()

@@ -1,7 +1,7 @@
 import Load
 import Testing
 
-/// The search for the limit, against shops of which the limit is known.
+/// The search for the maximum load, on simulated shops with known limits.
 @Suite struct LimitSearchTests {
     private struct Search {
         var found: Double?
@@ -37,7 +37,7 @@ import Testing
     }
 
     @Test func aPauseOfTheMachineDoesNotEndTheSearch() throws {
-        // Each third trial breaks the promise once, whatever the rate.
+        // Every third trial fails once, whatever the rate.
         let search = self.search(from: 50) { rate, trial in rate <= 700 && trial % 3 != 0 }
         let found = try #require(search.found)
         #expect(found <= 700)

@@ -4,7 +4,7 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// A short load against a real suite: every step is made, nothing fails, and the shop has what the report says.
+/// A short load run against a real suite: every step occurs, nothing fails, and the shop's data matches the report.
 @Suite struct LoadScenarioTests {
     private static let mix: JSON = [
         "shares": ["browse": 1, "search": 1, "product": 1, "favourite": 2, "bag": 1, "checkout": 2, "history": 1],
@@ -46,7 +46,7 @@ import Testing
     }
 
     @Test func theUsualShoppersAreAMix() throws {
-        let file = "\(checkoutDirectory)/scripts/loads/shoppers.json"
+        let file = "\(checkoutDirectory)/scripts/lib/load/shoppers.json"
         let mix = try Mix(json: JSON(parsing: Array(FileManager.default.contents(atPath: file) ?? Data())))
         #expect(Set(mix.shares.keys) == Set(Step.chosen))
         #expect(Set(mix.thinkSeconds.keys) == Set(Step.allCases))

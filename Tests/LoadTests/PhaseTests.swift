@@ -1,7 +1,7 @@
 import Load
 import Testing
 
-/// The moments at which requests are meant to start. They are fixed before the first of them.
+/// The planned start times of requests. They are fixed before the first request.
 @Suite struct PhaseTests {
     @Test func aConstantRateStartsRequestsAtEqualDistances() {
         let phase = Phase("constant", from: 200, seconds: 3)

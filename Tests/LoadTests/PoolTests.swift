@@ -1,9 +1,9 @@
 import Load
 import Testing
 
-/// Who makes the request that is due, and what a standstill of the shop looks like.
+/// Which shopper sends a due request, and how the statistics show a stall of the shop.
 @Suite struct PoolTests {
-    @Test func whoHasThoughtGoesOnBeforeSomebodyNewComes() {
+    @Test func readyShoppersGoBeforeNewOnes() {
         var pool = Pool<String>(most: 2)
         guard case .newcomer(0) = pool.due(Due(phase: 0, start: 0), now: 0) else { return fail() }
         #expect(pool.free("first", thinksUntil: 5) == nil)
@@ -15,7 +15,7 @@ import Testing
         #expect(pool.hurried == 1, "there are no more shoppers, so one thinks less")
     }
 
-    @Test func aRequestThatNobodyCanMakeWaitsWithItsStart() {
+    @Test func aDueRequestWithoutAShopperKeepsItsStartTime() {
         var pool = Pool<Int>(most: 1)
         guard case .newcomer = pool.due(Due(phase: 0, start: 1), now: 1) else { return fail() }
         guard case .nobody = pool.due(Due(phase: 0, start: 2), now: 2) else { return fail() }
@@ -28,7 +28,7 @@ import Testing
 
     private func fail() { Issue.record("Somebody else makes the request.") }
 
-    /// A shop that answers in a millisecond and stands still for the sixth second, and ten shoppers who ask it.
+    /// A shop that answers in a millisecond but stalls for the sixth second, and ten shoppers.
     @Test func aStandstillIsSeenByAllWhoWouldHaveAskedMeanwhile() {
         let phase = Phase("steady", from: 100, seconds: 10)
         var shop = Standstill()
@@ -42,7 +42,7 @@ import Testing
     }
 }
 
-/// A simulated shop, and its shoppers.
+/// A simulated shop and its shoppers.
 private struct Standstill {
     private struct Exchange {
         let due: Due

@@ -3,7 +3,7 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// What a shopper does next, and what he needs before it.
+/// A shopper's next step, and the steps that it requires.
 @Suite struct WalkTests {
     private static let usual: JSON = [
         "shares": ["browse": 30, "search": 10, "product": 40, "favourite": 5, "bag": 8, "checkout": 3, "history": 4],
@@ -64,7 +64,7 @@ import Testing
         let mix = try self.mix()
         for _ in 0..<200 {
             let length = visit(mix, isCustomer: false).count
-            // What the last step needs may come on top.
+            // The last step's prerequisites may be added.
             #expect((6...20).contains(length))
         }
         var random = SystemRandomNumberGenerator()

@@ -11,7 +11,7 @@ import Testing
         for _ in 0..<draws { counts[zipf.rank(using: &random)] += 1 }
         for rank in [0, 1, 2, 9, 99, 999] {
             let expected = zipf.share(of: rank) * Double(draws)
-            // Six standard deviations: one run in hundreds of millions fails by chance.
+            // Six standard deviations: a false failure occurs once in hundreds of millions of runs.
             #expect(abs(Double(counts[rank]) - expected) < 6 * expected.squareRoot() + 6, "rank \(rank)")
         }
     }

@@ -19,7 +19,7 @@ import Testing
 
     private let path = "ipc:///tmp/satchel-bad-\(UUID().uuidString.prefix(8)).ipc"
 
-    /// Frames that are not a message, from a seeded generator so that a failure can be repeated.
+    /// Frames that are not a message, from a seeded generator, so that failures can be reproduced.
     private func garbage() throws -> [[[UInt8]]] {
         var generator = SplitMix(state: 7)
         func random(_ count: Int) -> [UInt8] { (0..<count).map { _ in UInt8.random(in: 0...255, using: &generator) } }
@@ -67,7 +67,7 @@ import Testing
         #expect(try await broker.call(request).body == [1, 2, 3])
     }
 
-    /// Sends everything over a socket of its own; true when the message of another version was answered with an error.
+    /// Sends everything over a new socket; true when the message of another version was answered with an error.
     private func throwAtBroker(_ messages: [[[UInt8]]]) async throws -> Bool {
         let path = path
         return try await Task.detached {
@@ -91,7 +91,7 @@ import Testing
         let configuration = try BusConfiguration(endpoint: path)
         let messages = try garbage()
         let path = path
-        // A false gateway, which answers a hello with garbage and then with one good request.
+        // A fake gateway that answers a hello with garbage and then with one valid request.
         let answered = Task.detached { () throws -> Bool in
             let router = try ZeroMQSocket(.router, context: ZeroMQContext())
             try router.bind(path)
@@ -128,7 +128,7 @@ import Testing
     }
 }
 
-/// A small generator with a seed (Steele, Lea and Flood 2014), for repeatable tests.
+/// A small seeded generator (Steele, Lea and Flood 2014), for repeatable tests.
 private struct SplitMix: RandomNumberGenerator {
     var state: UInt64
     mutating func next() -> UInt64 {

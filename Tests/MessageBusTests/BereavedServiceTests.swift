@@ -2,7 +2,7 @@ import MessageBus
 import Messages
 import Testing
 
-/// A service that lost a process which may have made a change beside the one that leads, and told nobody.
+/// Detects that a service lost a writing process other than the leader, which may have made an unannounced change.
 @Suite final class BereavedServiceTests {
     private var subject = Dispatcher<String>()
     private var actions: [Dispatcher<String>.Action] = []
@@ -19,39 +19,39 @@ import Testing
     @Test func aProcessThatWritesIsMissedOnce() {
         hello(1, edition: 7)
         hello(2, edition: 7)
-        #expect(subject.takeBereaved().isEmpty)
+        #expect(subject.takeServicesWithLostWriters().isEmpty)
         subject.gone([1], now: 10, &actions)
-        #expect(subject.takeBereaved() == ["users"])
-        #expect(subject.takeBereaved().isEmpty)
+        #expect(subject.takeServicesWithLostWriters() == ["users"])
+        #expect(subject.takeServicesWithLostWriters().isEmpty)
     }
 
-    @Test func oneThatOnlyReadsIsNot() {
+    @Test func aReaderIsNotMissed() {
         hello(1, edition: 0)
         subject.gone([1], now: 10, &actions)
-        #expect(subject.takeBereaved().isEmpty)
+        #expect(subject.takeServicesWithLostWriters().isEmpty)
     }
 
-    /// Everything that it did was answered.
-    @Test func oneThatSaidGoodbyeIsNot() {
+    /// All its changes were answered before the goodbye.
+    @Test func aWriterWithAGoodbyeIsNotMissed() {
         hello(1, edition: 7)
         subject.goodbye([1], now: 5)
         subject.gone([1], now: 10, &actions)
-        #expect(subject.takeBereaved().isEmpty)
+        #expect(subject.takeServicesWithLostWriters().isEmpty)
     }
 
-    @Test func oneThatFallsSilentIs() {
+    @Test func aSilentWriterIsMissed() {
         hello(1, edition: 7)
         subject.tick(now: Dispatcher<String>.silenceMax + 1, &actions)
         #expect(subject.lanes.isEmpty)
-        #expect(subject.takeBereaved() == ["users"])
+        #expect(subject.takeServicesWithLostWriters() == ["users"])
     }
 
-    /// It does not know itself what became of its last transaction.
-    @Test func oneThatLostItsDatabaseIs() {
+    /// The process does not know the outcome of its last transaction.
+    @Test func aWriterThatLostItsDatabaseIsMissed() {
         hello(1, edition: 7)
         hello(1, edition: 0)
-        #expect(subject.takeBereaved() == ["users"])
+        #expect(subject.takeServicesWithLostWriters() == ["users"])
         hello(1, edition: 7)
-        #expect(subject.takeBereaved().isEmpty)
+        #expect(subject.takeServicesWithLostWriters().isEmpty)
     }
 }

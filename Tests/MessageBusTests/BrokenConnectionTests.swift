@@ -2,9 +2,9 @@ import MessageBus
 import Messages
 import Testing
 
-/// What becomes of requests whose lane's connection ends while its process may live.
+/// What happens to requests when a lane's connection ends while its process may still run.
 @Suite final class BrokenConnectionTests: DispatcherCase {
-    /// A socket that dials again takes the place of its old connection before anybody notices that this one broke.
+    /// A socket that reconnects replaces its old connection before the broker notices that the old one broke.
     @Test func whatALaneHadByItsEarlierConnectionIsRepeated() throws {
         _ = after { $0.hello(first, hello(connection: 1, writer: true), now: 0, &$1) }
         var sent: [BusMessage] = []
@@ -21,7 +21,7 @@ import Testing
         #expect(back.answered["unkeyed"]?.envelope.failure.code == 124)
     }
 
-    /// The answer to the first sending may come after all, by the new connection and after the second.
+    /// The answer to the first copy may still arrive, over the new connection and after the answer to the second.
     @Test func anAnswerThatComesTwiceIsGivenOnce() throws {
         _ = after { $0.hello(first, hello(connection: 1, writer: true), now: 0, &$1) }
         let sent = after { $0.request(request(writes: true, key: "k"), from: "a", now: 0, &$1) }.sent
@@ -32,7 +32,8 @@ import Testing
         #expect(after { $0.reply(reply, from: first, now: 3002, &$1) }.answered.isEmpty)
     }
 
-    /// A request that was repeated elsewhere has its answer from there; that of the replica that was cut off is late.
+    /// A request that was repeated on another replica is answered by that one; the answer of the disconnected replica
+    /// is ignored.
     @Test func theLateAnswerOfAReplicaThatWasCutOffIsNobodys() throws {
         _ = after { $0.hello(first, hello(connection: 1), now: 0, &$1) }
         let message = try #require(after { $0.request(request(), from: "a", now: 0, &$1) }.sent.first).message
@@ -44,14 +45,14 @@ import Testing
         #expect(after { $0.reply(reply, from: second, now: 4002, &$1) }.answered.keys.sorted() == ["a"])
     }
 
-    /// An earlier release does not count its connections.
+    /// An earlier release does not number its connections.
     @Test func aLaneThatCountsNoConnectionsKeepsItsRequests() {
         _ = after { $0.hello(first, hello(), now: 0, &$1) }
         _ = after { $0.request(request(), from: "a", now: 0, &$1) }
         #expect(after { $0.hello(first, hello(connection: 1), now: 1000, &$1) }.sent.isEmpty)
     }
 
-    /// However many replicas a break of the network takes away, it is not the request's doing.
+    /// A network failure never counts against a request, however many replicas it disconnects.
     @Test func aBrokenConnectionIsNoDeath() {
         var answered: [String: BusMessage] = [:]
         _ = after { $0.hello([0], hello(), now: 0, &$1) }
@@ -65,7 +66,7 @@ import Testing
         #expect(subject.hasPending)
     }
 
-    /// Of a host that is cut off all connections break, one after the other.
+    /// When a host is cut off, all its connections break, one after the other.
     @Test func theOtherLanesOfABrokenProcessGetNothingUntilTheyAreHeard() {
         let lanes = ["catalog-1-5-0", "catalog-1-5-1", "catalog-2-6-0"].map { Array($0.utf8) }
         for lane in lanes { _ = after { $0.hello(lane, hello(writer: true), now: 0, &$1) } }
@@ -78,7 +79,7 @@ import Testing
         #expect(after { $0.request(request(), from: "b", now: 3100, &$1) }.sent.map(\.lane) == [lanes[1]])
     }
 
-    /// Better one that may be gone than none.
+    /// A lane that may be gone is better than none.
     @Test func aDoubtfulLaneIsTakenWhereThereIsNoOther() {
         let lanes = ["catalog-1-5-0", "catalog-1-5-1"].map { Array($0.utf8) }
         for lane in lanes { _ = after { $0.hello(lane, hello(writer: true), now: 0, &$1) } }
@@ -101,7 +102,7 @@ import Testing
 
     // MARK: Fairness
 
-    /// Nobody waited for a lane while he had one.
+    /// The time with a lane does not count as waiting for one.
     @Test func theWaitForALaneBeginsWhenTheOneThatHadTheRequestEnds() {
         _ = after { $0.hello(first, hello(), now: 0, &$1) }
         _ = after { $0.request(request(), from: "a", now: 0, &$1) }

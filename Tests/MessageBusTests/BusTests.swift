@@ -5,10 +5,10 @@ import Messages
 import Synchronization
 import Testing
 
-/// The bus over real sockets: a broker and services in one process, on ipc and on tcp with CURVE keys.
+/// The bus over real sockets: a broker and services in one process, over ipc and over tcp with CURVE keys.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct BusTests {
-    /// Answers every request with its own body and documents, `.refuse.` kinds with a failure and, when it is silent,
-    /// none.
+    /// Answers every request with its own body and documents, and `.refuse.` kinds with a failure. Answers nothing if
+    /// it is silent.
     private final class Echo: LaneHandler {
         let isSilent: Bool
         init(isSilent: Bool) { self.isSilent = isSilent }
@@ -77,7 +77,7 @@ import Testing
         }
     }
 
-    /// What is handed over in batches must not be left behind: no completion without an end of its batch after it.
+    /// Every completion of a batch is followed by the end of that batch.
     @Test func requestsThatWakeNobodyLeaveWithTheWakeAndTheirBatchHasAnEnd() async throws {
         let configuration = try ipc()
         let completed = Counter()
@@ -97,7 +97,7 @@ import Testing
         }
         broker.wake()
         for await count in ends where count == 100 { break }
-        // Of those that are left when it stops, too.
+        // Also for requests that are pending when the broker stops.
         let silent = try await endpoint(configuration, "payments", isSilent: true)
         defer { silent.stop() }
         broker.call(request("payments.echo.v1"), wakes: false) { _ in
@@ -107,7 +107,7 @@ import Testing
         for await count in ends where count == 101 { break }
     }
 
-    /// Keeps requests until there are `count` of them, then answers all in one batch.
+    /// Collects requests until there are `count`, then answers all in one batch.
     private final class Gatherer: LaneHandler {
         private let count: Int
         private var kept: [ServiceRequest] = []
@@ -127,7 +127,7 @@ import Testing
         let configuration = try ipc()
         let count = 100
         try await withBus(configuration) { broker in
-            // One lane, which has all of them at once; more than leave in one piece.
+            // One lane, which gets all of them at once; more than one piece of a batch can contain.
             let catalog = try BusEndpoint(
                 configuration: configuration, service: "catalog", replica: "catalog-one", release: "test", laneCount: 1,
                 logger: logger)
@@ -146,7 +146,7 @@ import Testing
     }
 
     @Test func aReplyAfterItsBatchHasLeftIsSentAtOnce() async throws {
-        /// Begins a task within the batch, which it outlives.
+        /// Starts a task within the batch that outlives it.
         final class Late: LaneHandler {
             func handle(_ request: ServiceRequest) {
                 ReplyBatch.gather {
@@ -200,7 +200,7 @@ import Testing
         let broker = try Broker(configuration: configuration, logger: logger)
         try await broker.start(answering: [
             "gateway.echo.v1": { request in
-                // On another thread, as an answer that takes its time.
+                // On another thread, like an answer that takes time.
                 Task { request.reply(.success(BusReply(body: request.body, documents: request.documents)), used: 7) }
             }
         ])
@@ -221,7 +221,7 @@ import Testing
         #expect(reply.used == 7)
     }
 
-    @Test func whatIsSharedGoesToThoseWhoRunTheWritersEdition() async throws {
+    @Test func sharedRequestsGoToTheWritersEdition() async throws {
         let configuration = try ipc()
         try await withBus(configuration) { broker in
             let writer = try await endpoint(configuration, "cloud", replica: "a")
@@ -307,8 +307,8 @@ import Testing
         }
     }
 
-    /// Writes without a key, of which one that is lost could not be repeated: whoever leaves has answered all that it
-    /// was sent.
+    /// Writes without a key, which could not be repeated if one were lost. A service that leaves has answered all
+    /// requests that it received.
     @Test func aServiceThatLeavesLosesNothingThatWasSentToIt() async throws {
         let configuration = try ipc()
         try await withBus(configuration) { broker in
@@ -325,7 +325,7 @@ import Testing
                     }
                 }
                 await leaving.leave(within: .seconds(30))
-                // Each is answered as it comes, by now; once more, so that the answers are there.
+                // By now all requests are answered. The second call ensures that the answers have arrived.
                 await leaving.leave(within: .seconds(30))
                 leaving.stop()
                 return try await group.reduce(into: Set()) { $0.insert($1) }
@@ -389,7 +389,7 @@ import Testing
         }
     }
 
-    /// Waits for something that happens soon, at most 10 s.
+    /// Waits for a condition, at most 10 s.
     private func until(_ condition: () async throws -> Bool) async throws {
         for _ in 0..<500 {
             if try await condition() { return }

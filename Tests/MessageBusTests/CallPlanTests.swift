@@ -1,9 +1,9 @@
 import MessageBus
 import Testing
 
-/// The choice of a gateway for a service's calls, and what becomes of them when it goes away.
+/// Which gateway a service uses for its calls, and what happens to them when that gateway leaves.
 @Suite struct CallPlanTests {
-    /// Gateways that are there for long, at time 10,000.
+    /// Gateways that have been connected for long, at time 10,000.
     private func plan(_ gateways: Int...) -> CallPlan {
         var plan = CallPlan()
         for gateway in gateways { _ = plan.arrived(gateway, now: 0) }
@@ -36,7 +36,7 @@ import Testing
         #expect(plan.lost(id, now: now + 1) == [.send(id, 2)])
     }
 
-    @Test func ofAChangeWithoutAKeyNobodyKnowsWhatBecame() {
+    @Test func aChangeWithoutAKeyHasAnUnknownOutcome() {
         var plan = plan(1, 2)
         let (id, _) = begin(&plan, isRepeatable: false)
         plan.left(1)
@@ -77,7 +77,7 @@ import Testing
         plan.left(1)
         #expect(plan.returned(id, now: now) == [])
         #expect(plan.arrived(2, now: now + 1) == [.send(id, 2)])
-        // From here on it may be done.
+        // From here on, the call may have been executed.
         plan.left(2)
         #expect(plan.lost(id, now: now + 2) == [.end(id, .outcomeUnknown)])
     }

@@ -3,7 +3,7 @@ import MessageBus
 import Messages
 import Testing
 
-/// Time on the bus: nobody's setting of a clock ends a request or a lane.
+/// Time on the bus: setting a clock ends neither a request nor a lane.
 @Suite struct ClockTests {
     private func request(_ fill: (inout Envelope) -> Void) throws -> BusMessage {
         var envelope = BusRequest(kind: "catalog.echo.v1", body: [], timeout: .seconds(10)).envelope
@@ -11,7 +11,7 @@ import Testing
         return try BusMessage(frames: [try envelope.serializedBytes(), []])
     }
 
-    /// The wall clock of a host is what its operator or NTP says; whatever that is, it is not the bus's.
+    /// The bus does not use the host's wall clock, which the operator or NTP may set.
     @Test func theWallClockIsNotTheBusClock() {
         var wall = timespec()
         clock_gettime(CLOCK_REALTIME, &wall)
@@ -30,7 +30,7 @@ import Testing
         #expect(received.envelope.deadline == deadline)
     }
 
-    /// A step of 7 s either way, or any other difference: what remains counts.
+    /// A clock step of 7 s in either direction, or any other difference: only the remaining time counts.
     @Test(arguments: [-7000, 7000, -86_400_000_000, 1_700_000_000_000] as [Int64])
     func aSenderWhoseClockIsOffIsWaitedForAllTheSame(step: Int64) throws {
         let received = try request {

@@ -1,7 +1,7 @@
 import MessageBus
 import Messages
 
-/// A dispatcher without sockets, its lanes, and its answer to each event.
+/// A dispatcher without sockets, its lanes, and its response to each event.
 class DispatcherCase {
     typealias Subject = Dispatcher<String>
 
@@ -30,7 +30,7 @@ class DispatcherCase {
             })
     }
 
-    /// Runs one event and returns what it asks for: the lanes that get something, and the answers by origin.
+    /// Runs one event and returns the resulting actions: the messages to lanes, and the answers by origin.
     func after(
         _ event: (inout Subject, inout [Subject.Action]) -> Void
     ) -> (
@@ -49,16 +49,19 @@ class DispatcherCase {
         return (sent, answered)
     }
 
-    /// A lane that says by which connection it speaks.
+    /// A hello that contains the lane's connection number.
     func hello(connection: UInt64, writer: Bool = false) -> Hello {
         var hello = hello(writer: writer)
         hello.connection = connection
         return hello
     }
 
-    func request(network: String) -> BusMessage {
+    func request(network: String, user: String = "") -> BusMessage {
         var message = request()
-        message.envelope.principal = .with { $0.network = network }
+        message.envelope.principal = .with {
+            $0.network = network
+            $0.userID = user
+        }
         return message
     }
 }

@@ -2,7 +2,7 @@ import MessageBus
 import Messages
 import Testing
 
-/// The broker's decisions, without sockets: who gets a request, and what happens when a replica dies.
+/// The broker's decisions, without sockets: which lane gets a request, and what happens when a replica dies.
 @Suite final class DispatcherTests: DispatcherCase {
     @Test func theLeastLoadedLaneGetsTheRequest() {
         _ = after { $0.hello(first, hello(), now: 0, &$1) }
@@ -12,8 +12,8 @@ import Testing
         #expect(lanes.filter { $0 == second }.count == 3)
     }
 
-    /// The requests that each lane got in a closed loop: each client waits for its answer before it asks again, and a
-    /// lane answers one request in as many steps as told.
+    /// The number of requests that each lane got in a closed loop: each client waits for its answer before the next
+    /// request, and `lanes` gives the steps that a lane needs for one request.
     private func closedLoop(
         _ lanes: [[UInt8]: Int], clients: Int, steps: Int
     ) -> (taken: [[UInt8]: Int], underWay: [[UInt8]: Int]) {
@@ -48,7 +48,8 @@ import Testing
         }
     }
 
-    /// A replica that needs eight times as long gets an eighth as much, and has no more under way than the quick one.
+    /// A replica that needs eight times as long gets an eighth of the requests, and has no more in progress than the
+    /// fast one.
     @Test func aSlowReplicaGetsLess() {
         let (taken, underWay) = closedLoop([first: 1, second: 8], clients: 32, steps: 4000)
         let ratio = Double(taken[first, default: 0]) / Double(taken[second, default: 1])
@@ -143,7 +144,7 @@ import Testing
         #expect(sent.reduce(0, +) == Subject.windowMax)
     }
 
-    /// What waits for other requests of the same service must not keep them out.
+    /// Requests that wait for other requests of the same service must not block those.
     @Test func aServiceWithoutAWindowGetsEverything() {
         subject = Subject(withoutWindow: ["catalog"])
         _ = after { $0.hello(first, hello(writer: true), now: 0, &$1) }
@@ -182,7 +183,7 @@ import Testing
         for name in ["handed on", "answered", "stuck", "behind"] {
             sent += after { $0.request(request(), from: name, now: 0, &$1) }.sent.map(\.message)
         }
-        // What the lane answered shows how far it came: it has passed the first, which it gave to the store's readers.
+        // The lane's answer shows its progress: it passed the first request, which it gave to the store's readers.
         _ = after { $0.reply(BusMessage(envelope: sent[1].envelope.reply()), from: first, now: 0, &$1) }
         _ = after { $0.hello(second, hello(), now: Subject.silenceMax, &$1) }
         let outcome = after { $0.tick(now: Subject.silenceMax + 1, &$1) }
@@ -190,7 +191,7 @@ import Testing
         #expect(outcome.answered["stuck"]?.envelope.failure.code == 124)
         #expect(
             outcome.sent.map(\.message.envelope.correlation).sorted() == [0, 3].map { sent[$0].envelope.correlation })
-        // The others get one more lane; then it may be their doing.
+        // The other requests get one more lane; if that hangs too, they may be the cause.
         let again = after { $0.tick(now: 2 * Subject.silenceMax + 2, &$1) }
         #expect(again.sent.isEmpty)
         #expect(again.answered.keys.sorted() == ["behind", "handed on"])
@@ -208,7 +209,20 @@ import Testing
         #expect(after { $0.request(request(network: "7f000002"), from: "other", now: 0, &$1) }.answered.isEmpty)
     }
 
-    @Test func whoSendsManyWaitsBehindOthersFirstOnes() throws {
+    @Test func accountsOfOneNetworkShareItsPlacesAndItsWeight() throws {
+        for n in 0..<Subject.waitingPerNetworkMax {
+            let message = request(network: "7f000001", user: "user \(n % 8)")
+            #expect(after { $0.request(message, from: "\(n)", now: 0, &$1) }.answered.isEmpty)
+        }
+        let more = request(network: "7f000001", user: "user 8")
+        let refused = after { $0.request(more, from: "more", now: 0, &$1) }.answered["more"]
+        #expect(refused?.envelope.failure.code == 155)
+        for n in 0..<20 { _ = after { $0.request(request(network: "0a000001"), from: "other \(n)", now: 0, &$1) } }
+        let sent = after { $0.hello(first, hello(), now: 0, &$1) }.sent.map(\.message.envelope.principal.network)
+        #expect(sent.prefix(50).count { $0 == "0a000001" } >= 20, "\(sent.prefix(50))")
+    }
+
+    @Test func aFloodWaitsBehindOtherClients() throws {
         for n in 0..<200 { _ = after { $0.request(request(network: "7f000001"), from: "many \(n)", now: 0, &$1) } }
         _ = after { $0.request(request(network: "7f000002"), from: "one", now: 0, &$1) }
         let sent = after { $0.hello(first, hello(), now: 0, &$1) }.sent.map(\.message)
@@ -230,7 +244,7 @@ import Testing
             _ = after { $0.hello(Array(id.utf8), hello(), now: 0, &$1) }
         }
         subject.goodbye(Array("catalog-1-5-1".utf8), now: 0)
-        // A heartbeat of the other socket, which has not heard of it yet, changes nothing.
+        // A heartbeat from the other socket, which does not know of the goodbye yet, changes nothing.
         _ = after { $0.hello(Array("catalog-1-5-0".utf8), hello(), now: 0, &$1) }
         let lanes = (0..<6).flatMap { n in after { $0.request(request(), from: "\(n)", now: 0, &$1) }.sent.map(\.lane) }
         #expect(lanes == Array(repeating: Array("catalog-2-6-0".utf8), count: 6))
@@ -244,9 +258,9 @@ import Testing
         #expect(subject.lanes[first] != nil)
     }
 
-    /// A writer that takes its time to leave, and one that comes after it: nobody who waited hears that nothing is
-    /// there.
-    @Test func whoWaitsForALeavingWriterWaitsForTheNextOne() {
+    /// A writer takes time to leave, and the next one comes after it: no waiting client gets an error that no writer
+    /// exists.
+    @Test func requestsWaitForTheNextWriter() {
         _ = after { $0.hello(first, hello(writer: true), now: 0, &$1) }
         subject.goodbye(first, now: 0)
         _ = after { $0.request(request(writes: true), from: "a", now: 0, &$1) }
@@ -279,7 +293,7 @@ import Testing
             after { $0.reply(BusMessage(envelope: sent.envelope.reply()), from: first, now: 0, &$1) }.answered.isEmpty)
     }
 
-    /// Whoever asks elsewhere by himself must not be told that something failed which then succeeds.
+    /// A service that retries elsewhere by itself must not get a failure for a request that then succeeds.
     @Test func aGatewayThatStopsLeavesToServicesWhatTheyRepeat() {
         _ = after { $0.hello(first, hello(writer: true), now: 0, &$1) }
         let requests = [

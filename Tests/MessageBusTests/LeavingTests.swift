@@ -5,9 +5,9 @@ import Messages
 import Synchronization
 import Testing
 
-/// The last words of a service: it may end when the gateway has every answer, and not before.
+/// A service's goodbye: the service may end when the gateway has every answer, and not before.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct LeavingTests {
-    /// Keeps the requests until it is told to answer.
+    /// Holds the requests until the test triggers the answers.
     private final class Keeper: LaneHandler {
         private let kept: Kept
         init(_ kept: Kept) { self.kept = kept }
@@ -24,7 +24,7 @@ import Testing
         }
     }
 
-    /// A gateway that sends a request to the first that says hello, and is slow to say that it has heard.
+    /// A gateway that sends a request to the first lane that says hello, and confirms goodbyes slowly.
     private final class FalseGateway: Sendable {
         private struct State {
             var hasAnswer = false
@@ -36,7 +36,7 @@ import Testing
         private let path: String
         init(_ path: String) { self.path = path }
 
-        /// Whether it has the answer to its request and has said that it heard a goodbye after it.
+        /// Whether it has the answer to its request and has confirmed a goodbye that came after it.
         var hasSaidThatItHasAll: Bool { state.withLock { $0.hasSaidSo } }
         func stop() { state.withLock { $0.isStopped = true } }
 
@@ -64,7 +64,7 @@ import Testing
             }
         }
 
-        /// The first goodbye is heard at once. At the next there is first a second answer to the first one.
+        /// The first goodbye is confirmed at once. Before the next one, the first is confirmed a second time.
         private func hear(_ goodbyes: [UInt64], from lane: [UInt8], by router: ZeroMQSocket) throws {
             if goodbyes.count > 1 {
                 try send(Self.goodbye(goodbyes[0]), to: lane, by: router)
@@ -95,7 +95,7 @@ import Testing
         }
     }
 
-    @Test func whoeverLeavesWaitsUntilTheGatewayHasItsLastAnswer() async throws {
+    @Test func leavingWaitsForTheLastAnswer() async throws {
         var logger = Logger(label: "leaving-tests")
         logger.logLevel = .critical
         let path = "ipc:///tmp/satchel-leave-\(UUID().uuidString.prefix(8)).ipc"

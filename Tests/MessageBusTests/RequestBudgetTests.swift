@@ -1,9 +1,9 @@
 import MessageBus
 import Testing
 
-/// The budget of a request in all services together.
+/// A request's budget across all services.
 @Suite struct RequestBudgetTests {
-    @Test func whatIsUsedIsGone() {
+    @Test func usedBudgetIsSubtracted() {
         let budget = RequestBudget(microseconds: 100)
         budget.use(30)
         #expect(budget.left == 70)
@@ -36,7 +36,7 @@ import Testing
         #expect(!lifted.isSpent)
     }
 
-    /// A password's hash may take longer than all that is left.
+    /// A password hash may take longer than the remaining budget.
     @Test func aPieceOfWorkThatWasBegunEndsItsRequestWell() {
         let budget = RequestBudget(microseconds: 100_000)
         #expect(budget.admitsPiece)

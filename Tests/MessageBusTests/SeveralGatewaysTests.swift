@@ -7,7 +7,7 @@ import Testing
 
 /// Services with several gateways, over real sockets: brokers and services in one process.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct SeveralGatewaysTests {
-    /// Answers with the name of its service and the body; `.keep.` kinds wait until they are told to.
+    /// Answers with its service's name and the body; `.keep.` kinds wait until the test triggers the answer.
     private final class Answering: LaneHandler {
         private let kept: Kept
         init(_ kept: Kept) { self.kept = kept }
@@ -99,7 +99,7 @@ import Testing
         for broker in brokers { broker.stop() }
     }
 
-    /// Two gateways that know a caller, and a service whose answers are kept back.
+    /// Two gateways that both have the caller, and a service whose answers are held back.
     private func shop() async throws -> (brokers: [Broker], bag: BusEndpoint, payments: BusEndpoint, kept: Kept) {
         let brokers = [try await broker(1), try await broker(2)]
         let list = GatewayList([path(1), path(2)])
@@ -110,7 +110,7 @@ import Testing
         return (brokers, bag, payments, kept)
     }
 
-    /// Calls that both gateways have are under way when one of them ends.
+    /// Both gateways have calls in progress when one of them ends.
     @Test func callsThatMayBeRepeatedEndWellWhenAGatewayGoesAway() async throws {
         let (brokers, bag, payments, kept) = try await shop()
         let answers = Task {
@@ -127,7 +127,7 @@ import Testing
         let byFirst = await brokers[0].requestsByReplica["payments-1"] ?? 0
         let gone = byFirst > 0 ? 0 : 1
         brokers[gone].stop()
-        // Those that it had come once more, by the other.
+        // The calls of the ended gateway arrive again through the other one.
         try await until { kept.count == 8 + (gone == 0 ? byFirst : 8) }
         kept.answer()
         let bodies = try await answers.value
@@ -149,7 +149,7 @@ import Testing
 
     @Test func aGatewayThatLeavesWaitsForTheCallsThatItHasAndGetsNoOthers() async throws {
         let (brokers, bag, payments, kept) = try await shop()
-        // Until the first gateway has one; nobody may repeat them.
+        // Adds calls until the first gateway has one; these calls must not be repeated.
         var calls: [Task<BusReply, any Error>] = []
         while await brokers[0].requestsByReplica["payments-1"] ?? 0 == 0 {
             calls.append(Task { try await bag.call(request("payments.keep.v1", writes: true)) })
@@ -215,13 +215,13 @@ import Testing
         for broker in [first, again] { broker.stop() }
     }
 
-    @Test func whoeverLeavesIsHeardByAllAndWaitsForNoneThatIsGone() async throws {
+    @Test func aGoodbyeReachesAllLiveGateways() async throws {
         let brokers = [try await broker(1), try await broker(2)]
         let gone = try await broker(3)
         let catalog = try await endpoint("catalog", GatewayList([path(1), path(2), path(3)]))
         for broker in brokers + [gone] { try await until { broker.services["catalog"]?.hasWriter == true } }
         gone.stop()
-        // Until its lanes have found out, it is waited for.
+        // The leaving service waits for it until its lanes notice that it is gone.
         try await until { await catalog.leave(within: .milliseconds(500)) }
         for broker in brokers { #expect(broker.services["catalog"] == nil) }
         catalog.stop()

@@ -2,8 +2,8 @@ import MessageBus
 import Messages
 import Testing
 
-/// The broker's decisions about requests that any replica may have which runs what the writer runs, and which are never
-/// repeated.
+/// The broker's decisions about requests that may go to any replica that runs the same edition as the writer, and that
+/// are never repeated.
 @Suite final class SharedRequestTests {
     private typealias Subject = Dispatcher<String>
 
@@ -35,7 +35,7 @@ import Testing
         subject.request(message, from: "\(requests)", now: 0, &actions)
     }
 
-    /// The ids of the lanes that were sent something since the last look.
+    /// The ids of the lanes that got a message since the last call.
     private func sent() -> [[UInt8]] {
         defer { actions = [] }
         return actions.compactMap { action in
@@ -45,7 +45,7 @@ import Testing
 
     private func lanes() -> [UInt8] { sent().compactMap(\.first) }
 
-    /// The codes of failures since the last look.
+    /// The codes of failures since the last call.
     private func failures() -> [Int32] {
         defer { actions = [] }
         return actions.compactMap { action in
@@ -68,8 +68,8 @@ import Testing
         #expect(taken.filter { $0 == 2 }.count == 3)
     }
 
-    /// They and their answers travel in batches, as other writes do.
-    @Test func ofTheLanesOfAProcessOneHasThem() {
+    /// These requests and their answers are sent in batches, like other writes.
+    @Test func oneLaneOfAProcessHasTheRequests() {
         let ids = ["cloud-1-5-0", "cloud-1-5-1", "cloud-2-6-0", "cloud-2-6-1"].map { Array($0.utf8) }
         for id in ids {
             let hello = Hello.with {
@@ -102,7 +102,7 @@ import Testing
         #expect(lanes(of: 2) == [2, 2], "There is no other writer yet.")
         hello(3, edition: 8, writer: true)
         #expect(lanes(of: 3) == [3, 3, 3])
-        // A heartbeat of the socket that has not heard of the goodbye changes nothing.
+        // A heartbeat from a socket that does not know of the goodbye changes nothing.
         hello(1, edition: 7, writer: true)
         #expect(lanes(of: 2) == [3, 3])
     }
@@ -116,7 +116,7 @@ import Testing
         #expect(lanes(of: 1) == [2])
     }
 
-    @Test func whatWaitsForTheWriterKeepsNobodyBack() {
+    @Test func requestsForTheWriterBlockNoOthers() {
         hello(1, edition: 7, writer: true)
         subject.goodbye([1], now: 0)
         ask(shared: false)
@@ -128,8 +128,8 @@ import Testing
         #expect(lanes() == [2])
     }
 
-    /// The writer has them wait until it has loaded the code.
-    @Test func whileNobodyRunsItTheWriterHasThem() {
+    /// The requests wait until the writer has loaded the code.
+    @Test func theWriterGetsRequestsUntilTheCodeRuns() {
         hello(1, edition: 0)
         hello(2, edition: 0, writer: true)
         #expect(lanes(of: 2) == [2, 2])

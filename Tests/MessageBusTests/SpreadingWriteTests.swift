@@ -2,7 +2,7 @@ import MessageBus
 import Messages
 import Testing
 
-/// The broker's decisions about changes that any replica may make which writes: a client's go to one of them.
+/// The broker's decisions about changes that any writing replica may make: all changes of a client go to the same one.
 @Suite final class SpreadingWriteTests {
     private var subject = Dispatcher<String>()
     private var actions: [Dispatcher<String>.Action] = []
@@ -23,7 +23,7 @@ import Testing
         for replica in 1...3 as ClosedRange<UInt8> { hello(replica, writer: replica == 1) }
     }
 
-    /// - Returns: the replicas that were sent something.
+    /// - Returns: the replicas that got a message.
     private func change(by user: String, master: Bool = false, shared: Bool = true) -> [UInt8] {
         requests += 1
         let message = BusMessage(
@@ -116,7 +116,7 @@ import Testing
         #expect(homes(of: users).values.allSatisfy { $0 == [2] || $0 == [3] })
     }
 
-    /// A client with more under way than one replica takes at a time is not kept waiting for it.
+    /// A client with more requests in progress than one replica accepts at a time does not wait for that replica.
     @Test func pastTheWindowTheOthersHelp() {
         three()
         let home = change(by: "ann")

@@ -2,9 +2,9 @@ import Foundation
 import MessageBus
 import Testing
 
-/// What is handed to a thread that owns sockets.
+/// Items passed to a thread that owns sockets.
 struct ThreadMailboxTests {
-    /// Wake-ups since they were last counted.
+    /// Wake-ups since the last count.
     private static func wakeUps(of mailbox: ThreadMailbox<Int>) -> UInt64 {
         var count: UInt64 = 0
         return read(mailbox.wakeDescriptor, &count, MemoryLayout<UInt64>.size) > 0 ? count : 0
@@ -21,7 +21,7 @@ struct ThreadMailboxTests {
         #expect(items == [1, 2, 3, 4])
     }
 
-    @Test func nothingWakesNobody() throws {
+    @Test func anEmptyBatchCausesNoWakeUp() throws {
         let mailbox = try ThreadMailbox<Int>()
         #expect(mailbox.prepareToSleep())
         #expect(mailbox.post(contentsOf: []))

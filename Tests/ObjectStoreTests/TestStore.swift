@@ -5,40 +5,37 @@ import ParseProtocol
 import Synchronization
 import Testing
 
-/// A store in a folder of its own that is removed with it, or in a schema of its own of the PostgreSQL database that
+/// A store in a temporary folder that is removed with it, or in a temporary schema of the PostgreSQL database that
 /// `SATCHEL_TEST_DATABASE` names.
 final class TestStore: Sendable {
     let store: ClassStore
     let path: String
     private let ownsFolder: Bool
-    /// The schema of this store alone; nil for a file.
+    /// The schema of this store; nil for a file.
     private let database: PostgreSQLDatabase?
 
-    /// The connection string of the server on which the tests run that are the same for both engines; nil for SQLite.
+    /// The connection string of the PostgreSQL server on which the engine-independent tests run; nil for SQLite.
     static let server = ProcessInfo.processInfo.environment["SATCHEL_TEST_DATABASE"]
 
-    /// `SATCHEL_TEST_WRITERS=every` lets every store write that says nothing about it.
+    /// `SATCHEL_TEST_WRITERS=every` makes every store a writer unless its test specifies otherwise.
     static let writers: StoreWriters =
         ProcessInfo.processInfo.environment["SATCHEL_TEST_WRITERS"] == "every" ? .every : .one
-
-    /// `SATCHEL_TEST_POSTGRESQL=plain` has every store ask of the server only what its relatives have too.
-    static let isPlain = ProcessInfo.processInfo.environment["SATCHEL_TEST_POSTGRESQL"] == "plain"
 
     /// - Parameter path: the file of another `TestStore`, to open it a second time.
     init(
         _ classes: [ClassDefinition] = [], path: String? = nil, allowClassCreation: Bool = true,
-        allowCustomObjectId: Bool = false, allowance: any SchemaAllowance = OpenSchema(), schema: [String] = [],
+        allowCustomObjectId: Bool = false, allowance: any SchemaQuota = UnlimitedSchema(), schema: [String] = [],
         announcement: ChangeAnnouncement = .none, writers: StoreWriters = TestStore.writers,
-        isPlain: Bool = TestStore.isPlain, startsWriting: Bool = true
+        startsWriting: Bool = true
     ) async throws {
         ownsFolder = path == nil
         let path = path ?? NSTemporaryDirectory() + "store-\(UUID().uuidString)/test.sqlite"
         self.path = path
         let migrations = schema.isEmpty ? [] : [Migrations("test", [Migration(1, "tables", schema)])]
         database = Self.server.map { server in
-            // The name of the folder is the name of the schema.
+            // The folder's name is the schema's name.
             let folder = URL(fileURLWithPath: path).deletingLastPathComponent().lastPathComponent
-            return PostgreSQLDatabase(connection: server, schema: folder, isPlain: isPlain)
+            return PostgreSQLDatabase(connection: server, schema: folder)
         }
         store = try ClassStore(
             database.map(StoreDatabase.postgresql) ?? .file(path: path), classes: classes, synchronous: .normal,
@@ -63,7 +60,7 @@ final class TestStore: Sendable {
         await withCheckedContinuation { continuation in store.startWriting { continuation.resume() } }
     }
 
-    /// Waits until the store takes writes, also one that does not lead.
+    /// Waits until the store accepts writes, also if it is not the leader.
     func mayWrite(
         refused: @escaping @Sendable (DatabaseRefused) -> Void = { _ in },
         _ became: @escaping @Sendable () -> Void = {}
@@ -116,7 +113,7 @@ final class TestStore: Sendable {
 }
 
 extension TestStore {
-    /// The names of the tables and indexes that begin so.
+    /// The names of the tables and indexes with a prefix.
     func relations(_ start: String) async throws -> [String] {
         let list =
             Self.server == nil
@@ -128,19 +125,16 @@ extension TestStore {
 }
 
 extension Trait where Self == ConditionTrait {
-    /// A test of what SQLite has and PostgreSQL has not.
+    /// A test of a feature that only SQLite has.
     static func sqliteOnly(_ reason: Comment) -> Self { .enabled(if: TestStore.server == nil, reason) }
 
-    /// A test of what PostgreSQL has and SQLite has not.
+    /// A test of a feature that only PostgreSQL has.
     static func postgresqlOnly(_ reason: Comment) -> Self { .enabled(if: TestStore.server != nil, reason) }
 
-    /// A test of several processes that write.
+    /// A test of several writing processes.
     static var severalWriters: Self {
-        .enabled(if: TestStore.server != nil && !TestStore.isPlain, "A file, or a plain schema, has one writer.")
+        .enabled(if: TestStore.server != nil, "A file has one writer.")
     }
-
-    /// A test of what a plain schema has not (docs/postgresql-engines.md).
-    static func unlessPlain(_ reason: Comment) -> Self { .enabled(if: !TestStore.isPlain, reason) }
 }
 
 /// The Parse code of the error that `body` throws; nil when it throws none.

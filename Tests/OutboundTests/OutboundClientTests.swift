@@ -3,8 +3,7 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// The answers that a provider may give, and what the client makes of them. A request that may have arrived is never
-/// called unsent.
+/// A provider's answers, and the client's results. A request that may have arrived is never reported as unsent.
 @Suite struct OutboundClientTests {
     private let client = OutboundClient()
 
@@ -43,7 +42,7 @@ import Testing
         }
     }
 
-    /// libcurl repeats a request by itself when a kept connection turns out to have ended.
+    /// libcurl itself repeats a request when a kept connection turns out to be closed.
     @Test func onlyWhatIsRepeatableIsRepeatedOnAKeptConnection() async throws {
         try await Peer.with("http_answers.py") { peer in
             for isRepeatable in [false, true] {
@@ -66,7 +65,7 @@ import Testing
                 return await group.reduce(into: []) { $0.append($1) }
             }
             #expect(statuses == Array(repeating: 200, count: 200))
-            // No more at a time; a POST that must not be repeated has each a new one.
+            // Each request arrived once. A POST that must not be repeated uses a new connection.
             #expect(peer.reports().count == 200)
         }
     }
@@ -80,8 +79,8 @@ import Testing
         }
     }
 
-    @Test func whatWasCertainlyNotSentIsTold() async throws {
-        // Port 1 is nobody's.
+    @Test func unsentRequestsAreReported() async throws {
+        // Nothing listens on port 1.
         let refused = await failure(OutboundRequest(.post, "http://127.0.0.1:1/"))
         #expect(refused?.reason == .unreachable)
         #expect(refused?.wasNotSent == true)
@@ -100,7 +99,7 @@ import Testing
     @Test(arguments: [
         ("garbage", OutboundFailure.Reason.broken), ("half", .broken), ("close", .broken), ("slow/5", .timedOut),
     ])
-    func whatMayHaveArrivedIsNotCalledUnsent(path: String, reason: OutboundFailure.Reason) async throws {
+    func possiblySentRequestsAreNotReportedUnsent(path: String, reason: OutboundFailure.Reason) async throws {
         try await Peer.with("http_answers.py") { peer in
             let failure = await failure(
                 OutboundRequest(.post, "\(peer.url)/\(path)", body: [1], timeout: .milliseconds(500)))

@@ -1,4 +1,4 @@
-// Requests of pages: what is asked again, and what becomes of a session.
+// The pages' requests: which are retried, and the effects on a session.
 import assert from 'node:assert/strict';
 import { beforeEach, test } from 'node:test';
 import { load, Storage } from './pages.mjs';

@@ -1,9 +1,9 @@
-// Which parts of the desk a role sees.
+// Which parts of the dashboard a role sees.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { loadView } from './pages.mjs';
 
-const { areas, runs, sees } = await loadView('areas.js');
+const { areas, runs, sees } = await loadView('shell/areas.js');
 const entries = ['today', 'orders', 'products', 'reviews', 'customers', 'data', 'promotions', 'crashes', 'analytics'];
 const sheets = ['operations', 'schema', 'settings', 'backups', 'audit'];
 

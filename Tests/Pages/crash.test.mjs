@@ -1,9 +1,9 @@
-// Crash reports as people read them, whatever somebody sent.
+// Readable crash reports, for any input.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { loadView } from './pages.mjs';
 
-const { breadcrumbsOf, deviceOf, exceptionsOf, tagsOf } = await loadView('crash-event.js');
+const { breadcrumbsOf, deviceOf, exceptionsOf, tagsOf } = await loadView('crashes/event.js');
 
 const event = {
   exception: {

@@ -1,4 +1,5 @@
-// The part of a photo: it stays within the photo, keeps its shape, and the corner across from a dragged one stays.
+// The crop of a photo: it remains within the photo and keeps its shape, and the corner opposite to a dragged one does
+// not move.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { load } from './pages.mjs';
@@ -9,7 +10,7 @@ const photo = { width: 400, height: 200 };
 const part = { x: 100, y: 50, width: 120, height: 60 };
 const lowerRight = { x: 1, y: 1 };
 
-/** Whole pixels within the photo, of some size. */
+/** The crop has integer coordinates within the photo and is not empty. */
 function isWithin({ x, y, width, height }) {
   const whole = [x, y, width, height].every(Number.isInteger);
   return whole && x >= 0 && y >= 0 && width > 0 && height > 0 && x + width <= 400 && y + height <= 200;
@@ -61,7 +62,7 @@ test('a square stays one, wherever it is dragged', () => {
       const next = resized(square, photo, corner, right, down, true);
       assert.equal(next.width, next.height);
       assert.ok(isWithin(next), JSON.stringify(next));
-      // The corner across from the dragged one.
+      // The corner opposite to the dragged one.
       assert.equal(next.x + (corner.x ? 0 : next.width), corner.x ? 150 : 250);
       assert.equal(next.y + (corner.y ? 0 : next.height), corner.y ? 20 : 120);
     }

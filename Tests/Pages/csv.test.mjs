@@ -1,4 +1,4 @@
-// Tables as text: what a spreadsheet makes of them, and what comes back.
+// Tables as text: how a spreadsheet reads them, and how they are read back.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { load } from './pages.mjs';

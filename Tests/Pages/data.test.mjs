@@ -1,4 +1,4 @@
-// The data browser's own decisions: conditions, values, pages by cursors, deleting with time to think again.
+// The data browser's own logic: conditions, values, pages by cursors, delayed deletion with undo.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { load } from './pages.mjs';
@@ -130,7 +130,7 @@ test('of a whole row only what is other is sent', () => {
   });
 });
 
-/** A class of so many rows, whose cursors are numbers. */
+/** A class with this many rows, whose cursors are numbers. */
 function server(rows) {
   const asked = [];
   const gone = new Set();
@@ -203,7 +203,7 @@ test('what scrolls is never higher than a browser can have it', () => {
   assert.equal(spanStart(start, 0, 1_000_000), 0);
 });
 
-/** A clock that is wound by hand. */
+/** A manually advanced clock. */
 function handClock() {
   const timers = new Map();
   return {
@@ -270,7 +270,7 @@ test('garbage of texts is collected each time when there is much of it', () => {
   assert.deepEqual(seen, [0, 1, 1, 1, 2, 3, 3]);
 });
 
-/** What the page's own way to collect takes and gives back, in an engine with or without `performance.memory`. */
+/** The buffer sizes by which `Garbage` triggers a collection, in an engine with or without `performance.memory`. */
 function roomsTaken(memory, take) {
   const taken = [];
   const known = globalThis.ArrayBuffer;

@@ -1,5 +1,5 @@
-// The page for app developers: snippets in the words of each SDK, requests as they are sent, the document as pages
-// need it.
+// The page for app developers: snippets for each SDK, requests as they are sent, and the OpenAPI document as the pages
+// use it.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { test } from 'node:test';
@@ -13,7 +13,7 @@ const { pathOf } = await loadDevelopers('links.js');
 const app = { url: 'https://shop.example/parse', applicationId: 'satchel', keyKinds: [], clientKey: '' };
 const named = (all) => Object.fromEntries(all.map((snippet) => [snippet.id, snippet]));
 
-/** The words that a shell makes of a command. */
+/** The arguments into which a shell splits a command. */
 const words = (command) =>
   execFileSync('bash', ['-c', `curl() { printf '%s\\0' "$@"; }; ${command}`], { encoding: 'utf8' })
     .split('\0')
@@ -31,7 +31,7 @@ test('each SDK gets the server and the app, and no key where none is wanted', ()
     assert.doesNotMatch(code, /YOUR_|[Mm]aster-?[Kk]ey:/, id);
     assert.equal(lacks, null, id);
   }
-  // The Android SDK puts paths behind the URL as they are.
+  // The Android SDK appends paths to the URL unchanged.
   assert.match(named(all).android.code, /\.server\("https:\/\/shop\.example\/parse\/"\)/);
   assert.match(named(all).php.code, /setServerURL\('https:\/\/shop\.example', '\/parse'\)/);
 });

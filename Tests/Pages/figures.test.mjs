@@ -1,4 +1,4 @@
-// Figures: stretches of time and those before them.
+// Statistics: time ranges and the ranges before them.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { load } from './pages.mjs';
@@ -127,7 +127,7 @@ test('a rate is rounded down and stays between none and all', () => {
   assert.equal(rate(1_000_000, 1), 9999);
   assert.equal(rate(1_000_000, 0), 10_000);
   assert.equal(rate(3, 1), 6666);
-  // The end of a session may be told and its begin not.
+  // The end of a session may be reported without its beginning.
   assert.equal(rate(1, 2), 0);
   assert.equal(rate(1, -1), 10_000);
 });

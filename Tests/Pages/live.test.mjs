@@ -1,4 +1,4 @@
-// Changes by others: one connection that comes back by itself, work that is done seldom, and what views make of news.
+// Changes by other clients: one connection that reconnects automatically, throttled work, and how views apply events.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { load, loadView, Storage } from './pages.mjs';
@@ -7,7 +7,7 @@ globalThis.sessionStorage = new Storage();
 const { LiveConnection } = await load('live/connection.js');
 const { paced } = await load('live/paced.js');
 
-/** A clock that is wound by hand. */
+/** A manually advanced clock. */
 function handClock() {
   let now = 0;
   let timers = [];
@@ -38,7 +38,7 @@ function handClock() {
   };
 }
 
-/** A server at the other end of each connection. */
+/** The server side of each connection. */
 function server() {
   const clock = handClock();
   const sockets = [];
@@ -141,7 +141,7 @@ test('after a break it goes on where it was, with growing pauses', async () => {
   sockets[9].tell({ op: 'subscribed', requestId: 1, cursor: 'f-7' });
   assert.deepEqual(told, ['unsure', 'update']);
   await clock.pass(40000);
-  // One that held is followed by the first pause again; what is not known any more is told.
+  // After a connection that lasted, the first pause is used again, and missed events are reported.
   sockets[9].breaks();
   assert.deepEqual(clock.waits(), [1000]);
   await clock.pass(1000);
@@ -298,12 +298,12 @@ test('a list knows which rows are new, which are other, and which stay although 
 
 test('a form follows its product, and keeps what somebody typed', async () => {
   const { followed } = await loadView('live/product.js');
-  const { valuesOf } = await loadView('product-form.js');
+  const { valuesOf } = await loadView('products/form.js');
   const before = { name: 'Soap', unitPrice: 3.5, stock: 9, detail: 'a', updatedAt: 1 };
   const typed = { ...valuesOf(before), name: 'Bar of soap', stock: '20' };
   const now = { ...before, stock: 8, detail: 'b', unitPrice: 4, updatedAt: 2 };
   assert.deepEqual(followed(before, now, typed, valuesOf), {
-    // What was read of the stock stays, so that saving 20 is refused as long as nobody has seen the 8.
+    // The known stock remains, so that saving 20 is refused until the operator has seen the 8.
     product: { ...now, stock: 9 },
     values: { price: '4.00', detail: 'b' },
     conflicts: ['stock'],

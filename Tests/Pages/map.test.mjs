@@ -1,4 +1,4 @@
-// The arithmetic of maps: places on the screen and back, views, tiles, lines, the scale.
+// Map geometry: places to screen positions and back, views, tiles, lines, the scale.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { load } from './pages.mjs';
@@ -126,7 +126,7 @@ test('tiles cover the map and are named as their hosts have them', () => {
     [0, 399],
   ])
     assert.equal(covers(x, y), 1);
-  // The world goes on: no column is named that there is not.
+  // The world repeats horizontally, but only existing columns are requested.
   for (const { x, y, z } of tiles(kept({ x: 0, y: 0, zoom: 3.4 }, size), size)) {
     assert.ok(z === 3 && x >= 0 && x < 8 && y >= 0 && y < 8, `${z}/${x}/${y}`);
   }

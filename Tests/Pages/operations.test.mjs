@@ -1,4 +1,5 @@
-// Operations: a log without loss or repeats, rates of counters that begin anew, masks, backups, plans and Config.
+// Operations: a log without losses or repetitions, rates from counters that restart, masks, backups, schedules and
+// Config.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { loadView } from './pages.mjs';
@@ -10,7 +11,7 @@ const { backupState } = await loadView('operations/backup-age.js');
 const { change } = await loadView('operations/config-change.js');
 const { planOf } = await loadView('operations/job-plan.js');
 
-/** A server that tells `size` lines at most at once, from the cursor on. */
+/** A server that returns at most `size` lines per request, from the cursor on. */
 function served(all, after, size) {
   const start = Number(after || 0);
   const entries = all.slice(start, start + size).map((message) => ({ message }));
@@ -28,7 +29,7 @@ test('each line is shown once, whatever comes twice, late or not at all', () => 
     for (let more = (round * 7) % 13; more > 0; more -= 1) all.push(`line ${all.length}`);
     const asked = feed.cursor;
     const answer = served(all, asked, 5);
-    // Every third answer is lost: the same is asked for again. Some come a second time, or after a later one.
+    // Every third answer is lost, so its request is repeated. Some answers arrive twice or out of order.
     if (round % 3 === 0) continue;
     feed.take(asked, answer);
     assert.equal(feed.take(asked, answer) === null, answer.next !== asked);
@@ -80,7 +81,7 @@ test('a process that began anew has no rate below zero and loses nothing that it
   const anew = between(counters([500, 20, 0, 0], 9), counters([3, 1, 0, 0]), bounds, 2);
   assert.equal(anew.count, 4);
   assert.equal(anew.failed, 0);
-  // Even where it has counted more in all by now than before.
+  // Even if its new total is larger than the old one.
   assert.equal(between(counters([5, 5, 0, 0]), counters([2, 40, 0, 0]), bounds, 1).count, 42);
   assert.equal(between(undefined, counters([7, 0, 0, 0]), bounds, 1).count, 7);
   assert.equal(percentile([0, 0, 0, 5], bounds, 0.5), 4);

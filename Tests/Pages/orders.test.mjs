@@ -1,9 +1,9 @@
-// An order's timeline: what the services know of mails and notifications, as steps.
+// An order's timeline: the services' data about mails and notifications, as steps.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { loadView } from './pages.mjs';
 
-const { mailStep, pushStep } = await loadView('order-timeline.js');
+const { mailStep, pushStep } = await loadView('orders/timeline.js');
 const at = (iso) => ({ __type: 'Date', iso });
 
 test('a mail stands where it was sent, and one that was not where it was asked for', () => {

@@ -1,5 +1,5 @@
-// The modules of pages, as Node can take them: in a folder that says they are modules, with what of a browser
-// they look at when they are loaded.
+// Makes the pages' modules loadable in Node: in a folder that declares them as modules, with the browser objects that
+// they access while loading.
 import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -16,16 +16,16 @@ globalThis.document = {
 };
 Object.defineProperty(globalThis, 'navigator', { value: { languages: ['en-US'] }, configurable: true });
 
-/** A module of `shared` by its path. */
+/** Loads a module of `shared` by path. */
 export const load = (path) => import(pathToFileURL(join(folder, 'shared', path)));
 
-/** A module of the dashboard by its path. */
+/** Loads a module of the dashboard by path. */
 export const loadView = (path) => import(pathToFileURL(join(folder, 'dashboard', path)));
 
-/** A module of the page for app developers by its path. */
+/** Loads a module of the page for app developers by path. */
 export const loadDevelopers = (path) => import(pathToFileURL(join(folder, 'developers', path)));
 
-/** The storage of a tab. */
+/** A tab's session storage. */
 export class Storage {
   items = new Map();
   getItem(key) {

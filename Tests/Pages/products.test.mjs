@@ -1,11 +1,11 @@
-// Many products at once: what a change of prices or a file would make of them.
+// Many products at once: the effects of a price change or of a file.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { loadView } from './pages.mjs';
 
-const { changedPrice, parsePercent, priceRows, saleRows } = await loadView('product-changes.js');
-const { planRows, productsAsCSV, readTable } = await loadView('product-csv.js');
-const { changesOf } = await loadView('product-history.js');
+const { changedPrice, parsePercent, priceRows, saleRows } = await loadView('products/changes.js');
+const { planRows, productsAsCSV, readTable } = await loadView('products/csv.js');
+const { changesOf } = await loadView('products/history.js');
 
 test('prices change by an amount, by percent or to one', () => {
   const rows = [
@@ -144,7 +144,7 @@ test('a change of a product is told field by field, as people read it', () => {
     after: { unitPrice: 4, stock: null, brand: brand('b9'), active: false, fullsizeImage: file, thumbnail: file },
   };
   const changes = changesOf(entry, new Map([['b1', 'Halden']]));
-  // Without texts loaded a text is its key.
+  // If no texts are loaded, a text is its key.
   assert.deepEqual(
     changes.map(({ name, before, after }) => [name, before, after]),
     [

@@ -1,11 +1,11 @@
-// To whom a promotion goes: the form and what is kept are the same, and what cannot be meant is said. And what became of
-// one: no figure where there is none.
+// The audience of a promotion: the form and the stored value match, and invalid audiences get an error. And the results
+// of a promotion: no number is shown where none exists.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { loadView } from './pages.mjs';
 
-const { audienceWords, readAudience, writeAudience } = await loadView('audience.js');
-const { failures, followed } = await loadView('promotion-figures.js');
+const { audienceWords, readAudience, writeAudience } = await loadView('promotions/audience.js');
+const { failures, followed } = await loadView('promotions/figures.js');
 
 test('an audience is the same after it was in the form', () => {
   for (const audience of [

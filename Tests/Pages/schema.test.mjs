@@ -1,4 +1,4 @@
-// Classes as a whole: columns of every type, indexes, permissions and what they differ in, plans in words.
+// Classes as a whole: columns of every type, indexes, permissions and their differences, plans as text.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { load, loadView } from './pages.mjs';
@@ -224,7 +224,8 @@ test('each change of permissions is one difference, and taken back it is none', 
     const [back] = permissions.difference(step(open), open);
     assert.equal(back.isGiven, !expected.isGiven);
   }
-  // A group that hides nothing shows its members what others hide; where nothing is hidden it says nothing.
+  // A group that hides nothing shows its members fields that others do not see; where nothing is hidden it has no
+  // effect.
   const hidden = permissions.withProtected(open, '*', ['secret']);
   const shows = permissions.difference(hidden, permissions.withProtected(hidden, 'role:a', []));
   assert.deepEqual(shows, [{ part: 'shown', who: 'role:a', what: '', isGiven: true, isForAll: false }]);
@@ -232,7 +233,7 @@ test('each change of permissions is one difference, and taken back it is none', 
   const there = permissions.withPointer(open, 'owner', 'update', true);
   assert.deepEqual(permissions.withPointer(there, 'owner', 'update', false), open);
   assert.deepEqual(permissions.difference(open, null), [], 'None at all are those of an open class.');
-  // What is not looked at, such as the order of names, is no difference.
+  // Ignored details, such as the order of names, are not a difference.
   const twice = (names) => permissions.withProtected(open, '*', names);
   assert.deepEqual(permissions.difference(twice(['a', 'b']), { ...open, protectedFields: { '*': ['b', 'a'] } }), []);
 });

@@ -1,9 +1,9 @@
-// Views of lists: what an address says of one.
+// List views: the state that an address encodes.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { loadView } from './pages.mjs';
 
-const { viewQuery, wantedColumns } = await loadView('list-views.js');
+const { viewQuery, wantedColumns } = await loadView('lists/list-views.js');
 
 test('a view is its address without the page, in one order and without what is empty', () => {
   const one = viewQuery({ state: 'made', sort: 'orderNo', page: '3', search: '' });

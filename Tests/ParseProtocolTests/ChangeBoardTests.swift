@@ -2,7 +2,7 @@ import Foundation
 import ParseProtocol
 import Testing
 
-/// The counters that say what is about to change: no stamp outlives a change of its subject, however the writer ends.
+/// The counters that announce changes: no stamp remains valid after a change of its subject, however the writer ends.
 @Suite struct ChangeBoardTests {
     private let folder = NSTemporaryDirectory() + "boards-\(UUID().uuidString)"
     private var path: String { folder + "/shop.changes" }
@@ -16,7 +16,7 @@ import Testing
         objects.reduce(into: ChangeSet()) { $0.note($1.0, $1.1) }
     }
 
-    /// A board as its writer has it, and as a reader does.
+    /// A board as opened by its writer, and as opened by a reader.
     private func boards() throws -> (writer: ChangeBoard, reader: ChangeBoard) {
         let writer = try ChangeBoard.keep(path)
         return (writer, try #require(ChangeBoard.find(path, identity: writer.identity)))
@@ -31,7 +31,7 @@ import Testing
         let other = try #require(reader.stamp(of: .page(ofClass: "Store")))
         let changes = Self.changes([("Product", "b")])
         writer.begin(changes)
-        // From before the commit on, not only from after it.
+        // From before the commit, not only from after it.
         #expect(!page.isCurrent)
         #expect(reader.stamp(of: Self.page) == nil)
         #expect(object.isCurrent)
@@ -53,7 +53,7 @@ import Testing
         dead.settle()
         let before = try #require(reader.stamp(of: .page(ofClass: "Store")))
         dead.begin(Self.changes([("Product", "a")]))
-        // Nothing else of the dead one; the file is what is left.
+        // The dead writer does nothing more; only the file remains.
         #expect(reader.stamp(of: Self.object) == nil)
         #expect(before.isCurrent)
         let next = try ChangeBoard.keep(path)
@@ -84,7 +84,7 @@ import Testing
             writer.end(changes)
             #expect(!stamp.isCurrent && !all.isCurrent)
         }
-        // An object is no class.
+        // A change of an object is not a change of the class.
         let all = try #require(reader.stamp(of: .classes))
         let one = Self.changes([("Product", "a")])
         writer.begin(one)
@@ -107,11 +107,11 @@ import Testing
         #expect(reader.stamp(of: Self.page) == nil)
         writer.settle()
         let last = try #require(reader.stamp(of: Self.page))
-        reader.forsake()
+        reader.invalidateStamps()
         #expect(!last.isCurrent)
     }
 
-    /// The folder of a shop that was copied while it ran: its writer is another one.
+    /// A copied folder of a running shop: the board belongs to another writer.
     @Test func aCopyIsNotTakenForTheBoardOfItsWriter() throws {
         defer { try? FileManager.default.removeItem(atPath: folder) }
         let (writer, _) = try boards()

@@ -3,7 +3,7 @@ import Glibc
 import ParseProtocol
 import Testing
 
-/// A small file that lasts is complete or not there, whoever writes it.
+/// A durable small file is either complete or absent, whichever process writes it.
 @Suite final class DurableFileTests {
     private let folder = NSTemporaryDirectory() + "durable-" + Names.random(10)
 
@@ -48,7 +48,7 @@ import Testing
         #expect(try names == ["key"])
     }
 
-    /// The draft leads to a disk that is full.
+    /// The draft is a link to a full device.
     @Test(arguments: [DurableFile.Taken.replace, .keep])
     func aFullDiskLeavesWhatWasThere(_ taken: DurableFile.Taken) throws {
         try DurableFile.write(Array("old".utf8), to: path)
@@ -72,8 +72,8 @@ import Testing
         #expect(try names == ["key"])
     }
 
-    /// Replicas start together, and each wants to make the key.
-    @Test func ofManyWhoMakeOneFileOneDoes() async throws {
+    /// Replicas start concurrently, and each wants to create the key.
+    @Test func concurrentWritersCreateAFileOnce() async throws {
         let (folder, path) = (folder, path)
         let read = try await withThrowingTaskGroup(of: Data?.self) { group in
             for number in 0..<20 {

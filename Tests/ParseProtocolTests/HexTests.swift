@@ -1,8 +1,8 @@
 import ParseProtocol
 import Testing
 
-/// One form of bytes as digits. Copies of it that leave out a zero, or write capitals, find nothing that another copy
-/// stored.
+/// The single hexadecimal form of bytes. Another form, for example without a leading zero or with capitals, would not
+/// match stored values.
 @Suite struct HexTests {
     @Test func everyByteHasTwoDigitsAndComesBack() {
         let bytes = [UInt8](0...255)
@@ -15,7 +15,7 @@ import Testing
         #expect([UInt8](hex: "") == [])
     }
 
-    /// `UInt8("+f", radix: 16)` is a number; a key with a sign in it is no key.
+    /// `UInt8("+f", radix: 16)` succeeds, but a key must not contain a sign.
     @Test(arguments: ["0", "abc", "+f", "-1", "0x", "g0", "a b0", "é0", "٣٣", "ff\n0"])
     func whatIsNoTextOfBytesIsRefused(_ text: String) {
         #expect([UInt8](hex: text) == nil)

@@ -1,7 +1,7 @@
 import ParseProtocol
 import Testing
 
-/// The order of members in a text, of whatever it is made.
+/// The order of members in serialized JSON, whatever the value was built from.
 @Suite struct JSONMemberOrderTests {
     @Test func namesAreInTheOrderOfTheText() {
         for (text, expected) in [

@@ -1,7 +1,7 @@
 import ParseProtocol
 import Testing
 
-/// Objects whose members have an order that counts, such as the keys of a sort, keep it as pairs.
+/// Objects whose member order matters, such as the keys of a sort, keep it as pairs.
 @Suite struct JSONOrderTests {
     private func read(_ text: String, _ names: Set<String>) throws -> JSON {
         try JSON(parsing: Array(text.utf8), membersInOrderOf: names)

@@ -45,7 +45,7 @@ import Testing
         #expect(KeySelection(keys: ["a"], excludeKeys: []).applied(to: 1) == nil)
     }
 
-    /// Names that need escapes in a text are found by what they mean.
+    /// Names with escapes are matched by their meaning.
     @Test func anyNameIsFound() throws {
         let object: JSON = ["a": ["é": 1, "\"": 2, "\\": 3, "\n": 4, "": 5]]
         for name in ["é", "\"", "\\", "\n", ""] {

@@ -1,7 +1,7 @@
 import ParseProtocol
 import Testing
 
-/// The one rule for the address at which clients reach the gateway.
+/// The single rule for the URL at which clients reach the gateway.
 @Suite struct PublicURLTests {
     @Test(
         arguments: [

@@ -1,7 +1,7 @@
 import ParseProtocol
 import Testing
 
-/// The one rule of token buckets, whatever clock ticks.
+/// The single rule of token buckets, for any clock.
 @Suite struct TokenBucketTests {
     @Test(arguments: [(1, 1), (3, 60), (4, 86_400_000), (7, 100), (1000, 1000), (1 << 30, 1 << 40)] as [(Int, Int64)])
     func aBucketfulIsThereAtOnceAndComesBackInItsWindow(_ count: Int, _ window: Int64) {
@@ -31,7 +31,7 @@ import Testing
         #expect(bucket.wait(fullAt: 0, keeping: .max, at: 7) == 0, "One is never kept.")
     }
 
-    /// A stored moment may be of a clock that was set back, or of a rule that gave more.
+    /// A stored time may come from a clock that was set back, or from a rule with a larger bucket.
     @Test(arguments: [Int64.max, 1 << 60, 10_000]) func aMomentTooFarAwayIsAnEmptyBucket(_ full: Int64) {
         let bucket = TokenBucket(count: 5, window: 50)
         #expect(bucket.wait(fullAt: full, at: 0) == 10)
@@ -39,7 +39,7 @@ import Testing
         #expect(bucket.fullAt(from: full, at: 0) == 60)
     }
 
-    /// Milliseconds of a table and nanoseconds in memory decide alike.
+    /// Milliseconds in a table and nanoseconds in memory lead to the same decision.
     @Test func theUnitOfTimeDoesNotMatter() {
         let (fine, coarse) = (
             TokenBucket(count: 12, window: 86_400_000_000_000), TokenBucket(count: 12, window: 86_400_000)

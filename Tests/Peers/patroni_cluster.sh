@@ -1,18 +1,18 @@
-# PostgreSQL servers under Patroni, and the etcd that they agree by, until the standard input ends. A node runs while
-# there is a file run<node> in the folder; without it all of the node is killed at once, as a host that loses its power.
-# Its etcd goes on.
+# Runs PostgreSQL servers under Patroni, and their etcd, until the standard input ends. A node runs while the file
+# run<node> exists in the folder; without it, all processes of the node are killed at once, like a power failure. Its
+# etcd continues.
 #
 # Usage: patroni_cluster.sh FOLDER CHECKOUT NETWORK NODE...
-#        NETWORK  from which connections are trusted
+#        NETWORK  network whose connections are trusted
 #        NODE     NAMESPACE,ADDRESS,POSTGRESQL_PORT,PATRONI_PORT[,ETCD_PORT,ETCD_PEER_PORT]
-#                 NAMESPACE is the network namespace in which it runs, empty for this one. An etcd is on one node, or
-#                 on three.
+#                 NAMESPACE is the node's network namespace, empty for the current one. One node has an etcd, or
+#                 three have.
 # shellcheck shell=bash
 folder=$1 checkout=$2 network=$3
 shift 3
 count=$# as=() nodes=() namespaces=() sql=() rest=() clients=() peers=() cluster=''
 cd "$folder" || exit
-# PostgreSQL refuses to be root.
+# PostgreSQL refuses to run as root.
 if ((EUID == 0)); then
     chown postgres: "$folder"
     as=(setpriv --reuid postgres --regid postgres --init-groups --)
@@ -27,7 +27,7 @@ for ((node = 1; node <= count; node++)); do
     cluster+=${cluster:+,}etcd$node=${peers[node]}
 done
 
-# Runs a command on a node's host, in place of the shell.
+# Runs a command on a node's host, replacing the shell.
 on() {
     local within=()
     [[ -z ${namespaces[$1]} ]] || within=(ip netns exec "${namespaces[$1]}")
@@ -44,8 +44,8 @@ for node in "${!clients[@]}"; do
     etcd_processes+=($!)
 done
 
-# The example for operators, and what a test has otherwise. A leader that is cut off ends when its standbys have been
-# silent for the sender's timeout: a minute by default.
+# The operators' example, and the settings that differ in tests. A leader that is cut off ends when its standbys have
+# been silent for wal_sender_timeout: a minute by default.
 install -d config
 cp -- "$checkout/compose/patroni/patroni.yml" config/1.yml
 cat >config/2.yml <<END
@@ -62,9 +62,9 @@ postgresql:
     wal_sender_timeout: 10s
 END
 
-# The etcd of a node's own host is left out where there are others. Cut off with the node it goes on to tell what was,
-# and when the host is back Patroni before 3.0.3 takes the lead by that from whoever has it. Patroni would hear of it
-# from the others if it did not take them for proxies.
+# If there are several etcds, a node does not use the one of its own host. Cut off together with the node, that etcd
+# keeps its old state. When the host is back, Patroni before 3.0.3 would trust that state and take the lead from the
+# current leader. Patroni would also learn its address from the other etcds, so it must treat those as proxies.
 begin() {
     local node hosts='' proxies=true
     ((${#clients[@]} > 1)) || proxies=false
@@ -83,7 +83,7 @@ begin() {
     nodes[$1]=$!
 }
 
-# The server before its children, or it would begin to recover from their end.
+# Kills the server before its children, because it would recover from the end of a child.
 end() {
     local server all=()
     server=$(head -n 1 "$folder/node$1/postmaster.pid" 2>/dev/null)
@@ -95,7 +95,7 @@ end() {
     nodes[$1]=
 }
 
-# Patroni ends when it finds no etcd at its start, to be started again.
+# Patroni ends if it finds no etcd at its start, so it is restarted.
 while read -r -t 0.1 _; (($? > 128)); do
     for ((node = 1; node <= count; node++)); do
         if [[ -e $folder/run$node ]]; then
@@ -109,10 +109,10 @@ done
 for ((node = 1; node <= count; node++)); do [[ -z ${nodes[node]-} ]] || end $node; done
 kill -KILL "${etcd_processes[@]}"
 wait
-# A server that is killed leaves a piece of shared memory, whose number is in its file.
+# A killed server leaves a shared memory segment, whose number is in its file.
 for ((node = 1; node <= count; node++)); do
     memory=$(sed -n 7p "$folder/node$node/postmaster.pid" 2>/dev/null | awk '{ print $2 }')
     [[ -z $memory ]] || ipcrm -m "$memory"
 done
-# What was killed may write a last time.
+# A killed process may still complete a write.
 rm -rf -- "$folder" 2>/dev/null || { sleep 1 && rm -rf -- "$folder"; }

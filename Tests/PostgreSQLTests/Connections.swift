@@ -1,7 +1,7 @@
 import PostgreSQL
 import TestSupport
 
-/// Connections of the tests. Those to the shared database make only temporary tables there.
+/// The tests' connections. Those to the shared database create only temporary tables.
 enum Connections {
     private static let database = Task { try await PostgreSQLServer.shared.newDatabase() }
 
@@ -13,14 +13,14 @@ enum Connections {
         try PostgreSQLConnection(PostgreSQLTarget(await string, settings: settings))
     }
 
-    /// Two connections to a database of their own.
+    /// Two connections to a new database.
     static func pair() async throws -> (PostgreSQLConnection, PostgreSQLConnection) {
         let target = PostgreSQLTarget(try await PostgreSQLServer.shared.newDatabase())
         return (try PostgreSQLConnection(target), try PostgreSQLConnection(target))
     }
 }
 
-/// The error that `body` ends with; nil when it ends well.
+/// The error that `body` throws; nil when it succeeds.
 func failure<T>(_ body: () throws -> T) -> PostgreSQLError? {
     do {
         _ = try body()

@@ -1,7 +1,7 @@
 import PostgreSQL
 import Testing
 
-/// Which numbers of parameters a SQL text has, without a server.
+/// The parameter numbers in an SQL text, without a server.
 @Suite struct ParameterNumbersTests {
     @Test(
         arguments: [

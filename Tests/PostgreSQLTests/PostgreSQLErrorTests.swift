@@ -2,7 +2,7 @@ import PostgreSQL
 import TestSupport
 import Testing
 
-/// Failures that callers tell apart, and what their texts must not have in them.
+/// Failures that callers distinguish, and data that error texts must not contain.
 @Suite struct PostgreSQLErrorTests {
     @Test func aUniqueValueThatIsThereIsToldWithItsConstraintAndWithoutTheValue() async throws {
         let connection = try await Connections.shared()
@@ -43,7 +43,7 @@ import Testing
         #expect(try other.execute("UPDATE kept SET n = n + 1") == 1)
     }
 
-    @Test func aServerThatTakesNoWritesIsTold() async throws {
+    @Test func aReadOnlyServerIsReported() async throws {
         let connection = try await Connections.shared(["default_transaction_read_only": "on"])
         let error = failure { try connection.execute("CREATE TABLE kept(a bigint)") }
         #expect(error?.isReadOnly == true)
@@ -61,7 +61,7 @@ import Testing
         #expect(error?.description.contains("77af31") == false)
     }
 
-    /// libpq's own words of the last four would have what stands in a wrong place.
+    /// libpq's own messages for the last four would contain the misplaced password.
     @Test(
         arguments: [
             "host=/nowhere password=77af31", "postgresql://ann:77af31@/x?host=/nowhere",
@@ -89,7 +89,7 @@ import Testing
         connection.close()
         #expect(connection.isBroken)
         #expect(!connection.isInTransaction)
-        // What was taken stays.
+        // Values already read remain available.
         #expect(statement.int(0) == 1)
         statement.reset()
         #expect(failure { _ = try statement.step() }?.isConnectionLost == true)

@@ -1,9 +1,9 @@
 import PostgreSQL
 import Testing
 
-/// What connections tell each other.
+/// Notifications between connections.
 @Suite struct PostgreSQLNotificationTests {
-    @Test func whatIsToldIsHeardInOrderByThoseWhoListen() async throws {
+    @Test func notificationsArriveInOrder() async throws {
         let (listener, teller) = try await Connections.pair()
         #expect(try listener.notifications() == [])
         try listener.execute("LISTEN news")

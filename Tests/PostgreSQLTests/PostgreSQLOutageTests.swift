@@ -4,7 +4,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Servers that are slow, stand still or end, and connections that hear of it.
+/// Servers that are slow, stalled or ended, and how connections react.
 @Suite struct PostgreSQLOutageTests {
     @Test func aDeadlineEndsAStatementAndNotTheConnection() async throws {
         let connection = try await Connections.shared()
@@ -59,8 +59,8 @@ import Testing
         #expect(try connection.rows("SELECT 1") == [[.int(1)]])
     }
 
-    /// It cannot be asked to end a statement either.
-    @Test func aServerThatStandsStillKeepsNobody() async throws {
+    /// Such a server does not react to a cancel request either.
+    @Test func aStalledServerTimesOut() async throws {
         let connection = try await Connections.shared()
         let process = connection.serverProcess
         #expect(process > 0)
@@ -79,7 +79,7 @@ import Testing
         let connection = try await Connections.shared()
         let canceller = connection.canceller
         Thread.detachNewThread {
-            // It may come before the statement, which it then does not meet.
+            // A cancel request may arrive before the statement and then has no effect.
             for _ in 0..<100 {
                 canceller.cancel()
                 usleep(50_000)
@@ -133,7 +133,7 @@ import Testing
         }
     }
 
-    /// The ways in which something is committed.
+    /// The ways to commit.
     enum Committing: CaseIterable {
         case commit, statement, script
 
@@ -149,7 +149,7 @@ import Testing
         }
     }
 
-    /// A commit waits for a standby that never comes, until somebody cancels it. The server says then that it is done.
+    /// A commit waits for a standby that never comes, until it is cancelled. The server then reports it as committed.
     @Test(arguments: Committing.allCases)
     func aCommitThatIsOnOneServerAloneIsNotDone(way: Committing) async throws {
         try await PostgreSQLServer.with { server in
@@ -159,7 +159,7 @@ import Testing
             _ = try await server.run("SELECT pg_reload_conf()")
             let other = Impatient(target)
             defer { other.end() }
-            // The server takes the setting up a little later.
+            // The server applies the setting with a delay.
             try await eventually("a commit is not done") {
                 let connection = try PostgreSQLConnection(target)
                 guard let error = failure({ try way.run(connection) }) else { return false }
@@ -171,7 +171,7 @@ import Testing
         }
     }
 
-    /// Cancels, from a thread of its own, what waits for a standby.
+    /// Cancels commits that wait for a standby, on another thread.
     private final class Impatient: Sendable {
         private let isOver = Mutex(false)
 

@@ -2,7 +2,7 @@ import PostgreSQL
 import TestSupport
 import Testing
 
-/// Statements that go to the server together, and what becomes of the others when one fails.
+/// Statements sent to the server together, and what happens to the others when one fails.
 @Suite struct PostgreSQLPipelineTests {
     private func connection() async throws -> PostgreSQLConnection {
         let connection = try await Connections.shared()
@@ -49,7 +49,7 @@ import Testing
         let error = failure { _ = try count(connection) }
         #expect(error?.isUniqueViolation == true)
         #expect(error?.constraint == "kept_pkey")
-        // Told once, and nothing of the group is kept.
+        // The error is reported once, and nothing of the group is stored.
         #expect(try count(connection) == 0)
     }
 
@@ -81,7 +81,7 @@ import Testing
             try statement.bind("x", at: 1)
             try statement.send()
         }
-        // Asked for in another order.
+        // The results are read in another order.
         for (index, statement) in statements.enumerated().reversed() {
             let hasRow = try statement.step()
             #expect(hasRow)
@@ -90,7 +90,7 @@ import Testing
         #expect(connection.roundTrips == before + 1)
     }
 
-    @Test func whatStandsBehindAFailureFailsWithIt() async throws {
+    @Test func statementsAfterAFailureFail() async throws {
         let connection = try await connection()
         let (good, bad, late) = (
             try connection.statement("SELECT 1"), try connection.statement("SELECT 1 / 0"),
@@ -144,7 +144,7 @@ import Testing
         #expect(try connection.rows("SELECT count(*) FROM kept") == [[.int(0)]])
     }
 
-    /// Groups of random statements, of which some fail, beside a set of what must be there afterwards.
+    /// Groups of random statements, some of which fail, compared with a set of the expected rows.
     @Test(arguments: 1...40)
     func groupsAreAllOrNothing(seed: UInt64) async throws {
         var generator = Seeded(seed)
@@ -168,7 +168,7 @@ import Testing
                 }
             }
             let isUnique = Set(ids).count == ids.count && kept.isDisjoint(with: ids)
-            // A failure that was only queued is undone without a word.
+            // A failure of a statement that was only queued is rolled back without an error.
             #expect(error?.isUniqueViolation == (isUndone || isUnique ? nil : true))
             try connection.rollback()
             if isUnique, !isUndone { kept.formUnion(ids) }
@@ -178,7 +178,7 @@ import Testing
         }
     }
 
-    /// Queues an insertion, with or without a wish to see what it gives.
+    /// Queues an insertion, with or without a request for its result.
     private func add(_ id: Int64, _ connection: PostgreSQLConnection, _ generator: inout Seeded) throws {
         guard Bool.random(using: &generator) else { return try insert(id, connection) }
         let statement = try connection.statement("INSERT INTO kept VALUES ($1, 'sent') RETURNING id")
@@ -186,7 +186,7 @@ import Testing
         try statement.send()
     }
 
-    /// Both sides have more to send than fits into the socket.
+    /// Both sides have more data to send than the socket buffers hold.
     @Test func largeValuesInBothDirectionsDoNotBlock() async throws {
         let connection = try await connection()
         let text = String(repeating: "x", count: 1_000_000)

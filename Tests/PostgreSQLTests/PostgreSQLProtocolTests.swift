@@ -2,9 +2,9 @@ import PostgreSQL
 import TestSupport
 import Testing
 
-/// Servers that do not keep to the protocol. Nothing they say ends the process or is waited for without end.
+/// Servers that violate the protocol. None of their answers ends the process or causes an endless wait.
 @Suite struct PostgreSQLProtocolTests {
-    /// Connects, runs one statement that is answered so, and another.
+    /// Connects, runs one statement that gets this answer, and then another one.
     private func run(_ answer: [UInt8], on server: ScriptedServer, streams: Bool = false) throws -> [PostgreSQLValue] {
         server.answer([ScriptedServer.done, answer])
         let connection = try PostgreSQLConnection(PostgreSQLTarget(server.string, connectSeconds: 2))
@@ -18,12 +18,13 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func whatIsRightIsUnderstood(streams: Bool) throws {
+    func validAnswersAreRead(streams: Bool) throws {
         let values = try run(ScriptedServer.row, on: ScriptedServer(), streams: streams)
         #expect(values == [.null, .int(42), .text("abc"), .null])
     }
 
-    /// Poolers do so, and libpq would give nothing for ever (https://github.com/yandex/odyssey/issues/514).
+    /// Poolers send several errors, and libpq would then return empty results forever
+    /// (https://github.com/yandex/odyssey/issues/514).
     @Test(arguments: [1, 2, 3, 10])
     func errorsWithoutEndAreOneFailure(count: Int) throws {
         let errors = (0..<count).flatMap { _ in ScriptedServer.error("57P01") }

@@ -2,7 +2,7 @@ import PostgreSQL
 import TestSupport
 import Testing
 
-/// Statements: what is kept prepared, and how rows are taken.
+/// Statements: which remain prepared, and how rows are read.
 @Suite struct PostgreSQLStatementTests {
     @Test func aStatementIsPreparedOnceAndIsOneRoundTrip() async throws {
         let connection = try await Connections.shared()
@@ -12,7 +12,7 @@ import Testing
         }
         #expect(connection.roundTrips == before + 10)
         let prepared = try connection.rows("SELECT count(*) FROM pg_prepared_statements WHERE statement LIKE '%* 2%'")
-        // The one that asks has the words too.
+        // The counting statement contains these words too.
         #expect(prepared == [[.int(2)]])
     }
 
@@ -22,7 +22,7 @@ import Testing
         #expect(connection.statementCount <= PostgreSQLConnection.statementsMax)
         let prepared = try connection.rows("SELECT count(*) FROM pg_prepared_statements").first?.first?.intValue ?? 0
         #expect(prepared == Int64(connection.statementCount))
-        // Used last, and so still there.
+        // The last used statement is still prepared.
         let before = connection.statementCount
         try connection.execute("SELECT 599")
         #expect(connection.statementCount == before)
@@ -58,7 +58,7 @@ import Testing
         var sum: Int64 = 0
         while try statement.step() {
             sum += statement.int(0)
-            // Others may run beside it, at the price of memory.
+            // Other statements may run meanwhile, at the price of memory.
             if statement.int(0) == 100 { #expect(try connection.rows("SELECT 1") == [[.int(1)]]) }
         }
         #expect(sum == 200_010_000)

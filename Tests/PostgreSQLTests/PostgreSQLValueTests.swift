@@ -1,9 +1,9 @@
 import PostgreSQL
 import Testing
 
-/// Values on their way to the server and back.
+/// Values sent to the server and back.
 @Suite struct PostgreSQLValueTests {
-    /// What a column of that type gives for a value that was bound to `$1`.
+    /// The value of a column of that type for a value that was bound to `$1`.
     private func returned(_ value: PostgreSQLValue, _ type: String) async throws -> PostgreSQLValue? {
         let connection = try await Connections.shared()
         try connection.execute("CREATE TEMP TABLE kept(value \(type))")
@@ -47,7 +47,7 @@ import Testing
     @Test func aMegabyteIsTheSame() async throws {
         let text = String(repeating: "0123456789abcdeä", count: 65_536)
         let bytes = (0..<1_048_576).map { UInt8($0 & 255) }
-        // Apart from the expectations, which would print them.
+        // Compared outside of the expectations, which would print the values.
         let isSameText = try await returned(.text(text), "text") == .text(text)
         let areSameBytes = try await returned(.blob(bytes), "bytea") == .blob(bytes)
         #expect(isSameText)
@@ -93,7 +93,7 @@ import Testing
         #expect(statement.isNull(3))
         #expect(statement.bytes(3).isEmpty)
         #expect(Array(statement.bytes(2)) == Array("x".utf8))
-        // What is no column is NULL and ends nothing.
+        // A missing column gives NULL and causes no crash.
         #expect(statement.value(7) == .null)
         #expect(statement.value(-1) == .null)
         #expect(statement.blob(2) == [])

@@ -1,7 +1,7 @@
 import Foundation
 import TestSupport
 
-/// A server that answers what it is told to, to one connection after the other, and then hangs up
+/// A server that gives scripted answers to one connection after the other, and then disconnects
 /// (https://www.postgresql.org/docs/current/protocol-message-formats.html).
 final class ScriptedServer: Sendable {
     let folder: String
@@ -30,7 +30,7 @@ final class ScriptedServer: Sendable {
         try? FileManager.default.removeItem(atPath: folder)
     }
 
-    /// Takes a connection and sends one answer for each sync that comes, in a thread of its own.
+    /// Accepts a connection on a new thread and sends one answer for each sync.
     func answer(_ answers: [[UInt8]]) {
         Thread.detachNewThread { [self] in
             let client = accept(descriptor, nil, nil)
@@ -66,10 +66,10 @@ final class ScriptedServer: Sendable {
         message("R", [0, 0, 0, 0]) + message("S", Array("client_encoding\0UTF8\0".utf8))
         + message("S", Array("server_version\015.0\0".utf8)) + message("K", [0, 0, 0, 1, 0, 0, 0, 2]) + ready
 
-    /// Answers a preparation and a run without rows.
+    /// Answers a prepare and an execute without rows.
     static let done = message("1") + message("2") + message("n") + message("C", Array("SELECT 0\0".utf8)) + ready
 
-    /// Answers a preparation and a run with one row of an integer and a text.
+    /// Answers a prepare and an execute with one row of an integer and a text.
     static let row =
         message("1") + message("2")
         + message(

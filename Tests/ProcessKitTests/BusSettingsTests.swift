@@ -2,7 +2,7 @@ import MessageBus
 import ProcessKit
 import Testing
 
-/// `SATCHEL_BUS`: what services dial, and which of it a gateway binds.
+/// `SATCHEL_BUS`: the endpoints that services dial, and the endpoint that a gateway binds.
 @Suite struct BusSettingsTests {
     private func services(_ settings: [String: String]) throws -> GatewayList {
         try BusConfiguration(Settings(settings), dataDirectory: "/data").gateways
@@ -30,7 +30,7 @@ import Testing
         #expect(try gateway("gateway-2") == "ipc:///data/sockets/bus-2.ipc")
         let both = ["SATCHEL_BUS": "tcp://127.0.0.1:1,tcp://127.0.0.1:2"]
         #expect(try gateway("gateway-2", both) == "tcp://127.0.0.1:2")
-        // A host of its own, where it listens at an address of that host.
+        // A gateway on a separate host binds an address of that host.
         #expect(try gateway("gateway-2", ["SATCHEL_BUS": "tcp://127.0.0.1:9"]) == "tcp://127.0.0.1:9")
         #expect(throws: BusConfiguration.Problem.self) { try gateway("gateway-3", both) }
     }

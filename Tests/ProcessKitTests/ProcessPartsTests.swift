@@ -2,9 +2,9 @@ import ProcessKit
 import Synchronization
 import Testing
 
-/// Parts of a process: when they begin and end, and what becomes of an error.
+/// The parts of a process: when they start and end, and how errors propagate.
 @Suite struct ProcessPartsTests {
-    /// The order in which things happened.
+    /// The order of events.
     private final class Record: Sendable {
         private let lines = Mutex<[String]>([])
         var all: [String] { lines.withLock(\.self) }
@@ -13,7 +13,7 @@ import Testing
 
     private struct Failure: Error, Equatable {}
 
-    /// A part that ends when it is asked to, or as it is told.
+    /// A part that ends on request, or as configured.
     private struct Part: ProcessPart {
         enum Fate {
             case waits, returns, fails, failsAtItsEnd
@@ -22,7 +22,7 @@ import Testing
         let name: String
         let record: Record
         var fate = Fate.waits
-        /// Asked for when it runs.
+        /// Signalled when the part runs.
         var began = ProcessEnd()
 
         func run(until end: ProcessEnd) async throws {
@@ -50,13 +50,13 @@ import Testing
         #expect(record.all == ["hub ended", "server ended", "reporter ended", "broker ended"])
     }
 
-    @Test func whoIsAskedBeforeTheBeginningRunsAndEnds() async throws {
+    @Test func anEndBeforeTheStartStillRunsThePart() async throws {
         let record = Record()
         let end = ProcessEnd()
         end.ask()
         let part = Part(name: "service", record: record)
         try await ProcessParts.run([part], until: end)
-        #expect(part.began.isAskedFor)
+        #expect(part.began.isRequested)
         #expect(record.all == ["service ended"])
     }
 
@@ -96,18 +96,18 @@ import Testing
     @Test func workEndsWithTheProcessOrBefore() async {
         let end = ProcessEnd()
         await end.cancels {}
-        #expect(!end.isAskedFor)
+        #expect(!end.isRequested)
         let began = ProcessEnd()
         let cancelled = ProcessEnd()
         async let work: Void = end.cancels {
             began.ask()
-            // Nobody asks for this one.
+            // This end is never requested.
             await ProcessEnd().wait()
             if Task.isCancelled { cancelled.ask() }
         }
         await began.wait()
         end.ask()
         await work
-        #expect(cancelled.isAskedFor)
+        #expect(cancelled.isRequested)
     }
 }

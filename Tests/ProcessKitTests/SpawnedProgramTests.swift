@@ -2,7 +2,7 @@ import Foundation
 import ProcessKit
 import Testing
 
-/// Programs that are started with what they are given and nothing else.
+/// Child programs that inherit only what they are given.
 struct SpawnedProgramTests {
     private func pipe() throws -> (reading: FileHandle, writing: FileHandle) {
         let pipe = Pipe()
@@ -12,7 +12,7 @@ struct SpawnedProgramTests {
         return (pipe.fileHandleForReading, pipe.fileHandleForWriting)
     }
 
-    /// What a script writes into its outputs, and its end.
+    /// A script's outputs and its end.
     private func run(
         _ script: String, _ environment: [String] = []
     ) throws -> (text: String, end: SpawnedProgram.End?) {
@@ -32,7 +32,7 @@ struct SpawnedProgramTests {
     }
 
     @Test func whatClosesByItselfIsNotLeft() throws {
-        // A number that no shell uses.
+        // A descriptor number that no shell uses.
         let (reading, _) = try pipe()
         let descriptor = withExtendedLifetime(reading) { fcntl($0.fileDescriptor, F_DUPFD_CLOEXEC, 200) }
         defer { close(descriptor) }
@@ -44,11 +44,11 @@ struct SpawnedProgramTests {
     }
 
     @Test func signalsAreNeitherBlockedNorIgnored() throws {
-        // In place of the shell, which blocks signals while it starts another program.
+        // Replaces the shell, which blocks signals while it starts another program.
         let answer = try run("exec grep -E '^Sig(Blk|Ign)' /proc/self/status")
         let masks = answer.text.split(separator: "\n").compactMap { $0.split(separator: "\t").last }
             .compactMap { UInt64($0, radix: 16) }
-        // The two after the first 31 are the C library's own.
+        // The C library uses the two signals after the first 31.
         #expect(masks.map { $0 & 0x7FFF_FFFF } == [0, 0], "\(answer.text)")
     }
 
@@ -60,7 +60,7 @@ struct SpawnedProgramTests {
         try writing.close()
         #expect(try reading.read(upToCount: 1) == Data("\n".utf8))
         program.kill()
-        // Its end comes when nobody has the other one any more.
+        // The pipe ends when no process has the other end open.
         #expect(try reading.readToEnd() ?? Data() == Data())
         #expect(program.wait() == .signal(SIGKILL))
         #expect(program.wait() == nil, "It was waited for.")

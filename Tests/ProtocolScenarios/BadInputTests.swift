@@ -4,9 +4,9 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// Bad input: each answers with the right code and status, and nothing is changed.
+/// Invalid requests: each gets the right code and status, and changes nothing.
 @Suite struct BadInputTests {
-    /// A request that must be refused. `{product}`, `{order}`, `{others}` and `{user}` in it stand for real ids.
+    /// A request that must be refused. `{product}`, `{order}`, `{others}` and `{user}` stand for real ids.
     struct Refused: Sendable, CustomTestStringConvertible {
         let what: String
         let method: HTTPMethod
@@ -161,7 +161,7 @@ import Testing
         #expect(!suite.logTails(lines: 100_000).contains("4242424242424242"))
     }
 
-    /// Everything the refused requests could have changed.
+    /// All data that the refused requests could have changed.
     private func picture(_ suite: Suite, _ customer: Customer, _ other: Customer, _ shelf: Shelf) async throws -> [JSON]
     {
         var answers: [JSON] = []
@@ -173,7 +173,7 @@ import Testing
             }
             answers.append(try await client.get("/users/me").json)
         }
-        // Not when it changed: goods reserved for a payment that fails go back to stock.
+        // Without `updatedAt`: stock reserved for a failing payment is released, which updates the product.
         for id in shelf.productIds {
             let product = try await other.client.get("/classes/Product/\(id)")
             answers += ["name", "stock", "unitPrice", "ratingCount"].map { product[$0] ?? .null }
@@ -207,7 +207,7 @@ import Testing
         #expect(try await client.get(path)["points"] == 1)
     }
 
-    /// Queries that are not queries. None of them may reach the database's own error texts.
+    /// Invalid queries. None may return the database's own error texts.
     static let queries: [(String, Int)] = [
         (#"{"a":{"$foo":1}}"#, 107), (#"{"a":{"$in":1}}"#, 107), (#"{"$or":{}}"#, 102), (#"{"ACL":1}"#, 102),
         (#"{"a'b":1}"#, 105), (#"{"a":{"$regex":"("}}"#, 102), (#"{"a":{"$regex":"a","$options":"q"}}"#, 102),

@@ -32,7 +32,7 @@ import Testing
                 let answer = try await batch(client, requests)
                 ids += (answer.json.arrayValue ?? []).compactMap { $0.at("success", "objectId")?.stringValue }
             }
-            // Right after the last answer.
+            // Immediately after the last answer.
             try await suite.kill("catalog-1")
             #expect(Set(ids).count == 3000)
             try await suite.untilHealthy()
@@ -108,7 +108,7 @@ import Testing
         #expect(done.json.at(1, "success", "balance") == 30)
         #expect(done.json.at(2, "success", "objectId") != nil)
 
-        // Whatever fails, and wherever, nothing of it stays, and the answer is the error alone.
+        // If any part fails, nothing is stored, and the answer contains only the error.
         let failures: [(JSON, Int)] = [
             (request("POST", "/classes/\(name)", ["balance": "text"]), 111),
             (request("PUT", "/classes/\(name)/missing000", ["balance": 1]), 101),
@@ -158,7 +158,7 @@ import Testing
             try await client.call(.POST, "/login", ["username": .string(username), "password": "a-long-secret"]).code
                 == 101)
 
-        // The user's own service keeps users; the JavaScript SDK names them by their own path.
+        // The users service stores users; the JavaScript SDK addresses them by their own path.
         let path = "/users/\(customer.userId)"
         let users = try await batch(
             client, [request("PUT", path, ["nick": "a"]), request("PUT", path, ["nick": "b"])], transaction: true)

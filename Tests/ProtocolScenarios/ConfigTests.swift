@@ -2,7 +2,7 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// Config: what operators change without a release, whole or not at all, and what only the master key sees.
+/// Config: values that operators change without a release, all or nothing, and values that only the master key sees.
 @Suite struct ConfigTests {
     private static func name() -> String { "p\(Names.random(10))" }
 
@@ -16,7 +16,7 @@ import Testing
             ["__type": "Date", "iso": "2030-01-01T00:00:00.000Z"],
             ["__type": "GeoPoint", "latitude": 1.5, "longitude": -2],
             ["__type": "Pointer", "className": "Product", "objectId": "abcdefghij"],
-            // A client that knows where a file is says so, and the server says it again.
+            // A client may include a file's url; the server returns its own.
             ["__type": "File", "name": "terms.pdf", "url": .string("\(suite.url)/files/satchel/terms.pdf")],
             ["__type": "Bytes", "base64": "aGVsbG8="],
         ]
@@ -55,7 +55,7 @@ import Testing
         #expect(all["params"]?[secret] == "for servers")
         #expect(all["masterKeyOnly"]?[secret] == true)
         #expect(all["masterKeyOnly"]?[open] == false)
-        // A new value stays as secret as the old one was; the flag can be taken back by itself.
+        // A new value remains secret like the old one; the flag can be removed separately.
         _ = try await master.call(.PUT, "/config", ["params": .object([secret: "new"])])
         #expect(try await ParseClient(suite).get("/config")["params"]?[secret] == nil)
         _ = try await master.call(.PUT, "/config", ["masterKeyOnly": .object([secret: ["__op": "Delete"]])])
@@ -122,7 +122,7 @@ import Testing
             #expect(params.count == 100)
             #expect(params["p3"] == 3)
             #expect(params["oneMore"] == 1)
-            // What was stored survives the process.
+            // Stored values survive the process.
             try await suite.kill("catalog-1")
             try await suite.untilHealthy()
             #expect(try await ParseClient(suite).get("/config")["params"]?.objectValue == params)

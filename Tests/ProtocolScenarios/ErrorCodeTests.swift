@@ -4,9 +4,9 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// Every error code that a client can bring about, with its status (PARSE_PROTOCOL sections 1.4 and 14).
+/// Every error code that a client can cause, with its status (PARSE_PROTOCOL sections 1.4 and 14).
 @Suite struct ErrorCodeTests {
-    /// Clients, and names that nobody else has.
+    /// Clients, and names that no other test uses.
     struct World: Sendable {
         let suite: Suite
         let client: ParseClient
@@ -63,7 +63,7 @@ import Testing
         #expect(answer.headers.first(name: "Content-Type") == "application/json; charset=utf-8")
     }
 
-    /// Only imports and the master key name ids; an import answers each row by itself.
+    /// Only imports and the master key choose ids; an import reports each row separately.
     @Test func anIdThatCannotBeIs104() async throws {
         let master = ParseClient.master(try await Suite.shared)
         let answer = try await master.call(.POST, "/import/Code\(Names.random(8))", [["objectId": "a/b", "n": 1]])

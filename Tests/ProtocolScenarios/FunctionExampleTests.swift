@@ -3,10 +3,10 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// The examples of `docs/functions.md` and of the OpenAPI document are what a suite really answers: every member that
-/// an example shows is in an answer, with a value of the same kind.
+/// The examples in `docs/reference/functions.md` and in the OpenAPI document match a suite's real answers: every member
+/// of an example is in the answer, with a value of the same kind.
 @Suite struct FunctionExampleTests {
-    /// Calls functions and compares what they answer with the examples.
+    /// Calls functions and compares their answers with the examples.
     private actor Examples {
         private let paths: [String: JSON]
         private(set) var asked: Set<String> = []
@@ -17,7 +17,7 @@ import Testing
             Set(paths.keys.filter { $0.hasPrefix("/functions/") && !$0.contains("{") }.map { String($0.dropFirst(11)) })
         }
 
-        /// - Parameter parameters: the example's own names, with values of the suite.
+        /// - Parameter parameters: the names of the example, with values from the suite.
         @discardableResult
         func ask(_ name: String, _ client: ParseClient, _ parameters: JSON = [:]) async throws -> JSON {
             asked.insert(name)
@@ -33,8 +33,8 @@ import Testing
             return answer.result
         }
 
-        /// The members that the example shows and the answer does not have, and those of another kind. Of lists the
-        /// first elements are compared.
+        /// The example's members that the answer lacks, and those of another kind. Compares only the first elements of
+        /// lists.
         private static func problems(_ example: JSON, _ answer: JSON, _ place: String) -> [String] {
             guard kind(example) == kind(answer) else { return ["\(place) is \(kind(answer))"] }
             if let members = example.objectValue {
@@ -95,7 +95,7 @@ import Testing
         }
     }
 
-    /// They need a mail that a server refused for good, and an address that is on the list of such.
+    /// They need a mail that a server refused permanently, and an address on the suppression list.
     private static let ofRefusedMail: Set = ["retryMail", "unsuppressAddress"]
 
     @Test(.timeLimit(.minutes(10)))
@@ -178,12 +178,13 @@ import Testing
             try await examples.ask(spelling, client, parameters)
         }
         try await examples.ask("orders", admin, ["status": "made", "limit": 1])
+        try await examples.ask("retellSales", admin)
         try await examples.ask("charges", admin, ["limit": 1, "state": "succeeded"])
         try await examples.ask("paymentEvents", admin, ["limit": 1])
         return receipt
     }
 
-    /// An order as the reference app makes one: objects of the app's own.
+    /// An order as the reference app creates it, from the app's own objects.
     private func openOrder(_ shelf: Shelf, _ customer: Customer) async throws -> JSON {
         let item = try await customer.client.create(
             "OrderItem", ["quantity": 2, "product": .pointer("Product", shelf.productIds[0])])
@@ -212,7 +213,7 @@ import Testing
         try await examples.ask("reviewsToModerate", admin, ["limit": 10])
         try await examples.ask("hideReview", admin, ["reviewId": id, "reason": "An advertisement."])
         try await examples.ask("showReview", admin, ["reviewId": id])
-        // Services tell the log a moment later.
+        // Services report to the log with a short delay.
         var wanted: JSON = ["objectId": id, "limit": 1]
         try await eventually("the audit log has both") {
             let entries = try await admin.run("auditEntries", wanted)
@@ -300,7 +301,7 @@ import Testing
         try await examples.ask("disableCrashKey", admin, ["key": .string(project.key)])
     }
 
-    /// Far from the stores of other tests.
+    /// Far from other tests' stores.
     private func stores(_ examples: Examples, _ admin: ParseClient) async throws {
         let place: JSON = ["__type": "GeoPoint", "latitude": -75.5, "longitude": 10]
         let store = try await admin.create("Store", ["name": "Ice", "location": place])

@@ -3,8 +3,9 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// What the community's Parse Dashboard asks, as it asks: the JavaScript SDK's form, with the master key. Each row of
-/// docs/parse-dashboard.md names one of these tests; what an answer must have is what the dashboard's sources read.
+/// The requests of the community's Parse Dashboard, in its form: that of the JavaScript SDK, with the master key. Each
+/// row of docs/guides/parse-dashboard.md names one of these tests. The dashboard's source code defines which members an
+/// answer needs.
 @Suite struct ParseDashboardTests {
     private static func dashboard() async throws -> ParseClient {
         var client = ParseClient.master(try await Suite.shared)
@@ -13,7 +14,7 @@ import Testing
         return client
     }
 
-    /// The answer of a call that is to succeed.
+    /// The answer of a call that must succeed.
     private static func call(
         _ method: HTTPMethod, _ path: String, _ body: JSON? = nil, sourceLocation: SourceLocation = #_sourceLocation
     ) async throws -> ParseClient.Answer {
@@ -43,7 +44,7 @@ import Testing
 
     // MARK: - The menu
 
-    /// `DashboardView` shows a page where each of its features is true.
+    /// `DashboardView` shows a page for each feature that is true.
     @Test func theMenuHasAPageForEachFeature() async throws {
         let info = try await Self.call(.GET, "/serverInfo")
         #expect(info["parseServerVersion"]?.stringValue?.isEmpty == false)
@@ -58,13 +59,13 @@ import Testing
         ] {
             #expect(info["features"]?[path[0]]?[path[1]] == true, "\(path)")
         }
-        // What it would show and Satchel has not stays away.
+        // Features that Satchel lacks are hidden.
         #expect(info["features"]?["cloudCode"]?["viewCode"] == nil)
         #expect(info["features"]?["push"]?["localization"] == false)
         #expect(info["features"]?["analytics"] == nil)
     }
 
-    /// With a wrong key the dashboard shows the server's text instead of the app.
+    /// With a wrong key the dashboard shows the server's error text instead of the app.
     @Test func aWrongMasterKeyIsSaid() async throws {
         var client = try await Self.dashboard()
         client.masterKey = "not the key"
@@ -118,8 +119,7 @@ import Testing
         #expect(try await Self.dashboard().get("/schemas/\(name)").code == 103)
     }
 
-    /// `Browser`: counts, pages, filters, a cell that is edited, rows of a relation, rows that are deleted and all of
-    /// them.
+    /// `Browser`: counts, pages, filters, an edited cell, rows of a relation, deleting some rows and all rows.
     @Test func rowsAreCountedPagedEditedRelatedAndPurged() async throws {
         let suite = try await Suite.shared
         let shelf = try await Shelf.fill(suite, names: ["Dash \(Names.random(6))"])
@@ -142,7 +142,7 @@ import Testing
         _ = try await Self.call(.PUT, "/classes/\(name)/\(ids[0])", ["brands": relate])
         let related: JSON = ["$relatedTo": ["object": .pointer(name, ids[0]), "key": "brands"]]
         #expect(try await Self.find("Category", related).results.map(\.objectId) == [shelf.brandId])
-        // A relation of which the SDK knows no class is asked for at its owner's.
+        // If the SDK does not know a relation's class, it queries the owner's class.
         let redirected = try await Self.find(
             name, related, ["redirectClassNameForKey": "brands", "limit": 0, "count": 1])
         #expect(redirected["className"] == "Category")
@@ -154,7 +154,7 @@ import Testing
         #expect(try await Self.count(name) == 0)
     }
 
-    /// `Views`: what a pipeline answers, in rows of members.
+    /// `Views`: a pipeline's results as rows of members.
     @Test func viewsAreAggregates() async throws {
         let name = "Dash\(Names.random(8))"
         for number in 0..<4 {
@@ -172,7 +172,7 @@ import Testing
         #expect(try await Self.call(.GET, "/aggregate/\(name)", ["distinct": "kind"]).results.count == 2)
     }
 
-    /// The classes of the protocol, which the browser lists like any other, and the form to sign in as somebody.
+    /// The protocol's classes, which the browser lists like any other, and the form for signing in as a user.
     @Test func accountsSessionsRolesAndDevicesAreRows() async throws {
         let email = "\(Names.random(10))@example.com".lowercased()
         let user = try await Self.call(
@@ -208,7 +208,7 @@ import Testing
         _ = try await Self.call(.DELETE, "/files/\(stored["name"]?.stringValue ?? "")")
     }
 
-    /// `ServerConfigStorage`: the dashboard's own settings, in a class that only the master key reads.
+    /// `ServerConfigStorage`: the dashboard's settings, in a class that only the master key reads.
     @Test func itsOwnSettingsAreKept() async throws {
         let name = "DashConfig\(Names.random(6))"
         let gone: JSON = ["__op": "Delete"]
@@ -313,10 +313,10 @@ import Testing
         let condition: JSON = ["channels": .string(channel)]
         let made = try await Self.call(
             .POST, "/push_audiences", ["query": .string(condition.serializedText), "name": .string(name)])
-        // The dashboard reads the condition of a listed audience as an object.
+        // The dashboard reads a listed audience's condition as an object.
         let listed = try await Self.call(.GET, "/push_audiences?limit=1000").results
         #expect(listed.first { $0.objectId == made.objectId }?["query"] == condition)
-        // One by its class has it as a text, which the dashboard reads itself.
+        // A query of the class returns the condition as a string, which the dashboard parses.
         let one = try await Self.find("_Audience", ["objectId": .string(made.objectId)], ["limit": 1]).results
         #expect(one.first?["query"] == .string(condition.serializedText))
         #expect(try await Self.count("_Installation", condition) == 0)
@@ -350,7 +350,7 @@ import Testing
         #expect(refused.code == 102, "\(refused.text)")
     }
 
-    /// `Security` shows groups of checks; what failed says what is wrong and what to do.
+    /// `Security` shows groups of checks; a failed check names the problem and the solution.
     @Test func theSecurityReportHasGroupsOfChecks() async throws {
         let report = try #require(try await Self.call(.GET, "/security")["report"])
         #expect(["success", "fail"].contains(report["state"]), "\(report)")

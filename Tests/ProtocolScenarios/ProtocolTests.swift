@@ -2,7 +2,7 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// The basics of the Parse protocol, as every SDK relies on them.
+/// The basics of the Parse protocol that every SDK relies on.
 @Suite struct ProtocolTests {
     @Test func keysDecideWhoIsAdmitted() async throws {
         let suite = try await Suite.shared

@@ -4,9 +4,9 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// The refusals that SDKs and apps know by their text as well as by their code, in the words of Parse Server.
+/// Refusals whose text SDKs and apps check in addition to the code, in Parse Server's words.
 @Suite struct RefusalTextTests {
-    /// Clients, and names that nobody else has.
+    /// Clients, and names that no other test uses.
     struct World: Sendable {
         let suite: Suite
         let client: ParseClient

@@ -33,7 +33,8 @@ import Testing
         #expect(try await client.get("/classes/\(className)/\(id)")["note"] == "again")
     }
 
-    /// The iOS SDK saves a relation it knows as a value with the members it knows of, and changes of it as a batch.
+    /// The iOS SDK saves a known relation as a value with the members that it knows, and sends changes of it as a
+    /// batch.
     @Test func aRelationAsAValueIsIgnored() async throws {
         let client = ParseClient(try await Suite.shared)
         let (clubs, people) = ("Lodge\(Names.random(8))", "Mason\(Names.random(8))")

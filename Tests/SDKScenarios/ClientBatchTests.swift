@@ -2,7 +2,7 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// Batches as SDKs write them, and request ids as they send them.
+/// Batches in the forms that SDKs write, and the request ids that they send.
 @Suite struct ClientBatchTests {
     private func send(_ client: ParseClient, _ requests: String) async throws -> ParseClient.Answer {
         try await client.send(
@@ -10,7 +10,7 @@ import Testing
             body: Array(#"{"requests":[\#(requests)]}"#.utf8))
     }
 
-    /// PHP writes an empty object as `[]`.
+    /// PHP serializes an empty object as `[]`.
     @Test func anEmptyListIsAnEmptyBody() async throws {
         let client = ParseClient(try await Suite.shared)
         let name = "Php\(Names.random(8))"
@@ -34,7 +34,7 @@ import Testing
             let succeeded = answer.json.arrayValue?.map { $0["success"] != nil }
             #expect(succeeded == [true, false, true], "\(bad): \(answer.text)")
             #expect(answer.json.at(1, "error", "code") == 107, "\(bad): \(answer.text)")
-            // All or nothing stays what it is.
+            // A transaction still fails as a whole.
             let atomic = try await client.send(
                 .POST, "/batch", headers: client.credentials,
                 body: Array(#"{"transaction":true,"requests":[\#(good),\#(bad)]}"#.utf8))
@@ -57,7 +57,7 @@ import Testing
         #expect(try await client.find(name).results.count == 4)
     }
 
-    /// iOS 4.1 to 6.1.1 sends one id with every request of a launch.
+    /// iOS 4.1 to 6.1.1 sends one request id with all requests of a launch.
     @Test func oneIdForManyRequestsHoldsUpNoneButRepetitions() async throws {
         let client = ParseClient(try await ClientSuites.proxied.suite)
         let (name, launch) = ("Once\(Names.random(8))", Names.random(20))

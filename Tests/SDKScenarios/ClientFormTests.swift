@@ -3,7 +3,7 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// Bodies that are forms, and parameters in a query string.
+/// Form bodies, and parameters in a query string.
 @Suite struct ClientFormTests {
     private func send(
         _ client: ParseClient, _ method: HTTPMethod, _ path: String, _ body: String
@@ -42,7 +42,7 @@ import Testing
         #expect(tunnelled["count"] == 1, "\(tunnelled.text)")
     }
 
-    /// Curl says so of every body that it was not told better of.
+    /// Curl labels every body as a form by default.
     @Test func aFormThatHoldsJSONIsJSON() async throws {
         let client = ParseClient(try await Suite.shared)
         let path = "/classes/Form\(Names.random(8))"
@@ -66,7 +66,7 @@ import Testing
                 "a": "x", "b": "2", "c": #"{"d":1}"#, "e": true, "f": ["1", "true", ""],
             ],
             "\(host.calls(name))")
-        // One of Satchel's own asks for a number.
+        // One of Satchel's own functions expects a number.
         let shelf = try await Shelf.fill(host.suite, names: ["q \(Names.random(6))"])
         let customer = try await Customer.signUp(host.suite).client
         let bag = try await customer.send(

@@ -2,7 +2,7 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// Webhooks as hosts of Parse's own kits write them.
+/// Webhooks as hosts with Parse's own libraries write them.
 @Suite struct ClientHookTests {
     @Test(arguments: ["price-of", "shop.price", "price_of"])
     func aFunctionsNameMayHaveMarks(_ stem: String) async throws {
@@ -58,8 +58,8 @@ import Testing
         #expect(try await client.find(name).results.allSatisfy { $0["gone"] == nil && $0["kept"] == 2 })
     }
 
-    /// With `SATCHEL_WEBHOOK_AWAIT_AFTER` what hears of a change has heard of it when the answer comes, and has no say
-    /// all the same.
+    /// With `SATCHEL_WEBHOOK_AWAIT_AFTER` the answer comes after the after-hooks have run. An afterDelete's error
+    /// becomes the answer, an afterSave's does not.
     @Test func anOperatorMayHaveAfterHooksAwaited() async throws {
         let host = try await ClientSuites.proxied
         let name = WebhookHost.name("Awaited")
@@ -71,7 +71,7 @@ import Testing
         #expect(created.status == 201, "\(created.text)")
         #expect(host.calls("\(name)-afterSave").count == 1, "\(created.text)")
         let deleted = try await client.call(.DELETE, "/classes/\(name)/\(created.objectId)")
-        #expect(deleted.status == 200, "\(deleted.text)")
+        #expect(deleted.code == 141 && deleted["error"] == "too late", "\(deleted.text)")
         #expect(host.calls("\(name)-afterDelete").count == 1, "\(deleted.text)")
     }
 }

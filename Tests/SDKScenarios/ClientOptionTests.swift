@@ -3,8 +3,8 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// Query options as each SDK writes them (MOBILE_SDKS section 0): numbers as texts, conditions as texts, null and ""
-/// for nothing.
+/// Query options as each SDK writes them (MOBILE_SDKS section 0): numbers and conditions as strings, null and "" for
+/// absent values.
 @Suite struct ClientOptionTests {
     /// Five rows `n` 1 to 5, and a class whose rows point to them.
     private struct Rows {
@@ -24,7 +24,7 @@ import Testing
             }
         }
 
-        /// As mobile SDKs ask: a POST whose body says that it is a GET.
+        /// As mobile SDKs query: a POST whose body declares that it is a GET.
         func post(_ body: String, query: String = "", of className: String? = nil) async throws -> ParseClient.Answer {
             try await client.send(
                 .POST, "/classes/\(className ?? name)\(query)",
@@ -82,7 +82,7 @@ import Testing
         }
     }
 
-    /// `selectKeys` with nothing in it: an object with its identity and nothing else, as Parse Server answers.
+    /// An empty `selectKeys`: an object with only its identity, as Parse Server answers.
     @Test func emptyKeysAreTheStandardFields() async throws {
         let rows = try await Rows()
         let standard: Set<String> = ["objectId", "createdAt", "updatedAt"]
@@ -130,7 +130,7 @@ import Testing
         }
     }
 
-    /// Unity knows POST only: the query string stays where it was, and the body says what is meant.
+    /// Unity only supports POST: the query string remains, and the body contains the real method.
     @Test func aQueryStringIsMergedWithATunnelledBody() async throws {
         let rows = try await Rows()
         let unity = #"{"_method":"GET","_noBody":true}"#
@@ -180,7 +180,7 @@ import Testing
         #expect(tunnelled.results.count == 5, "\(tunnelled.text)")
     }
 
-    /// Names with dots and includes of everything (PARSE_PROTOCOL section 4).
+    /// Names with dots, and includes of all pointers (PARSE_PROTOCOL section 4).
     @Test func includedPointersStayBesideKeysAndExcludedOnes() async throws {
         let rows = try await Rows()
         let excluded = try #require(
@@ -215,6 +215,7 @@ import Testing
             #"{"redirectClassNameForKey":"likes","where":{\#(related)},"order":"n","_method":"GET"}"#, of: rows.holder)
         #expect(Self.numbers(found) == [1, 2], "\(found.text)")
         #expect(found["className"] == .string(rows.name), "\(found.text)")
+        #expect(found.results.allSatisfy { $0["className"] == .string(rows.name) }, "\(found.text)")
         let inside = #"{"className":"\#(rows.holder)","redirectClassNameForKey":"likes","where":{\#(related)}}"#
         let holders = try await rows.post(
             #"{"where":{"row":{"$inQuery":\#(inside)}},"order":"n","_method":"GET"}"#, of: rows.holder)

@@ -1,8 +1,8 @@
 import ParseProtocol
 import TestSupport
 
-/// A suite behind a proxy that serves it under a path of its own, with request ids, a file type of its operator's and
-/// webhooks that are waited for; started by the first test that asks.
+/// A suite behind a proxy with a path prefix, with request ids, an additional file type, and webhooks that are awaited.
+/// The first test that needs it starts it.
 enum ClientSuites {
     static let publicURL = "https://shop.example/api/v2/parse"
 

@@ -2,7 +2,7 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// The path that hosted Parse had, for apps that still have it compiled in.
+/// The path of hosted Parse, for apps that still contain it.
 @Suite struct HostedPathTests {
     @Test(arguments: [ParseClient.Style.headers, .tunnelled])
     func theHostedPathWorksToo(style: ParseClient.Style) async throws {

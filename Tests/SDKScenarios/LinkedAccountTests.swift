@@ -3,9 +3,9 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// Linked accounts as the iOS and Android SDKs save and read them (MOBILE_SDKS sections 1 and 7): of a part of
-/// `authData` in an answer they conclude that the link ended and remove it, and with every save they send the link
-/// again, with a token that may have ended long ago.
+/// Linked accounts as the iOS and Android SDKs save and read them (MOBILE_SDKS sections 1 and 7). From a partial
+/// `authData` in an answer they conclude that the link ended, and remove it. With every save they send the link again,
+/// with a token that may have expired long ago.
 @Suite(.serialized) struct LinkedAccountTests {
     private static func facebook(_ id: String, token: String? = nil) -> JSON {
         [
@@ -91,7 +91,7 @@ import Testing
             let (client, userId) = try await Self.linked(suite, "521")
             let path = "/users/\(userId)"
             let ended: JSON = ["facebook": Self.facebook("521", token: "ended")]
-            // More often than wrong proofs are admitted.
+            // More often than the limit for wrong proofs allows.
             for number in 0..<7 {
                 let saved = try await client.call(.PUT, path, ["authData": ended, "city": .string("City \(number)")])
                 let isOwn = saved["sessionToken"]?.stringValue == client.sessionToken
@@ -99,8 +99,8 @@ import Testing
                 #expect(isOwn, "\(saved.text)")
             }
             #expect(try await client.get(path)["city"] == "City 6")
-            // It still proves nothing: neither to sign in, nor for another account or another id, nor when the link has
-            // ended.
+            // The expired token still proves nothing: not for a sign-in, another account or another id, nor after the
+            // link was removed.
             #expect(try await Self.signIn(suite, ended).code == 101)
             let other = try await Customer.signUp(suite)
             let taken = try await other.client.call(.PUT, "/users/\(other.userId)", ["authData": ended])
@@ -158,7 +158,7 @@ import Testing
         renewed.sessionToken = saved["sessionToken"]?.stringValue
         #expect(try await renewed.get("/users/me").objectId == userId)
         #expect(try await client.get("/users/me").code == 209, "The password is new, the old session ended.")
-        // One that was never saved says so with the sign-up.
+        // For a link that was never saved, the sign-up reports it.
         let fresh = try await ParseClient(suite).call(
             .POST, "/users",
             ["username": .string(name + "2"), "password": "secret1", "authData": ["anonymous": .null]])

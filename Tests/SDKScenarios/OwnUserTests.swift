@@ -3,10 +3,10 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// The requests of SDKs of all ages about their own user and session, and how they sign up, in and out (MOBILE_SDKS
+/// The requests of old and new SDKs about their own user and session, and for sign-up, sign-in and logout (MOBILE_SDKS
 /// sections 1 to 4).
 @Suite struct OwnUserTests {
-    /// `Parse.User.current().fetch()` of the JavaScript SDK signs out a user whose token is missing.
+    /// `Parse.User.current().fetch()` of the JavaScript SDK signs a user out when the answer lacks the token.
     @Test func theOwnUserByIdHasTheSession() async throws {
         let suite = try await Suite.shared
         let customer = try await Customer.signUp(suite)
@@ -88,7 +88,7 @@ import Testing
         }
     }
 
-    /// Android up to 1.16 signs up at `classes/_User`, with the session of whoever is signed in.
+    /// Android up to 1.16 signs up at `classes/_User`, with the session of the current user.
     @Test func signingUpWithSomebodysSessionMakesAnotherUser() async throws {
         let suite = try await Suite.shared
         let customer = try await Customer.signUp(suite)
@@ -108,8 +108,8 @@ import Testing
         #expect(late.status == 201, "A session that has ended does not stand in the way: \(late.text)")
     }
 
-    /// A sign-in takes a user name or an address, so that one's user name is never another's address.
-    @Test func aUserNameIsNobodyElsesAddress() async throws {
+    /// A sign-in accepts a user name or an address, so no user name may equal another user's address.
+    @Test func aUserNameCannotBeAnotherUsersAddress() async throws {
         let suite = try await Suite.shared
         let (name, email) = (Names.random(10), "\(Names.random(10).lowercased())@customers.example")
         let owner = try await ParseClient(suite).call(
@@ -131,7 +131,7 @@ import Testing
 }
 
 extension Customer {
-    /// The customer's client as the JavaScript SDK sends.
+    /// The customer's client in the form of the JavaScript SDK.
     fileprivate var tunnelled: ParseClient {
         var client = client
         client.style = .tunnelled

@@ -2,7 +2,7 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// The password pages for an app's own page, whose script says `X-Requested-With: XMLHttpRequest`.
+/// The password routes for an app's own page, whose script sends `X-Requested-With: XMLHttpRequest`.
 @Suite struct PageScriptTests {
     private func post(_ suite: Suite, _ path: String, _ form: [String: String]) async throws -> ParseClient.Answer {
         try await ParseClient(suite).send(

@@ -3,7 +3,8 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// The demands of the SDKs' own test suites on a server beside what their documentation says, as they send them.
+/// Requirements of the SDKs' own test suites that their documentation does not mention, with the requests that they
+/// send.
 @Suite struct SDKSuiteTests {
     private let name = "Sdk\(Names.random(6))"
 
@@ -148,8 +149,8 @@ import Testing
         #expect(read.headers.first(name: "Content-Type") == "application/octet-stream", "\(read.headers)")
     }
 
-    /// The user that an SDK still holds as the current one was deleted: the next sign-up goes on without it.
-    @Test func whoseSessionHasEndedSignsUpAllTheSame() async throws {
+    /// The SDK's current user was deleted: the next sign-up succeeds without it.
+    @Test func signUpIgnoresAVoidSession() async throws {
         let suite = try await Suite.shared
         let gone = try await Customer.signUp(suite)
         #expect(try await ParseClient.master(suite).call(.DELETE, "/users/\(gone.userId)").status == 200)
@@ -207,7 +208,7 @@ import Testing
 
     // MARK: Clean-ups
 
-    /// Suites empty classes by `/purge`: nothing may hang on objects that are gone.
+    /// The suites empty classes with `/purge`: leftover references to deleted objects must cause no errors.
     @Test func aPurgeDeletesEachObjectAsIfAlone() async throws {
         try await Suite.with { suite in
             let master = ParseClient.master(suite)

@@ -3,7 +3,7 @@ import ParseProtocol
 import ServiceKit
 import Testing
 
-/// What the audit log keeps of a change: what is different, without secrets, of bounded size.
+/// What the audit log stores of a change: the difference, without secrets, with limited size.
 @Suite struct AuditDifferenceTests {
     @Test func onlyWhatIsDifferentIsKept() {
         let difference = AuditDifference(
@@ -22,7 +22,7 @@ import Testing
         #expect(gone.after == nil)
     }
 
-    /// Whoever is put into a role together with many others is named nevertheless.
+    /// Each user added to a role is named, even together with many others.
     @Test func eachMemberThatIsAddedToARelationIsNamed() throws {
         let few: JSON = ["__op": "AddRelation", "objects": [.pointer("_User", "a")]]
         #expect(RelationNote.members(of: "users", few, isHidden: false) == ["users": few])
@@ -101,7 +101,7 @@ import Testing
             origin {
                 $0.master = true; $0.network = "192.0.2.7"
             } != nil)
-        // Satchel itself.
+        // Satchel's own change.
         #expect(origin { $0.master = true } == nil)
     }
 }

@@ -3,11 +3,11 @@ import ServiceKit
 import Synchronization
 import Testing
 
-/// Work that a service does by itself: when its rounds begin, and that it ends when it is told to.
+/// A service's background work: when its rounds start, and that it ends on cancellation.
 @Suite struct BackgroundWorkTests {
     private struct Broken: Error {}
 
-    /// Rounds that were begun, each with its moment.
+    /// The rounds that started, with their times.
     private final class Rounds: Sendable {
         private let moments = Mutex<[ContinuousClock.Instant]>([])
         private let stream: AsyncStream<Int>
@@ -15,7 +15,7 @@ import Testing
 
         init() { (stream, continuation) = AsyncStream.makeStream() }
 
-        /// Notes a round and returns its number, from 1.
+        /// Records a round and returns its number, from 1.
         @discardableResult
         func began() -> Int {
             let count = moments.withLock { moments -> Int in
@@ -26,7 +26,7 @@ import Testing
             return count
         }
 
-        /// Waits until that many rounds were begun.
+        /// Waits until that many rounds have started.
         func reach(_ wanted: Int) async {
             for await count in stream where count >= wanted { return }
         }
@@ -52,11 +52,11 @@ import Testing
         #expect(pace.next(after: .finished) == .end)
     }
 
-    @Test func whatIsPlannedIsWaitedForWithinBounds() {
+    @Test func plannedPausesAreLimited() {
         var pace = BackgroundPace(interval: .seconds(10))
         #expect(pace.next(after: .due(in: .seconds(3))) == .wait(.seconds(3)))
         #expect(pace.next(after: .due(in: .seconds(3600))) == .wait(.seconds(10)))
-        // What is overdue and could not be begun does not become a loop.
+        // Overdue work that could not start does not cause a busy loop.
         for overdue in [Duration.zero, .milliseconds(-5), .seconds(-86_400)] {
             #expect(pace.next(after: .due(in: overdue)) == .wait(.milliseconds(250)))
         }
@@ -70,12 +70,12 @@ import Testing
         let growing: [BackgroundPace.Next] = [250, 500, 1000, 2000, 4000].map { .backOff(.milliseconds($0)) }
         #expect(Array(pauses.prefix(5)) == growing)
         #expect(pauses.dropFirst(5).allSatisfy { $0 == .backOff(.seconds(5)) })
-        // What went well makes the next error a first one.
+        // After a success, the next error counts as the first.
         #expect(pace.next(after: .idle) == .wait(.milliseconds(10)))
         #expect(pace.next(after: .failed) == .backOff(.milliseconds(250)))
     }
 
-    @Test func whatIsRareIsTriedAgainSoonerThanItsInterval() {
+    @Test func rareWorkIsRetriedBeforeItsInterval() {
         var pace = BackgroundPace(interval: .seconds(3600))
         #expect(pace.next(after: .failed) == .backOff(.seconds(1)))
         let pauses = (0..<20).map { _ in pace.next(after: .failed) }
@@ -93,7 +93,7 @@ import Testing
         let task = Task { await work.run() }
         for wanted in 1...20 {
             await rounds.reach(wanted)
-            // The interval is an hour: the next round is the wake-up's.
+            // The interval is an hour, so the wake-up causes the next round.
             work.wake()
         }
         task.cancel()
@@ -107,7 +107,7 @@ import Testing
             "test", every: .seconds(3600), problem: "It failed.", logger: Logger(label: "test"), wakeUp: wakeUp
         ) {
             let number = rounds.began()
-            // Two rings are one round.
+            // Two wake-ups cause one round.
             if number < 10 {
                 wakeUp.ring()
                 wakeUp.ring()
@@ -151,7 +151,7 @@ import Testing
         #expect(rounds.all.count == 1000)
     }
 
-    /// Cancelled while it waits an hour, while it backs off, while it works, and before it begins.
+    /// Cancelled while it waits an hour, backs off, works, or has not started.
     @Test(.timeLimit(.minutes(10)), arguments: ["waits", "fails", "works", "not begun"])
     func cancellationEndsIt(when: String) async {
         let rounds = Rounds()
@@ -167,7 +167,7 @@ import Testing
         }
         if when != "not begun" { await rounds.reach(1) }
         task.cancel()
-        // Past the time limit it did not end.
+        // If it did not end, the time limit fails the test.
         await task.value
         #expect(rounds.all.isEmpty == (when == "not begun"))
     }
@@ -191,8 +191,7 @@ import Testing
         #expect(!hasBegun)
     }
 
-    /// Work that does not listen is waited for as long as the limit says, and not at all when nothing is lost by ending
-    /// it.
+    /// Work that ignores cancellation is awaited up to the limit, or not at all if ending it loses nothing.
     @Test(.timeLimit(.minutes(10))) func stoppingTakesNoLongerThanItIsGiven() async {
         for (isAwaited, limit) in [(false, Duration.seconds(3600)), (true, .milliseconds(50))] {
             let (end, continuation) = AsyncStream<Void>.makeStream()

@@ -10,7 +10,7 @@ import SwiftProtobuf
 import Synchronization
 import TestSupport
 
-/// A bus of one test's own: a broker, and services on it that are put together as `runService` does it.
+/// A test's own bus: a broker, and services assembled as `runService` does it.
 final class BusBench: Sendable {
     let broker: Broker
     private let configuration: BusConfiguration
@@ -19,7 +19,7 @@ final class BusBench: Sendable {
     private let deliveries = Mutex<[Task<Void, Never>]>([])
     private let silent = Mutex<[BusEndpoint]>([])
 
-    /// Failures are what these tests cause.
+    /// Discards log messages, because these tests cause failures on purpose.
     private static let logger: Logger = {
         var logger = Logger(label: "bus-bench")
         logger.logLevel = .critical
@@ -27,7 +27,7 @@ final class BusBench: Sendable {
     }()
 
     private init() async throws {
-        // A socket's path may have 107 bytes.
+        // A socket's path is limited to 107 bytes.
         folder = "/tmp/satchel-bench-\(Names.random(10))"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         configuration = try BusConfiguration(endpoint: "ipc://\(folder)/bus.ipc")
@@ -43,8 +43,8 @@ final class BusBench: Sendable {
 
     // MARK: Services
 
-    /// Starts a service and returns once the broker knows it as the writer. One of the same name finds what an earlier
-    /// one left.
+    /// Starts a service and returns once the broker knows it as the writer. A service with a former name finds the data
+    /// of the earlier one.
     @discardableResult
     func start(
         _ plan: ServicePlan, _ build: (_ host: ServiceHost, _ routes: inout ServiceRoutes) throws -> Void = { _, _ in }
@@ -59,7 +59,7 @@ final class BusBench: Sendable {
         let routes = try ServiceRoutes(host: host, build: build)
         hosts.withLock { $0.append(host) }
         await withCheckedContinuation { started in host.store.startWriting { started.resume() } }
-        let load = RequestLoad()
+        let load = RunningRequests()
         try await host.bus.start { _ in
             RouteHandler(routes: routes, reader: try host.store.makeReader(), load: load)
         }
@@ -68,7 +68,7 @@ final class BusBench: Sendable {
         return host
     }
 
-    /// Starts a replica that notes what it gets and never answers.
+    /// Starts a replica that records its requests and never answers.
     func startSilent(_ service: String, _ inbox: Inbox) async throws -> BusEndpoint {
         let endpoint = try BusEndpoint(
             configuration: configuration, service: service, replica: "\(service)-silent", release: "test",
@@ -80,13 +80,13 @@ final class BusBench: Sendable {
         return endpoint
     }
 
-    /// Delivers what is in the service's outbox, as its writer does.
+    /// Delivers the service's outbox, as its writer does.
     func deliver(_ host: ServiceHost) {
         let delivery = Task { await host.outbox.work.run() }
         deliveries.withLock { $0.append(delivery) }
     }
 
-    /// Ends a service without a goodbye, and returns once the broker knows.
+    /// Ends a service without a goodbye and returns once the broker has noticed.
     func end(_ host: ServiceHost) async throws {
         hosts.withLock { hosts in hosts.removeAll { $0 === host } }
         await host.background.stop(within: .seconds(1))
@@ -111,9 +111,9 @@ final class BusBench: Sendable {
 
     // MARK: Requests
 
-    /// Asks a service as the gateway does.
-    /// - Parameter key: makes it a write that may be repeated; nil: a read.
-    /// - Throws: `BusFailure`, what the service answered.
+    /// Calls a service as the gateway does.
+    /// - Parameter key: makes the call a repeatable write; nil for a read.
+    /// - Throws: `BusFailure`, the service's answer.
     @discardableResult
     func ask(
         _ kind: String, _ message: some Message, key: String? = nil, documents: [[UInt8]] = [],
@@ -137,15 +137,15 @@ final class BusBench: Sendable {
 }
 
 extension ServiceHost {
-    /// The first column of the first row, for what a test wants to know of a table.
+    /// The first column of the first row.
     func number(_ sql: String) async throws -> Int64 {
         try await store.read { try $0.rows(sql).first?.int(0) ?? 0 }
     }
 }
 
 extension StoreReader {
-    /// A read of some hundred milliseconds of processor time, many times what a lane gives one, for which there is time
-    /// enough however little of a processor the store's own readers get beside other tests.
+    /// A read that takes some hundred milliseconds of processor time, many times a lane's slice. Its time limit is long
+    /// enough even if the store's readers get little processor time next to other tests.
     func ponder() throws -> Int64 {
         timeLimit = .seconds(100)
         return try rows(

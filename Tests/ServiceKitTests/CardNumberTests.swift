@@ -2,7 +2,7 @@ import ParseProtocol
 import ServiceKit
 import Testing
 
-/// Card numbers are found wherever a client could put one, and little else is taken for one.
+/// Card numbers are detected wherever a client could put one, with few false positives.
 @Suite struct CardNumberTests {
     @Test(arguments: [
         "4242424242424242", "4000056655665556", "4222222222222", "5555555555554444", "2223003122003222",

@@ -4,7 +4,7 @@ import ParseProtocol
 import ServiceKit
 import Testing
 
-/// The errors of a service as clients hear of them.
+/// A service's errors as clients receive them.
 @Suite struct FailureTests {
     @Test(arguments: [
         (10, "The disk fails."), (266, "The disk fails."), (14, "The disk fails."), (13, "The disk is full."),

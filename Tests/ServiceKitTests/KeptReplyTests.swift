@@ -5,7 +5,7 @@ import ParseProtocol
 import ServiceKit
 import Testing
 
-/// Kept replies: an old one goes, a damaged one is our fault, a sealed one is not readable.
+/// Stored replies: old ones are deleted, damaged ones cause an internal error, sealed ones are unreadable.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct KeptReplyTests {
     private func withTally(_ body: (BusBench, ServiceHost) async throws -> Void) async throws {
         try await BusBench.with { bench in
@@ -13,13 +13,13 @@ import Testing
         }
     }
 
-    /// Asks once, and says which run answered.
+    /// Calls once and returns the number of the run that answered.
     private func run(_ bench: BusBench, key: String) async throws -> Int64 {
         let reply = try await bench.ask("tally.add.v1", deletion(of: "ann"), key: key)
         return try UserDeleted(serializedBytes: reply.body).deletedAt
     }
 
-    /// Makes what is kept older, as if the seconds had passed.
+    /// Makes the stored replies older by the given seconds.
     private func age(_ table: String, by seconds: Int64, _ host: ServiceHost) async throws {
         try await host.store.write { transaction in
             _ = try transaction.execute("UPDATE \(table) SET keptSince = keptSince - ?", [.int(seconds * 1000)])
@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    /// An outbox goes on for days while the receiver, or its own host, is down.
+    /// An outbox retries for days while the receiver or its own host is down.
     @Test func anAnswerToAnOutboxIsKeptForAMonth() async throws {
         try await withTally { bench, host in
             #expect(try await run(bench, key: "outbox:k") == 1)
@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    /// Removing takes the writer's time, so a part of it at once.
+    /// Removal uses the writer's time, so each step removes only a part.
     @Test(arguments: ["keyedReplies", "deliveredReplies"]) func manyOldAnswersGoInParts(table: String) async throws {
         try await withTally { bench, host in
             try await host.store.write { transaction in
@@ -92,7 +92,7 @@ import Testing
 
     // MARK: Sealed
 
-    /// Turns every byte over: enough to see what is sealed, and under which key.
+    /// Inverts every byte: enough to see that a reply is sealed, and under which key.
     private static let seal = ReplySeal(
         seal: { reply, key in Array(key.utf8) + [0] + reply.map { ~$0 } },
         open: { sealed, key in

@@ -18,7 +18,7 @@ import Testing
                 ])
         ])
 
-    /// Notes the run and answers with its number; `unlucky` is refused after its change until there is luck.
+    /// Records the run and answers with its number. A change by `unlucky` is refused until the table `luck` has a row.
     static func build(_ host: ServiceHost, _ routes: inout ServiceRoutes) {
         routes.write(framed: Call<UserDeleted, UserDeleted>("tally.add.v1")) { message, _, transaction in
             _ = try transaction.execute("INSERT INTO runs(user) VALUES (?)", [.text(message.userID)])
@@ -57,7 +57,7 @@ import Testing
         }
     }
 
-    /// The key names the request: whoever makes it vouches that what it names is the same.
+    /// The key identifies the request: its creator guarantees that equal keys mean equal requests.
     @Test func anotherBodyUnderTheSameKeyIsNotCarriedOut() async throws {
         try await withTally { bench, host in
             let first = try await bench.ask("tally.add.v1", deletion(of: "ann"), key: "k")
@@ -67,7 +67,7 @@ import Testing
         }
     }
 
-    @Test func ofRepetitionsAtTheSameTimeOneRuns() async throws {
+    @Test func concurrentKeyedRequestsRunOnce() async throws {
         try await withTally { bench, host in
             let bodies = try await withThrowingTaskGroup(of: [UInt8].self) { group in
                 for _ in 0..<40 {
@@ -89,7 +89,7 @@ import Testing
         }
     }
 
-    /// A refusal changed nothing, so that there is nothing to protect: the repetition may succeed.
+    /// A refused request changed nothing, so the repetition runs again and may succeed.
     @Test func aRefusalIsNotKept() async throws {
         try await withTally { bench, host in
             let failure = await #expect(throws: BusFailure.self) {

@@ -1,8 +1,9 @@
 import ObjectStore
+import ParseProtocol
 import ServiceKit
 import Testing
 
-/// The reads that a lane tries itself, without a clock.
+/// Which reads a lane runs itself, without a clock.
 @Suite final class LaneCreditTests {
     private var credit = LaneCredit()
     private let second: UInt64 = 1_000_000_000
@@ -21,9 +22,16 @@ import Testing
             tries += 1
         }
         #expect(tries == 5)
-        #expect(credit.way(of: .client(1), at: 0) == .laneIfProven)
+        #expect(credit.way(of: .client(1), at: 0) == .laneIfKnownQuick)
         #expect(credit.way(of: .client(2), at: 0) == .lane, "Others are not meant.")
         #expect(credit.way(of: .client(1), at: 3 * second) == .lane, "It comes back.")
+    }
+
+    @Test func accountsOfOneNetworkHaveOneCredit() {
+        let network = ClientNetwork("cb007107")
+        for account in 0..<5 { credit.overran(.client(account, at: network), cost: cost, at: 0) }
+        #expect(credit.way(of: .client(9, at: network), at: 0) == .laneIfKnownQuick)
+        #expect(credit.way(of: .client(9, at: ClientNetwork("cb007108")), at: 0) == .lane)
     }
 
     @Test func manyClientsTogetherCostNoMoreThanATenthOfTheLane() {
@@ -47,10 +55,10 @@ import Testing
 
     @Test func whatWasQuickBeforeStaysOnTheLane() {
         for client in 0..<20 { credit.overran(.client(client), cost: cost, at: 0) }
-        #expect(credit.way(of: .client(1000), at: 0) == .laneIfProven)
+        #expect(credit.way(of: .client(1000), at: 0) == .laneIfKnownQuick)
     }
 
-    @Test func nothingIsKeptOfWhoStopped() {
+    @Test func creditOfIdleClientsIsForgotten() {
         for client in 0..<20 { credit.overran(.client(client), cost: cost, at: 0) }
         #expect(credit.way(of: .client(1000), at: 100 * second) == .lane)
         #expect(credit.isUntouched)

@@ -7,9 +7,9 @@ import ServiceKit
 import Synchronization
 import Testing
 
-/// A writer's live queries: positions, what is asked for again, and that nothing is missed in silence.
+/// A writer's live query feed: positions, repeated requests, and that no event is missed silently.
 @Suite struct LiveFeedTests {
-    /// A store whose changes go into a feed, on the test's own turn.
+    /// A store whose changes the test passes to a feed.
     private final class Writer: Sendable {
         let store: ClassStore
         private let folder = NSTemporaryDirectory() + "live-\(UUID().uuidString)"
@@ -41,7 +41,7 @@ import Testing
 
     private static func wish(
         _ id: UInt64, gateway: UInt64 = 1, place: String? = nil, after: (feed: UInt64, position: UInt64)? = nil,
-        replaces: UInt64 = 0
+        replaces: UInt64 = 0, condition: String = "", network: String? = nil
     ) throws -> LiveFeed.Wish {
         let message = LiveSubscribe.with {
             $0.gateway = gateway
@@ -53,8 +53,63 @@ import Testing
             $0.after = after?.position ?? 0
             $0.replaces = replaces
         }
-        let query = try LiveQuery(className: "Note", condition: [], keys: [], watch: [])
-        return LiveFeed.Wish(message, query, .anonymous, client: 0)
+        let query = try LiveQuery(className: "Note", condition: Array(condition.utf8), keys: [], watch: [])
+        return LiveFeed.Wish(
+            message, query, .anonymous, client: 0, network: network.map { ClientNetwork($0) })
+    }
+
+    /// A feed in which each evaluation of a condition takes 150 ms, and a network has a budget of 200 ms.
+    private static func slowFeed() -> LiveFeed {
+        var time: Int64 = 0
+        return LiveFeed(
+            clock: { 0 },
+            processor: {
+                time += 150_000_000
+                return time
+            }, makeFeed: { 5 })
+    }
+
+    /// The positions that a subscription received in all waiting news.
+    private static func positions(_ feed: LiveFeed, of number: UInt64) -> [UInt64] {
+        let news = feed.next(question(feed: 5, taken: 0))?.news.notices ?? []
+        return news.filter { $0.subscriptions.contains(number) }.map(\.position)
+    }
+
+    @Test func aNetworkThatUsedUpItsTimeIsMatchedLaterAndInOrder() async throws {
+        let writer = try await Writer()
+        let feed = Self.slowFeed()
+        _ = try feed.subscribe(try Self.wish(1, network: "cb007107"))
+        _ = try feed.subscribe(try Self.wish(2, condition: #"{"n":{"$gt":0}}"#))
+        for n in 1...5 { for change in try await writer.create(Int64(n)) { feed.changed(change) } }
+        #expect(Self.positions(feed, of: 2) == [1, 2, 3, 4, 5], "Others wait for nothing.")
+        #expect(Self.positions(feed, of: 1) == [1, 2])
+        // A subscription that starts now receives only changes from now on.
+        _ = try feed.subscribe(try Self.wish(3, condition: #"{"n":{"$gt":1}}"#, network: "cb007107"))
+        for change in try await writer.create(6) { feed.changed(change) }
+        var turns = 0
+        while feed.isBehind, turns < 10 {
+            feed.catchUp()
+            turns += 1
+        }
+        #expect(Self.positions(feed, of: 1) == [1, 2, 3, 4, 5, 6])
+        #expect(Self.positions(feed, of: 3) == [6])
+        #expect(!feed.isBehind)
+    }
+
+    @Test func whatWasNotMatchedYetIsForTheRightsAfterAHold() async throws {
+        let writer = try await Writer()
+        let feed = Self.slowFeed()
+        _ = try feed.subscribe(try Self.wish(1, network: "cb007107"))
+        for n in 1...4 { for change in try await writer.create(Int64(n)) { feed.changed(change) } }
+        #expect(Self.positions(feed, of: 1) == [1, 2])
+        feed.hold(Self.held(1, gateway: 1))
+        while feed.isBehind { feed.catchUp() }
+        _ = try feed.subscribe(try Self.wish(2, replaces: 1, network: "cb007107"))
+        #expect(Self.positions(feed, of: 1) == [1, 2])
+        #expect(Self.positions(feed, of: 2) == [3, 4])
+        // A replay requested by a client is refused while its network's budget is used up.
+        #expect(throws: ParseError.self) { try feed.subscribe(Self.wish(9, after: (5, 0), network: "cb007107")) }
+        _ = try feed.subscribe(try Self.wish(9, after: (5, 0), network: "c6336407"))
     }
 
     private static func question(feed: UInt64, taken: UInt64, gateway: UInt64 = 1) -> LiveNext {
@@ -73,7 +128,7 @@ import Testing
         }
     }
 
-    /// Names of feeds, one after the other.
+    /// Consecutive feed numbers.
     private static func counter(from first: UInt64) -> () -> UInt64 {
         var next = first
         return {
@@ -101,7 +156,7 @@ import Testing
         let feed = LiveFeed(clock: { 0 }, makeFeed: { 5 })
         _ = try feed.subscribe(try Self.wish(1))
         for n in 1...4 { for change in try await writer.create(Int64(n)) { feed.changed(change) } }
-        // The first one leaves; the class is watched for a while longer.
+        // The first subscription ends; the class is watched for a while longer.
         feed.unsubscribe(
             .with {
                 $0.gateway = 1
@@ -137,14 +192,14 @@ import Testing
         for change in try await writer.create(2) { feed.changed(change) }
         #expect(try feed.subscribe(try Self.wish(2, after: (5, 0))).answer.missed, "too old")
         #expect(!(try feed.subscribe(try Self.wish(3, after: (5, 1))).answer.missed))
-        // Something is lost: the gateway hears of another feed, and has nothing there.
+        // Events are lost: the gateway gets a new feed number, and has no subscriptions there.
         feed.lose()
         let news = try #require(feed.next(Self.question(feed: 5, taken: 0))).news
         #expect(news.feed == 6 && news.notices.isEmpty)
         #expect(feed.subscriptionCount == 0)
     }
 
-    @Test func whoAsksNothingForLongLosesItsSubscriptionsAudibly() async throws {
+    @Test func aSilentGatewayLosesItsSubscriptionsWithNotice() async throws {
         let time = Mutex<Int64>(0)
         let feed = LiveFeed(clock: { time.withLock { $0 } }, makeFeed: { .random(in: 1 ... .max) })
         let before = try feed.subscribe(try Self.wish(1)).answer.feed
@@ -154,7 +209,7 @@ import Testing
         #expect(try #require(feed.next(Self.question(feed: before, taken: 0))).news.feed != before)
     }
 
-    /// What follows the moment of the hold is matched with whoever takes the place, and with nobody before.
+    /// Changes after the hold are matched for the subscription that replaces it, and for none before.
     @Test func aHeldSubscriptionIsContinuedByAnother() async throws {
         let writer = try await Writer()
         let feed = LiveFeed(clock: { 0 }, makeFeed: { 5 })
@@ -175,7 +230,7 @@ import Testing
         #expect(try feed.subscribe(try Self.wish(3, replaces: 9)).answer.missed, "Nobody of that number is held.")
     }
 
-    /// Two gateways use the same numbers, and each hears of its own subscriptions alone.
+    /// Two gateways use the same subscription numbers, and each receives news of its own subscriptions only.
     @Test func eachGatewayHasNewsOfItsOwn() async throws {
         let writer = try await Writer()
         let feed = LiveFeed(clock: { 0 }, makeFeed: Self.counter(from: 5))
@@ -189,7 +244,7 @@ import Testing
         let two = try #require(feed.next(Self.question(feed: 6, taken: 0, gateway: 2))).news
         #expect(two.notices.map { $0.subscriptions.sorted() } == [[1, 2]])
         #expect(two.position == 1)
-        // What one has taken the other has still to take.
+        // What one gateway has taken, the other still has to take.
         #expect(feed.next(Self.question(feed: 5, taken: one.sent)) == nil)
         #expect(feed.next(Self.question(feed: 6, taken: 0, gateway: 2))?.news == two)
         feed.hold(Self.held(1, gateway: 2))
@@ -200,7 +255,7 @@ import Testing
         #expect(rest.notices.map(\.subscriptions) == [[2]])
     }
 
-    /// A client may come back by another gateway.
+    /// A client may resume through another gateway.
     @Test func aCursorOfOneGatewayCountsAtAnother() async throws {
         let writer = try await Writer()
         let feed = LiveFeed(clock: { 0 }, makeFeed: Self.counter(from: 5))
@@ -212,7 +267,7 @@ import Testing
         #expect(news.notices.map(\.position) == [2])
     }
 
-    /// Of one place there is one process: another one of the name is the gateway started again.
+    /// A place runs one process: a second one with the same place is the restarted gateway.
     @Test func aGatewayThatIsStartedAgainBeginsWithNothing() throws {
         let feed = LiveFeed(clock: { 0 }, makeFeed: Self.counter(from: 5))
         _ = try feed.subscribe(try Self.wish(1, place: "gateway-1"))
@@ -227,7 +282,7 @@ import Testing
         #expect(feed.classes == ["Note"])
     }
 
-    /// A gateway that was away for long hears that its subscriptions are gone, and nobody else does.
+    /// A gateway that was away for long learns that its subscriptions are gone; others are not affected.
     @Test func oneThatIsSilentLosesNothingOfTheOthers() throws {
         let time = Mutex<Int64>(0)
         let feed = LiveFeed(clock: { time.withLock { $0 } }, makeFeed: Self.counter(from: 5))
@@ -242,7 +297,7 @@ import Testing
         #expect(try #require(feed.next(Self.question(feed: 5, taken: 0))).news.feed == 7)
     }
 
-    /// A gateway that stays is known by its name, however often others are started again.
+    /// A running gateway is identified by its place, however often others restart.
     @Test func aNameInUseIsNotForgotten() throws {
         let feed = LiveFeed(clock: { 0 }, makeFeed: Self.counter(from: 5))
         _ = try feed.subscribe(try Self.wish(1, place: "gateway-1"))
@@ -254,7 +309,7 @@ import Testing
         #expect(try feed.subscribe(try Self.wish(3, place: "gateway-1", after: (6, 0))).answer.missed)
     }
 
-    /// Whoever makes up names of classes leaves nothing behind that grows.
+    /// Clients that invent class names cause no unbounded growth.
     @Test func namesOfClassesDoNotPileUp() throws {
         let time = Mutex<Int64>(0)
         let feed = LiveFeed(clock: { time.withLock { $0 } }, makeFeed: { 5 })
@@ -277,7 +332,7 @@ import Testing
         }
         #expect(feed.classes.count <= LiveFeed.lingeringMax)
         #expect(feed.watches("Class2000") && !feed.watches("Class1"))
-        // One that was let go of begins anew, with a job of the writer.
+        // A class that is no longer watched starts again with a job of the writer.
         let message = LiveSubscribe.with {
             $0.gateway = 1
             $0.subscription = 3000

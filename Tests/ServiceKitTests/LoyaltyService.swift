@@ -3,7 +3,7 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// The loyalty service: what customers are given for their patience, in a file of its own.
+/// The loyalty service: customers' points, in its own file.
 let loyaltyPlan = ServicePlan(
     name: "loyalty",
     migrations: [
@@ -11,7 +11,7 @@ let loyaltyPlan = ServicePlan(
     ])
 
 func buildLoyalty(_ host: ServiceHost, _ routes: inout ServiceRoutes) throws {
-    // POST /parse/functions/points: whoever is signed in learns of his own.
+    // POST /parse/functions/points: a signed-in user reads its own points.
     routes.function("points") { _, request in
         let user = try request.userId
         return try .result(.int(try await host.store.read { try count(of: user, $0) }))
@@ -23,7 +23,7 @@ func buildLoyalty(_ host: ServiceHost, _ routes: inout ServiceRoutes) throws {
         guard let given = try parameters.numberParameter("points", in: 1...10_000) else {
             throw ParseError(.validationError, "points are missing.")
         }
-        // One transaction, and once for each request: a repetition after a crash gets the first answer.
+        // One transaction, once per request: a repetition after a crash gets the first answer.
         return try await host.commit(request) { transaction in
             try transaction.execute(
                 """

@@ -6,7 +6,7 @@ import ServiceKit
 import TestSupport
 import Testing
 
-/// The service of docs/cloud-code.md, which shows how a shop adds one of its own in Swift.
+/// The example service of docs/guides/cloud-code.md, which shows how a shop adds its own service in Swift.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct LoyaltyServiceTests {
     private static let ann = "annannanna"
 
@@ -56,7 +56,7 @@ import Testing
     @Test func theDocumentationShowsThisService() throws {
         let folder = "\(checkoutDirectory)/Tests/ServiceKitTests"
         let source = try String(contentsOfFile: "\(folder)/LoyaltyService.swift", encoding: .utf8)
-        let page = try String(contentsOfFile: "\(checkoutDirectory)/docs/cloud-code.md", encoding: .utf8)
+        let page = try String(contentsOfFile: "\(checkoutDirectory)/docs/guides/cloud-code.md", encoding: .utf8)
         #expect(page.contains("```swift\n\(source)```"))
     }
 }

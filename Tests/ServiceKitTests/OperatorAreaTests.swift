@@ -1,7 +1,7 @@
 import Messages
 import Testing
 
-/// Which areas of the desk are whose: decided in one place, without I/O.
+/// Which roles have which areas of the dashboard: decided in one place, without I/O.
 @Suite struct OperatorAreaTests {
     private static func principal(_ roles: [String], restricted: Bool = false, master: Bool = false) -> Principal {
         .with {

@@ -4,9 +4,9 @@ import ServiceKit
 import ServiceSupport
 import Testing
 
-/// The one way through everything that a user has, which every service takes when an account is deleted.
+/// The common iteration over all objects of a user, which every service uses when an account is deleted.
 @Suite struct OwnedObjectsTests {
-    /// More than two pages of what one user has.
+    /// More than two pages of one user's objects.
     private static let count = 450
 
     private static func store() async throws -> SandboxStore {
@@ -61,7 +61,7 @@ import Testing
         #expect(try await Self.numbers(of: "eve", in: sandbox).count == Self.count - 10)
     }
 
-    /// The writer, of which there is one, would never come to an end.
+    /// Otherwise the single writer would loop forever.
     @Test func anObjectThatStaysEndsTheWorkAndUndoesIt() async throws {
         let sandbox = try await Self.store()
         await #expect(throws: ParseError.self) {

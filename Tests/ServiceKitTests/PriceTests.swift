@@ -2,7 +2,7 @@ import ParseProtocol
 import ServiceKit
 import Testing
 
-/// Decimal prices of the wire become exact minor units, or nothing.
+/// Decimal prices on the wire become exact minor units or are refused.
 @Suite struct PriceTests {
     @Test(
         arguments: [
@@ -37,8 +37,8 @@ import Testing
         }
     }
 
-    /// The list of ISO 4217, table A.1, written down apart from the code's: a currency that is left out, or has another
-    /// currency's decimals, is a shop that cannot open or charges a hundred times too much.
+    /// The list of ISO 4217, table A.1, written independently of the code's list. A missing currency prevents a shop
+    /// from opening; wrong decimals charge up to a hundred times too much.
     private static let standard: [Int: String] = [
         0: "BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX VND VUV XAF XOF XPF",
         2: """

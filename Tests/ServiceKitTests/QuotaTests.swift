@@ -7,7 +7,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// The decisions of quotas, without a clock and without a disk.
+/// The decisions of quotas, without a clock or a disk.
 @Suite struct QuotaTests {
     private final class Clock: Sendable {
         private let value = Mutex<Int64>(0)
@@ -56,7 +56,40 @@ import Testing
         #expect(Self.code { try quotas.take(of: .files, by: ann) } == 155)
     }
 
-    /// For a job that is done again: what it adds was counted.
+    @Test func aWideNetworkHasFourTimesAsMuchAsANearOne() throws {
+        let quotas = try Self.quotas("users=2000/3600s per ip;users=50000/3600s per global")
+        // 25 /64s of one /48.
+        var made = 0
+        for near in 0..<25 {
+            let caller = Self.client(at: "20010db8000a00\(near + 10)")
+            for _ in 0..<2000 where Self.code({ try quotas.take(of: .users, by: caller) }) == nil { made += 1 }
+        }
+        #expect(made == 8000)
+        #expect(Self.code { try quotas.take(of: .users, by: Self.client(at: "20010db8000b0010")) } == nil)
+    }
+
+    @Test func theLastQuarterOfWhatAllHaveIsForEstablishedCustomers() throws {
+        let quotas = try Self.quotas("objectBytes=1000/3600s per global;objectBytes=1000/3600s per ip")
+        let known = Caller(userId: "ann", isEstablished: true, network: "c6336407")
+        for number in 0..<3 { try quotas.take(250, of: .objectBytes, by: Self.client(at: "cb00710\(number)")) }
+        #expect(Self.code { try quotas.take(of: .objectBytes, by: Self.client("bob", at: "0a000001")) } == 155)
+        try quotas.take(250, of: .objectBytes, by: known)
+        #expect(Self.code { try quotas.take(of: .objectBytes, by: known) } == 155, "All of it is used.")
+    }
+
+    @Test func aGlobalRateThatIsNearlyUsedUpIsAnAlarmUntilItComesBack() throws {
+        let clock = Clock()
+        let quotas = try Self.quotas("objectBytes=1000/1000s per global;events=10/60s per ip", clock)
+        try quotas.take(500, of: .objectBytes, by: Self.client())
+        for _ in 0..<10 { try quotas.take(of: .events, by: Self.client()) }
+        #expect(quotas.alarm.isEmpty)
+        try quotas.take(100, of: .objectBytes, by: Self.client())
+        #expect(quotas.alarm == "Clients have used most of SATCHEL_QUOTAS per global: objectBytes.")
+        clock.advance(seconds: 10)
+        #expect(quotas.alarm.isEmpty)
+    }
+
+    /// For a repeated job, whose additions were already counted.
     @Test func whatIsUncountedTakesNothingAndKeepsItsCeilings() throws {
         let quotas = try Self.quotas("objects=1/60s per global;classesMax=3")
         let again = try #require(quotas.uncounted as? Quotas)
@@ -144,7 +177,7 @@ import Testing
 
     @Test func settingsChangeOnlyWhatTheyName() throws {
         let settings = try QuotaSettings(" files=9/60s per user ;events=off; favoritesMax=3;")
-        #expect(settings.rates[.files]?[.user] == Pace.Rate(count: 9, seconds: 60))
+        #expect(settings.rates[.files]?[.user] == QuotaKind.Rate(count: 9, seconds: 60))
         #expect(settings.rates[.files]?[.ip] == QuotaSettings().rates[.files]?[.ip])
         #expect(settings.rates[.events]?.isEmpty == true)
         #expect(settings.ceiling(.favoritesMax) == 3)
@@ -152,18 +185,18 @@ import Testing
         #expect(try QuotaSettings("off").rates.isEmpty)
     }
 
-    /// docs/settings.md tells the standards; a name or figure that is only in the code is missed by who reads it.
+    /// docs/reference/settings.md lists the defaults. Every name and figure of the code must be there.
     @Test func theTableOfQuotasIsTheCodes() throws {
-        let text = try String(contentsOfFile: checkoutDirectory + "/docs/settings.md", encoding: .utf8)
+        let text = try String(contentsOfFile: checkoutDirectory + "/docs/reference/settings.md", encoding: .utf8)
         let lines = text.split(separator: "\n")
-        for pace in Pace.allCases {
+        for pace in QuotaKind.allCases {
             let rates = QuotaSettings().rates[pace] ?? [:]
-            func cell(_ zone: Pace.Zone) -> String { rates[zone].map { "\($0.count)/\($0.seconds)s" } ?? "" }
+            func cell(_ zone: QuotaKind.Zone) -> String { rates[zone].map { "\($0.count)/\($0.seconds)s" } ?? "" }
             let row = "| `\(pace)` | \(cell(.ip)) | \(cell(.user)) | \(cell(.global)) |".replacing("|  |", with: "| |")
                 .replacing("|  |", with: "| |")
             #expect(lines.contains { $0.hasPrefix(row) }, "\(row)")
         }
-        for ceiling in Ceiling.allCases {
+        for ceiling in ClientLimit.allCases {
             let row = lines.first { $0.hasPrefix("| `") && $0.contains("`\(ceiling.rawValue)`") }
             #expect(row?.contains("\(QuotaSettings().ceiling(ceiling))") == true, "\(ceiling)")
         }

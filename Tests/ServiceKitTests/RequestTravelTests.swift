@@ -6,12 +6,12 @@ import ServiceKit
 import ServiceSupport
 import Testing
 
-/// The principal and the budget of a request, which travel with it from service to service.
+/// A request's principal and budget, which are passed from service to service.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct RequestTravelTests {
     private static let who = Call<Accepted, Principal>("till.who.v1")
     private static let work = Call<Accepted, UserDeleted>("till.work.v1")
 
-    /// `shop` asks `till`, which answers with what it was asked as.
+    /// `shop` calls `till`, which answers with the principal that it received.
     private func withServices(_ body: (BusBench, ServiceHost) async throws -> Void) async throws {
         try await BusBench.with { bench in
             try await bench.start(ServicePlan(name: "till")) { _, routes in
@@ -41,7 +41,7 @@ import Testing
             let million = try reader.ponder()
             return UserDeleted.with { $0.deletedAt = million }
         }
-        // Its work is over when twice its budget has passed, whatever the machine.
+        // Its work ends when twice its budget has passed, on any machine.
         routes.accept(Call<Accepted, Accepted>("shop.mark.v1")) { _, _, transaction in
             _ = try transaction.execute("INSERT INTO marks(user) VALUES ('ann')")
             let end = ContinuousClock.now + .milliseconds(10)
@@ -86,7 +86,7 @@ import Testing
 
     // MARK: The budget
 
-    /// Asks under a budget of so many microseconds.
+    /// Calls with a budget in microseconds.
     private func ask(
         _ bench: BusBench, _ kind: String, key: String? = nil, budget: RequestBudget
     ) async throws -> BusReply {

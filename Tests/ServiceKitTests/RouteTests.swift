@@ -6,13 +6,13 @@ import ServiceKit
 import Synchronization
 import Testing
 
-/// From a request on the bus to its route and back: each kind of route, and what no route can answer.
+/// From a request on the bus to its route and back: each kind of route, and requests that no route can answer.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct RouteTests {
     private struct Private: Error {
         let path = "/var/lib/secret"
     }
 
-    /// Marks what went through `prepare`, which only a task can await.
+    /// Marks objects that passed `prepare`, which only a task can await.
     private struct Marking: ClassRules {
         func prepare(_ change: inout ProposedChange) async throws {
             if change.object["refused"] != nil { throw ParseError(.validationError, "Refused by its rules.") }
@@ -20,7 +20,7 @@ import Testing
         }
     }
 
-    /// Changes in the transaction alone, which needs no task; were it awaited, its `prepare` would refuse.
+    /// Changes objects in the transaction only, which needs no task. If it were awaited, its `prepare` would refuse.
     private struct Counting: ClassRules {
         let prepares = false
         func prepare(_ change: inout ProposedChange) async throws { throw ParseError.internalError }
@@ -39,7 +39,7 @@ import Testing
         migrations: [Migration(1, "tables", ["CREATE TABLE marks(user TEXT)"])]
     ) { _ in ["Marked": Marking(), "Counted": Counting()] }
 
-    /// The count of how often bodies of routes ran.
+    /// Counts how often route bodies ran.
     private final class Runs: Sendable {
         private let count = Mutex(0)
         func add() { count.withLock { $0 += 1 } }
@@ -177,7 +177,7 @@ import Testing
         }
     }
 
-    /// On the lane, and where it does not hold up the lane: the large one is decoded by a task.
+    /// The small request runs on the lane. The large one would block the lane, so a task decodes it.
     @Test(arguments: [0, 100_000]) func functionsThatReadFirstAnswerWhatTheyRead(padding: Int) async throws {
         try await withShop { bench, _, runs in
             func halve(_ parameters: JSON) async throws -> [[UInt8]] {
@@ -197,7 +197,7 @@ import Testing
         }
     }
 
-    // MARK: A choice
+    // MARK: Object writes
 
     private func save(
         _ bench: BusBench, _ className: String, _ object: String, proposedId: String, key: String
@@ -219,7 +219,7 @@ import Testing
         return (outcome, try JSON(parsing: try #require(found.documents.first)))
     }
 
-    /// A create that gets the id it was proposed is known again by its object: its answer needs not be kept.
+    /// A create with its proposed id is recognized by its object, so its answer need not be stored.
     @Test func plainDataIsAWriteThatIsItsOwnKey() async throws {
         try await withShop { bench, host, _ in
             let first = try await save(bench, "Note", #"{"text":"a"}"#, proposedId: "noteNoteNo", key: "k")
@@ -232,7 +232,7 @@ import Testing
         }
     }
 
-    /// The same without a savepoint, which a class of known fields does not need: a repetition finds the object.
+    /// The same without a savepoint, which a class with known fields does not need: a repetition finds the object.
     @Test func aCreateOfKnownFieldsAloneIsItsOwnKeyToo() async throws {
         try await withShop { bench, host, _ in
             let first = try await save(bench, "Known", #"{"text":"a"}"#, proposedId: "knownKnown", key: "k")
@@ -245,7 +245,7 @@ import Testing
         }
     }
 
-    /// The object alone would not tell the audit log that it has the note already.
+    /// The object alone does not show whether the audit log already has the entry.
     @Test func aCreateThatIsRepeatedIsNotedOnce() async throws {
         try await withShop { bench, host, _ in
             let change = Change.with {
@@ -288,7 +288,7 @@ import Testing
         }
     }
 
-    // MARK: What cannot be read
+    // MARK: Unreadable requests
 
     @Test func anUnknownKindIsRefused() async throws {
         try await withShop { bench, _, runs in
@@ -300,8 +300,7 @@ import Testing
         }
     }
 
-    /// A length that never ends, more bytes promised than there are, a text that is no UTF-8, and a wire type that is
-    /// none.
+    /// A length that never ends, fewer bytes than announced, text that is not UTF-8, and an invalid wire type.
     @Test(arguments: [
         "shop.look.v1", "shop.ponder.v1", "shop.mark.v1", "shop.do.v1", "shop.function.v1", "shop.write.v1",
     ])
@@ -324,7 +323,7 @@ import Testing
         }
     }
 
-    /// Bytes of one message are seldom another, and where they are, what they lack is missed.
+    /// A message's bytes are rarely valid as another message; if they are, the required fields are missing.
     @Test func anotherMessagesBytesAreRefused() async throws {
         try await withShop { bench, _, _ in
             let get = GetRequest.with { $0.className = "Note" }

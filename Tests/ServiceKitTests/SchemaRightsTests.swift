@@ -2,7 +2,7 @@ import ParseProtocol
 import ServiceKit
 import Testing
 
-/// What a developer may change of Satchel's own classes: nothing that gives him a right of another area.
+/// Which changes of Satchel's own classes a developer may make: none that gives rights in another area.
 @Suite struct SchemaRightsTests {
     private static let stored: JSON = [
         "fields": ["unitPrice": ["type": "Number"], "note": ["type": "String", "required": true]],

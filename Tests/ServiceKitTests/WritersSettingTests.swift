@@ -3,7 +3,7 @@ import ProcessKit
 import ServiceKit
 import Testing
 
-/// Which replicas of a service write, by the settings. No I/O.
+/// Which replicas of a service write, depending on the settings. No I/O.
 @Suite struct WritersSettingTests {
     private static let server = "postgresql://shop@db/shop"
 
@@ -30,12 +30,9 @@ import Testing
         #expect(try writers("catalog", settings) == .one)
     }
 
-    @Test func whatIsSaidOfAllConcernsThoseThatCan() throws {
+    @Test func aGlobalWritersSettingAppliesWherePossible() throws {
         #expect(try writers("catalog", ["SATCHEL_WRITERS": "every"]) == .one, "It is in SQLite.")
         #expect(try writers("cloud", ["SATCHEL_DATABASE": Self.server, "SATCHEL_WRITERS": "every"]) == .one)
-        let plain = ["SATCHEL_DATABASE": Self.server, "SATCHEL_WRITERS": "every", "SATCHEL_POSTGRESQL": "plain"]
-        #expect(try writers("catalog", plain) == .one)
-        #expect(try writers("catalog", plain.merging(["SATCHEL_CATALOG_POSTGRESQL": "full"]) { $1 }) == .every)
     }
 
     @Test(arguments: [
@@ -43,13 +40,20 @@ import Testing
         ("cloud", ["SATCHEL_CLOUD_WRITERS": "every", "SATCHEL_DATABASE": server]),
         ("catalog", ["SATCHEL_CATALOG_WRITERS": "all", "SATCHEL_DATABASE": server]),
         ("catalog", ["SATCHEL_WRITERS": "two", "SATCHEL_DATABASE": server]),
-        (
-            "catalog",
-            ["SATCHEL_CATALOG_WRITERS": "every", "SATCHEL_DATABASE": server, "SATCHEL_CATALOG_POSTGRESQL": "plain"]
-        ),
-        ("catalog", ["SATCHEL_WRITERS": "every", "SATCHEL_DATABASE": server, "SATCHEL_POSTGRESQL": "simple"]),
     ])
     func whatCannotBeEndsTheStart(service: String, settings: [String: String]) {
         #expect(throws: StartupProblem.self) { _ = try writers(service, settings) }
+    }
+
+    /// The dialect `plain` was removed; its default, `full`, is ignored.
+    @Test func aStartWithTheDialectPlainStops() throws {
+        for name in ["SATCHEL_POSTGRESQL", "SATCHEL_CATALOG_POSTGRESQL"] {
+            let problem = #expect(throws: StartupProblem.self) { _ = try writers("catalog", [name: "plain"]) }
+            let text = try #require(problem).description
+            #expect(text.contains("\(name)=plain") && text.contains("unset it") && text.contains("upgrading.md"))
+            #expect(try writers("catalog", [name: "full"]) == .one)
+        }
+        let settings = ["SATCHEL_POSTGRESQL": "plain", "SATCHEL_CATALOG_POSTGRESQL": "full"]
+        #expect(try writers("catalog", settings) == .one, "The service's own setting counts first.")
     }
 }

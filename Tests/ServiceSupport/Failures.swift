@@ -1,6 +1,6 @@
 import ParseProtocol
 
-/// The Parse error of work that must fail; nil when it succeeds or fails otherwise.
+/// The Parse error of work that must fail; nil if it succeeds or throws another error.
 package func parseError(_ work: () async throws -> Void) async -> ParseError? {
     do {
         try await work()
@@ -10,7 +10,7 @@ package func parseError(_ work: () async throws -> Void) async -> ParseError? {
     }
 }
 
-/// The code of the Parse error of work that must fail; nil when it succeeds, -1 when it fails otherwise.
+/// The code of the Parse error of work that must fail; nil if it succeeds, -1 for another error.
 package func parseCode(_ work: () async throws -> Void) async -> Int? {
     do {
         try await work()

@@ -6,13 +6,13 @@ import ParseProtocol
 import ProcessKit
 import ServiceKit
 
-/// A service's store in a folder of its own, for tests that need the real one.
+/// A service's store in a temporary folder, for tests that need a real one.
 package final class SandboxStore: Sendable {
     package let store: ClassStore
     private let rules: [String: any ClassRules]
     private let folder: URL
 
-    /// - Parameter writers: `.every` for PostgreSQL alone.
+    /// - Parameter writers: `.every` requires PostgreSQL.
     package init(_ plan: ServicePlan, writers: StoreWriters = .one) async throws {
         folder = FileManager.default.temporaryDirectory.appending(path: "satchel-\(Names.random(12))")
         store = try ClassStore(
@@ -29,7 +29,7 @@ package final class SandboxStore: Sendable {
         try? FileManager.default.removeItem(at: folder)
     }
 
-    /// A client's change with the class's rules, as the service's write route does it.
+    /// Applies a client's change with the class's rules, as the service's write route does.
     @discardableResult
     package func apply(
         _ verb: ProposedChange.Verb, _ className: String, _ objectId: String? = nil, _ object: JSON = [:],
@@ -55,7 +55,7 @@ package final class SandboxStore: Sendable {
 }
 
 extension ServicePlan {
-    /// The rules as a service with this store has them. It is on no bus: whom they ask is not there.
+    /// The rules of a service with this store. It has no bus connection, so the rules cannot call other services.
     package func classRules(over store: ClassStore, in folder: String) throws -> [String: any ClassRules] {
         let settings = Settings(["SATCHEL_DATA": folder, "SATCHEL_BUS": "ipc:///nobody", "SATCHEL_QUOTAS": "off"])
         let host = try ServiceHost(

@@ -3,7 +3,7 @@ import CrashService
 import ParseProtocol
 import Testing
 
-/// The reports that the SDKs of hosted Parse make by themselves.
+/// The reports that hosted Parse's SDKs send automatically.
 @Suite struct AppReportTests {
     @Test(arguments: ["AppOpened", "Added to bag", "9 lives", "Übersicht", "商品", "a/b", "🛍️"])
     func anyPrintableTextNamesAnEvent(_ name: String) { #expect(Event.isName(name)) }

@@ -15,18 +15,21 @@ import PushService
 import ServiceKit
 import UsersService
 
-/// Every service but the gateway, built as its process builds it with the standard settings. None of them runs.
+/// Every service except the gateway, built like its process with default settings. None of them runs.
 struct BuiltServices {
-    /// The kinds that each service answers, by its name.
+    /// The kinds of calls that each service answers, by service name.
     let answered: [String: Set<String>]
     /// The services with classes, in alphabetical order.
     let keepers: [String]
+    /// The stored waits that each service registers.
+    let waits: [String: [StoredWaits]]
 
     init() throws {
         let directory = FileManager.default.temporaryDirectory.appending(path: "built-\(Names.random(12))").path
         defer { try? FileManager.default.removeItem(atPath: directory) }
         var answered: [String: Set<String>] = [:]
         var keepers: [String] = []
+        var waits: [String: [StoredWaits]] = [:]
 
         func add(
             _ plan: ServicePlan, _ build: (_ host: ServiceHost, _ routes: inout ServiceRoutes) throws -> Void
@@ -37,6 +40,7 @@ struct BuiltServices {
                 logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
             defer { host.store.stop() }
             answered[plan.name] = try ServiceRoutes(host: host, build: build).kinds
+            waits[plan.name] = host.waits
             if !plan.classes.isEmpty { keepers.append(plan.name) }
         }
 
@@ -49,14 +53,15 @@ struct BuiltServices {
         try add(paymentsPlan, buildPayments)
         try add(pushPlan, buildPush)
         let hasher = PasswordHasher(cost: ScryptCost(parallelism: 1))
-        let means = AccountMeans(
+        let means = AccountDependencies(
             hasher: hasher, providers: IdentityProviders(), settings: UsersSettings(), key: testAccountKey)
         try add(usersPlan(means)) { buildUsers($0, &$1, means, signIns: hasher) }
 
         self.answered = answered
+        self.waits = waits
         self.keepers = keepers.sorted()
     }
 }
 
-/// A key of the accounts, for tests.
+/// A test key for accounts.
 let testAccountKey = AccountKey((0..<UInt8(AccountKey.bytes)).map { $0 })

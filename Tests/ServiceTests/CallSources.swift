@@ -1,18 +1,19 @@
 import Foundation
 import TestSupport
 
-/// The sources' statements about calls: where they are declared, and who sends them.
+/// Where the sources declare calls, and which lines send them.
 ///
-/// A text is looked for, not a meaning. A sender is a line of Services, or of the outbox, that names a declaration:
-/// `CatalogCalls.price`, or of a family `ObjectCalls(of: …).find`, `ServiceDirectory.calls(ofClass: …).find`,
-/// `DeliveryCalls(to: …).deliver` and `NewsCalls.orderMade`. Lines that begin with `routes.` register a receiver.
+/// This is a text search. A sender is a line of Services or of the outbox that names a declaration:
+/// `CatalogCalls.price`, or for a family `ObjectCalls(of: …).find`, `ServiceDirectory.calls(ofClass: …).find`,
+/// `DeliveryCalls(to: …).deliver` and `NotificationCalls.orderMade`. Lines that begin with `routes.` register a
+/// receiver.
 struct CallSources {
     struct Declaration {
         /// `CatalogCalls`.
         let type: String
         /// `price`.
         let name: String
-        /// The call's kind; for one of a family, the part after the service's name.
+        /// The call's kind; for a family, the part after the service's name.
         let kind: String
         let isFamily: Bool
     }
@@ -20,7 +21,7 @@ struct CallSources {
     static let folder = "Shared/Messages/Calls"
 
     private(set) var declarations: [Declaration] = []
-    /// Texts in the folder that look like kinds; each is a declaration's.
+    /// Number of texts in the folder that look like kinds; each must belong to a declaration.
     private(set) var kindsInFolder = 0
 
     init() throws {
@@ -58,7 +59,7 @@ struct CallSources {
         }
     }
 
-    /// The lines of Services and of the outbox that name calls and are neither comments nor register receivers.
+    /// The lines of Services and of the outbox that name calls, without comments and registrations of receivers.
     static func sendingLines() throws -> [String] {
         try (files(in: "Services") + files(in: "Shared/ServiceKit/Outbox")).flatMap { path in
             try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n")
@@ -78,7 +79,7 @@ struct CallSources {
         }
     }
 
-    /// Whether the line has the name, and not only as the beginning of a longer one.
+    /// Whether the line contains the name as a whole word.
     private static func names(_ line: String, _ name: String) -> Bool {
         line.ranges(of: name).contains { range in
             guard range.upperBound < line.endIndex else { return true }

@@ -1,8 +1,7 @@
 import Messages
 import Testing
 
-/// Every call of the suite has a kind of its own, somebody who sends it and somebody who answers it, and no kind is
-/// written anywhere but where calls are declared.
+/// Every call has a unique kind, a sender and a receiver, and no kind is written outside the declarations.
 @Suite struct CallTests {
     private static let declared = Set(Calls.all.map { $0.kind })
 
@@ -16,14 +15,14 @@ import Testing
         let built = try BuiltServices()
         #expect(built.keepers == ObjectCalls.keepers)
         let answered = built.answered.values.reduce(into: Set<String>()) { $0.formUnion($1) }
-        // The gateway answers one itself: `CodeRequests`.
+        // The gateway itself answers one: `CodeRequests`.
         #expect(Self.declared.subtracting(answered).sorted() == [CloudCalls.ask.kind])
     }
 
     @Test func everythingThatIsAnsweredIsDeclared() throws {
         for (service, kinds) in try BuiltServices().answered {
             let undeclared = kinds.subtracting(Self.declared).filter { kind in
-                // A service without classes answers questions about objects, too, which nobody asks it.
+                // A service without classes also answers object calls, which no process sends.
                 ObjectCalls.keepers.contains(service) || !Self.declared.contains("bag" + kind.dropFirst(service.count))
             }
             #expect(undeclared.sorted() == [], "\(service)")

@@ -11,8 +11,8 @@ import ServiceKit
 import Testing
 import UsersService
 
-/// The migrations that files of releases record. A program that lacks one of these, or has it under another name, takes
-/// every shop's file for one of a newer release. A release adds its entries here.
+/// The migrations that released files record. A program that lacks or renames one of them treats every shop's file as
+/// one of a newer release. Each release adds its entries here.
 @Suite struct MigrationListTests {
     @Test func whatReleasesRecordedIsKnownInItsOrder() {
         let users = usersPlan(hasher: PasswordHasher(cost: ScryptCost(parallelism: 1)), key: testAccountKey)

@@ -14,7 +14,7 @@ import ServiceSupport
 import Testing
 import UsersService
 
-/// Every service's classes and tables are made in a new database, of SQLite and of PostgreSQL.
+/// Every service creates its classes and tables in a new database, in SQLite and in PostgreSQL.
 @Suite struct ServiceTablesTests {
     private static var plans: [String: ServicePlan] {
         let users = usersPlan(hasher: PasswordHasher(cost: ScryptCost(parallelism: 1)), key: testAccountKey)
@@ -47,7 +47,34 @@ import UsersService
         #expect(recorded.isSuperset(of: lists.flatMap(\.identifiers)))
     }
 
-    /// What a suite that starts for the first time has to report crashes to, and the project made after it.
+    /// Each service's tables with rows that wait for a time, except for dates chosen by an operator.
+    private static let waiting: [String: [String]] = [
+        "catalog": ["bucketDrops", "outbox", "reservations"], "users": ["mailQuota", "outbox", "signInFailures"],
+        "bag": ["outbox"], "payments": ["outbox", "refunds"],
+        "mail": ["mailAllowances", "mails", "outbox"], "push": ["deliveries", "outbox", "pushes"],
+        "analytics": ["outbox"], "crash": ["outbox"],
+    ]
+
+    /// A clock that was set back leaves times far in the future, here 40 days.
+    @Test(arguments: ["catalog", "users", "bag", "payments", "mail", "push", "analytics", "crash"])
+    func storedWaitsEndAfterTheClockIsSetBack(_ service: String) async throws {
+        let sandbox = try await SandboxStore(try #require(Self.plans[service]))
+        let waits = try #require(BuiltServices().waits[service])
+        #expect(waits.map(\.table).sorted() == Self.waiting[service])
+        try await sandbox.store.write { transaction in
+            _ = try transaction.execute(
+                "INSERT INTO outbox(key, kind, body, dueAt) VALUES (?, ?, ?, ?)",
+                ["late", "mail.note.v1", .blob([1]), .int(transaction.now.milliseconds + 40 * 86_400_000)])
+        }
+        // Each table's SQL is valid for the engine.
+        for each in waits { #expect(try await each.shorten(in: sandbox.store) == (each.table == "outbox" ? 1 : 0)) }
+        let left = try await sandbox.store.read { reader in
+            try reader.rows("SELECT 1 AS found FROM outbox WHERE dueAt > ?", [.int(Timestamp.now.milliseconds)]).count
+        }
+        #expect(left == 0)
+    }
+
+    /// A new suite has a first crash project, and the next project gets the next number.
     @Test func theFirstProjectHasTheFirstNumber() async throws {
         let sandbox = try await SandboxStore(crashPlan)
         let keys = try await sandbox.store.read { reader in

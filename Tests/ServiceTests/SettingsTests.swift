@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 import UsersService
 
-/// Settings are read and refused in one way, whichever process reads them.
+/// All processes share one parser for settings.
 @Suite struct SettingsTests {
     private enum Flavour: String, CaseIterable { case sweet, sour, salty }
 
@@ -40,7 +40,7 @@ import UsersService
         #expect(settings(" a, b ,,c").list("satchel.x") == ["a", "b", "c"])
     }
 
-    /// A number with a slip in it was the standard for some processes, in silence, and the end of the start for others.
+    /// A mistyped number must abort startup. Formerly, some processes used the default silently.
     @Test(arguments: ["0", "6", "five", "5.0", "5 s", "0x5", "99999999999999999999"])
     func aNumberThatCannotWorkIsRefused(_ text: String) {
         let settings = Settings(["SATCHEL_X": text])
@@ -85,15 +85,14 @@ import UsersService
         #expect(error?.description.hasPrefix("SATCHEL_CURRENCY=euro cannot be used") == true)
     }
 
-    @Test func programsOfOthersSeeNoSetting() {
-        let settings = Settings([
-            "PATH": "/bin", "SATCHEL_MASTER_KEY": "secret", "SUPERVISOR_SERVER_URL": "unix:///s", "LANG": "C",
-        ])
-        #expect(settings.environmentOfPrograms == ["LANG=C", "PATH=/bin"])
+    @Test func programsOfOthersGetTheVariablesThatAreNamed() {
+        let settings = Settings(["PATH": "/bin", "SATCHEL_MASTER_KEY": "secret", "LANG": "C", "ERP_KEY": "other"])
+        #expect(settings.environment(passing: ["PATH", "LANG", "HOME"]) == ["LANG=C", "PATH=/bin"])
+        #expect(settings.variables(withheldBy: ["PATH", "LANG"]) == ["SATCHEL_MASTER_KEY", "ERP_KEY"])
     }
 
-    /// A second reader would have other ranges, another idea of what is empty and another text.
-    @Test func nobodyElseReadsTheEnvironment() throws {
+    /// A second parser would have other ranges, other rules for empty values and other error texts.
+    @Test func onlyProcessKitReadsTheEnvironment() throws {
         for folder in ["Services", "Shared"] {
             let root = "\(checkoutDirectory)/\(folder)"
             let files = try #require(FileManager.default.enumerator(atPath: root))

@@ -2,7 +2,7 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// Customers keep addresses and have orders sent to one of them.
+/// Customers store addresses and have orders sent to one of them.
 @Suite struct AddressTests {
     private static func named(_ label: String, city: String = "Springfield") -> JSON {
         var address = Customer.address

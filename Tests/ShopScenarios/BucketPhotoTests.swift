@@ -3,7 +3,7 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// Photos of products whose files are in a bucket.
+/// Product photos whose files are in a bucket.
 @Suite struct BucketPhotoTests {
     @Test(.timeLimit(.minutes(10))) func theCatalogWorksOnAPhotoOfTheBucket() async throws {
         try await BucketPeer.with { bucket in
@@ -22,7 +22,7 @@ import Testing
                     #expect(await images.field("width", of: picture) == width, "\(field)")
                     #expect(try await bucket.objects()[name] != nil, "\(field)")
                 }
-                // Neither the photo nor what it was worked on with.
+                // Neither the photo nor its intermediate files.
                 try await eventually("the disk has none of it") {
                     let left = FileManager.default.enumerator(atPath: suite.dataDirectory + "/files")
                     return !(left?.compactMap { $0 as? String } ?? []).contains { $0.hasSuffix(".jpg") }

@@ -2,20 +2,20 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// T10k, T10l: a shop in another currency than dollars, from the price of a product to what Stripe is asked for, the
-/// mail, the report and the way back. A second list of currencies anywhere on that way would be wrong by a factor of
-/// ten to a thousand.
+/// T10k, T10l: a shop in a currency other than dollars, from the product's price to Stripe's amount, the mail, the
+/// report and the refund. A second list of currencies anywhere in this chain would cause errors by a factor of ten to a
+/// thousand.
 @Suite struct CurrencyTests {
     struct Shop: Sendable, CustomTestStringConvertible {
         let code: String
-        /// A price on the wire, and one that has too many decimals.
+        /// A price on the wire, and a price with too many decimals.
         let price: JSON
         let tooFine: JSON
-        /// Of two pieces, in ISO 4217's minor unit.
+        /// The price of two pieces, in ISO 4217's minor unit.
         let total: Int64
-        /// The same as Stripe counts it.
+        /// The same in Stripe's unit.
         let charged: Int64
-        /// The same as people read it.
+        /// The same in human-readable form.
         let text: String
 
         var testDescription: String { code }

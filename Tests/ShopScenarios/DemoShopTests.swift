@@ -3,8 +3,8 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// The demo shop is what clients see first: nothing in it tells how it was loaded, and loading it again changes
-/// nothing.
+/// The demo shop is the first thing that clients see: its data does not show how it was loaded, and loading it again
+/// changes nothing.
 @Suite struct DemoShopTests {
     private static let classes = ["Category", "Product", "Store", "Page", "Promotion", "ProductReview", "_User"]
 
@@ -12,7 +12,7 @@ import Testing
         _ = try await Command.run(
             [
                 "\(checkoutDirectory)/.build/release/satchel-setup", "demo-shop", "--url", suite.url, "--data",
-                "\(checkoutDirectory)/scripts/demo/shop.json",
+                "\(checkoutDirectory)/scripts/lib/demo/shop.json",
             ] + options, environment: ["SATCHEL_MASTER_KEY": Suite.masterKey])
     }
 
@@ -27,7 +27,8 @@ import Testing
     @Test func aLoadCanBeRepeatedAndLeavesNoMark() async throws {
         try await Suite.with { suite in
             let master = ParseClient.master(suite)
-            // As an earlier release left it. An update takes the mark away and loads nothing that the operator removed.
+            // As an earlier release left it. An update removes the marker and does not reload what the operator
+            // removed.
             let old = try await master.create("Category", ["title": "Ansgarde Lab", "demoKey": "ansgarde-lab"])
             let own = try await master.create("Category", ["title": "Our own"])
             try await load(into: suite, "--unmark")
@@ -44,7 +45,7 @@ import Testing
             #expect(serum.count == 1)
             #expect(serum.first?["brand"] == .pointer("Category", old.objectId))
 
-            // What an operator changed stays.
+            // The operator's changes remain.
             let id = serum.first?.text("objectId") ?? ""
             _ = try await master.call(.PUT, "/classes/Product/\(id)", ["name": "Renamed", "unitPrice": 77])
             try await load(into: suite)
@@ -63,7 +64,7 @@ import Testing
         }
     }
 
-    /// Somebody else makes the role between the look and the attempt, or an attempt whose answer did not say so.
+    /// Another process creates the role between the check and the attempt, or the answer to an attempt was lost.
     @Test func theFirstAdminJoinsARoleThatWasMadeMeanwhile() async throws {
         try await Peer.with("taken_role.py") { peer in
             let file = NSTemporaryDirectory() + "password-\(Names.random(10))"
@@ -84,10 +85,10 @@ import Testing
 
     @Test(arguments: [
         ("nothing", "There is no command nothing; see satchel-setup --help."),
-        ("demo-shop now", "\"now\" is no option."), ("demo-shop --unmark=yes", "There is no option --unmark=yes."),
+        ("demo-shop now", "\"now\" is not an option."), ("demo-shop --unmark=yes", "There is no option --unmark=yes."),
         ("demo-shop --count 5", "There is no option --count."), ("demo-shop --url", "--url needs a value."),
         ("products", "--count is missing."), ("products --count=1e3", "--count must be between 0 and 5000000."),
-        ("products --count 1 --count 2", "--count is there twice."),
+        ("products --count 1 --count 2", "--count is given twice."),
         ("first-admin --username ann", "--password-file is missing."),
         ("first-admin --username=ann --password-file=/nowhere", "Cannot read the password file /nowhere."),
     ]) func theToolNamesWhatItCannotTake(_ words: String, _ problem: String) async {

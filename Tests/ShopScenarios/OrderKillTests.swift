@@ -2,10 +2,10 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// Money goes back exactly once, whatever dies meanwhile.
+/// Money is refunded exactly once, whichever process dies meanwhile.
 @Suite(.serialized) struct OrderKillTests {
-    /// Twenty orders are cancelled or refunded while bag and payments are killed again and again: each is refunded
-    /// once, stock adds up, and each customer has one mail.
+    /// Twenty orders are cancelled or refunded while bag and payments are killed repeatedly: each is refunded once,
+    /// stock adds up, and each customer gets one mail.
     @Test(.timeLimit(.minutes(10))) func everyRefundHappensOnceThoughBagAndPaymentsAreKilled() async throws {
         try await Suite.with(scale: "bag=2,payments=2") { suite in
             try await suite.untilHealthy(replicas: ["bag": 2, "payments": 2])
@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    /// Asks again until the refund is decided.
+    /// Retries until the refund is decided.
     private func untilDecided(_ client: ParseClient, _ function: String, _ parameters: JSON) async throws {
         try await eventually("\(function) is decided", within: .seconds(120)) {
             let answer = try await client.run(function, parameters)
@@ -78,7 +78,7 @@ import Testing
             #expect(seen["orderStatus"] == 1, "\(seen.text)")
             #expect(["cancelled", "refunded"].contains(seen["orderState"]), "\(seen.text)")
         }
-        // Payments' own ledger of what went back.
+        // The refunds in payments' own ledger.
         let money = try await suite.rows(
             "payments",
             "SELECT count(*), count(DISTINCT chargeOperationId), sum(amount) FROM refunds WHERE state = 'succeeded'")
@@ -90,7 +90,7 @@ import Testing
         try await eventually("each customer has one mail of it", within: .seconds(60)) {
             let told = suite.mails().filter {
                 let subject = $0.header("Subject")?.lowercased() ?? ""
-                return subject.contains("was cancelled") || subject.contains("your money")
+                return subject.contains("was cancelled") || subject.contains("refund for your order")
             }
             return told.count == orders.count
                 && orders.allSatisfy { order in

@@ -2,7 +2,7 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// The life of orders after checkout: the shop ships and delivers, customers cancel, money and goods go back once.
+/// Orders after checkout: the shop ships and delivers, customers cancel, and money and products are returned once.
 @Suite struct OrderTests {
     /// A customer who just paid for pieces of the shelf's first product, and the order's id.
     private static func paid(
@@ -26,7 +26,7 @@ import Testing
         try await ParseClient(suite).get("/classes/Product/\(shelf.productIds[0])")["stock"]?.intValue
     }
 
-    /// The mails to a customer with such a word in the subject.
+    /// The mails to a customer with a given word in the subject.
     private static func mails(_ suite: Suite, to customer: Customer, _ word: String) -> [Mail] {
         suite.mails().filter {
             $0.header("To")?.contains(customer.email) == true
@@ -96,6 +96,32 @@ import Testing
         #expect(refused.json.text("error") == "The order is cancelled and cannot be refunded.")
     }
 
+    /// The shop's own code or an earlier shop charged the customer, so Satchel never reports a refund.
+    @Test func anOrderThatWasPaidElsewhereIsNotRefundedHere() async throws {
+        let suite = try await Suite.shared
+        let customer = try await Customer.signUp(suite)
+        let created = try await ParseClient.master(suite).create(
+            "Order",
+            [
+                "orderNo": .int(.random(in: 1...900_000)), "orderStatus": 1, "total": 700, "currency": "usd",
+                "customer": customer.pointer, "stripePaymentId": "ch_elsewhere", "ACL": [:],
+            ])
+        try #require(created.status == 201, "\(created.text)")
+        let order: JSON = ["orderId": .string(created.objectId)]
+        let admin = try await Customer.admin(suite)
+        let refused = try await admin.run("refundOrder", order)
+        #expect(refused.code == 142, "\(refused.text)")
+        #expect(refused["error"]?.stringValue?.contains("took no money for this order") == true, "\(refused.text)")
+        let cancelled = try await admin.run("cancelOrder", order)
+        #expect(cancelled.result["orderState"] == "cancelled", "\(cancelled.text)")
+        for field in ["refundedTotal", "refundedAt", "refundState"] { #expect(cancelled.result[field] == nil) }
+        try await eventually("one mail is in the spool", within: .seconds(20)) {
+            Self.mails(suite, to: customer, "was cancelled").count == 1
+        }
+        #expect(Self.mails(suite, to: customer, "refund for your order").isEmpty)
+        #expect(!Self.mails(suite, to: customer, "was cancelled").contains { $0.text.contains("We refund") })
+    }
+
     @Test func adminsRefundPartsUpToTheTotal() async throws {
         let suite = try await Suite.shared
         let shelf = try await Self.shelf(suite)
@@ -119,7 +145,7 @@ import Testing
         #expect(nothing.result["refundedTotal"] == 700, "\(nothing.text)")
         try await eventually("the goods are back") { try await Self.stock(suite, shelf) == 10 }
         try await eventually("one mail each is in the spool", within: .seconds(20)) {
-            Self.mails(suite, to: customer, "your money").count == 3
+            Self.mails(suite, to: customer, "refund for your order").count == 3
         }
     }
 

@@ -4,7 +4,7 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// An operator adds a photo to a product; the catalog makes the pictures that apps show.
+/// An operator adds a photo to a product, and the catalog generates the pictures that apps show.
 @Suite struct PhotoTests {
     private static func product(
         _ client: ParseClient, _ photo: [UInt8], as name: String, type: String
@@ -21,7 +21,7 @@ import Testing
         try await client.download(client.path(of: answer[field]?.text("name") ?? "")).body
     }
 
-    /// Most photos do not say whose numbers their colours are: they are those of sRGB.
+    /// Most photos have no colour profile; their colours are sRGB.
     @Test(arguments: ["plain.png", "plain.jpg"])
     func theColoursOfAPhotoStay(_ name: String) async throws {
         let admin = try await Customer.admin(try await Suite.shared)
@@ -44,7 +44,7 @@ import Testing
         #expect(await images.field("exif-data", of: photo) != nil, "The photo has EXIF data.")
         let saved = try await Self.product(admin, photo, as: "a.jpg", type: "image/jpeg")
         #expect(saved.status == 201, "\(saved.text)")
-        // Turned upright it is 1,000 wide, and nothing is enlarged.
+        // Rotated upright it is 1,000 wide, and no picture is enlarged.
         for (field, width, height) in [("fullsizeImage", "1000", "2000"), ("thumbnail", "408", "816")] {
             let picture = try await Self.picture(admin, saved, field)
             #expect(await images.field("width", of: picture) == width, "\(field)")
@@ -56,7 +56,7 @@ import Testing
         #expect(stored["thumbnail"] == saved["thumbnail"])
         #expect(stored["fullsizeImage"] == saved["fullsizeImage"])
 
-        // A whole object sent back changes nothing; another photo makes other pictures.
+        // Saving an unchanged object changes nothing; another photo generates new pictures.
         let path = "/classes/Product/\(saved.objectId)"
         let same = try await admin.call(.PUT, path, ["fullsizeImage": stored["fullsizeImage"] ?? .null])
         #expect(same.status == 200)
@@ -67,7 +67,7 @@ import Testing
         #expect(changed.status == 200, "\(changed.text)")
         #expect(changed["thumbnail"] != saved["thumbnail"], "\(changed.text)")
         #expect(await images.field("width", of: try await Self.picture(admin, changed, "fullsizeImage")) == "1632")
-        // Who sends both gets both as they are.
+        // A client that sends both pictures gets both unchanged.
         let both = try await admin.call(
             .PUT, path, ["fullsizeImage": .file(other.json.text("name")), "thumbnail": .file(other.json.text("name"))])
         #expect(both.status == 200)
@@ -106,14 +106,14 @@ import Testing
         let stored = try await admin.get("/classes/Product/\(saved.objectId)")
         #expect(stored["name"] == "Pictured")
         #expect(stored["thumbnail"] == saved["thumbnail"])
-        // Other scenarios upload to the same suite; what is under way is gone in a moment.
+        // Other scenarios upload to the same suite; their unfinished uploads disappear soon.
         let incoming = "\(suite.dataDirectory)/files/incoming"
         try await eventually("nothing is left of the refused images") {
             try FileManager.default.contentsOfDirectory(atPath: incoming).isEmpty
         }
     }
 
-    /// No work is done for somebody who may not change products.
+    /// The service processes no photo for a client that may not change products.
     @Test func aCustomerCannotAddAPhoto() async throws {
         let client = try await Customer.signUp(try await Suite.shared).client
         let images = try TestImages()

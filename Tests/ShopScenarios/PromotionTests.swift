@@ -2,7 +2,7 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// The news that the shop tells its customers: promotions that admins send, and news of orders.
+/// The shop's messages to its customers: promotions that admins send, and news about orders.
 @Suite struct PromotionTests {
     private func promotion(_ admin: ParseClient, _ fields: JSON = [:]) async throws -> (id: String, content: String) {
         let content = "Two for one \(Names.random(6))"
@@ -34,13 +34,13 @@ import Testing
         #expect(suite.devices(of: pushId) == Set(devices.objectIds.keys))
         let data = suite.notifications().first { $0["pushId"] == .string(pushId) }?["data"]
         #expect(data == ["alert": .string(content), "p": .string(id), "title": "News"])
-        // The app opens what `p` names; to whom it went is the shop's business.
+        // The app opens the object that `p` names. The audience is visible only to the shop.
         let opened = try await ParseClient(suite).get("/classes/Promotion/\(id)")
         #expect(opened["content"] == .string(content))
         #expect(opened["discountCode"] == "SAVE10")
         #expect(opened["audience"] == nil)
         #expect(try await admin.get("/classes/Promotion/\(id)")["audience"] == audience)
-        // The app tells which push opened it.
+        // The app reports which push opened it.
         let hash = report.at("pushes", 0, "pushHash") ?? .null
         let event = try await ParseClient(suite).call(.POST, "/events/AppOpened", ["push_hash": hash])
         #expect(event.status == 200, "\(event.text)")
@@ -70,8 +70,8 @@ import Testing
         #expect(suite.devices(of: pushId).isEmpty)
     }
 
-    /// An order counts for the push that its customer tapped; one of somebody else does not, and what goes back to the
-    /// customer is taken off.
+    /// An order counts for the push that its customer tapped, but not for another customer's tap. Refunds are
+    /// subtracted.
     @Test func theOrdersThatFollowedAPushAreInTheReport() async throws {
         let suite = try await Suite.shared
         let promotion = try await SentPromotion.send(suite, content: "Two for one \(Names.random(6))")
@@ -80,7 +80,7 @@ import Testing
         #expect(report["sales"] == [])
         let shelf = try await Shelf.fill(suite, names: ["Lure \(Names.random(6))"])
         let (ada, ben) = (try await Customer.signUp(suite), try await Customer.signUp(suite))
-        // One order before the tap, one of somebody who did not tap.
+        // One order before the tap, and one of a customer who did not tap.
         _ = try await ada.order(shelf.productIds[0])
         _ = try await ben.order(shelf.productIds[0])
         try await ada.open(by: promotion.pushHash)
@@ -108,7 +108,7 @@ import Testing
         try await eventually("the refund is taken off") {
             try await promotion.report()["sales"] == figures(refunded: 300)
         }
-        // Developers ask analytics themselves, about one push or several.
+        // Developers query analytics directly, about one push or several.
         for hashes in [.string(promotion.pushHash), [.string(promotion.pushHash), "none"]] as [JSON] {
             let told = try await admin.run("pushOpens", ["pushHash": hashes]).result
             #expect(told["pushHash"] == hashes)
@@ -181,7 +181,7 @@ import Testing
         }
     }
 
-    @Test func aDeletedAccountsDevicesAreNobodys() async throws {
+    @Test func devicesOfADeletedAccountHaveNoOwner() async throws {
         let suite = try await Suite.shared
         let customer = try await Customer.signUp(suite)
         let made = try await customer.client.call(

@@ -2,8 +2,8 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// Purchases within an app: Apple's word on a receipt, whatever form it has, and the file that was bought. One at a
-/// time: Apple's double answers as it was told last.
+/// In-app purchases: Apple's verification of a receipt in every form, and the purchased file. The tests run one at a
+/// time, because Apple's double always gives the last configured answer.
 @Suite(.serialized) struct PurchaseTests {
     private static let receipt: JSON = ["__type": "Bytes", "base64": "cmVjZWlwdA=="]
 
@@ -65,16 +65,37 @@ import Testing
         #expect(downloaded.status == 200)
         #expect(downloaded.body == [0x89, 0x50, 0x4E, 0x47])
         #expect(downloaded.headers.first(name: "Cache-Control")?.hasPrefix("private, max-age=") == true)
-        // One of before iOS 7.
+        // A receipt format from before iOS 7.
         let old: JSON = ["status": 0, "receipt": ["bid": "shop.example", "product_id": .string(product)]]
         try await host.answer("apple", ["json": old])
         #expect(try await Self.validate(host, product, Self.receipt)["name"] == file)
     }
 
-    /// The part of a URL of the suite's under its mount.
+    /// The path of a suite's URL below the mount.
     private static func path(of url: String, in host: WebhookHost) throws -> String {
         #expect(url.hasPrefix(host.suite.url))
         return String(url.dropFirst(host.suite.url.count))
+    }
+
+    @Test func theUploadedFileOfWhatIsSoldIsGone() async throws {
+        let host = try await WebhookHost.shared
+        let master = host.master
+        var paths: [String] = []
+        var fields: JSON = [
+            "productIdentifier": .string("shop.example.\(Names.random(8))"), "title": "Extra", "subtitle": "More",
+            "order": 1,
+        ]
+        for field in ["icon", "download"] {
+            let upload = try await master.send(
+                .POST, "/files/\(field).png", headers: master.credentials + [("Content-Type", "image/png")], body: [1])
+            fields[field] = ["__type": "File", "name": upload["name"] ?? .null]
+            paths.append("/files/satchel/\(upload.json.text("name"))")
+        }
+        let guest = ParseClient(host.suite)
+        for path in paths { #expect(try await guest.send(.GET, path).status == 200) }
+        #expect(try await master.create("_Product", fields).status == 201)
+        #expect(try await guest.send(.GET, paths[0]).status == 200)
+        #expect(try await guest.send(.GET, paths[1]).status == 404)
     }
 
     @Test func clientsDoNotSeeWhatIsSold() async throws {
@@ -91,7 +112,7 @@ import Testing
         for asked in [["download": ["$exists": true]], ["download": ["__type": "File", "name": file]]] as [JSON] {
             #expect(try await ParseClient(host.suite).find("_Product", asked).code == 119)
         }
-        // Who knows the name has nothing without a signature.
+        // Knowing the name without a signature gives no access.
         for query in ["", "?expires=9999999999&signature=\(String(repeating: "0", count: 64))", "?signature=x"] {
             for kind in ["", "metadata/"] {
                 let refused = try await ParseClient(host.suite).send(.GET, "/files/satchel/\(kind)\(name)\(query)")
@@ -110,6 +131,74 @@ import Testing
         let answer = try await Self.validate(host, product, Self.receipt)
         #expect(answer.status == 200)
         #expect(answer.json == ["status": 21003, "error": "The receipt could not be authenticated."])
+    }
+
+    /// With the settings of a shop that only names its apps.
+    private static func withShop(
+        without setting: String? = nil, _ settings: [String: String] = [:], _ body: (WebhookHost) async throws -> Void
+    ) async throws {
+        try await Peer.with("webhook.py") { peer in
+            var all = WebhookHost.settings(peer)
+            for name in ["SATCHEL_APPLE_SANDBOX_RECEIPTS", "SATCHEL_QUOTAS", setting ?? ""] { all[name] = nil }
+            all.merge(settings) { $1 }
+            try await Suite.with(settings: all) { try await body(WebhookHost(suite: $0, peer: peer)) }
+        }
+    }
+
+    @Test func withoutTheNamesOfItsAppsAShopUnlocksNothing() async throws {
+        try await Self.withShop(without: "SATCHEL_APPLE_BUNDLE_IDS") { host in
+            let (product, _) = try await Self.product(host)
+            try await host.answer("apple", Self.valid(product, bundle: "stranger.example"))
+            let refused = try await Self.validate(host, product, Self.receipt)
+            #expect(refused.code == 119, "\(refused.text)")
+            #expect(refused["error"]?.stringValue?.contains("SATCHEL_APPLE_BUNDLE_IDS") == true)
+            #expect(host.calls("apple").isEmpty)
+            for level in [" notice ", " warning "] {
+                try await eventually("the log has a\(level)that names the setting") {
+                    host.suite.logTails { $0.contains(level) && $0.contains("SATCHEL_APPLE_BUNDLE_IDS") } != ""
+                }
+            }
+            let report = try await host.master.get("/security").text
+            #expect(report.contains("Name the bundle ids of your apps in SATCHEL_APPLE_BUNDLE_IDS."))
+        }
+    }
+
+    @Test func aReceiptOfTheSandboxUnlocksNothingUnlessAsked() async throws {
+        try await Self.withShop { host in
+            let (product, _) = try await Self.product(host)
+            try await host.answer("apple", ["json": ["status": 21007]])
+            try await host.answer("appleSandbox", Self.valid(product))
+            let refused = try await Self.validate(host, product, Self.receipt)
+            #expect(refused["status"] == 21007, "\(refused.text)")
+            #expect(refused["name"] == nil)
+            #expect(host.calls("appleSandbox").isEmpty)
+            #expect(try await !host.master.get("/security").text.contains("Take SATCHEL_APPLE_SANDBOX_RECEIPTS away"))
+        }
+    }
+
+    @Test func aClientAsksTheAppStoreNoFasterThanItsQuota() async throws {
+        try await Self.withShop(["SATCHEL_APPLE_SANDBOX_RECEIPTS": "true"]) { host in
+            let (product, file) = try await Self.product(host)
+            try await host.answer("apple", ["json": ["status": 21007]])
+            try await host.answer("appleSandbox", ["json": ["status": 21003]])
+            let answers = try await withThrowingTaskGroup(of: ParseClient.Answer.self) { group in
+                for _ in 1...80 { group.addTask { try await Self.validate(host, product, Self.receipt) } }
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
+            let refused = answers.filter { $0.status == 429 }
+            #expect(refused.count >= 19 && refused.allSatisfy { $0.code == 155 })
+            #expect(refused.first?.headers.first(name: "Retry-After") != nil)
+            #expect(host.calls("apple").count <= 61)
+            // The limit does not apply to an operator.
+            try await host.answer("appleSandbox", Self.valid(product))
+            let operators = try await host.master.call(
+                .POST, "/validate_purchase", ["receipt": Self.receipt, "productIdentifier": .string(product)])
+            #expect(operators["name"] == file, "\(operators.text)")
+            try await eventually("the log names the setting") {
+                host.suite.logTails { $0.contains("SATCHEL_APPLE_SANDBOX_RECEIPTS is on") } != ""
+            }
+            #expect(try await host.master.get("/security").text.contains("Take SATCHEL_APPLE_SANDBOX_RECEIPTS away"))
+        }
     }
 
     @Test func aReceiptForSomethingElseBuysNothing() async throws {

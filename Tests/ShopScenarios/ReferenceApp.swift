@@ -3,12 +3,12 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// The reference app's iPhone: what its Objective-C SDK 1.8 puts on the wire for the calls of the app's screens
-/// (MOBILE_SDKS.md, sections 1 and 5). Reads are POST with `_method`; `limit`, `skip` and `count` are texts.
+/// The reference app's iPhone: the requests that its Objective-C SDK 1.8 sends for the calls of the app's screens
+/// (MOBILE_SDKS.md, sections 1 and 5). Reads are POST with `_method`; `limit`, `skip` and `count` are strings.
 struct ReferenceApp {
     let suite: Suite
     var sessionToken: String?
-    private let installationId = UUID().uuidString.lowercased()
+    let installationId = UUID().uuidString.lowercased()
 
     init(_ suite: Suite) { self.suite = suite }
 
@@ -85,7 +85,7 @@ struct ReferenceApp {
         return answer.result
     }
 
-    /// The query of a `PFQueryTableViewController`: page after page, until one is not full.
+    /// The query of a `PFQueryTableViewController`: loads pages until one is not full.
     func pages(
         _ className: String, where condition: JSON, order: String, perPage: Int, include: String = ""
     ) async throws -> [[JSON]] {
@@ -106,6 +106,26 @@ struct ReferenceApp {
         guard user.status == 201 else { throw Unexpected("an anonymous user", user) }
         sessionToken = user["sessionToken"]?.stringValue
         return user.objectId
+    }
+
+    /// `logInWithUsernameInBackground:`, without the previous user's token.
+    mutating func logIn(_ name: String, password: String) async throws {
+        sessionToken = nil
+        let answer = try await send(
+            "POST", "/login", ["username": .string(name), "password": .string(password), "_method": "GET"])
+        guard answer.status == 200 else { throw Unexpected("a log-in", answer) }
+        sessionToken = answer["sessionToken"]?.stringValue
+    }
+
+    /// Saves an object's children, which the SDK sends as a batch before the object.
+    /// - Returns: the objectIds of created objects.
+    func batch(_ requests: [JSON]) async throws -> [String] {
+        let answer = try await send("POST", "/batch", ["requests": .array(requests)])
+        let items = answer.json.arrayValue ?? []
+        guard items.count == requests.count, items.allSatisfy({ $0["success"] != nil }) else {
+            throw Unexpected("a batch", answer)
+        }
+        return items.compactMap { $0.at("success", "objectId")?.stringValue }
     }
 
     /// Signs the anonymous user up.

@@ -2,8 +2,8 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// The reference app, screen by screen, with its own calls and as its SDK sends them: a shop for cosmetics on an
-/// iPhone, written for hosted Parse, that knows nothing of Satchel but its URL.
+/// The reference app, screen by screen, with its own calls and in its SDK's form: a cosmetics shop on an iPhone,
+/// written for hosted Parse. Only its URL was changed for Satchel.
 @Suite struct ReferenceAppTests {
     /// A brand with 23 products, two pages.
     private static func shelf(_ suite: Suite) async throws -> Shelf {
@@ -22,8 +22,8 @@ import Testing
 
     private static func pointers(_ ids: String...) -> JSON { .array(ids.map { .pointer("OrderItem", $0) }) }
 
-    /// Puts two pieces of a product into the bag as the app does: it looks for the open order, and makes it if there is
-    /// none.
+    /// Puts two pieces of a product into the bag as the app does: it searches for the open order and creates it if
+    /// there is none.
     private static func fillBag(_ app: ReferenceApp, _ userId: String, product: String) async throws -> String {
         let open: JSON = ["customer": .pointer("_User", userId), "orderStatus": 0]
         let item = try await app.create("OrderItem", ["quantity": 1, "product": .pointer("Product", product)])
@@ -75,7 +75,7 @@ import Testing
         let expected = shelf.names.enumerated().filter { $0 % 3 == 1 && $1.hasPrefix("Serum") }.map { $1 }
         #expect(found.map { $0.text("name") } == expected.sorted())
         #expect(!expected.isEmpty)
-        // Products of brands that are found by name: the sub-query's options are texts as well.
+        // Products of brands that match a name: the sub-query's options are strings too.
         let inner: JSON = [
             "className": "Category", "where": ["title": .string(shelf.title)], "limit": "5", "skip": "0",
         ]
@@ -95,7 +95,7 @@ import Testing
         _ = try await app.create(
             "ProductReview",
             ["user": .pointer("_User", userId), "product": .pointer("Product", id), "content": "Lovely"])
-        // Everybody sees what the author calls himself, and nothing else of him.
+        // All users see the author's displayed name, and no other data.
         let stranger = ReferenceApp(suite)
         let reviews = try await stranger.find(
             "ProductReview", where: ["product": .pointer("Product", id)], order: "-createdAt", limit: 10,
@@ -115,7 +115,7 @@ import Testing
         let me = JSON.pointer("_User", userId)
         for product in shelf.productIds.prefix(2) {
             let pair: JSON = ["customer": me, "product": .pointer("Product", product)]
-            // The heart on the product's screen: is it a favourite already?
+            // The heart on the product screen: is the product already a favourite?
             #expect(try await app.first("FavoriteProduct", where: pair) == nil)
             _ = try await app.create("FavoriteProduct", pair)
             #expect(try await app.first("FavoriteProduct", where: pair) != nil)
@@ -147,7 +147,7 @@ import Testing
         #expect(bag?.at("items", 0, "quantity") == 2)
         #expect(bag?.at("items", 0, "product", "name") == .string(shelf.names[0]))
 
-        // The account's address, as the contact form saves it; gender is the segment that was tapped.
+        // The account's address, as the contact form saves it; gender is the selected segment.
         var contact = Customer.address
         contact["gender"] = 1
         _ = try await app.update("_User", userId, contact)
@@ -171,7 +171,7 @@ import Testing
         #expect(try await history().map(\.objectId) == [orderId])
         #expect(try await app.first("Order", where: ["customer": me, "orderStatus": 0]) == nil)
 
-        // Cloud code of the older kind answered the charge's id; asking again is the same charge.
+        // Older cloud code returned the charge's id; a repetition returns the same charge.
         let text = try await app.call(
             "chargeCustomer", ["orderId": .string(orderId), "customerId": customer, "answer": "text"])
         #expect(text == charged["id"])
@@ -207,7 +207,8 @@ import Testing
 
     // MARK: - Apple Pay
 
-    /// Neither a stored address nor one in the account: an anonymous customer pays by the sheet.
+    /// Without a stored address or one in the account: an anonymous customer pays with the address of the payment
+    /// sheet.
     @Test(arguments: ["ChargeToken", "chargeToken"]) func applePayBringsTheAddress(function: String) async throws {
         let suite = try await Suite.shared
         let shelf = try await Self.shelf(suite)
@@ -234,7 +235,7 @@ import Testing
         }
     }
 
-    /// The app's own call: the token and the order, and nothing else.
+    /// The app's own call: only the token and the order.
     @Test func applePayNeedsNoAddressAtAll() async throws {
         let suite = try await Suite.shared
         let shelf = try await Self.shelf(suite)
@@ -249,17 +250,38 @@ import Testing
         #expect(order["shippingAddress"] == nil)
     }
 
+    /// The same call by a customer with a stored address: the account's, else the default of the address book.
+    @Test(arguments: ["_User", "Address"]) func applePayTakesTheCustomersAddress(from className: String) async throws {
+        let suite = try await Suite.shared
+        let shelf = try await Self.shelf(suite)
+        let (app, userId, _) = try await Self.signedUp(suite)
+        if className == "_User" {
+            _ = try await app.update(className, userId, Customer.address)
+        } else {
+            _ = try await app.create(className, Customer.address)
+        }
+        let orderId = try await Self.fillBag(app, userId, product: shelf.productIds[0])
+        _ = try await app.call("ChargeToken", ["chargeToken": "tok_visa", "orderId": .string(orderId)])
+        let order = try #require(await app.first("Order", where: ["objectId": .string(orderId)]))
+        #expect(order.at("shippingAddress", "address1") == "1 Main Street", "\(order)")
+    }
+
     // MARK: - Account, admin, promotion
 
     @Test func theAccountKeepsWhatItsFormSaves() async throws {
         let suite = try await Suite.shared
         let (app, userId, email) = try await Self.signedUp(suite)
-        for gender in [0, 1, 2] as [JSON] {
+        for gender in [0, 1, "female", 2] as [JSON] {
             _ = try await app.update("_User", userId, ["gender": gender, "firstName": "Ada", "name": "Ada Long"])
             let me = try await app.first("_User", where: ["objectId": .string(userId)])
             #expect(me?["gender"] == gender)
             #expect(me?["email"] == .string(email))
+            let wanted: JSON = ["gender": gender, "objectId": .string(userId)]
+            #expect(try await app.count("_User", where: wanted) == 1)
+            #expect(try await app.find("_User", where: ["objectId": .string(userId)], order: "gender").count == 1)
         }
+        let strange = try await app.send("PUT", "/classes/_User/\(userId)", ["gender": true])
+        #expect(strange.code == 111, "\(strange.text)")
         let wrong = try await ReferenceApp(suite).send(
             "POST", "/login", ["username": .string(email), "password": "wrong", "_method": "GET"])
         #expect(wrong.code == 101)
@@ -268,7 +290,7 @@ import Testing
     @Test func theShopGetsACopyAndMayAnswerWithText() async throws {
         try await Suite.with(settings: [
             "SATCHEL_ORDER_COPY_TO": "orders@shop.example", "SATCHEL_CHARGE_ANSWER": "text",
-            "SATCHEL_PUBLIC_USERS": "true",
+            "SATCHEL_PUBLIC_USERS": "true", "SATCHEL_PUBLIC_USER_FIELDS": "displayName, name, username",
         ]) { suite in
             let shelf = try await Self.shelf(suite)
             let (app, userId, email) = try await Self.signedUp(suite)
@@ -284,12 +306,14 @@ import Testing
                     mails.contains { $0.header("To")?.contains(to) == true }
                 }
             }
-            // As on hosted Parse, the author of a review is an object that can be read.
+            // As on hosted Parse, the author of a review is a readable object.
             _ = try await app.create(
                 "ProductReview", ["product": .pointer("Product", shelf.productIds[0]), "content": "Lovely"])
             let reviews = try await ReferenceApp(suite).find("ProductReview", limit: 10, include: "user")
             #expect(reviews.first?.at("user", "name") == "Ada Long")
             #expect(reviews.first?.at("user", "email") == nil)
+            #expect(reviews.first?.at("user", "username") == nil, "It is the e-mail address.")
+            #expect(!JSON.array(reviews).serializedText.contains(email))
             #expect(reviews.first?.at("user", "authData") == nil)
         }
     }

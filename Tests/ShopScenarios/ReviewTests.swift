@@ -2,8 +2,8 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// Customers review products and admins moderate: one review a customer, an average that is never wrong, and nothing
-/// hidden leaks.
+/// Customers review products and admins moderate: one review per customer, a correct average at all times, and no leak
+/// of hidden reviews.
 @Suite struct ReviewTests {
     private static func product(_ suite: Suite) async throws -> String {
         try await Shelf.fill(suite, names: ["Reviewed \(Names.random(6))"]).productIds[0]
@@ -42,7 +42,7 @@ import Testing
             return try await group.reduce(into: []) { $0.append($1) }
         }
         #expect(try await Self.ratings(suite, product) == [3.2, 10])
-        // Half of them think again, at once, and two take it back.
+        // Half of the customers change their review at the same time, and two delete it.
         try await withThrowingTaskGroup(of: Void.self) { group in
             for (index, (client, id)) in reviews.enumerated() {
                 group.addTask {
@@ -150,7 +150,7 @@ import Testing
         #expect(own["moderation"] == "hidden")
         #expect(own["moderationReason"] == "Insults.")
 
-        // The author may mend it, but neither show it nor make it count.
+        // The author may edit it, but can neither show it nor make it count.
         let mended = try await author.call(
             .PUT, "/classes/ProductReview/\(rude)",
             ["content": "Not for me.", "rating": 2, "moderation": "visible", "ACL": ["*": ["read": true]]])
@@ -180,7 +180,7 @@ import Testing
         #expect(try await author.get("/classes/ProductReview/\(second)")["moderation"] == "hidden")
         #expect(try await Self.seen(product, by: ParseClient(suite)).isEmpty)
         #expect(try await Self.ratings(suite, product) == [nil, 0])
-        // It waits for an admin, and again after each change.
+        // It waits for an admin after its creation and after each change.
         func isListed() async throws -> Bool {
             let list = try await admin.run("reviewsToModerate", ["limit": 1000]).result.arrayValue ?? []
             return list.contains { $0.objectId == second }
@@ -221,7 +221,7 @@ import Testing
         #expect(list.first?["lastReportedAt"]?.wireType == "Date")
         #expect(try await people[0].run("reviewsToModerate").code == 119)
 
-        // The admin looks at both: one stays, one goes. The same customers cannot bring it up again, another one can.
+        // The admin keeps one and hides the other. The same customers cannot report it again, but another one can.
         #expect(try await admin.run("showReview", ["reviewId": .string(first)]).status == 200)
         #expect(try await admin.run("hideReview", ["reviewId": .string(second)]).status == 200)
         #expect(try await listed().isEmpty)

@@ -2,7 +2,7 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// Stock is never sold twice and comes back when a payment fails.
+/// Stock is never sold twice, and is released when a payment fails.
 @Suite struct StockTests {
     @Test func theLastPieceGoesToExactlyOneOfManyCustomers() async throws {
         let suite = try await Suite.shared
@@ -27,6 +27,32 @@ import Testing
         #expect(product["stock"]?.intValue == 0)
     }
 
+    @Test func aBagTellsWhyALineCannotBeBought() async throws {
+        let suite = try await Suite.shared
+        let master = ParseClient.master(suite)
+        let shelf = try await Shelf.fill(suite, names: (0..<4).map { "Line \($0) \(Names.random(4))" }, stock: 5)
+        let customer = try await Customer.signUp(suite)
+        for id in shelf.productIds {
+            _ = try await customer.client.run("addToBag", ["productId": .string(id), "quantity": 2])
+        }
+        for (id, change) in zip(
+            shelf.productIds, [["active": false], ["stock": 0], ["stock": 1], ["stock": 2]] as [JSON])
+        {
+            #expect(try await master.call(.PUT, "/classes/Product/\(id)", change).status == 200)
+        }
+        let bag = try await customer.client.run("bag").result
+        var lines: [String: JSON] = [:]
+        for line in bag["items"]?.arrayValue ?? [] { lines[line.at("product", "objectId")?.stringValue ?? ""] = line }
+        let expected: [(JSON, JSON, JSON?)] = [
+            (false, "notForSale", nil), (false, "soldOut", nil), (false, "tooFew", 1), (true, "available", nil),
+        ]
+        for (id, (isAvailable, availability, left)) in zip(shelf.productIds, expected) {
+            #expect(lines[id]?["available"] == isAvailable, "\(bag.serializedText)")
+            #expect(lines[id]?["availability"] == availability)
+            #expect(lines[id]?["left"] == left)
+        }
+    }
+
     @Test func aDeclinedCardPutsTheGoodsBack() async throws {
         let suite = try await Suite.shared
         let shelf = try await Shelf.fill(suite, names: ["Back \(Names.random(4))"], stock: 2)
@@ -46,7 +72,7 @@ import Testing
         #expect(paid.status == 200, "\(paid.text)")
     }
 
-    /// A double tap: the same checkout many times at once is one order and one charge.
+    /// A double tap: the same checkout sent many times at once leads to one order and one charge.
     @Test func aDoubleTapBuysOnce() async throws {
         let suite = try await Suite.shared
         let shelf = try await Shelf.fill(suite, names: ["Tap \(Names.random(4))"], stock: 50)

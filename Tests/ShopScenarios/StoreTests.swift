@@ -3,9 +3,9 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// A shopper finds the shop around the corner: the nearest by position, or by city or zip code.
+/// A shopper finds the nearest store by position, city or zip code.
 @Suite struct StoreTests {
-    /// Stores along the equator, one degree apart, around a meridian that no other scenario uses.
+    /// Stores along the equator, one degree apart, at a longitude that no other scenario uses.
     private struct Street {
         let town = "Town \(Names.random(6))"
         let names = ["A", "B", "C", "D"]
@@ -24,7 +24,7 @@ import Testing
             }
         }
 
-        /// The last letters of the stores of this street, in their order.
+        /// The last letters of the names of this street's stores, in their order.
         func letters(_ stores: [JSON]) -> String {
             stores.map { $0.text("name") }.filter { $0.hasPrefix(town) }.map { String($0.suffix(1)) }.joined()
         }
@@ -37,7 +37,7 @@ import Testing
     @Test func theNearestStoresComeFirstWithTheirDistance() async throws {
         let suite = try await Suite.shared
         let street = Street()
-        // Across the meridian of 180 degrees, where the numbers jump and the earth does not.
+        // Across the 180-degree meridian, where longitudes jump.
         try await street.open(suite, at: 178.5)
         let stranger = ParseClient(suite)
         let near = try await stranger.run(
@@ -82,7 +82,7 @@ import Testing
         #expect(street.letters(zipcode.results) == "DCBA")
     }
 
-    /// The queries that SDKs send: every style of client, with count, pages, other constraints and sub-queries.
+    /// Geo queries as SDKs send them: every style of client, with count, pages, other constraints and sub-queries.
     @Test(arguments: [ParseClient.Style.headers, .tunnelled])
     func sdkQueriesFindPlaces(_ style: ParseClient.Style) async throws {
         let suite = try await Suite.shared
@@ -123,7 +123,7 @@ import Testing
     }
 
     @Test func everyStoreOfTheDemoShopHasAPlace() throws {
-        let file = "\(checkoutDirectory)/scripts/demo/shop.json"
+        let file = "\(checkoutDirectory)/scripts/lib/demo/shop.json"
         let shop = try JSON(parsing: Array(FileManager.default.contents(atPath: file) ?? Data()))
         let stores = shop["stores"]?.arrayValue ?? []
         #expect(!stores.isEmpty)

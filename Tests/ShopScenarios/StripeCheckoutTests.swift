@@ -2,8 +2,8 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// The shop pays with Stripe: real processes, HTTP and a strict double of Stripe. Nobody is charged twice, whatever is
-/// killed and whichever answer is lost.
+/// The shop pays with Stripe: real processes, HTTP and a strict double of Stripe. No customer is charged twice,
+/// whichever process is killed and whichever answer is lost.
 @Suite struct StripeCheckoutTests {
     /// A customer with 2 pieces of one product, 7.00 in all, in the bag.
     private func customerWithBag(_ suite: Suite) async throws -> Customer {
@@ -57,7 +57,7 @@ import Testing
                     "orderId": otherOrder, "chargeToken": "tok_once_amex_1", "shippingAddress": Customer.address,
                 ]
                 #expect(try await other.client.run("ChargeToken", token).status == 200)
-                // Another card, which becomes the default, and the first one goes: here and at Stripe.
+                // A second card becomes the default, and the first one is deleted, here and at Stripe.
                 let second = try await client.run("addPaymentMethod", ["tokenId": "pm_card_amex"]).result
                 #expect(second["type"] == "American Express")
                 #expect(
@@ -99,7 +99,7 @@ import Testing
                 let kept = try await customer.client.run("addPaymentMethod", ["tokenId": "tok_chargeDeclined"])
                 #expect(kept.code == 141)
                 #expect(kept.json.at("details", "code") == "card_declined")
-                // Card numbers go nowhere.
+                // Card numbers are never forwarded.
                 let number = try await customer.client.run("addPaymentMethod", ["tokenId": "4242424242424242"])
                 #expect(number.code == 142)
                 let requests = try await double.state().requests
@@ -128,9 +128,9 @@ import Testing
         Moment(api: "charges", how: "slow_after", path: "/v1/charges"),
     ]
 
-    /// Killed while Stripe holds its answer back, before or after the work was done.
+    /// The process is killed while Stripe delays its answer, before or after the charge.
     @Test(arguments: moments)
-    func whoeverIsKilledWhileStripeWorksTheCustomerPaysOnce(_ moment: Moment) async throws {
+    func killsDuringAStripeCallChargeOnce(_ moment: Moment) async throws {
         try await StripeDouble.with { double in
             try await Suite.with(settings: double.settings(api: moment.api, timeoutSeconds: 20)) { suite in
                 let customer = try await customerWithBag(suite)
@@ -142,7 +142,7 @@ import Testing
                 try await eventually("Stripe is asked") { try await double.state().json["faults"] == 0 }
                 try await suite.kill("payments-1")
                 var paid = try await answer
-                // The gateway may give the client up before the checkout ends; the same key then tells.
+                // The gateway may time out before the checkout ends; a retry with the same key returns the outcome.
                 try await eventually("the order is made", within: .seconds(60)) {
                     if paid.status != 200 { paid = try await customer.client.run("checkout", parameters) }
                     return paid.status == 200
@@ -157,7 +157,7 @@ import Testing
         }
     }
 
-    @Test func aWrongKeyIsLoudAndAfterwardsTheOrderGoesOn() async throws {
+    @Test func aWrongKeyIsLoudAndTheOrderGoesOnWhenItIsPutRightInTime() async throws {
         try await StripeDouble.with { double in
             try await Suite.with(settings: double.settings()) { suite in
                 let customer = try await customerWithBag(suite)
@@ -165,8 +165,10 @@ import Testing
                 let paid = try await customer.client.run(
                     "checkout", ["tokenId": "tok_visa", "shippingAddress": Customer.address])
                 #expect(paid.status == 200)
-                let loud = suite.logTails { $0.contains(" critical ") && $0.contains("Stripe refuses how it is asked") }
-                #expect(loud.contains("status 401"))
+                try await eventually("the log names the refusal") {
+                    suite.logTails { $0.contains(" critical ") && $0.contains("Stripe refuses the form of a request") }
+                        .contains("status 401")
+                }
                 #expect(try await double.state().taken == 1)
                 noSecretIsLogged(suite)
             }

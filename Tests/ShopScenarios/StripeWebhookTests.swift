@@ -2,8 +2,8 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// Stripe reports by itself: only what it signed is believed, each event counts once, and one about a charge whose
-/// answer was lost decides it.
+/// Stripe's events: only signed ones are accepted, each counts once, and an event decides a charge whose answer was
+/// lost.
 @Suite struct StripeWebhookTests {
     private static let path = "/webhooks/stripe"
 
@@ -78,13 +78,13 @@ import Testing
     @Test func anEventDecidesAChargeWhoseAnswerNeverCame() async throws {
         try await StripeDouble.with { double in
             try await Suite.with(settings: double.settings()) { suite in
-                // The money is taken, its answer is lost, and afterwards Stripe tells nothing about the intent.
+                // The charge succeeds, its answer is lost, and afterwards Stripe answers no query about the intent.
                 try await double.fail("500_after", ".*/confirm")
                 try await double.fail("503", "/v1/payment_intents/\\w+", method: "GET", times: 100_000)
                 async let paying = pay(suite)
                 try await eventually("the money is taken") { try await double.state().taken == 1 }
                 let intent = try #require(try await double.state().intents.first?["id"]?.stringValue)
-                // Not by an event about another intent or amount.
+                // An event about another intent or amount does not decide it.
                 let changes: JSON = ["amount": 1]
                 _ = try await send(
                     "payment_intent.succeeded", about: intent, ["changes": changes], double: double, suite)

@@ -2,14 +2,14 @@ import Foundation
 import ParseProtocol
 import TestSupport
 
-/// Images made for a test by libvips' own tool.
+/// Test images, generated with libvips' own tool.
 final class TestImages: Sendable {
     let folder = FileManager.default.temporaryDirectory.path + "/satchel-images-\(Names.random(10))"
 
     init() throws { try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true) }
     deinit { try? FileManager.default.removeItem(atPath: folder) }
 
-    /// A noisy picture, whose content is different at each place.
+    /// A noisy picture whose content differs at each position.
     func make(_ name: String, width: Int, height: Int) async throws -> [UInt8] {
         try await run(["vips", "gaussnoise", "\(folder)/n.v", "\(width)", "\(height)", "--mean", "128"])
         try await run(["vips", "cast", "\(folder)/n.v", "\(folder)/c.v", "uchar"])
@@ -17,7 +17,7 @@ final class TestImages: Sendable {
         return bytes(name)
     }
 
-    /// A picture of one colour, red, green and blue.
+    /// A picture of one colour, given as red, green and blue.
     func plain(_ name: String, _ colour: [Int]) async throws -> [UInt8] {
         try await run(["vips", "black", "\(folder)/b.v", "300", "200", "--bands", "3"])
         let numbers = colour.map(String.init).joined(separator: " ")
@@ -34,7 +34,7 @@ final class TestImages: Sendable {
         return numbers.split(whereSeparator: \.isWhitespace).compactMap { Double($0) }
     }
 
-    /// A whole and valid PNG of 200 million pixels in some 25 KB.
+    /// A complete and valid PNG of 200 million pixels in some 25 KB.
     func bomb() async throws -> [UInt8] {
         let program = """
             import struct, sys, zlib
@@ -49,7 +49,7 @@ final class TestImages: Sendable {
         return bytes("bomb.png")
     }
 
-    /// A field of an image as vipsheader knows it, such as `width` or `exif-data`; nil when the image does not have it.
+    /// An image's field by vipsheader's name, such as `width` or `exif-data`; nil when the image lacks it.
     func field(_ field: String, of content: [UInt8]) async -> String? {
         _ = FileManager.default.createFile(atPath: "\(folder)/looked-at", contents: Data(content))
         return try? await Command.run(["vipsheader", "-f", field, "\(folder)/looked-at"])
@@ -67,7 +67,7 @@ func exifSegment(orientation: UInt8) -> [UInt8] {
         [UInt8(tag >> 8), UInt8(tag & 0xFF), 0, UInt8(type), 0, 0, 0, UInt8(count)] + value
     }
     let header: [UInt8] = Array("MM".utf8) + [0, 42, 0, 0, 0, 8]
-    // Two entries in the first directory: 8 + 2 + 24 + 4 = 38, where the GPS directory begins.
+    // Two entries in the first directory: 8 + 2 + 24 + 4 = 38 is the offset of the GPS directory.
     let first: [UInt8] =
         [0, 2] + entry(0x0112, 3, 1, [0, orientation, 0, 0]) + entry(0x8825, 4, 1, [0, 0, 0, 38]) + [0, 0, 0, 0]
     let gps: [UInt8] =

@@ -2,7 +2,7 @@ import NIOCore
 import SuiteClient
 import Testing
 
-/// The reader of answers: what it counts must be what the suite sent.
+/// The answer parser: its counts must match what the suite sent.
 @Suite struct AnswerReaderTests {
     private static let plain = "HTTP/1.1 429 Too Many Requests\r\ncontent-length: 5\r\nRetry-After: 7\r\n\r\nhello"
     private static let chunked =

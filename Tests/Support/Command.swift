@@ -1,6 +1,6 @@
 import Foundation
 
-/// The checkout the tests were built from.
+/// The checkout from which the tests were built.
 package let checkoutDirectory = URL(fileURLWithPath: #filePath)
     .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent().path
 
@@ -10,17 +10,17 @@ package enum Command {
         package let description: String
     }
 
-    /// Runs an executable and returns what it wrote to both outputs.
-    /// - Parameter environment: replaces every `SATCHEL_*` variable of ours; the other variables are passed on.
+    /// Runs an executable and returns its standard output and standard error.
+    /// - Parameter environment: replaces all `SATCHEL_*` variables of this process; other variables are inherited.
     /// - Throws: `Failed` with the output when the status is not 0.
     package static func run(_ arguments: [String], environment: [String: String] = [:]) async throws -> String {
-        // A file and not a pipe: daemons that the command starts may keep their copy of it open.
+        // Uses a file instead of a pipe: daemons that the command starts may keep the output open.
         let output = outputFile()
         let status = try await ChildProcess(arguments, environment: environment, output: output).ended()
         return try text(output, of: arguments, status)
     }
 
-    /// As `run`, but blocks the thread: for what is needed before a test runs, such as its arguments.
+    /// Like `run`, but blocks the thread. For values that are needed before a test runs, such as its arguments.
     /// - Throws: `Failed` with the output when the status is not 0.
     package static func runBlocking(_ arguments: [String]) throws -> String {
         let output = outputFile()

@@ -1,7 +1,7 @@
 import Foundation
 import ParseProtocol
 
-/// A project of crash reports and the key of an app that reports to it.
+/// A crash report project and the key with which an app reports to it.
 package struct CrashProject {
     package let suite: Suite
     package let admin: ParseClient
@@ -17,7 +17,7 @@ package struct CrashProject {
         self.dsn = dsn
     }
 
-    /// A new project, so that tests do not see each other's issues.
+    /// Creates a new project. Each test has its own, so that tests do not see each other's issues.
     package static func create(_ suite: Suite) async throws -> CrashProject {
         let admin = try await Customer.admin(suite)
         let made = try await admin.run("createCrashProject", ["name": "Shop app"])
@@ -34,8 +34,8 @@ package struct CrashProject {
         return issues
     }
 
-    /// Sends bytes as an SDK would; `key` nil sends none.
-    /// - Parameter address: the client's, where the suite takes loopback for a proxy.
+    /// Sends bytes as an SDK does. Sends no key when `key` is nil.
+    /// - Parameter address: the client address, for suites that trust loopback as a proxy.
     package func send(
         _ body: [UInt8], to endpoint: String = "envelope", key: String?, encoding: String? = nil,
         query: String = "",
@@ -80,7 +80,7 @@ package struct CrashProject {
         return Array(envelope(of: event, eventId: eventId, dsn: dsn).utf8)
     }
 
-    /// An event as the envelope in which SDKs send it.
+    /// An event in the envelope format that SDKs send.
     package static func envelope(of event: JSON, eventId: String, dsn: String? = nil) -> String {
         var header: JSON = ["event_id": .string(eventId)]
         header["dsn"] = dsn.map(JSON.string)
@@ -88,8 +88,8 @@ package struct CrashProject {
         return "\(header.serializedText)\n{\"type\":\"event\",\"length\":\(text.utf8.count)}\n\(text)\n"
     }
 
-    /// Tells of a session of the app as SDKs do, at its begin or its end.
-    /// - Parameter status: `ok` while it goes on, else how it ended.
+    /// Reports an app session as SDKs do, at its start or end.
+    /// - Parameter status: `ok` while the session runs, else how it ended.
     package func tell(
         session: String, of device: String, release: String, status: String = "ok", started: Timestamp = .now
     ) async throws {

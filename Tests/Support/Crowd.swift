@@ -1,13 +1,13 @@
 import ParseProtocol
 import Synchronization
 
-/// Customers who browse and buy until they are told to stop, and who keep what they were told.
+/// Customers who browse and buy until they are stopped. The crowd records every receipt.
 package final class Crowd: Sendable {
     private struct State {
         var isOpen = true
         var gatewayMayFail = false
         var packetsMayVanish = false
-        var changesMayBeCut = false
+        var requestsMayBeCut = false
         var receipts: [[String: JSON]]
         var problems: [String] = []
         var reads = 0
@@ -16,7 +16,7 @@ package final class Crowd: Sendable {
         var longestPause = Duration.zero
         var longestWait = Duration.zero
 
-        /// Keeps a receipt, and the time since the one before it.
+        /// Records a receipt, and the time since the previous one.
         mutating func take(_ receipt: JSON, of customer: Int, for key: String) {
             receipts[customer][key] = receipt
             let now = ContinuousClock.now
@@ -25,7 +25,7 @@ package final class Crowd: Sendable {
         }
     }
 
-    /// The error that something does not fit together afterwards.
+    /// The error that the final state is inconsistent.
     package struct Unbalanced: Error, CustomStringConvertible {
         package let description: String
     }
@@ -35,8 +35,7 @@ package final class Crowd: Sendable {
     private let customers: [Customer]
     private let state: Mutex<State>
 
-    /// - Parameter urls: where they browse and buy, one customer after the other at the next of them; none for the
-    ///   suite's.
+    /// - Parameter urls: gateway URLs, assigned to the customers in rotation; empty for the suite's own URL.
     package init(_ suite: Suite, shelf: Shelf, count: Int, urls: [String] = []) async throws {
         self.suite = suite
         self.shelf = shelf
@@ -56,16 +55,16 @@ package final class Crowd: Sendable {
     /// Checkouts answered so far.
     package var checkouts: Int { state.withLock { $0.receipts.reduce(0) { $0 + $1.count } } }
 
-    /// The receipts that each customer got so far, by the purchases' keys.
+    /// The receipts of each customer so far, by idempotency key.
     package var told: [(customer: Customer, receipts: [String: JSON])] {
         let receipts = state.withLock { $0.receipts }
         return zip(customers, receipts).map { ($0, $1) }
     }
 
-    /// The longest time between two checkouts' answers.
+    /// The longest time between the answers of two consecutive checkouts.
     package var longestPause: Duration { state.withLock { $0.longestPause } }
 
-    /// The longest that a customer waited for an answer since the last call.
+    /// Returns the longest request latency since the last call.
     package func takeLongestWait() -> Duration {
         state.withLock { state in
             let longest = state.longestWait
@@ -74,18 +73,20 @@ package final class Crowd: Sendable {
         }
     }
 
-    /// The answers that made customers ask for the same once more.
+    /// The answers that caused customers to retry.
     package var repeated: [String] { state.withLock { $0.repeated } }
 
-    /// From now on requests may get no answer, or a 5xx: the gateway is the one process that has no second.
+    /// From now on, requests may get no answer or a 5xx. Use it when the gateway is killed, because it has no second
+    /// instance.
     package func gatewayMayFail() { state.withLock { $0.gatewayMayFail = true } }
 
-    /// From now on a change may end without an answer: the balancer ends a connection whose gateway was killed with the
-    /// request, and repeats reads alone.
-    package func changesMayBeCut() { state.withLock { $0.changesMayBeCut = true } }
+    /// From now on, a request may end without an answer: the balancer closes a connection whose gateway is killed
+    /// during a request. The balancer retries reads only, and only if the gateway had begun to read them (otherwise it
+    /// sees a reset). HTTP clients retry such reads themselves.
+    package func requestsMayBeCut() { state.withLock { $0.requestsMayBeCut = true } }
 
-    /// From now on packets may vanish between processes: a request may get no answer, or a 503 that says when to come
-    /// again, or word that it took too long (124), reads as well.
+    /// From now on, packets between processes may be lost. Any request, including a read, may get no answer, a 503 with
+    /// `Retry-After`, or a timeout error (124).
     package func packetsMayVanish() {
         state.withLock {
             $0.gatewayMayFail = true
@@ -93,7 +94,7 @@ package final class Crowd: Sendable {
         }
     }
 
-    /// Lets everybody buy while `body` runs, and lets each finish the purchase under way.
+    /// Lets all customers buy while `body` runs, then lets each finish its current purchase.
     package func buyWhile(_ body: () async throws -> Void) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for index in customers.indices { group.addTask { try await self.shop(index) } }
@@ -137,7 +138,7 @@ package final class Crowd: Sendable {
         }
     }
 
-    /// The price of product i is 3.50, 12.00 and 18.25 in turn; anything else in the receipt is a wrong answer.
+    /// The prices of the products repeat 3.50, 12.00, 18.25. Any other price in a receipt is an error.
     private func check(_ receipt: JSON, product: Int, quantity: Int64) {
         let price: Int64 = [350, 1200, 1825][product % 3]
         let item = receipt.at("items", 0)
@@ -161,7 +162,7 @@ package final class Crowd: Sendable {
         }
     }
 
-    /// Makes a request and notes how long it took, whatever came of it.
+    /// Sends a request and records its duration, whatever the outcome.
     private func ask(
         _ what: String, _ customer: Customer, _ request: (ParseClient) async throws -> ParseClient.Answer
     ) async throws -> ParseClient.Answer {
@@ -179,7 +180,7 @@ package final class Crowd: Sendable {
         return answer
     }
 
-    /// A read is answered, and right, unless the gateway itself is gone.
+    /// A read must be answered correctly, unless the gateway itself is down.
     private func read(
         _ what: String, _ customer: Customer, _ request: (ParseClient) async throws -> ParseClient.Answer,
         isRight: (ParseClient.Answer) -> Bool
@@ -196,13 +197,17 @@ package final class Crowd: Sendable {
         } catch let error as CancellationError {
             throw error
         } catch {
-            // The state is asked again: the gateway may have been killed while the request was under way.
-            if state.withLock({ !$0.gatewayMayFail }) { report("\(what): \(error)") }
+            // Reads the state again: the gateway may have been killed during the request.
+            state.withLock { state in
+                let problem = "\(what): \(error)"
+                if state.requestsMayBeCut { state.repeated.append(problem) }
+                if !state.gatewayMayFail, !state.requestsMayBeCut { state.problems.append(problem) }
+            }
             try await Task.sleep(for: .milliseconds(100))
         }
     }
 
-    /// Repeats a request that is safe to repeat until it is answered for good.
+    /// Retries an idempotent request until it gets a final answer.
     /// - Throws: `NeverHappened` with the last problem after three minutes.
     @discardableResult
     private func untilAnswered(
@@ -215,7 +220,7 @@ package final class Crowd: Sendable {
                 let answer = try await ask(what, customer, request)
                 if answer.status == 200 { return answer }
                 problem = "\(what): \(answer.status) \(answer.text.prefix(300))"
-                // `.timeout` (124): the outcome is not known yet, ask again with the same key.
+                // `.timeout` (124): the outcome is unknown. Retry with the same key.
                 guard answer.status >= 500 || answer.code == 124 else {
                     report(problem)
                     throw Unexpected(what, answer)
@@ -226,7 +231,7 @@ package final class Crowd: Sendable {
                 throw error
             } catch {
                 problem = "\(what): \(error)"
-                if state.withLock({ !$0.gatewayMayFail && !$0.changesMayBeCut }) { report(problem) }
+                if state.withLock({ !$0.gatewayMayFail && !$0.requestsMayBeCut }) { report(problem) }
             }
             state.withLock { $0.repeated.append(problem) }
             guard ContinuousClock.now - begin < .seconds(180) else {
@@ -238,11 +243,11 @@ package final class Crowd: Sendable {
 
     private func report(_ problem: String) { state.withLock { $0.problems.append(problem) } }
 
-    // MARK: - Afterwards
+    // MARK: - Verification
 
-    /// Checks that each customer has the orders that he was told of and no other, each with a number, a charge, a mail
-    /// and a sale of its own, and that the stock is what was not sold.
-    /// - Throws: `Unbalanced` with all that does not fit together.
+    /// Checks that each customer has exactly the orders of the recorded receipts, each with its own number, charge,
+    /// mail and sale. Checks also the remaining stock.
+    /// - Throws: `Unbalanced` with all inconsistencies.
     package func verify() async throws {
         let (receipts, problems, reads) = state.withLock { ($0.receipts, $0.problems, $0.reads) }
         var findings: [String] = []

@@ -1,4 +1,4 @@
-/// The error that what was waited for did not come.
+/// The error that a condition did not become true in time.
 package struct NeverHappened: Error, CustomStringConvertible {
     package let description: String
 
@@ -7,8 +7,8 @@ package struct NeverHappened: Error, CustomStringConvertible {
 
 /// Polls until the condition holds.
 ///
-/// Of the time between two looks at most five seconds count: when a machine stood still for a minute, nothing is late,
-/// and a condition that takes long to tell still comes to an end.
+/// At most five seconds count between two polls. A machine that stalls for a minute therefore causes no timeout, and a
+/// condition that is slow to evaluate still ends.
 /// - Throws: `NeverHappened` when the time is over.
 package func eventually(
     _ what: @autoclosure () -> String, within limit: Duration = .seconds(30), _ condition: () async throws -> Bool

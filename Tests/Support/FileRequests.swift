@@ -1,15 +1,15 @@
 import NIOHTTP1
 import ParseProtocol
 
-/// The requests of scenarios about files: uploads as SDKs send them, and downloads.
+/// The requests of file scenarios: uploads as SDKs send them, and downloads.
 extension ParseClient {
-    /// The raw form: the bytes with their content type.
+    /// A raw upload: the bytes with their content type.
     package func upload(_ content: [UInt8], as name: String, type: String?) async throws -> Answer {
         try await send(
             .POST, "/files/\(name)", headers: credentials + (type.map { [("Content-Type", $0)] } ?? []), body: content)
     }
 
-    /// A download without any keys, by the path that follows the mount.
+    /// Downloads without keys. `path` is relative to the mount.
     package func download(_ path: String, _ headers: [(String, String)] = []) async throws -> Answer {
         try await send(.GET, path, headers: headers)
     }

@@ -2,7 +2,7 @@ import Foundation
 import ParseProtocol
 import Synchronization
 
-/// An answer that a fixture cannot go on with.
+/// The error that an answer prevents a fixture from continuing.
 package struct Unexpected: Error, CustomStringConvertible {
     package let description: String
 
@@ -11,7 +11,7 @@ package struct Unexpected: Error, CustomStringConvertible {
     }
 }
 
-/// A brand with products of its own, so that scenarios that share a suite do not see each other's goods.
+/// A brand with its own products, so that scenarios that share a suite do not see each other's products.
 package struct Shelf: Sendable {
     package let brandId: String
     package let title: String
@@ -65,7 +65,7 @@ package struct Customer: Sendable {
         "city": "Springfield", "state": "IL", "zipcode": "62701",
     ]
 
-    /// Signs a new customer up with an e-mail address of their own.
+    /// Signs up a new customer with a unique e-mail address.
     package static func signUp(_ suite: Suite, style: ParseClient.Style = .headers) async throws -> Customer {
         var client = ParseClient(suite, style: style)
         let email = "\(Names.random(10).lowercased())@customers.example"
@@ -85,7 +85,7 @@ package struct Customer: Sendable {
         return Customer(client: client, userId: answer.objectId, email: email, password: password)
     }
 
-    /// The app's first start: an anonymous user.
+    /// Creates an anonymous user, as an app does at its first start.
     package static func anonymous(_ suite: Suite) async throws -> (client: ParseClient, userId: String) {
         var client = ParseClient(suite)
         let id = UUID().uuidString.lowercased()
@@ -97,8 +97,8 @@ package struct Customer: Sendable {
         return (client, answer.objectId)
     }
 
-    /// The first admin, signed in once per suite: signing in costs a password's hash, which a suite does few of at a
-    /// time.
+    /// The first admin, signed in once per suite: a sign-in needs a password hash, and a suite computes few of them at
+    /// a time.
     package static func admin(_ suite: Suite) async throws -> ParseClient {
         let signIn = adminSignIns.withLock { signIns in
             if let known = signIns[suite.dataDirectory] { return known }
@@ -124,7 +124,8 @@ package struct Customer: Sendable {
         return client
     }
 
-    /// A suite hashes few passwords at a time and tells the others to come again, as it should; a fixture does.
+    /// Retries while the suite is busy. A suite hashes few passwords at a time and answers other clients that they must
+    /// retry.
     private static func whenNotBusy(
         _ request: () async throws -> ParseClient.Answer
     ) async throws -> ParseClient.Answer {

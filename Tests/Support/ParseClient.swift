@@ -3,13 +3,13 @@ import NIOCore
 import NIOHTTP1
 import ParseProtocol
 
-/// A client of the Parse protocol that hides nothing: it sends what it is told and shows the answer as it came.
+/// A Parse client for tests. It sends exactly the given request and returns the answer unmodified.
 package struct ParseClient: Sendable {
-    /// The ways in which credentials and options travel (PARSE_PROTOCOL section 1).
+    /// How credentials and options are transferred (PARSE_PROTOCOL section 1).
     package enum Style: Sendable {
-        /// As the PHP and Swift SDKs: headers, real verbs, options in the query string.
+        /// Like the PHP and Swift SDKs: headers, real verbs, options in the query string.
         case headers
-        /// As the JavaScript SDK: `POST` with `text/plain`, everything in one JSON body.
+        /// Like the JavaScript SDK: `POST` with `text/plain` and everything in one JSON body.
         case tunnelled
     }
 
@@ -37,7 +37,7 @@ package struct ParseClient: Sendable {
     package var sessionToken: String?
     package var installationId: String?
     package var style = Style.headers
-    /// Longer than the gateway's own deadlines, so that it is the server that gives up first.
+    /// Longer than the gateway's own deadlines, so that the server times out first.
     package var timeout = TimeAmount.seconds(40)
 
     package init(_ suite: Suite, masterKey: String? = nil, sessionToken: String? = nil, style: Style = .headers) {
@@ -79,7 +79,7 @@ package struct ParseClient: Sendable {
         }
     }
 
-    /// Sends exactly these bytes and headers, without any credentials of its own.
+    /// Sends exactly these bytes and headers, without adding credentials.
     package func send(
         _ method: HTTPMethod, _ path: String, headers: [(String, String)] = [], body: [UInt8]? = nil
     ) async throws -> Answer {
@@ -101,7 +101,7 @@ package struct ParseClient: Sendable {
         try await call(.GET, "/classes/\(className)", options: options.merging(["where": condition]) { $1 })
     }
 
-    /// All objects that match, ordered by their ids, however many pages they take.
+    /// All matching objects, ordered by id, from as many pages as needed.
     package func findAll(_ className: String, _ condition: [String: JSON] = [:]) async throws -> [JSON] {
         let pageMax = 1000
         var found: [JSON] = []
@@ -131,7 +131,7 @@ package struct ParseClient: Sendable {
         ].compactMap { name, value in value.map { (name, $0) } }
     }
 
-    /// Options as a query string: texts as they are, everything else as JSON.
+    /// Options as a query string: strings unquoted, everything else as JSON.
     package static func queryText(_ options: [String: JSON]) -> String {
         let unreserved = CharacterSet(
             charactersIn: "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~")

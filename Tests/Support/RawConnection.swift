@@ -1,14 +1,14 @@
 import Foundation
 
-/// A connection that sends and reads when it is told to, for clients that stop in the middle.
+/// A connection whose test controls each read and write, for clients that stop in the middle of a request.
 package final class RawConnection: Sendable {
     private let descriptor: Int32
 
     /// - Parameters:
-    ///   - source: the address of this machine to come from, 127.0.0.2 for example.
-    ///   - segmentBytes: of a packet at most. The other end's socket holds ten packets or twenty at first, which on
-    ///     this machine alone may be megabytes.
-    /// - Throws: when nobody listens.
+    ///   - source: the local address, such as 127.0.0.2.
+    ///   - segmentBytes: maximum segment size. At first, the other end's socket buffers ten to twenty packets, which on
+    ///     loopback may be megabytes.
+    /// - Throws: when nothing listens.
     package init(
         _ suite: Suite, from source: String = "127.0.0.1", receiveBytes: Int32? = nil, segmentBytes: Int32? = nil
     ) throws {
@@ -43,8 +43,8 @@ package final class RawConnection: Sendable {
         }
     }
 
-    /// Sends as much as the other end takes within the time.
-    /// - Returns: the number of bytes that were sent.
+    /// Sends as much as the other end accepts within the time.
+    /// - Returns: the number of bytes sent.
     @discardableResult
     package func send(_ bytes: [UInt8], within seconds: Int = 5) -> Int {
         var limit = timeval(tv_sec: seconds, tv_usec: 0)
@@ -60,14 +60,14 @@ package final class RawConnection: Sendable {
         return sent
     }
 
-    /// Says that nothing more will be sent. What comes can still be read.
+    /// Closes the sending side. Data can still be received.
     package func finish() { shutdown(descriptor, Int32(SHUT_WR)) }
 
     package func send(head: String) {
         send(Array("\(head)\n\n".replacingOccurrences(of: "\n", with: "\r\n").utf8))
     }
 
-    /// The text that comes within the time, `max` bytes at most; nil when nothing came and the connection is open.
+    /// The text received within the time, at most `max` bytes; nil when nothing arrived and the connection is open.
     package func read(within milliseconds: Int, max: Int = 65536) -> String? {
         var poll = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
         guard Glibc.poll(&poll, 1, Int32(milliseconds)) > 0 else { return nil }
@@ -76,7 +76,7 @@ package final class RawConnection: Sendable {
         return count > 0 ? String(decoding: buffer[..<count], as: UTF8.self) : ""
     }
 
-    /// Whether the other end closed the connection; what it said before is passed over.
+    /// Whether the other end closed the connection. Discards data received before that.
     package func isClosed(within seconds: Int) -> Bool {
         let end = ContinuousClock.now + .seconds(seconds)
         while ContinuousClock.now < end {

@@ -1,14 +1,14 @@
 import Foundation
 
-/// Bytes over a connection of their own, for requests that no HTTP library would send.
+/// Sends raw bytes over a new connection, for requests that no HTTP library would send.
 package enum RawRequest {
-    /// The answer's bytes as text; empty when the server says nothing within ten seconds.
+    /// The answer's bytes as text; empty when the server sends nothing within ten seconds.
     package static func send(_ suite: Suite, _ head: String, _ body: String = "") async throws -> String {
         try await send(
             suite, Array(head.replacingOccurrences(of: "\n", with: "\r\n").utf8) + Array("\r\n\r\n\(body)".utf8))
     }
 
-    /// - Parameter untilClosed: reads on after the first answer, until the server closes the connection.
+    /// - Parameter untilClosed: continues to read after the first answer, until the server closes the connection.
     package static func send(_ suite: Suite, _ bytes: [UInt8], untilClosed: Bool = false) async throws -> String {
         guard let port = URLComponents(string: suite.url)?.port.flatMap(UInt16.init(exactly:)) else { return "" }
         return await withCheckedContinuation { continuation in
@@ -36,7 +36,7 @@ package enum RawRequest {
             let count = bytes[sent...].withUnsafeBytes {
                 Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(truncatingIfNeeded: MSG_NOSIGNAL))
             }
-            // A server may close the connection before it has read everything that it refuses.
+            // A server may close the connection before it has read a refused request completely.
             guard count > 0 else { break }
             sent += count
         }
@@ -51,7 +51,7 @@ package enum RawRequest {
         return String(decoding: answer, as: UTF8.self)
     }
 
-    /// Whether an answer on a connection that stays open is all there.
+    /// Whether the answer on a persistent connection is complete.
     private static func isComplete(_ answer: [UInt8], hasBody: Bool) -> Bool {
         guard let head = answer.firstRange(of: Array("\r\n\r\n".utf8)) else { return false }
         guard hasBody else { return true }

@@ -1,5 +1,4 @@
-/// A random generator with a seed, so that a failure can be run again: SplitMix64,
-/// https://prng.di.unimi.it/splitmix64.c.
+/// A seeded random generator, so that failures can be reproduced: SplitMix64, https://prng.di.unimi.it/splitmix64.c.
 package struct Seeded: RandomNumberGenerator, Sendable {
     private var state: UInt64
 

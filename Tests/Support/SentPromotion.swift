@@ -1,9 +1,9 @@
 import ParseProtocol
 
-/// A promotion that two devices of its own got, made for one scenario.
+/// A promotion delivered to two devices, created for one scenario.
 package struct SentPromotion: Sendable {
     package let id: String
-    /// The hash by which an app tells that this promotion opened it.
+    /// The hash with which an app reports that this promotion opened it.
     package let pushHash: String
     private let suite: Suite
     private let admin: ParseClient
@@ -31,7 +31,8 @@ package struct SentPromotion: Sendable {
         try await admin.run("promotionReport", ["promotionId": .string(id)]).result
     }
 
-    /// Sends it once more for a time that the devices' clocks do not show yet, and stops that: both of them fail.
+    /// Sends it again, scheduled for a local time that is in the future on the devices, and cancels that: both
+    /// deliveries fail.
     package func sendAndStop() async throws {
         let later = Timestamp.now.advanced(by: .seconds(10 * 3600)).iso.dropLast()
         let sent = try await admin.run(
@@ -56,7 +57,7 @@ extension Customer {
         guard answer.status == 200 else { throw Unexpected("POST events", answer) }
     }
 
-    /// Pays for two pieces.
+    /// Buys two pieces.
     /// - Returns: the order's objectId.
     package func order(_ productId: String) async throws -> String {
         _ = try await client.run("addToBag", ["productId": .string(productId), "quantity": 2])

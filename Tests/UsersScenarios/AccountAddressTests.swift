@@ -2,10 +2,10 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// Addresses as apps of hosted Parse use them: saved again for another verification mail, or given as the user name
-/// alone.
+/// Addresses as apps of hosted Parse use them: saved again to get another verification mail, or given only as the user
+/// name.
 @Suite struct AccountAddressTests {
-    /// Links that were made for an account, whatever has become of the mails.
+    /// The number of links created for an account, whether or not their mails were sent.
     private static func links(of userId: String, in suite: Suite) async throws -> Int {
         let rows = try await suite.rows("users", "SELECT hash FROM mailedTokens WHERE userId = '\(userId)'")
         return rows.count
@@ -23,7 +23,7 @@ import Testing
         try await save()
         _ = try await MailedLink.all("verify_email", to: customer.email, in: suite, atLeast: 2)
         #expect(try await Self.links(of: customer.userId, in: suite) == 2)
-        // The quota of an account is five, the mail of the sign-up included.
+        // The quota of an account is five, including the mail of the sign-up.
         for _ in 0..<6 { try await save() }
         #expect(try await Self.links(of: customer.userId, in: suite) == 5)
         #expect(try await first.open().status == 200, "Older links stay good.")

@@ -2,8 +2,8 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// The end of an account, as its owner wants it: what is only the user's goes everywhere, and the shop keeps its books
-/// without the name.
+/// An account deleted by its owner: all services delete the user's own data, and the shop keeps its books without the
+/// name.
 @Suite struct AccountDeletionTests {
     @Test func onlyTheUserAndTheMasterKeyDeleteAnAccount() async throws {
         let suite = try await Suite.shared
@@ -45,18 +45,19 @@ import Testing
         #expect(try await link.open().status == 404)
         let login: JSON = ["username": .string(customer.email), "password": .string(customer.password)]
         #expect(try await ParseClient(suite).call(.POST, "/login", login).code == 101)
-        // The name is free again, for somebody new.
+        // The name is free again for a new user.
         let again = try await ParseClient(suite).call(
             .POST, "/users", ["username": .string(customer.email), "password": "secret1"])
         #expect(again.status == 201, "\(again.text)")
         #expect(again.objectId != customer.userId, "\(again.text)")
     }
 
-    @Test func everyServiceIsToldAndNobodyTwice() async throws {
+    @Test func everyServiceGetsTheDeletionOnce() async throws {
         let suite = try await Suite.shared
         let customer = try await Customer.signUp(suite)
         #expect(try await customer.client.call(.DELETE, "/users/\(customer.userId)").status == 200)
-        // Each service either has the message by now, and its answer under the message's key, or will get it.
+        // Each service either has processed the message, with its answer stored under the message's key, or will get
+        // it.
         for service in ["catalog", "bag", "payments", "mail", "push", "analytics", "crash"] {
             try await eventually("\(service) is told") {
                 let key = "outbox:user:\(customer.userId):deleted:%:\(service)"
@@ -68,7 +69,7 @@ import Testing
         }
     }
 
-    /// The deletion in each service: only the shop's books are left.
+    /// The deletion in each service: only the shop's books remain.
     @Test func nothingOfTheUserIsLeftButTheBooks() async throws {
         let suite = try await Suite.shared
         let master = ParseClient.master(suite)

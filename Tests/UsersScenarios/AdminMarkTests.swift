@@ -2,7 +2,7 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// `isAdmin`, by which apps decide whether to show an operator's screens: true for whoever holds the role `admins`, and
+/// `isAdmin`, by which apps decide whether to show operator screens: true for members of the role `admins`. It grants
 /// no right by itself.
 @Suite struct AdminMarkTests {
     private static func adminsId(_ suite: Suite) async throws -> String {
@@ -18,7 +18,7 @@ import Testing
         try #require(changed.status == 200, "\(changed.text)")
     }
 
-    /// Every way in which the customer's own device hears of the customer.
+    /// Every request by which the customer's own device reads the user.
     private static func own(_ customer: Customer, in suite: Suite) async throws -> [JSON?] {
         let pair: JSON = ["username": .string(customer.email), "password": .string(customer.password)]
         return [
@@ -29,7 +29,7 @@ import Testing
         ]
     }
 
-    /// As the README says it.
+    /// As the README describes.
     @Test func aSecondAdminIsMadeWithTheMasterKeyAndToldSo() async throws {
         let suite = try await Suite.shared
         let (customer, roleId) = (try await Customer.signUp(suite), try await Self.adminsId(suite))
@@ -42,7 +42,7 @@ import Testing
         #expect(try await master.get("/users/\(customer.userId)")["isAdmin"] == true)
         let listed = try await master.find("_User", ["objectId": .string(customer.userId)])
         #expect(listed.results.first?["isAdmin"] == true, "\(listed.text)")
-        // Apps save what they read; nobody makes an admin by it.
+        // Apps save objects as they read them; this makes no admin.
         let path = "/users/\(customer.userId)"
         #expect(try await customer.client.call(.PUT, path, ["isAdmin": true, "city": "Ulm"]).status == 200)
         try await Self.change("users", "RemoveRelation", customer.pointer, of: roleId, in: suite)
@@ -68,7 +68,7 @@ import Testing
         #expect(try await Self.own(customer, in: suite) == [nil, nil, nil, nil])
     }
 
-    /// From an import, say.
+    /// A stored value, for example from an import.
     @Test func theFieldAloneGrantsNothing() async throws {
         let suite = try await Suite.shared
         let customer = try await Customer.signUp(suite)

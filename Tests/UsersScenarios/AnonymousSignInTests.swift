@@ -2,7 +2,7 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// An anonymous shopper signs in to an account that exists: the bag goes along, the anonymous user ends.
+/// An anonymous shopper signs in to an existing account: the bag moves, and the anonymous user ends.
 @Suite struct AnonymousSignInTests {
     private func filledBag(_ suite: Suite) async throws -> (client: ParseClient, userId: String, shelf: Shelf) {
         let shelf = try await Shelf.fill(suite, names: ["Lip \(Names.random(4))"])
@@ -23,13 +23,13 @@ import Testing
         #expect(try await anonymous.get("/users/me").code == 209)
         #expect(try await ParseClient.master(suite).get("/users/\(userId)").status == 404)
         try await Self.expectMerge(from: userId, to: customer.userId, in: suite)
-        // The bag itself must not hear of a deletion, which could overtake the merge.
+        // The bag service gets no deletion message, which could overtake the merge.
         let told = try await suite.rows(
             "users", "SELECT count(*) FROM outbox WHERE kind = 'bag.userDeleted.v1' AND key LIKE '%\(userId)%'")
         #expect(told == [[0]])
     }
 
-    /// The badge is right as soon as the sign-in is answered.
+    /// The badge is correct as soon as the sign-in is answered.
     @Test func theBagIsThereWhenTheSignInIsAnswered() async throws {
         let suite = try await Suite.shared
         let customer = try await Customer.signUp(suite)
@@ -52,7 +52,8 @@ import Testing
         try await Self.expectMerge(from: userId, to: made.objectId, in: suite)
     }
 
-    /// Only what an anonymous user has is moved: somebody else's session, a void one and one's own change nothing.
+    /// Only an anonymous user's bag moves. Another user's session, a void session and the user's own session change
+    /// nothing.
     @Test func otherSessionsHandNothingOver() async throws {
         let suite = try await Suite.shared
         let customer = try await Customer.signUp(suite)
@@ -82,7 +83,7 @@ import Testing
         #expect(try await anonymous.run("bag").result["badgeCount"] == 2)
     }
 
-    /// The merge waits in the outbox, or the bag has answered it.
+    /// The merge is in the outbox, or the bag service has answered it.
     private static func expectMerge(from: String, to: String, in suite: Suite) async throws {
         let key = "outbox:bag:merge:\(from):\(to)"
         try await eventually("the merge is known") {

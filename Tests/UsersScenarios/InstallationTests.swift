@@ -2,8 +2,8 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// Devices as the protocol has them (PARSE_PROTOCOL section 9): what may be said of one, which create means one that is
-/// there already, and who may look.
+/// Installations as the protocol defines them (PARSE_PROTOCOL section 9): permitted fields, which create means an
+/// existing device, and read rights.
 @Suite struct InstallationTests {
     static func token() -> String { Names.random(20) }
 
@@ -46,10 +46,15 @@ import Testing
         let token = String(repeating: "AbCdEf01", count: 8)
         let made = try await client.call(.POST, "/installations", ["deviceType": "ios", "deviceToken": .string(token)])
         try #require(made.status == 201, "\(made.text)")
+        // The header identifies the device; its next save is an update.
+        let again = try await client.call(.POST, "/installations", ["badge": 1])
+        #expect(again.status == 200 && again.objectId == made.objectId, "\(again.text)")
+        #expect(again["updatedAt"] != nil && again.headers.first(name: "Location") == nil)
         let row = try await client.get("/installations/\(made.objectId)")
+        #expect(row["badge"] == 1)
         #expect(row["installationId"] == client.installationId.map { .string($0.lowercased()) })
         #expect(row["deviceToken"] == .string(token.lowercased()))
-        // Tokens of other services distinguish the cases.
+        // Tokens are case-sensitive for other services.
         let other = try await ParseClient(suite).call(
             .POST, "/installations", ["deviceType": "android", "deviceToken": .string("AbC:\(Self.token())X")])
         let stored =
@@ -67,7 +72,7 @@ import Testing
         }
         let (id, token) = ("d-\(Names.random(12).lowercased())", Self.token())
         let byToken = try await create(["deviceType": "ios", "deviceToken": .string(token)])
-        // The same token, now with an installation id: the row learns it.
+        // The same token, now with an installation id: the row stores it.
         let learnt = try await create([
             "deviceType": "ios", "deviceToken": .string(token), "installationId": .string(id),
         ])
@@ -80,7 +85,7 @@ import Testing
         #expect(moved.objectId == byToken.objectId)
         let master = ParseClient.master(suite)
         #expect(try await master.get("/installations/\(moved.objectId)")["deviceToken"] == .string(second))
-        // The app was installed anew: the token is the new installation's, the old row is gone.
+        // After a reinstallation, the token belongs to the new installation, and the old row is deleted.
         let anew = try await create([
             "deviceType": "ios", "deviceToken": .string(second), "installationId": .string(id + "x"),
         ])
@@ -104,13 +109,13 @@ import Testing
             ids.append(made.objectId)
         }
         for id in ids { #expect(try await client.get("/installations/\(id)").status == 200) }
-        // Which of them is meant can only be told by the installation id.
+        // Only an installation id can identify one of them.
         let unclear = try await client.call(
             .POST, "/installations", ["deviceType": "ios", "deviceToken": .string(token)])
         #expect(unclear.code == 132, "\(unclear.text)")
     }
 
-    @Test func whatNamesADeviceNeverChanges() async throws {
+    @Test func theInstallationIdNeverChanges() async throws {
         let suite = try await Suite.shared
         let client = ParseClient(suite)
         let made = try await client.call(
@@ -132,7 +137,7 @@ import Testing
                 == 136)
     }
 
-    @Test func aDeviceBelongsToNobodyElse() async throws {
+    @Test func onlyItsOwnerChangesADevice() async throws {
         let suite = try await Suite.shared
         let (ada, ben) = (try await Customer.signUp(suite), try await Customer.signUp(suite))
         let object: JSON = [
@@ -146,7 +151,7 @@ import Testing
             try await ben.client.call(.PUT, "/installations/\(made.objectId)", ["user": ben.pointer]).status == 200)
     }
 
-    /// GHSA-cc6h-c8m4-hgrx: an operator in place of a token took every device away.
+    /// GHSA-cc6h-c8m4-hgrx: an operator in place of a token deleted every device.
     @Test func anOperatorForATokenTakesNothingAway() async throws {
         let suite = try await Suite.shared
         let devices = try await Devices.register(suite, tokens: (0..<3).map { _ in Self.token() })

@@ -2,8 +2,8 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// Sign-ins protected by an authenticator app, as apps of Parse Server's `mfa` adapter use them: enrolling, signing in,
-/// losing the phone, giving it up; and that a secret is never seen again.
+/// Sign-ins with an authenticator app, as apps use Parse Server's `mfa` adapter: enrolling, signing in, losing the
+/// phone, disabling it; the secret is shown only once.
 @Suite struct MFATests {
     private static let start = Task { try await Suite.start(settings: ["SATCHEL_MFA": "totp"]) }
     private static var suite: Suite { get async throws { try await start.value } }
@@ -74,7 +74,7 @@ import Testing
     }
 
     /// 2026-33624, 2026-34224
-    @Test func ofOneCodeSentManyTimesAtOnceOneSignInComes() async throws {
+    @Test func aConcurrentCodeSignsInOnce() async throws {
         try await Suite.with(settings: ["SATCHEL_MFA": "totp"]) { suite in
             let ann = try await Protected(suite)
             for code in [ann.recoveryCodes[0], try await ann.app.next()] {
@@ -83,7 +83,7 @@ import Testing
                     return try await group.reduce(into: [Int]()) { $0.append($1) }
                 }
                 #expect(statuses.count { $0 == 200 } == 1, "\(statuses)")
-                // Seven wrong ones lock the account; a new password opens it again.
+                // Seven wrong codes lock the account; a password reset unlocks it.
                 try await reopen(ann)
             }
         }
@@ -95,7 +95,7 @@ import Testing
         try #require(changed.status == 200, "\(changed.text)")
     }
 
-    /// Wrong codes count like wrong passwords, and knowing the password does not set the count back.
+    /// Wrong codes count like wrong passwords, and a correct password does not reset the count.
     @Test func wrongCodesLockTheAccount() async throws {
         try await Suite.with(settings: ["SATCHEL_MFA": "totp"]) { suite in
             let ann = try await Protected(suite)
@@ -140,7 +140,7 @@ import Testing
             (ann.recoveryCodes + [ann.app.secret]).contains { line.contains($0) }
         }
         #expect(logged.isEmpty)
-        // Recovery codes are kept as hashes.
+        // Recovery codes are stored as hashes.
         let hashes = try await ann.suite.rows("users", "SELECT hash FROM recoveryCodes")
         #expect(!hashes.contains { row in ann.recoveryCodes.contains { row.serializedText.contains($0) } })
     }
@@ -183,7 +183,7 @@ import Testing
         #expect(try await ann.signIn().status == 200)
     }
 
-    /// An app may save what it read. It can neither turn the second factor off nor claim one in this way.
+    /// An app may save the user as it read it. This can neither disable nor enable the second factor.
     @Test func savingWhatWasReadChangesNothing() async throws {
         let ann = try await Protected(Self.suite)
         #expect(try await ann.change(["status": "enabled"]).status == 200)
@@ -263,8 +263,8 @@ import Testing
         }
     }
 
-    /// Somebody who reads the mailbox may choose a password, and still needs the code. A user who never showed that the
-    /// address is theirs keeps no lock on it.
+    /// A person with access to the mailbox may choose a new password, but still needs the code. If the address was
+    /// never verified, the reset removes the second factor.
     @Test func aNewPasswordByMailLeavesTheSecondFactor() async throws {
         for isVerified in [true, false] {
             let ann = try await Protected(Self.suite)
@@ -290,7 +290,7 @@ import Testing
         }
     }
 
-    @Test func whereItIsOffItIsUnsupported() async throws {
+    @Test func mfaIsUnsupportedWhenOff() async throws {
         let suite = try await Suite.shared
         let customer = try await Customer.signUp(suite)
         let app = Authenticator()

@@ -4,7 +4,7 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// E-mail verification and new passwords by links in mails (acceptance flow 7), with the mails from the spool and the
+/// E-mail verification and password resets by mailed links (acceptance flow 7), with the mails from the spool and the
 /// pages as a browser without scripts sees them.
 @Suite struct MailedLinkTests {
     // MARK: Verification
@@ -39,7 +39,7 @@ import Testing
         #expect(try await customer.client.get("/users/me")["emailVerified"] == true)
     }
 
-    @Test func nobodyVerifiesAnAddressByWriting() async throws {
+    @Test func clientsCannotMarkAnAddressVerified() async throws {
         let customer = try await Customer.signUp(try await Suite.shared)
         let path = "/users/\(customer.userId)"
         #expect(try await customer.client.call(.PUT, path, ["emailVerified": true]).code == 119)
@@ -58,9 +58,9 @@ import Testing
         let page = try await ParseClient(suite).post(
             form: ["email": customer.email.uppercased()], to: "/apps/satchel/resend_verification_email")
         #expect(page.status == 200)
-        #expect(page.text.contains("Look into your mail"))
+        #expect(page.text.contains("Check your mail"))
         let links = try await MailedLink.all("verify_email", to: customer.email, in: suite, atLeast: 3)
-        // Whichever mail is read first works, and the others end with it.
+        // The link of any of the mails works, and using one voids the others.
         #expect(try await links[0].open().status == 200)
         #expect(try await customer.client.get("/users/me")["emailVerified"] == true)
         #expect(try await links[1].open().status == 404)
@@ -78,7 +78,7 @@ import Testing
         #expect(asked.status == 200)
         #expect(asked.json == [:])
         let link = try await MailedLink.newest("request_password_reset", to: customer.email, in: suite)
-        // Mail scanners look as often as they like.
+        // A mail scanner may open the page repeatedly.
         for _ in 0..<3 { #expect(try await link.open().text.contains("autocomplete=\"new-password\"")) }
         let chosen = try await link.choose("a new secret")
         #expect(chosen.status == 200, "\(chosen.text)")
@@ -145,17 +145,17 @@ import Testing
         let rows = try await suite.rows(
             "users", "SELECT count(*) FROM mailedTokens WHERE hash LIKE '%\(link.token)%' OR length(hash) != 64")
         #expect(rows == [[0]])
-        // What was mailed has left the outbox, and nothing was logged.
+        // The mail has left the outbox, and the log does not contain the link.
         try await eventually("the outbox is empty of mails") {
             try await suite.rows("users", "SELECT count(*) FROM outbox WHERE kind LIKE 'mail.%'") == [[0]]
         }
         #expect(suite.logTails(lines: 100_000) { $0.contains(link.token) }.isEmpty)
     }
 
-    // MARK: What must not be told or done
+    // MARK: Attacks
 
-    /// 2026-31901 (GHSA-w54v-hf9p-8856), 2026-33323 (GHSA-h29g-q5c2-9h4f): the request itself never looks at accounts,
-    /// so its answer cannot depend on them.
+    /// 2026-31901 (GHSA-w54v-hf9p-8856), 2026-33323 (GHSA-h29g-q5c2-9h4f): the request itself never reads accounts, so
+    /// its answer cannot depend on them.
     @Test func askingForMailDoesNotTellWhetherAnAddressIsKnown() async throws {
         let suite = try await Suite.shared
         let customer = try await Customer.signUp(suite)
@@ -197,7 +197,7 @@ import Testing
                     ).status)
             }
             #expect(statuses == Array(repeating: 200, count: 30) + [429])
-            // Every request has been looked at when the outbox is empty.
+            // When the outbox is empty, every request has been processed.
             try await eventually("the outbox is empty") {
                 try await suite.rows("users", "SELECT count(*) FROM outbox") == [[0]]
             }
@@ -322,7 +322,7 @@ import Testing
         }
     }
 
-    // MARK: -
+    // MARK: Support
 
     private func resetLink(_ suite: Suite) async throws -> (Customer, MailedLink) {
         let customer = try await Customer.signUp(suite)

@@ -2,16 +2,17 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// The ids of those who used the app, by day: exact sets for a year, counts per day for longer.
+/// The ids of active users and devices by day: exact sets for about a year, daily counts for longer.
 package enum ActiveIds {
     enum Kind: Int64, CaseIterable {
         case users = 0
         case installations = 1
     }
 
-    /// Different ids a day and kind. Installation ids are the client's word; past this a day's figure stands still.
+    /// Maximum different ids per day and kind. Clients choose installation ids; beyond this limit a day's figure no
+    /// longer grows.
     private static let idsMax: Int64 = 1_000_000
-    /// Days that sets are kept, a year and a month: enough to compare with last year's week.
+    /// Days for which sets are kept, a year and a month: enough to compare with the same week of last year.
     static let daysKept: Int64 = 400
 
     static func add(_ id: String, _ kind: Kind, day: Int64, in transaction: StoreTransaction) throws {
@@ -33,7 +34,7 @@ package enum ActiveIds {
         try VisitLog.add(id, kind, day: day, in: transaction)
     }
 
-    /// Puts a random name in a deleted account's place, so that past figures stay and nobody can tell whose they were.
+    /// Replaces a deleted account's id with a random name: past figures stay, and no longer identify the user.
     package static func forget(_ userId: String, in transaction: StoreTransaction) throws {
         let name = "deleted:\(Names.random(20))"
         _ = try transaction.execute(
@@ -53,9 +54,9 @@ package enum ActiveIds {
                 [.int(kind.rawValue), .int(range.fromDay), .int(range.toDay)]))
     }
 
-    /// Periods in which an id counts once.
+    /// Periods within which an id counts once.
     enum Period {
-        /// From Monday; 1970 began on a Thursday.
+        /// Starts on Monday; 1 January 1970 was a Thursday.
         case week
         /// The first day of the calendar month.
         case month

@@ -1,12 +1,12 @@
 import ObjectStore
 
-/// Bounds how many different names a day may bring. Clients choose the names of events, dimensions and values, and each
-/// new one is a row of a roll-up that is kept for years; past the bound they are counted together.
+/// Limits the different names per day. Clients choose the names of events, dimensions and values, and each new one is a
+/// row of a roll-up that is kept for years. Names beyond the limit are counted together.
 enum Cardinality {
     /// The name under which all further names are counted together.
     static let other = "(other)"
 
-    /// Whether a name that is new in `scope` may be added; then it is counted.
+    /// Whether a name that is new in `scope` may be added; if so, it is counted.
     static func admits(_ scope: String, day: Int64, maximum: Int64, in transaction: StoreTransaction) throws -> Bool {
         let changed = try transaction.execute(
             """

@@ -2,33 +2,33 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// Those who came first on the same day or in the same week, and how many of them came again in each later one, from
-/// the parameters of a function.
+/// Retention cohorts: users or devices whose first visit fell into the same day or week, and how many of them returned
+/// in each later one. Parsed from the parameters of a function.
 package struct CohortFigures: Sendable {
     private enum Interval: String {
         case day, week
 
-        /// The number of the period that a day is in.
+        /// The number of the period that contains a day.
         func period(of day: Int64) -> Int64 { self == .day ? day : Visits.week(of: day) }
         func firstDay(of period: Int64) -> Int64 { self == .day ? period : Visits.day(ofWeek: period) }
-        /// For the database: the first day of the period that `firstDay` is in, and the bits of `Visits`.
+        /// SQL for the first day of the period that contains `firstDay`, and for the bits of `Visits`.
         var cohort: String { self == .day ? "firstDay" : "firstDay - (firstDay + 3) % 7" }
         var bits: String { self == .day ? "days" : "weeks" }
     }
 
     private let kind: ActiveIds.Kind
     private let interval: Interval
-    /// Later periods that are counted, at most.
+    /// Maximum later periods that are counted.
     private let periods: Int64
-    /// The periods of the first visits, of which the last one may be under way.
+    /// The periods of the first visits; the last one may be incomplete.
     private let cohorts: Range<Int64>
     private let now: Int64
 
-    /// Cohorts of an answer.
+    /// Maximum cohorts of an answer.
     package static let cohortsMax: Int64 = 62
 
-    /// - Throws: `.validationError` (142) for what is no kind, interval or number of periods, more cohorts than an
-    ///   answer has, and those of whom it is no longer known who came again.
+    /// - Throws: `.validationError` (142) for an invalid kind, interval or number of periods, for more cohorts than an
+    ///   answer may have, and for cohorts whose returns are no longer stored.
     package init(_ parameters: JSON, now: Timestamp = .now) throws {
         kind = try Self.kind(parameters["kind"])
         switch parameters["interval"] ?? .null {
@@ -42,7 +42,7 @@ package struct CohortFigures: Sendable {
         self.now = interval.period(of: today)
         guard range.fromDay >= today - ActiveIds.daysKept else {
             throw ParseError(
-                .validationError, "from must be at most \(ActiveIds.daysKept) days ago: so long are ids kept.")
+                .validationError, "from must be at most \(ActiveIds.daysKept) days ago: ids expire then.")
         }
         let first = interval.period(of: range.fromDay)
         cohorts = first..<max(first, min(interval.period(of: range.toDay - 1), self.now) + 1)
@@ -68,7 +68,7 @@ package struct CohortFigures: Sendable {
         return count
     }
 
-    /// Every cohort of the stretch, also those that nobody is in, the oldest first.
+    /// Every cohort of the range, including empty ones, oldest first.
     package func all(_ reader: StoreReader) throws -> JSON {
         let sums = (1...periods).map { "sum((\(interval.bits) >> \($0)) & 1) AS p\($0)" }.joined(separator: ", ")
         let rows = try reader.rows(
@@ -93,7 +93,7 @@ package struct CohortFigures: Sendable {
         return answer
     }
 
-    /// - Parameter row: nil when nobody came first in this period.
+    /// - Parameter row: nil when the cohort is empty.
     private func cohort(_ period: Int64, _ row: SQLRow?) throws -> JSON {
         let begun = max(0, min(periods, now - period))
         return [

@@ -1,28 +1,28 @@
 import ParseProtocol
 
-/// Something an app reports: that it was opened, or an event of its own with a few dimensions
-/// (PARSE_PROTOCOL section 12).
+/// An event that an app reports: its start, or an event of the app's choice with a few dimensions (PARSE_PROTOCOL
+/// section 12).
 package struct Event: Sendable {
     package let name: String
-    /// The time by the app's clock; nil when the app did not say.
+    /// The time by the app's clock; nil when the app sent none.
     package let at: Timestamp?
     package let dimensions: [String: JSON]
-    /// `AppOpened` by a tap on a push: the push's hash.
+    /// The push's hash, for `AppOpened` after a tap on a push.
     package let pushHash: String?
 
-    /// The event of an app's start, which the SDKs send by themselves.
+    /// The event of an app's start, which the SDKs send automatically.
     package static let opened = "AppOpened"
 
-    /// Hosted Parse's limit, which keeps the number of series of a graph bounded.
+    /// Hosted Parse's limit. It bounds the number of series in a graph.
     static let dimensionsMax = 8
     private static let nameBytesMax = 100
-    /// A dimension is a label on a graph, not a document.
+    /// A dimension is a label in a graph, not a document.
     private static let dimensionBytesMax = 500
 
     static let invalidName = ParseError(
-        .invalidEventName, "An event name is printable, no blanks alone, and at most 100 bytes long.")
+        .invalidEventName, "An event name must be printable, not blank, and at most 100 bytes long.")
 
-    /// - Parameter body: the client's, as it came.
+    /// - Parameter body: the client's body, unchanged.
     /// - Throws: `.invalidEventName` (160) for the name, `.invalidJSON` (107), `.incorrectType` (111) or
     ///   `.validationError` (142) for the body.
     package init(name: String, body bytes: [UInt8]) throws {
@@ -35,7 +35,7 @@ package struct Event: Sendable {
         pushHash = body["push_hash"]?.stringValue.flatMap { $0.utf8.count <= 64 ? $0 : nil }
     }
 
-    /// SDKs take any text for a name. What cannot be printed is in none, nor what reorders the text beside it.
+    /// SDKs accept any text as a name. Refuses unprintable characters and marks that reorder adjacent text.
     package static func isName(_ name: String) -> Bool {
         (1...nameBytesMax).contains(name.utf8.count) && name != Cardinality.other
             && name.unicodeScalars.allSatisfy(isPrintable)
@@ -50,13 +50,13 @@ package struct Event: Sendable {
         }
     }
 
-    /// Devices collect events while they are offline; an older one is counted on the day it comes.
+    /// Devices collect events while offline; an older event is counted on the day of its arrival.
     private static let lateMax = Duration.seconds(30 * 86_400)
 
-    /// The time at which it happened; a device whose clock is ahead reports from now, not from the future.
+    /// When the event happened. If the device's clock is ahead, the current time.
     package func happenedAt(now: Timestamp) -> Timestamp { min(at ?? now, now) }
 
-    /// The moment whose hour and day count it.
+    /// The moment that decides the hour and day of the count.
     package func countedAt(now: Timestamp) -> Timestamp {
         let moment = happenedAt(now: now)
         return moment < now.advanced(by: .zero - Self.lateMax) ? now : moment
@@ -69,7 +69,7 @@ package struct Event: Sendable {
         return moment
     }
 
-    /// - Parameter bytes: the body, which alone says which of many came first.
+    /// - Parameter bytes: the body; only its text shows the order of the dimensions.
     private static func dimensions(_ value: JSON?, in bytes: [UInt8]) throws -> [String: JSON] {
         guard let value, !value.isNull else { return [:] }
         guard let dimensions = value.objectValue else {
@@ -83,7 +83,7 @@ package struct Event: Sendable {
         let ordered = try? JSON(parsing: bytes, membersInOrderOf: ["dimensions"])
         for case .array(let pair) in ordered?["dimensions"]?.arrayValue ?? [] {
             guard let name = pair.first?.stringValue, let value = dimensions[name] else { continue }
-            // Hosted Parse kept the first eight and said nothing of the others.
+            // Hosted Parse kept the first eight dimensions and silently dropped the others.
             guard counted.count < dimensionsMax || counted[name] != nil else { break }
             counted[name] = try dimension(name, value)
         }

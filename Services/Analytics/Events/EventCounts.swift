@@ -2,17 +2,17 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// The counts of each event by hour, and of each value of its dimensions by day.
+/// The counts of each event per hour, and of each dimension value per day.
 package enum EventCounts {
-    /// Different events a day. An app has dozens.
+    /// Maximum different events per day. An app has dozens.
     private static let namesMax: Int64 = 500
-    /// Different dimensions of an event a day: more than one version of an app sends.
+    /// Maximum different dimensions of an event per day: allows for several versions of an app.
     private static let dimensionsMax: Int64 = 32
-    /// Different values of a dimension a day; a graph shows ten.
+    /// Maximum different values of a dimension per day; a graph shows ten.
     package static let valuesMax: Int64 = 200
 
     static func add(_ event: Event, at hour: Hour, in transaction: StoreTransaction) throws {
-        // Most events are not the first of their name and hour.
+        // The fast path: most events are not the first of their name and hour.
         let counted = try transaction.execute(
             "UPDATE eventHours SET count = count + 1 WHERE name = ? AND hour = ?",
             [.text(event.name), .int(hour.number)])
@@ -83,7 +83,7 @@ package enum EventCounts {
         return try range.values(byFirstHour: rows)
     }
 
-    /// Values of a dimension by how often they came, the most frequent first.
+    /// The values of a dimension by frequency, the most frequent first.
     static func top(
         _ name: String, _ dimension: String, _ range: SeriesRange, limit: Int64, _ reader: StoreReader
     ) throws -> [(value: String, count: Int64)] {
@@ -97,7 +97,7 @@ package enum EventCounts {
         ).map { try ($0.text("value"), $0.int("total")) }
     }
 
-    /// Days of one value of a dimension.
+    /// One value of a dimension per day.
     static func series(
         _ name: String, _ dimension: String, value: String, _ range: SeriesRange, _ reader: StoreReader
     ) throws -> [Int64: Int64] {

@@ -1,9 +1,9 @@
 import ObjectStore
 import ParseProtocol
 
-/// The events as they came in, in order of arrival.
+/// The received events, in order of arrival.
 package enum EventLog {
-    /// The newest are kept: some hundred megabytes, as a rule.
+    /// Maximum events kept, usually a few hundred megabytes; the newest are kept.
     private static let keptMax: Int64 = 1_000_000
     /// A UUID has 36.
     private static let installationIdBytesMax = 128
@@ -19,21 +19,21 @@ package enum EventLog {
                 caller.userId.map(SQLValue.text) ?? .null, caller.installationId.map { .text(shortened($0)) } ?? .null,
                 event.pushHash.map(SQLValue.text) ?? .null, .text(JSON.object(event.dimensions).serializedText),
             ])
-        // Ids follow each other, so that this finds the oldest by the key and removes one, as a rule.
+        // Ids are consecutive, so this finds the oldest by primary key and usually removes one.
         _ = try transaction.execute(
             "DELETE FROM events WHERE id <= (SELECT max(id) FROM events) - ?", [.int(keptMax)])
     }
 
-    /// Removes the oldest events while the file is larger than it may be: events of the largest size are twenty times
-    /// the usual ones. In PostgreSQL their number alone bounds them.
-    /// - Returns: whether it removed some.
+    /// Removes the oldest events while the file exceeds its limit: events of maximum size are twenty times the usual
+    /// size. In PostgreSQL only the number of events is limited.
+    /// - Returns: whether it removed any.
     package static func shrink(to bytesMax: Int, in transaction: StoreTransaction) throws -> Bool {
         guard let used = try transaction.usedBytes(), used > bytesMax else { return false }
         return try transaction.execute(
             "DELETE FROM events WHERE id IN (SELECT id FROM events ORDER BY id LIMIT ?)", [.int(shrunkAtOnce)]) > 0
     }
 
-    /// Some megabytes, so that no write waits long.
+    /// A few megabytes, so that no write waits long.
     private static let shrunkAtOnce: Int64 = 2000
 
     static func shortened(_ installationId: String) -> String {
@@ -41,13 +41,13 @@ package enum EventLog {
         return String(decoding: installationId.utf8.prefix(installationIdBytesMax), as: UTF8.self)
     }
 
-    /// Takes a deleted account's id, and the device's, off its events; they stay as nobody's.
+    /// Removes a deleted account's id, and the device's, from its events; the events are kept without an owner.
     static func forget(_ userId: String, in transaction: StoreTransaction) throws {
         _ = try transaction.execute(
             "UPDATE events SET userId = NULL, installationId = NULL WHERE userId = ?", [.text(userId)])
     }
 
-    /// The events of a name, the one that came last first.
+    /// The events of a name, last received first.
     static func newest(_ name: String, limit: Int64, _ reader: StoreReader) throws -> [JSON] {
         let rows = try reader.rows(
             """

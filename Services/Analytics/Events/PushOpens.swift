@@ -1,10 +1,10 @@
 import ObjectStore
 import ParseProtocol
 
-/// The counts of how often an app was opened by a tap on a push.
+/// Counts how often a tap on a push opened the app.
 enum PushOpens {
-    /// Different pushes a day that may open an app for the first time. Hashes are the client's word; a shop sends a few
-    /// a day.
+    /// Maximum different pushes per day that open an app for the first time. Clients choose the hashes; a shop sends a
+    /// few pushes per day.
     private static let newMax: Int64 = 2000
 
     static func add(_ pushHash: String, day: Int64, in transaction: StoreTransaction) throws {
@@ -16,7 +16,7 @@ enum PushOpens {
             "INSERT INTO pushOpens(pushHash, opens, firstAt, lastAt) VALUES (?, 1, ?, ?)", [.text(pushHash), now, now])
     }
 
-    /// The opens of these pushes together, the first and the last; without these times when there was none.
+    /// The total opens of these pushes, with the first and the last time; without times when there was none.
     static func of(_ hashes: [String], _ reader: StoreReader) throws -> JSON {
         guard
             let row = try reader.rows(

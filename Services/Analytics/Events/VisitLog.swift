@@ -1,15 +1,15 @@
 import ObjectStore
 
-/// The users and devices by when they came first, and came again: a row for each, which a day changes once.
+/// First and later visits of users and devices: one row each, which changes at most once per day.
 package enum VisitLog {
-    /// Different ids of a kind. Installation ids are the client's word; past this, new ones are not followed until
-    /// others have stayed away long enough. A row takes some 120 bytes.
+    /// Maximum ids per kind. Clients choose installation ids. Beyond this limit, new ids are not recorded until enough
+    /// inactive ones have expired. A row takes about 120 bytes.
     private static let idsMax: Int64 = 1_000_000
-    /// Days for which somebody who stays away is known, so that a return is not taken for a first visit: those of
-    /// `ActiveIds`, and the rest of the week that they begin in.
+    /// Days after which an inactive id is forgotten. Long enough that a return is not counted as a first visit: the
+    /// days of `ActiveIds` plus the rest of their first week.
     static let daysKept: Int64 = ActiveIds.daysKept + 7
 
-    /// Takes the first event of an id on a day.
+    /// Records the first event of an id on a day.
     static func add(_ id: String, _ kind: ActiveIds.Kind, day: Int64, in transaction: StoreTransaction) throws {
         let key: [SQLValue] = [.int(kind.rawValue), .text(id)]
         let known = try transaction.rows(
@@ -38,32 +38,32 @@ package enum VisitLog {
         [.int(visits.firstDay), .int(visits.lastDay), .int(visits.days), .int(visits.weeks)]
     }
 
-    /// Whether new ids of a kind are followed.
+    /// Whether new ids of a kind are recorded.
     static func hasRoom(_ kind: ActiveIds.Kind, _ reader: StoreReader) throws -> Bool {
         try reader.rows("SELECT ids FROM visitTotals WHERE kind = ?", [.int(kind.rawValue)])
             .first?.int("ids") ?? 0 < idsMax
     }
 
-    /// Puts a random name in a deleted account's place, as `ActiveIds` does.
+    /// Replaces a deleted account's id with a random name, as `ActiveIds` does.
     static func forget(_ userId: String, as name: String, in transaction: StoreTransaction) throws {
         _ = try transaction.execute(
             "UPDATE visits SET id = ? WHERE kind = ? AND id = ?",
             [.text(name), .int(ActiveIds.Kind.users.rawValue), .text(userId)])
     }
 
-    // MARK: - Those who stay away
+    // MARK: - Inactive ids
 
-    /// Rows that are removed in one transaction.
+    /// Rows removed in one transaction.
     private static let removedAtOnce: Int64 = 2000
 
-    /// Some of those who have stayed away for long enough. Found by a reader, which no write waits for: there is no
-    /// index by the last day, because each visit would change it.
+    /// Some ids that have been inactive for long enough. Runs on a reader, which delays no write: there is no index by
+    /// the last day, because each visit would change it.
     package static func stale(today: Int64, _ reader: StoreReader) throws -> [SQLRow] {
         try reader.rows(
             "SELECT kind, id FROM visits WHERE lastDay < ? LIMIT ?", [.int(today - daysKept), .int(removedAtOnce)])
     }
 
-    /// Removes those of them who have not come back meanwhile.
+    /// Removes those rows that are still inactive.
     package static func remove(_ rows: [SQLRow], today: Int64, in transaction: StoreTransaction) throws {
         for row in rows {
             _ = try transaction.execute(

@@ -1,7 +1,7 @@
-/// The days and weeks on which one user or device came, from its first day on. Each is a bit, so that four numbers are
+/// The days and weeks with a visit of one user or device, from its first day on. Each is one bit, so four numbers are
 /// enough, and a day counts once however often it is reported.
 package struct Visits: Equatable, Sendable {
-    /// Days and weeks after the first that are told apart: the bits of a number without its sign and the first one.
+    /// Later days and weeks that can be stored: the bits of a number except its sign and the first one.
     package static let laterMax: Int64 = 62
 
     /// The first day, since 1970.
@@ -13,21 +13,21 @@ package struct Visits: Equatable, Sendable {
     /// Bit 0 is the week of the first day, bit 1 the week after it.
     package private(set) var weeks: Int64
 
-    /// Somebody who comes for the first time.
+    /// A first visit.
     package init(on day: Int64) { self.init(firstDay: day, lastDay: day, days: 1, weeks: 1) }
 
-    /// Somebody who is known.
+    /// A stored record.
     init(firstDay: Int64, lastDay: Int64, days: Int64, weeks: Int64) {
         (self.firstDay, self.lastDay, self.days, self.weeks) = (firstDay, lastDay, days, weeks)
     }
 
-    /// The number of a day's week, from Monday; 1970 began on a Thursday.
+    /// The number of a day's week, starting on Monday; 1 January 1970 was a Thursday.
     package static func week(of day: Int64) -> Int64 { (day + 3) / 7 }
 
     /// The Monday of a week.
     package static func day(ofWeek week: Int64) -> Int64 { week * 7 - 3 }
 
-    /// Takes a day on which it came. Before one that was reported late, everything that is known moves on.
+    /// Adds a day with a visit. If a late report precedes the first day, all bits are shifted.
     package mutating func add(_ day: Int64) {
         let weeksLater = Self.week(of: day) - Self.week(of: firstDay)
         if day < firstDay {
@@ -43,6 +43,6 @@ package struct Visits: Equatable, Sendable {
 
     private static func bit(_ place: Int64) -> Int64 { place <= laterMax ? 1 << place : 0 }
 
-    /// Without what goes beyond the last bit.
+    /// Drops the bits beyond the last one.
     private static func moved(_ bits: Int64, by places: Int64) -> Int64 { (bits << places) & .max }
 }

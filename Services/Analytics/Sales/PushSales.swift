@@ -1,10 +1,10 @@
 import ObjectStore
 import ParseProtocol
 
-/// The orders that followed pushes (`PushTaps`), and their money.
+/// The orders that followed pushes (`PushTaps`), and their revenue.
 package enum PushSales {
-    /// Adds up the orders of these pushes: `orders` in all, and `sales` by currency. An order has one push, so that
-    /// none counts twice. What went back to the customer is as of now, and never more than was paid.
+    /// Sums the orders of these pushes: `orders` in total, and `sales` by currency. An order is credited to one push,
+    /// so none counts twice. Refunds are current and never exceed the payment.
     package static func of(_ hashes: [String], _ reader: StoreReader) throws -> JSON {
         let back = "coalesce((SELECT sum(minorUnits) FROM refunds r WHERE r.orderId = s.orderId), 0)"
         let rows = try reader.rows(

@@ -2,28 +2,29 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// The taps on pushes that opened the app, of users who were signed in, and the orders that they are credited with. An
-/// order has one push at most: the one that its customer tapped last before it, not longer ago than `window`.
+/// The taps on pushes that opened the app, for signed-in users, and the orders credited to them. An order is credited
+/// to at most one push: the push that its customer tapped last before it, within `window`.
 ///
-/// Taps and orders are told by different ways, so that either may come first. An order looks for its tap when it comes,
-/// and a tap for the orders after it: with the taps that are kept, the result is the same in any order.
+/// Taps and orders arrive independently, in any order. An arriving order looks for its tap, and an arriving tap for
+/// later orders. While the taps are stored, the result does not depend on the order of arrival.
 package enum PushTaps {
-    /// Milliseconds from a tap to the last order that it is credited with.
+    /// Maximum milliseconds from a tap to an order that is credited to it.
     package static let window: Int64 = 7 * dayMilliseconds
-    /// Milliseconds that a tap is kept: a day longer, for orders that are told late.
+    /// Milliseconds for which a tap is stored: one day longer, for orders that arrive late.
     static let kept: Int64 = window + dayMilliseconds
     private static let dayMilliseconds = 24 * Hour.milliseconds
 
-    /// Taps kept of one user, the newest. Nobody taps more pushes in a week; events are the client's word.
+    /// Maximum taps stored per user, the newest. No customer taps more pushes in a week, and clients can send arbitrary
+    /// events.
     package static let ofUserMax: Int64 = 20
-    /// Taps kept of all users; those that came first go. A row and its places in two indexes take some 200 bytes.
+    /// Maximum taps stored for all users; the oldest are removed. A row with its two index entries takes about 200
+    /// bytes.
     private static let allMax: Int64 = 500_000
-    /// Orders of one user that one tap looks at, the newest.
+    /// Maximum orders of one user that one tap inspects, the newest.
     private static let ordersMax: Int64 = 100
 
-    /// Takes a tap. Told twice, it is one.
-    /// - Parameter moment: by the clock of the server, or the client's word as far as it is believed
-    ///   (`Event.countedAt`).
+    /// Records a tap. Idempotent.
+    /// - Parameter moment: by the server's clock, or the client's time when it is plausible (`Event.countedAt`).
     static func add(
         _ pushHash: String, of userId: String, at moment: Timestamp, in transaction: StoreTransaction
     ) throws {
@@ -39,10 +40,10 @@ package enum PushTaps {
             ORDER BY tappedAt DESC, pushHash DESC LIMIT ? OFFSET ?)
             """,
             [user, .int(allMax), .int(ofUserMax)])
-        // Ids follow each other, so that this finds the oldest by the key and removes one, as a rule.
+        // Ids are consecutive, so this finds the oldest by primary key and usually removes one.
         _ = try transaction.execute(
             "DELETE FROM pushTaps WHERE id <= (SELECT max(id) FROM pushTaps) - ?", [.int(allMax)])
-        // Orders that came before it: those that no later tap has.
+        // Orders after this tap that arrived earlier, unless a later tap is credited with them.
         let row = transaction.dialect.row(key: "orderId")
         _ = try transaction.execute(
             """
@@ -53,9 +54,9 @@ package enum PushTaps {
             [user, hash, time, .int(moment.milliseconds + window), .int(ordersMax)])
     }
 
-    /// Notes the tap that led to an order with its row of `sales`.
+    /// Stores the tap that led to an order in its row of `sales`.
     static func credit(order orderId: String, in transaction: StoreTransaction) throws {
-        // Nobody tapped before 1970; what is below that would overflow.
+        // There are no taps before 1970, and smaller values would overflow.
         _ = try transaction.execute(
             """
             UPDATE sales SET (pushHash, pushTappedAt) = (SELECT pushHash, tappedAt FROM pushTaps
@@ -66,19 +67,19 @@ package enum PushTaps {
             [.text(orderId), .int(window)])
     }
 
-    /// Removes a deleted account's taps. Its orders keep their push, as they keep their amount: they are nobody's then.
+    /// Removes a deleted account's taps. Its orders keep their push and amount, without the account.
     package static func forget(_ userId: String, in transaction: StoreTransaction) throws {
         _ = try transaction.execute("DELETE FROM pushTaps WHERE userId = ?", [.text(userId)])
     }
 
-    /// Removes some of those that have been kept long enough.
-    /// - Returns: how many it removed.
+    /// Removes some expired taps.
+    /// - Returns: the number of removed taps.
     static func removeOld(_ transaction: StoreTransaction) throws -> Int {
         try transaction.execute(
             "DELETE FROM pushTaps WHERE id IN (SELECT id FROM pushTaps WHERE tappedAt < ? LIMIT ?)",
             [.int(transaction.now.milliseconds - kept), .int(removedAtOnce)])
     }
 
-    /// Some milliseconds' worth, so that no write waits long.
+    /// A few milliseconds' worth, so that no write waits long.
     private static let removedAtOnce: Int64 = 2000
 }

@@ -2,7 +2,7 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// Sales as an operator reads them, per interval and currency.
+/// Sales per interval and currency, for operators.
 struct SalesFigures {
     let range: SeriesRange
     let reader: StoreReader
@@ -25,14 +25,14 @@ struct SalesFigures {
             }, uniquingKeysWith: { _, last in last })
     }
 
-    /// The sales less the refunds, in minor units.
+    /// Sales minus refunds, in minor units.
     func net(_ currency: String) throws -> [Int64: Int64] { try sums(currency).mapValues(Self.net) }
 
     private static func net(_ sums: [String: Int64]) -> Int64 {
         (sums["grossMinorUnits"] ?? 0) - (sums["refundedMinorUnits"] ?? 0)
     }
 
-    /// Every currency in which something was sold in the range, with its points and totals.
+    /// Every currency with sales in the range, with its points and totals.
     func all() throws -> JSON {
         let currencies = try reader.rows(
             "SELECT DISTINCT currency FROM salesHours WHERE hour >= ? AND hour < ? ORDER BY currency",

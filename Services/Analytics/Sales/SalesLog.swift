@@ -3,13 +3,13 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// The orders that were paid and what became of them, and their sums per hour and currency.
+/// Paid orders and their later changes, and sums per hour and currency.
 package enum SalesLog {
-    /// The sums' columns, in the order of `Sums`.
+    /// The columns of the sums, in the order of `Sums`.
     static let columns = ["orders", "pieces", "grossMinorUnits", "cancelled", "refunds", "refundedMinorUnits"]
 
-    /// Ten billion in a currency of cents. No order comes near it, and millions of such orders still add up within 64
-    /// bits.
+    /// Ten billion in a currency with cents. No order comes near it, and the sum of millions of such orders fits into
+    /// 64 bits.
     private static let minorUnitsMax: Int64 = 1_000_000_000_000
 
     private static func amount(_ minorUnits: Int64) -> Int64 { min(max(0, minorUnits), minorUnitsMax) }
@@ -34,8 +34,8 @@ package enum SalesLog {
             in: transaction)
     }
 
-    /// Takes off what went back to the customer, a part or all of it, on the day it did. Once per order, status and
-    /// time; never more than was paid.
+    /// Counts a cancellation, or a full or partial refund, in the hour of the change. Idempotent by order, status and
+    /// time. The refunds of an order never exceed its total.
     package static func add(_ change: OrderChanged, in transaction: StoreTransaction) throws {
         let status = OrderStatus(event: change.status)
         guard status?.isGivenUp == true || change.refundedMinorUnits > 0 else { return }
@@ -79,7 +79,7 @@ package enum SalesLog {
             [.text(currency), .int(Hour(of: moment).number)] + sums.map(SQLValue.int))
     }
 
-    /// Takes a deleted account's id off its orders; the shop's sums stay.
+    /// Removes a deleted account's id from its orders; the shop's sums are kept.
     package static func forget(_ userId: String, in transaction: StoreTransaction) throws {
         _ = try transaction.execute("UPDATE sales SET userId = '' WHERE userId = ?", [.text(userId)])
     }

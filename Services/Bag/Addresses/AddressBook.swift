@@ -3,7 +3,7 @@ import ParseProtocol
 import ServiceKit
 
 extension ClassDefinition {
-    /// The addresses that a customer has orders sent to.
+    /// The class `Address`: a customer's shipping addresses.
     static let address = ClassDefinition(
         AddressBook.className,
         fields: Dictionary(
@@ -15,25 +15,23 @@ extension ClassDefinition {
             find: .signedIn, count: .signedIn, get: .signedIn, create: .signedIn, update: .signedIn, delete: .signedIn))
 }
 
-/// A customer's addresses. Exactly one is the default as long as there is any.
+/// A customer's addresses. Exactly one is the default while there is at least one.
 package enum AddressBook {
     static let className = "Address"
-    /// The members of a shipping address.
-    static let members = ShippingAddress.required + ["address2"]
-    static let texts = members + ["label"]
-    /// More than anybody has; it bounds the work of changing the default.
+    static let texts = ShippingAddress.names + ["label"]
+    /// Maximum addresses per customer. Bounds the cost of changing the default.
     package static let perCustomerMax = 50
 
     /// Newest first.
     static func all(of owner: String, in store: some ObjectReading) throws -> [JSON] {
-        // The master key may have made more than a client can.
+        // The master key may have created more than a client can.
         let query = Query(
             className: className, where: ["owner": .pointer("_User", owner)], order: ["-createdAt"],
             limit: 10 * perCustomerMax)
         return try store.documents(query, caller: .master)
     }
 
-    /// Makes an address of `owner` the default, and no other.
+    /// Makes an address of `owner` the default and clears the flag of the others.
     static func makeDefault(_ objectId: String, owner: String, in transaction: StoreTransaction) throws {
         for address in try all(of: owner, in: transaction) {
             guard let id = address["objectId"]?.stringValue else { continue }
@@ -43,15 +41,26 @@ package enum AddressBook {
         }
     }
 
+    /// A copy of the customer's default address for an order; nil when the customer has no address.
+    static func defaultAddress(of owner: String, in store: some ObjectReading) throws -> ShippingAddress? {
+        let query = Query(
+            className: className, where: ["owner": .pointer("_User", owner), "default": true], limit: 1)
+        return try store.documents(query, caller: .master).first.map(shippingAddress)
+    }
+
     /// A copy of an address for an order.
-    /// - Throws: `.objectNotFound` (101) when it is missing or somebody else's.
+    /// - Throws: `.objectNotFound` (101) when it is missing or belongs to another customer.
     static func shippingAddress(
         _ objectId: String, of owner: String, in store: some ObjectReading
     ) throws -> ShippingAddress {
         let address = try store.document(className, objectId, caller: .master)
         guard address["owner"]?.pointerTarget?.objectId == owner else { throw ParseError.objectNotFound }
+        return try shippingAddress(address)
+    }
+
+    private static func shippingAddress(_ address: JSON) throws -> ShippingAddress {
         var sent: JSON = [:]
-        for name in members { sent[name] = address[name] }
+        for name in ShippingAddress.names { sent[name] = address[name] }
         return try ShippingAddress(sent)
     }
 }

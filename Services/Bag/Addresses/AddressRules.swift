@@ -2,7 +2,7 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// `Address` as apps save it: private to its owner, short texts, one default.
+/// Rules for `Address` objects that apps save: private to the owner, bounded text fields, one default.
 struct AddressRules: ClassRules {
     func prepare(_ change: inout ProposedChange) async throws {
         guard !CardNumber.isPresent(in: change.object) else { throw CardNumber.refused }
@@ -20,7 +20,7 @@ struct AddressRules: ClassRules {
             let others = try AddressBook.all(of: owner, in: transaction)
             guard others.count < AddressBook.perCustomerMax else {
                 throw ParseError(
-                    .validationError, "At most \(AddressBook.perCustomerMax) addresses can be kept.")
+                    .validationError, "At most \(AddressBook.perCustomerMax) addresses can be stored.")
             }
             if others.isEmpty { change.object["default"] = true }
         case .update where !change.caller.isMaster:
@@ -58,9 +58,9 @@ struct AddressRules: ClassRules {
 
     private static let bytesMax = 200
 
-    /// The fields a client may write, as they are stored.
-    /// - Throws: `.incorrectType` (111) and `.validationError` (142) for values that cannot be, `.operationForbidden`
-    ///   (119) for fields that an address does not have.
+    /// The fields that a client may write, in stored form.
+    /// - Throws: `.incorrectType` (111) and `.validationError` (142) for invalid values, `.operationForbidden` (119)
+    ///   for fields that an address does not have.
     private static func fields(_ object: JSON) throws -> JSON {
         var fields: JSON = [:]
         for (name, value) in object.objectValue ?? [:] {

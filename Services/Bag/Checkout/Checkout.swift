@@ -1,19 +1,20 @@
 import ParseProtocol
 
-/// One attempt to pay an order, as it was when the attempt began. While it runs the order's bag is frozen.
+/// One attempt to pay an order, with the order's state at the start of the attempt. The order's bag is frozen until the
+/// attempt ends.
 package struct Checkout: Sendable, Equatable {
-    /// Names the attempt everywhere: it is the reservation's id at the catalog and the operation's id at payments.
+    /// Identifies the attempt in every service: the catalog's reservation id and the operation id in payments.
     package let id: String
     package let orderId: String
     package let customerId: String
     package let lines: [Line]
-    /// The total that the client expects, in minor units; only compared.
+    /// The total that the client expects, in minor units. Used for comparison only.
     package let expectedAmount: Int64?
     package let source: PaymentSource
-    /// Empty: no confirmation is sent.
+    /// Empty: no confirmation mail is sent.
     package let email: String
-    /// The fields that the order gets when it is made: `shippingAddress`, and `note` and `giftMessage` when they were
-    /// sent.
+    /// The fields that the placed order gets: `shippingAddress`, and `note` and `giftMessage` when the client sent
+    /// them.
     package let orderFields: JSON
 
     package init(
@@ -44,12 +45,12 @@ package struct Checkout: Sendable, Equatable {
     }
 }
 
-/// The source of the money. The payments service checks that it is the customer's.
+/// The payment source. The payments service checks that it belongs to the customer.
 package enum PaymentSource: Sendable, Equatable {
     case paymentMethod(String)
     case customer(String)
     case token(String)
-    /// None: an order that costs nothing needs none, and a finished checkout does not keep what it was paid with.
+    /// No source: an order that costs nothing needs none, and a finished checkout drops its source.
     case nothing
 }
 
@@ -71,7 +72,7 @@ package struct PricedOrder: Sendable, Equatable {
     package var totalMinorUnits: Int64 { lines.reduce(0) { $0 + $1.totalMinorUnits } }
 }
 
-/// The catalog's reservation, product by product.
+/// The catalog's reservation, by product.
 package struct Reservation: Sendable, Equatable {
     package struct Product: Sendable, Equatable {
         package let name: String
@@ -93,18 +94,19 @@ package struct Reservation: Sendable, Equatable {
     }
 }
 
-/// The point that a checkout has come to. Each is stored before the step after it is taken, but for `charged`, which is
-/// stored with that step, the order (`CheckoutMachine`).
+/// The progress of a checkout. Each point is stored before the next step runs. The exception is `charged`, which is
+/// stored together with the next step, the placed order (`CheckoutMachine`).
 package enum RecoveryPoint: Sendable, Equatable {
-    /// Known, nothing done.
+    /// Stored; no step has run.
     case started
-    /// Stock is taken and prices are fixed.
+    /// Stock is reserved and prices are fixed.
     case reserved(PricedOrder)
-    /// The money is taken; `chargeId` is the provider's id.
+    /// The customer has been charged; `chargeId` is the provider's id.
     case charged(PricedOrder, chargeId: String)
-    /// The end: the order is made, or the reason why it is not. The reply is what every repetition gets, byte for byte.
+    /// Final: the order is placed, or the checkout failed with a reason. Every repeated request gets the same reply,
+    /// byte for byte.
     case decided(CheckoutOutcome)
 }
 
-/// The receipt as JSON text, or what the client is told.
+/// The receipt as JSON text, or the error for the client.
 package typealias CheckoutOutcome = Result<[UInt8], ParseError>

@@ -4,19 +4,19 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// `checkout`, `chargeCustomer` and `ChargeToken`: three ways to ask for the same thing.
+/// `checkout`, `chargeCustomer` and `ChargeToken`: three functions for the same operation.
 struct CheckoutFunctions: Sendable {
     let host: ServiceHost
     let ledger: CheckoutLedger
     let runner: CheckoutRunner
-    /// The form in which the older functions answer a request that names none.
+    /// The default answer form of the two older functions when the request names none.
     let chargeAnswer: ChargeAnswer
 
-    /// The gateway waits 30 s; the answer that the order is still being processed must reach the client before.
+    /// The gateway times out after 30 s. The answer "still being processed" must reach the client before that.
     private static let waitMax = Duration.seconds(25)
     private static let waitMin = Duration.milliseconds(100)
 
-    /// `checkout`: byte for byte the receipt that is stored.
+    /// `checkout`: returns the stored receipt byte for byte.
     func checkout(
         _ parameters: JSON, _ request: ServiceRequest, _ reader: StoreReader
     ) throws -> ServiceRoutes.Rest {
@@ -24,7 +24,7 @@ struct CheckoutFunctions: Sendable {
         return { try BusReply(FunctionReply(), documents: [try await receipt(asked, request)]) }
     }
 
-    /// `chargeCustomer` and `ChargeToken`: the receipt in the form that the app's code expects.
+    /// `chargeCustomer` and `ChargeToken`: return the receipt in the form that the app's code expects.
     func charge(
         _ request: ServiceRequest, _ reader: StoreReader, _ parse: () throws -> CheckoutRequest
     ) throws -> ServiceRoutes.Rest {
@@ -35,34 +35,34 @@ struct CheckoutFunctions: Sendable {
         }
     }
 
-    /// A request to pay, with what the bag knows of it.
+    /// A parsed payment request, with the checkout that already exists for it or the products to pay.
     private struct Asked: Sendable {
         let began = ContinuousClock.now
         let wanted: CheckoutRequest
         let userId: String
         let keys: [String]
-        /// The checkout that one of the keys was used for.
+        /// The checkout for which one of the keys was used; nil when there is none.
         let known: String?
-        /// The products that are to be paid, when there is none.
+        /// The products to pay when `known` is nil.
         let products: Set<String>
     }
 
-    /// The user is checked before the parameters are.
+    /// Checks the user before the parameters.
     private func asked(
         _ request: ServiceRequest, _ reader: StoreReader, _ parse: () throws -> CheckoutRequest
     ) throws -> Asked {
         let userId = try request.userId
         let wanted = try parse()
         let keys = keys(wanted, request)
-        return try reader.atOneMoment {
-            let known = try CheckoutLedger.known(keys, of: userId, orderId: wanted.orderId, in: reader)
+        return try reader.onOneSnapshot {
+            let known = try CheckoutKeys.checkout(keys, of: userId, wanted, in: reader)
             return Asked(
                 wanted: wanted, userId: userId, keys: keys, known: known,
                 products: known == nil ? try Self.products(wanted, of: userId, in: reader) : [])
         }
     }
 
-    /// The receipt of a checkout, made now or stored before.
+    /// The receipt of a checkout that runs now or finished earlier.
     private func receipt(_ asked: Asked, _ request: ServiceRequest) async throws -> [UInt8] {
         let id: String
         if let known = asked.known {
@@ -76,11 +76,12 @@ struct CheckoutFunctions: Sendable {
         case .failure(let error): throw error
         case nil:
             throw ParseError(
-                .timeout, "The order is being processed. Ask again with the same idempotencyKey to learn how it ended.")
+                .timeout,
+                "The order is being processed. Repeat the request with the same idempotencyKey to get the result.")
         }
     }
 
-    /// A bag that changes while the catalog is asked may bring more products; more rounds mean that something is wrong.
+    /// Maximum requests to the catalog. The bag may get more products during each; more rounds indicate a defect.
     private static let roundsMax = 5
 
     private func start(
@@ -104,7 +105,7 @@ struct CheckoutFunctions: Sendable {
         throw ParseError(.serviceUnavailable, "The bag is changing too fast; try again.")
     }
 
-    /// The products of the order that is to be paid, as far as there is one.
+    /// The products of the order to pay; empty when there is no such order.
     private static func products(
         _ wanted: CheckoutRequest, of userId: String, in reader: StoreReader
     ) throws -> Set<String> {
@@ -119,7 +120,8 @@ struct CheckoutFunctions: Sendable {
         return Set(order.items.map(\.productId))
     }
 
-    /// The client's key, and the request's own, which the gateway repeats when a process dies.
+    /// The client's idempotency key and the request's own key, which the gateway reuses when it retries after a process
+    /// died.
     private func keys(_ wanted: CheckoutRequest, _ request: ServiceRequest) -> [String] {
         let ofRequest = request.envelope.idempotencyKey
         return [wanted.clientKey.map { "client:\($0)" }, ofRequest.isEmpty ? nil : "request:\(ofRequest)"]
@@ -136,7 +138,12 @@ struct CheckoutFunctions: Sendable {
             wanted.shippingAddress == nil && wanted.addressId == nil
             ? try await host.objects("_User", ids: [userId], as: request.envelope.principal, traceId: traceId)[userId]
             : nil
-        let known = try await contact
+        let known: ContactReply
+        do {
+            known = try await contact
+        } catch let error as ParseError where error.code == .objectNotFound {
+            throw ParseError.invalidSession  // The account was deleted.
+        }
         var customer = Customer(
             userId: userId, email: known.email.isEmpty ? wanted.email ?? "" : known.email, profile: profile)
         customer.givenEmail = known.email.isEmpty ? wanted.email : nil

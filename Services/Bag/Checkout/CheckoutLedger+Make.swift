@@ -5,54 +5,58 @@ import ParseProtocol
 import ServiceKit
 
 extension CheckoutLedger {
-    /// Numbers the order and marks it made; the reply and everything the others must hear are part of the same
-    /// transaction.
-    /// - Returns: the receipt.
-    /// - Throws: `.serviceUnavailable` (2) before it is known which numbers were given out.
+    /// Assigns the order number and marks the order as placed. The reply and all messages to other services are part of
+    /// the same transaction. If the account was deleted meanwhile, no order is placed and the charge is refunded.
+    /// - Returns: the receipt, or why there is no order.
+    /// - Throws: `.serviceUnavailable` (2) until the bag knows which numbers have been assigned (`OrderNumberGate`).
     package func make(_ checkout: Checkout, _ priced: PricedOrder, chargeId: String) async throws -> CheckoutOutcome {
         try numbers?.requireOpen()
         return try await store.write { transaction in
+            guard try !AccountDeletion.happened(to: checkout.customerId, in: transaction) else {
+                return try end(
+                    checkout, AccountDeletion.refusal, undoesCharge: !chargeId.isEmpty, in: transaction)
+            }
             let (order, orderNo) = try Self.complete(checkout, priced, chargeId: chargeId, in: transaction)
             let receipt = Receipt(order: order, priced: priced)
             let reply = receipt.json.serialized
             try Self.finish(
                 checkout, .success(reply), reply: reply, orderNo: orderNo, chargeId: chargeId, in: transaction)
-            try tellOthers(checkout, receipt, orderNo: orderNo, in: transaction)
-            // Before the answer leaves: `afterCommit` runs first.
+            try queueMessages(checkout, receipt, orderNo: orderNo, in: transaction)
+            // `afterCommit` callbacks run before the reply is sent, so the mark file never lags behind a receipt.
             transaction.afterCommit { [numbers] in numbers?.given(orderNo) }
             return .success(reply)
         }
     }
 
-    private struct Undone: Error {}
+    private struct ForcedRollback: Error {}
 
-    /// As long as a product's name can be in a document: the catalog's limit of 500 bytes, for each of which JSON may
-    /// need six.
+    /// The longest possible product name in a document: the catalog's limit of 500 bytes times six, the longest JSON
+    /// escape of a byte.
     private static let longestName = String(decoding: repeatElement(UInt8(ascii: "x"), count: 3000), as: UTF8.self)
 
-    /// Proves, before anything is charged, that the store will take the order and its lines when they are made.
-    /// Whatever it refuses afterwards would be paid and never made. Leaves nothing behind.
+    /// Proves, before the charge, that the store will accept the order and its lines. Otherwise the customer could pay
+    /// for an order that can never be placed. Leaves no changes behind.
     /// - Throws: `ParseError` for what the store refuses.
-    static func proveCompletable(_ checkout: Checkout, in transaction: StoreTransaction) throws {
+    static func requireCompletable(_ checkout: Checkout, in transaction: StoreTransaction) throws {
         let priced = PricedOrder(
             lines: checkout.lines.map {
                 PricedOrder.Line(
                     itemId: $0.itemId, productId: $0.productId, name: longestName, quantity: $0.quantity,
                     unitPriceMinorUnits: Price.minorUnitsMax)
-            }, currency: Currency.standard.code)  // Any; all codes have three letters.
+            }, currency: Currency.standard.code)  // Any currency works here: all codes have three letters.
         let chargeId = "ch_" + Names.random(40)
-        guard try !provesCompletion(checkout, priced, chargeId: chargeId, in: transaction) else { return }
+        guard try !canComplete(checkout, priced, chargeId: chargeId, in: transaction) else { return }
         do {
             try transaction.nested {
                 _ = try complete(checkout, priced, chargeId: chargeId, in: transaction)
-                throw Undone()
+                throw ForcedRollback()
             }
-        } catch is Undone {}
+        } catch is ForcedRollback {}
     }
 
-    /// Whether the store can say, without being changed, that it will take the order and its lines. The number is one
-    /// of as many digits as any; that the real one is free is `OrderNumbers`' to see to, as long as it has room for it.
-    private static func provesCompletion(
+    /// Whether the store can confirm, without a write, that it will accept the order and its lines. Uses a placeholder
+    /// number with the usual count of digits. `OrderNumbers` guarantees a free real number while its range has room.
+    private static func canComplete(
         _ checkout: Checkout, _ priced: PricedOrder, chargeId: String, in transaction: StoreTransaction
     ) throws -> Bool {
         guard try OrderNumbers.last(in: transaction) < OrderNumbers.importedMax else { return false }
@@ -79,7 +83,7 @@ extension CheckoutLedger {
         return made
     }
 
-    /// What a paid order gets, but for its number.
+    /// The fields that a paid order gets, except its number.
     private static func orderFields(
         _ checkout: Checkout, _ priced: PricedOrder, chargeId: String, at moment: Timestamp
     ) -> JSON {
@@ -92,12 +96,12 @@ extension CheckoutLedger {
         return fields
     }
 
-    /// What a line of a paid order gets.
+    /// The fields that a line of a paid order gets.
     private static func itemFields(_ line: PricedOrder.Line) -> JSON {
         ["unitPriceMinorUnits": .int(line.unitPriceMinorUnits), "name": .string(line.name)]
     }
 
-    private func tellOthers(
+    private func queueMessages(
         _ checkout: Checkout, _ receipt: Receipt, orderNo: Int64, in transaction: StoreTransaction
     ) throws {
         let key = "checkout:\(checkout.id)"
@@ -113,12 +117,12 @@ extension CheckoutLedger {
             $0.pieces = UInt32(clamping: receipt.priced.lines.reduce(0) { $0 + $1.quantity })
             $0.madeAt = transaction.now.milliseconds
         }
-        for call in NewsCalls.orderMade {
+        for call in NotificationCalls.orderMade {
             try outbox.add(call, made, key: "\(key):\(call.service)", in: transaction)
         }
         let cause = try MailCause.of(checkout, in: transaction)
         try confirm(receipt, to: checkout.email, name: receipt.customerName, cause, key: "\(key):mail", in: transaction)
-        // The shop's own address: what customers order must not use up a quota of it.
+        // Mail to the shop's own address: customers' orders must not use up its quota.
         let shop = MailCause(byShop: true)
         try confirm(receipt, to: copies.address, name: "", shop, key: "\(key):copy", in: transaction)
     }

@@ -1,16 +1,16 @@
 import ObjectStore
 import ParseProtocol
 
-/// The customer, as the bag knows them when a checkout begins.
+/// The customer, with what the bag knows when a checkout begins.
 package struct Customer: Sendable {
     package let userId: String
-    /// The address of the confirmation; empty when there is none.
+    /// The recipient of the confirmation; empty when there is none.
     package let email: String
-    /// The `_User`, or nil when it was not asked for.
+    /// The `_User` object; nil when it was not loaded.
     package let profile: JSON?
-    /// `email`, when it is not the account's but came with this order.
+    /// `email`, when it came with this order instead of the account.
     package var givenEmail: String?
-    /// The cause of a mail to `email`.
+    /// The cause recorded for a mail to `email`.
     package var mailCause = MailCause()
 
     package init(userId: String, email: String, profile: JSON?) {
@@ -20,20 +20,20 @@ package struct Customer: Sendable {
     }
 }
 
-/// A checkout can begin once it is known what these products cost the customer.
+/// Thrown when the prices of these products for the customer are needed before a checkout can begin.
 struct PricesMissing: Error { let products: Set<String> }
 
 extension CheckoutLedger {
-    /// Begins a checkout of the customer's order, or finds the one that this request belongs to: the same key, the same
-    /// order being paid at this moment, or the same order paid before.
+    /// Begins a checkout of the customer's order, or finds the existing one of this request: same key, same order being
+    /// paid now, or same order already paid.
     ///
-    /// What is refused here (an empty bag, an incomplete address) is not a checkout: nothing is stored, and the same
-    /// key can be used again.
+    /// A request refused here (an empty bag, an incomplete address) creates no checkout: nothing is stored, and the
+    /// client may use the key again.
     /// - Parameters:
-    ///   - keys: names of this request. They all lead to the checkout from now on.
-    ///   - prices: what the catalog told this customer. It reserves for Satchel itself, which sees every product, so
-    ///     that nothing may get there that the customer was not offered.
-    ///   - began: called with a new checkout on the writer's thread, after its commit and before the next one. Must not
+    ///   - keys: names of this request. All of them identify the checkout from now on.
+    ///   - prices: the catalog's prices for this customer. Reservations run as Satchel itself, which sees every
+    ///     product, so only products that the customer was offered may be reserved.
+    ///   - began: called with a new checkout on the writer thread, after its commit and before the next one. Must not
     ///     block.
     /// - Returns: the id of the checkout.
     /// - Throws: `PricesMissing` when `prices` lacks a product of the bag.
@@ -41,37 +41,23 @@ extension CheckoutLedger {
         _ request: CheckoutRequest, by customer: Customer, keys: [String], prices: Prices,
         began: @escaping @Sendable (Checkout) -> Void = { _ in }
     ) async throws -> String {
-        try await store.write { [turns] transaction in
-            if let id = try Self.known(keys, of: customer.userId, orderId: request.orderId, in: transaction) {
-                return id
-            }
-            let (id, isDecided, new) = try Self.start(request, customer, prices, turns, in: transaction)
-            // A request is repeated within seconds; who asks again for an order that was made is answered by the order.
-            for key in keys {
-                let isOfRequest = key.hasPrefix("request:")
-                guard !isDecided || !isOfRequest else { continue }
-                _ = try transaction.execute(
-                    """
-                    INSERT INTO checkoutKeys(customerId, key, checkoutId, requestedAt) VALUES (?, ?, ?, ?)
-                    ON CONFLICT(customerId, key) DO NOTHING
-                    """,
-                    [
-                        .text(customer.userId), .text(key), .text(id),
-                        isOfRequest ? .int(transaction.now.milliseconds) : .null,
-                    ])
-            }
+        try await store.write { [self] transaction in
+            if let id = try CheckoutKeys.checkout(keys, of: customer.userId, request, in: transaction) { return id }
+            let (id, isDecided, new) = try start(request, customer, prices, in: transaction)
+            try CheckoutKeys.keep(
+                keys, of: customer.userId, request, for: id, isDecided: isDecided, in: transaction)
             if let new { transaction.afterCommit { began(new) } }
             return id
         }
     }
 
-    /// A day is far longer than any request is repeated.
+    /// Retries of a request end long before a day has passed.
     private static let requestKeysKept = Duration.seconds(86_400)
-    /// Keys removed in one transaction: some milliseconds, which no checkout notices.
+    /// Keys removed in one transaction: takes a few milliseconds, so checkouts are not delayed.
     package static let requestKeysForgottenMax = 500
 
-    /// Removes keys of requests that nobody repeats any more, the oldest first.
-    /// - Returns: true when there may be more of them.
+    /// Removes expired request keys, the oldest first.
+    /// - Returns: true when more may remain.
     package static func forgetRequestKeys(in transaction: StoreTransaction) throws -> Bool {
         let removed = try transaction.execute(
             """
@@ -85,12 +71,12 @@ extension CheckoutLedger {
         return removed == requestKeysForgottenMax
     }
 
-    private static func start(
-        _ request: CheckoutRequest, _ customer: Customer, _ prices: Prices, _ turns: CheckoutTurns?,
-        in transaction: StoreTransaction
+    private func start(
+        _ request: CheckoutRequest, _ customer: Customer, _ prices: Prices, in transaction: StoreTransaction
     ) throws -> (id: String, isDecided: Bool, new: Checkout?) {
-        let order = try order(request, of: customer.userId, in: transaction)
-        if let running = try running(order.objectId, in: transaction) { return (running, false, nil) }
+        let order = try Self.order(request, of: customer.userId, in: transaction)
+        if let running = try Self.running(order.objectId, in: transaction) { return (running, false, nil) }
+        try AccountDeletion.requireNone(of: customer.userId, in: transaction)
         let status = OrderStatus(order: order.document)
         guard status == .open else {
             let made = try transaction.rows(
@@ -100,16 +86,16 @@ extension CheckoutLedger {
             }
             return (id, true, nil)
         }
-        guard !order.items.isEmpty else { throw emptyBag }
-        try requireReservable(order.items)
-        try requireOffered(order.items, prices)
+        guard !order.items.isEmpty else { throw Self.emptyBag }
+        try Self.requireReservable(order.items)
+        try Self.requireOffered(order.items, prices)
         let total = order.items.reduce(0) { $0 + Int64($1.quantity) * (prices.unitPriceMinorUnits[$1.productId] ?? 0) }
         guard total == 0 || request.source != .nothing else { throw CheckoutRequest.needsOneSource }
-        // They become the order's when it is made: a checkout that fails leaves the order as it was.
+        // These fields are written to the order only when it is placed: a failed checkout leaves the order unchanged.
         var fields = JSON.object(request.texts)
         let address = try address(request, order, customer, in: transaction)
         if !address.members.isEmpty { fields["shippingAddress"] = address.json }
-        // The shop must be able to reach a customer whose account has no address.
+        // The shop must be able to reach a customer whose account has no e-mail address.
         if let email = customer.givenEmail { fields["email"] = .string(email) }
         let checkout = Checkout(
             id: "co_" + Names.random(20), orderId: order.objectId, customerId: customer.userId,
@@ -117,9 +103,9 @@ extension CheckoutLedger {
                 Checkout.Line(itemId: $0.objectId, productId: $0.productId, quantity: $0.quantity)
             },
             expectedAmount: request.amount, source: request.source, email: customer.email, orderFields: fields)
-        try insert(checkout, turns, in: transaction)
+        try Self.insert(checkout, turns, in: transaction)
         if !customer.email.isEmpty { try customer.mailCause.keep(for: checkout.id, in: transaction) }
-        try proveCompletable(checkout, in: transaction)
+        try Self.requireCompletable(checkout, in: transaction)
         return (checkout.id, false, checkout)
     }
 
@@ -141,20 +127,21 @@ extension CheckoutLedger {
             guard let open = try OpenOrder.find(for: customerId, in: transaction) else { throw emptyBag }
             return open
         }
-        let document = try JSON(clientText: try transaction.get("Order", orderId, caller: .master))
+        let document = try JSON(parsing: try transaction.get("Order", orderId, caller: .master))
         guard document["customer"]?.pointerTarget?.objectId == customerId else { throw ParseError.objectNotFound }
         return try OpenOrder(document: document, in: transaction)
     }
 
-    /// An app that saves lines itself may have several of one product; the catalog reserves at most 999 of one.
+    /// An app that saves lines itself may have several lines of one product. The catalog reserves at most 999 pieces of
+    /// one product.
     private static func requireReservable(_ items: [BagItem]) throws {
         let sums = Dictionary(items.map { ($0.productId, $0.quantity) }, uniquingKeysWith: +)
         guard sums.values.allSatisfy({ (1...Quantity.max).contains($0) }) else {
-            throw ParseError(.validationError, "A product can be ordered 1 to \(Quantity.max) times.")
+            throw ParseError(.validationError, "The quantity of a product must be 1 to \(Quantity.max).")
         }
     }
 
-    private static func address(
+    private func address(
         _ request: CheckoutRequest, _ order: OpenOrder, _ customer: Customer, in transaction: StoreTransaction
     ) throws -> ShippingAddress {
         let address =
@@ -165,17 +152,26 @@ extension CheckoutLedger {
             } else if let ofOrder = order.document["shippingAddress"], !ofOrder.isNull {
                 try ShippingAddress(ofOrder)
             } else {
-                ShippingAddress(profile: customer.profile ?? [:])
+                try Self.address(of: customer, request.addressNeed, in: transaction)
             }
         switch request.addressNeed {
-        case .complete: try address.requireComplete()
+        case .complete: try address.requireComplete(requiredAddress)
         case .ofPaymentSheet: if request.shippingAddress != nil { try address.requireDeliverable() }
         }
         return address
     }
 
+    /// The account's address. An app whose payment sheet sends no address may store it as an `Address` object instead.
+    private static func address(
+        of customer: Customer, _ need: CheckoutRequest.AddressNeed, in transaction: StoreTransaction
+    ) throws -> ShippingAddress {
+        let address = ShippingAddress(profile: customer.profile ?? [:])
+        guard need == .ofPaymentSheet, !address.isDeliverable else { return address }
+        return try AddressBook.defaultAddress(of: customer.userId, in: transaction) ?? address
+    }
+
     private static func insert(
-        _ checkout: Checkout, _ turns: CheckoutTurns?, in transaction: StoreTransaction
+        _ checkout: Checkout, _ turns: CheckoutLeases?, in transaction: StoreTransaction
     ) throws {
         let attempts = try transaction.rows(
             "SELECT count(*) AS attempts FROM checkouts WHERE orderId = ?", [.text(checkout.orderId)])

@@ -3,7 +3,7 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// A receiver of the events that must reach another service: the outbox, or a test's list.
+/// A receiver of events for other services: the outbox, or a list in tests.
 package protocol EventSink: Sendable {
     func add<Request, Reply>(
         _ call: Call<Request, Reply>, _ message: Request, key: String, in transaction: StoreTransaction
@@ -12,21 +12,24 @@ package protocol EventSink: Sendable {
 
 extension Outbox: EventSink {}
 
-/// The stored side of checkouts. Every method is one transaction.
+/// The stored state of checkouts. Every method is one transaction.
 package struct CheckoutLedger: Sendable {
     let store: ClassStore
     let outbox: any EventSink
-    /// Nil where no number was ever given out, as in a test's fresh store.
+    /// Nil when no number was ever assigned, as in a test's new store.
     let numbers: OrderNumberGate?
 
     let copies: OrderCopies
-    /// Nil where one process drives all checkouts.
-    let turns: CheckoutTurns?
+    /// Nil when one process drives all checkouts.
+    let turns: CheckoutLeases?
+    /// The members that a shipping address must have.
+    let requiredAddress: [String]
 
     package init(
         store: ClassStore, outbox: any EventSink, numbers: OrderNumberGate? = nil, copies: OrderCopies = OrderCopies(),
-        turns: CheckoutTurns? = nil
+        turns: CheckoutLeases? = nil, requiredAddress: [String] = ShippingAddress.required
     ) {
+        self.requiredAddress = requiredAddress
         self.turns = turns
         self.store = store
         self.outbox = outbox
@@ -48,7 +51,7 @@ package struct CheckoutLedger: Sendable {
         ).first?.text("id")
     }
 
-    /// - Throws: `.validationError` (142) while an order that the line belongs to is being paid, whatever the order's
+    /// - Throws: `.validationError` (142) while any order that contains the line is being paid, whatever the order's
     ///   status.
     static func requireNotBeingPaid(_ item: BagItem, in store: some ObjectReading) throws {
         let paying = try store.rows(
@@ -56,55 +59,36 @@ package struct CheckoutLedger: Sendable {
             SELECT lines FROM checkouts WHERE customerId = ? AND state IN ('started', 'reserved', 'charged')
             """, [.text(item.customerId)])
         for row in paying {
-            let lines = try JSON(clientText: Array(row.text("lines").utf8)).arrayValue ?? []
+            let lines = try JSON(parsing: row.text("lines")).arrayValue ?? []
             if lines.contains(where: { $0["itemId"]?.stringValue == item.objectId }) { throw beingPaid }
         }
     }
 
-    private static let beingPaid = ParseError(.validationError, "This order is being paid.")
+    static let beingPaid = ParseError(.validationError, "This order is being paid.")
 
-    /// The checkout that one of the keys was used for.
-    /// - Parameter orderId: the order that the request names, if it does.
-    /// - Throws: `.validationError` (142) when the key was used for another order: its answer would be taken for this
-    ///   one's.
-    static func known(
-        _ keys: [String], of customerId: String, orderId: String?, in store: some ObjectReading
-    ) throws -> String? {
-        for key in keys {
-            let rows = try store.rows(
-                """
-                SELECT checkoutId, orderId FROM checkoutKeys JOIN checkouts ON id = checkoutId
-                WHERE checkoutKeys.customerId = ? AND key = ?
-                """, [.text(customerId), .text(key)])
-            guard let row = rows.first else { continue }
-            guard try orderId == nil || orderId == row.text("orderId") else {
-                throw ParseError(.validationError, "This idempotency key was used for another order.")
-            }
-            return try row.text("checkoutId")
-        }
-        return nil
-    }
-
-    /// Checkouts that were interrupted.
-    /// - Parameter now: of those that are a process's turn only those whose time is over then are named.
+    /// Interrupted checkouts.
+    /// - Parameter now: a checkout that a process has leased is included only when the lease has expired at this time.
     func unfinished(at now: Timestamp = .now) async throws -> [String] {
-        try await store.read { [isShared = turns != nil] reader in
+        let end = turns.map { now.advanced(by: $0.length) }
+        return try await store.read { reader in
+            // A lease that ends later than a new one would was written before the clock was set back.
             try reader.rows(
                 """
-                SELECT id FROM checkouts WHERE state IN ('started', 'reserved', 'charged') AND drivenUntil <= ?
-                """, [.int(isShared ? now.milliseconds : .max)]
+                SELECT id FROM checkouts WHERE state IN ('started', 'reserved', 'charged') \
+                AND (drivenUntil <= ? OR drivenUntil > ?)
+                """, [.int(end == nil ? .max : now.milliseconds), .int(end?.milliseconds ?? .max)]
             ).map { try $0.text("id") }
         }
     }
 
-    /// Takes the checkout for this process, or puts the end of its turn off.
+    /// Takes or renews this process's lease on the checkout.
     /// - Returns: false while another process drives it, and when it is decided.
     func take(_ id: String) async throws -> Bool {
         guard let turns else { return true }
         return try await store.write { try turns.take(id, in: $0) }
     }
 
-    /// Leaves the checkout to whoever is asked for it next.
+    /// Releases the lease, so that the next process that needs the checkout can take it.
     func give(_ id: String) async throws {
         guard let turns else { return }
         try await store.write { try turns.give(id, in: $0) }
@@ -115,12 +99,15 @@ package struct CheckoutLedger: Sendable {
             guard let row = try reader.rows("SELECT * FROM checkouts WHERE id = ?", [.text(id)]).first else {
                 throw ParseError.internalError
             }
-            return try CheckoutRecord(row)
+            var record = try CheckoutRecord(row)
+            record.isCustomerDeleted = try AccountDeletion.happened(to: record.checkout.customerId, in: reader)
+            return record
         }
     }
 
-    /// Stores that a step was taken. None is taken back, whoever drives the checkout beside us.
-    /// - Throws: `StepTaken` where it is further already.
+    /// Stores that a step was taken. A stored step is never reverted, even when another process drives the same
+    /// checkout.
+    /// - Throws: `StepAlreadyTaken` when the stored progress is already further.
     package func store(_ point: RecoveryPoint, of checkout: Checkout) async throws {
         let (priced, chargeId): (PricedOrder?, String?) =
             switch point {
@@ -145,18 +132,32 @@ package struct CheckoutLedger: Sendable {
                     priced.map { .int($0.totalMinorUnits) } ?? .null, priced.map { .text($0.currency) } ?? .null,
                     chargeId.map(SQLValue.text) ?? .null, .int(transaction.now.milliseconds), .text(checkout.id),
                 ])
-            guard changed == 1 else { throw StepTaken() }
+            guard changed == 1 else { throw StepAlreadyTaken() }
         }
     }
 
-    /// The failure becomes the checkout's reply, and what it reserved is released.
+    /// Stores the failure as the checkout's reply and releases its reservation.
     package func fail(_ checkout: Checkout, _ error: ParseError) async throws -> CheckoutOutcome {
-        try await store.write { [outbox] transaction in
-            try Self.finish(checkout, .failure(error), reply: error.body.serialized, orderNo: nil, in: transaction)
-            // Also when nothing was reserved as far as we know: an answer may have been lost.
+        try await store.write { try end(checkout, error, undoesCharge: false, in: $0) }
+    }
+
+    /// Ends a checkout without an order.
+    /// - Parameter undoesCharge: the customer was or may have been charged, and the charge is refunded.
+    func end(
+        _ checkout: Checkout, _ error: ParseError, undoesCharge: Bool, in transaction: StoreTransaction
+    ) throws -> CheckoutOutcome {
+        try Self.finish(checkout, .failure(error), reply: error.body.serialized, orderNo: nil, in: transaction)
+        // Sent even when no reservation is known: the catalog's answer may have been lost.
+        try outbox.add(
+            CatalogCalls.releaseReservation, .with { $0.reservationID = checkout.id },
+            key: "checkout:\(checkout.id):release", in: transaction)
+        if undoesCharge {
             try outbox.add(
-                CatalogCalls.releaseReservation, .with { $0.reservationID = checkout.id },
-                key: "checkout:\(checkout.id):release", in: transaction)
+                PaymentsCalls.undoCharge, .with { $0.operationID = checkout.id }, key: "checkout:\(checkout.id):undo",
+                in: transaction)
+        }
+        if try AccountDeletion.happened(to: checkout.customerId, in: transaction) {
+            try AccountDeletion.forget(checkout.customerId, in: transaction)
         }
         return .failure(error)
     }
@@ -175,7 +176,7 @@ package struct CheckoutLedger: Sendable {
                 .text(RecoveryPoint.decided(outcome).name), .blob(reply), orderNo.map(SQLValue.int) ?? .null,
                 chargeId.isEmpty ? .null : .text(chargeId), .int(transaction.now.milliseconds), .text(checkout.id),
             ])
-        // Nobody numbers the order again.
-        guard changed == 1 else { throw StepTaken() }
+        // Another driver already finished the checkout: the order must not get a second number.
+        guard changed == 1 else { throw StepAlreadyTaken() }
     }
 }

@@ -1,52 +1,55 @@
 import ParseProtocol
 import ServiceKit
 
-/// Decides what a checkout does next, apart from doing it.
+/// The state machine of a checkout. No I/O: it decides the next action.
 ///
-/// `CheckoutRunner` performs each action and reports the event that follows. Every step repeats safely: reservation and
-/// charge by the checkout's id, storing because it is one transaction. After a crash `resume` goes on from what is
-/// stored; what was reserved some time ago is reserved again before it is charged. When that is refused and a charge
-/// may have been made, payments is asked what became of it; a first charge is never made without the goods.
+/// `CheckoutRunner` performs each action and reports the resulting event. Every step is idempotent: reservation and
+/// charge by the checkout's id, storing because it is one transaction. After a crash `resume` continues from the stored
+/// point. An old reservation is renewed before the charge. If the renewal is refused and a charge may have been made,
+/// payments is asked for the state of the charge. A first charge is never made without a reservation.
 ///
 ///     started ── reserve ──> reserved ── charge, make ─────────────────> decided (receipt)
 ///        │                     ├── find charge ──> charged ── make ──> decided (receipt)
 ///        │                     └── make (costs nothing) ────────────> decided (receipt)
 ///        └───────── fail ──────┴──────── fail ───────────────────────> decided (reason)
 ///
-/// A charge is stored with the order that is made of it. Until that is committed the checkout is `reserved`, of which
-/// nobody knows whether it was charged: whoever goes on asks payments under the same id, and gets the same answer. Only
-/// when the order cannot be made at once is the charge stored by itself, as `charged`.
+/// A charge is stored in the transaction that places the order. Until that commit the checkout is `reserved`, and the
+/// stored state does not say whether the customer was charged. The next driver asks payments under the same id and gets
+/// the same answer. The charge is stored separately, as `charged`, only when the order cannot be placed at once.
 ///
-/// A failure needs no point between: its reply, the end of the checkout and the message that releases the reservation
-/// are one transaction, and the message is delivered until the catalog has it.
+/// A checkout is given up when it is undecided past its time limit or the customer's account was deleted. Payments then
+/// abandons the charge at the provider. The checkout fails once payments confirms that nothing was charged. If the
+/// charge was already made, the order is placed.
+///
+/// A failure needs no intermediate point: its reply, the end of the checkout and the message that releases the
+/// reservation are one transaction. The outbox repeats the message until the catalog confirms it.
 package struct CheckoutMachine: Sendable {
     package enum Action: Sendable, Equatable {
-        /// Ask the catalog to reserve these pieces per product under the checkout's id.
+        /// Ask the catalog to reserve these quantities by product under the checkout's id.
         case reserve([String: Int])
-        /// Ask payments to take the order's total under the checkout's id.
+        /// Ask payments to charge the order's total under the checkout's id.
         case charge(PricedOrder)
-        /// Ask payments what became of the charge, without making one.
+        /// Ask payments for the state of the charge, without making one.
         case findCharge
         /// Store the point, then report `stored` or `notStored`.
         case store(RecoveryPoint)
-        /// Number the order, mark it made and tell the others, in one transaction. `chargeId` is empty for an order
-        /// that costs nothing.
+        /// Assign the order number, mark the order as placed and queue the messages to other services, in one
+        /// transaction. `chargeId` is empty for an order that costs nothing.
         case make(PricedOrder, chargeId: String)
-        /// Store the failure and release the reservation, in one transaction. `holdsStock`: pieces were reserved for
-        /// certain.
+        /// Store the failure and release the reservation, in one transaction. `holdsStock`: the reservation is known to
+        /// exist.
         case fail(ParseError, holdsStock: Bool)
         /// Wait, then report `waited`.
         case wait(Duration)
-        /// Done: tell whoever waits.
+        /// Done: send the outcome to all waiting requests.
         case answer(CheckoutOutcome)
     }
 
-    /// The way in which a step at another service ended without success.
+    /// How a step at another service failed.
     package enum StepFailure: Error, Equatable {
-        /// The answer was lost or the service is away: whether it was carried out is not known, or it certainly was
-        /// not.
+        /// The answer was lost or the service is unavailable. The step may or may not have been carried out.
         case undecided
-        /// The service decided against it.
+        /// The service refused the step.
         case refused(ParseError)
     }
 
@@ -55,45 +58,57 @@ package struct CheckoutMachine: Sendable {
         case storing(RecoveryPoint, from: RecoveryPoint)
     }
 
-    /// A reservation is counted on for so long and then made again, which is far less than it lives.
-    package static let reservationTrusted = Duration.seconds(600)
+    /// How long the checkout trusts a reservation before it reserves again; far less than a reservation's lifetime.
+    package static let reservationFreshFor = Duration.seconds(600)
 
     private let checkout: Checkout
     private let now: @Sendable () -> ContinuousClock.Instant
     private var state: State
-    /// Repetitions of the present step.
+    /// Retries of the current step.
     private var repetitions = 0
-    /// The time at which the catalog was last asked; nil when that was before a restart, so that the stock may have
-    /// been given back.
+    /// When the catalog last confirmed the reservation. Nil after a restart: the catalog may have released the stock
+    /// meanwhile.
     private var reservedAt: ContinuousClock.Instant?
-    /// Payments may have been asked. From the disk nobody knows, and a charge that was made must not be lost.
+    /// Whether payments may have been asked for the charge. True after a restart in `reserved`, because the stored
+    /// state does not say.
     private var mayBeCharged = false
-    /// The charge of `charged` is not stored yet: it will be with the order.
+    /// The charge of `charged` is not stored yet; it is stored together with the order.
     private var chargeIsKnownHere = false
-    /// That took more than one attempt, so that the charge is stored by itself.
+    /// An attempt to place the order failed, so the charge is stored separately before the next one.
     private var mustStoreCharge = false
-    /// The refusal of the stock, once it cannot be had any more. Nothing may be charged from then on; a charge that was
-    /// made counts.
-    private var stockRefusal: ParseError?
+    /// Why the checkout is being given up: the stock is gone, its time limit has passed, or the customer's account was
+    /// deleted. No charge may start from then on; a charge that was already made still places the order.
+    private var refusal: ParseError?
+    /// When an undecided checkout is given up; nil for never.
+    private let deadline: ContinuousClock.Instant?
 
+    /// - Parameter timeLeft: time until an undecided checkout is given up; nil for no limit.
     package init(
-        _ checkout: Checkout, at point: RecoveryPoint, now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
+        _ checkout: Checkout, at point: RecoveryPoint, timeLeft: Duration? = nil,
+        now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
     ) {
         self.checkout = checkout
         self.now = now
+        deadline = timeLeft.map { now() + $0 }
         state = .at(point)
         if case .reserved(let order) = point { mayBeCharged = order.totalMinorUnits > 0 }
     }
 
     // MARK: Events
 
-    /// The checkout begins, or goes on after a restart.
+    /// Starts the checkout, or continues it after a restart.
     package mutating func resume() -> Action {
         if case .storing(_, let from) = state { state = .at(from) }
         return next()
     }
 
     package mutating func waited() -> Action { next() }
+
+    /// Ends the checkout without an order, unless its charge was already made.
+    package mutating func giveUp(_ reason: ParseError) -> Action {
+        if refusal == nil { refusal = reason }
+        return next()
+    }
 
     package mutating func reservationAnswered(_ answer: Result<Reservation, StepFailure>) -> Action {
         if case .at(.reserved) = state { return reservedAgain(answer) }
@@ -110,19 +125,19 @@ package struct CheckoutMachine: Sendable {
         }
     }
 
-    /// The bag is the client's own; when something is not found, it is a product of it that is gone.
+    /// The bag belongs to the client, so "not found" means that one of its products is gone.
     private static func publicReason(_ error: ParseError) -> ParseError {
         guard error.code == .objectNotFound else { return error }
         return ParseError(.validationError, "A product in the bag is not sold any more.", details: error.details)
     }
 
-    /// The prices stay those that were stored, which are also the catalog's for this reservation.
+    /// Keeps the stored prices. The catalog has the same prices for this reservation.
     private mutating func reservedAgain(_ answer: Result<Reservation, StepFailure>) -> Action {
         switch answer {
         case .failure(.undecided): return again()
         case .failure(.refused(let error)):
             guard mayBeCharged else { return .fail(Self.publicReason(error), holdsStock: false) }
-            stockRefusal = Self.publicReason(error)
+            if refusal == nil { refusal = Self.publicReason(error) }
             repetitions = 0
             return next()
         case .success:
@@ -131,15 +146,15 @@ package struct CheckoutMachine: Sendable {
         }
     }
 
-    /// Payments knows whether the money was taken. If it was, the order is made of what is left; if not, it never will
-    /// be.
+    /// The answer to `findCharge`. If the customer was charged, the order is placed although its reservation may be
+    /// gone. Otherwise payments never makes the charge, and the checkout fails.
     package mutating func chargeFound(_ answer: Result<String, StepFailure>) -> Action {
-        guard case .at(.reserved(let order)) = state, let stockRefusal else { return next() }
+        guard case .at(.reserved(let order)) = state, let refusal else { return next() }
         switch answer {
         case .success(let chargeId): return store(.charged(order, chargeId: chargeId), from: .reserved(order))
         case .failure(.undecided): return again()
         case .failure(.refused(let error)):
-            return .fail(error.code == .objectNotFound ? stockRefusal : error, holdsStock: false)
+            return .fail(error.code == .objectNotFound ? refusal : error, holdsStock: reservedAt != nil)
         }
     }
 
@@ -156,7 +171,7 @@ package struct CheckoutMachine: Sendable {
         }
     }
 
-    /// The point of the last `store` is on the disk.
+    /// The point of the last `store` action is committed.
     package mutating func stored() -> Action {
         if case .storing(let point, _) = state { state = .at(point) }
         (chargeIsKnownHere, mustStoreCharge) = (false, false)
@@ -164,7 +179,7 @@ package struct CheckoutMachine: Sendable {
         return next()
     }
 
-    /// A `store`, `make` or `fail` was not committed. The step before it is taken again, which has the same outcome.
+    /// A `store`, `make` or `fail` was not committed. The previous step is repeated and has the same outcome.
     package mutating func notStored() -> Action {
         if case .storing(_, let from) = state { state = .at(from) }
         if case .at(.charged) = state, chargeIsKnownHere { mustStoreCharge = true }
@@ -180,12 +195,35 @@ package struct CheckoutMachine: Sendable {
     // MARK: Decisions
 
     private mutating func next() -> Action {
+        if let deadline, refusal == nil, isUndecided, now() >= deadline { refusal = Self.tooLate }
+        switch (state, refusal) {
+        case (.at(.started), let refusal?): return .fail(refusal, holdsStock: false)
+        case (.at(.reserved), let refusal?):
+            return mayBeCharged ? .findCharge : .fail(refusal, holdsStock: reservedAt != nil)
+        default: return step()
+        }
+    }
+
+    /// The error of a checkout whose payment was still undecided at the deadline.
+    package static let tooLate = ParseError(
+        .scriptFailed, "The payment was not decided in time and is given up; nothing was charged. Please try again.",
+        details: ["type": "api_error", "code": "payment_undecided"])
+
+    /// Whether the checkout waits for the catalog or payments; only then does the deadline apply.
+    private var isUndecided: Bool {
+        switch state {
+        case .at(.started): true
+        case .at(.reserved(let order)): order.totalMinorUnits > 0
+        default: false
+        }
+    }
+
+    private mutating func step() -> Action {
         switch state {
         case .storing(let point, _): return .store(point)
         case .at(.started): return reserve
-        case .at(.reserved) where stockRefusal != nil: return .findCharge
         case .at(.reserved(let order)):
-            guard let reservedAt, now() < reservedAt + Self.reservationTrusted else { return reserve }
+            guard let reservedAt, now() < reservedAt + Self.reservationFreshFor else { return reserve }
             guard order.totalMinorUnits > 0 else { return .make(order, chargeId: "") }
             mayBeCharged = true
             return .charge(order)
@@ -205,11 +243,13 @@ package struct CheckoutMachine: Sendable {
         return .store(point)
     }
 
-    /// Waits before the same step is taken again: 50 ms at first, so that a service that restarts costs little, then up
-    /// to 5 s.
+    /// Short at first, so that a restart of a service costs little.
+    private static let backoff = Backoff(first: .milliseconds(50), longest: .seconds(5))
+
+    /// Waits before repeating the same step.
     private mutating func again() -> Action {
         repetitions += 1
-        return .wait(.milliseconds(min(5000, 25 << min(repetitions, 10))))
+        return .wait(Self.backoff.pause(afterFailures: repetitions))
     }
 
     private func price(_ reservation: Reservation) -> Result<PricedOrder, ParseError> {
@@ -230,7 +270,7 @@ package struct CheckoutMachine: Sendable {
             return .failure(
                 ParseError(.validationError, "The amount \(expected) does not match the order's total \(total)."))
         }
-        guard total > 0 else { return .success(order) }  // Prices are not negative: it costs nothing.
+        guard total > 0 else { return .success(order) }  // Prices are never negative, so the order costs nothing.
         guard checkout.source != .nothing else { return .failure(CheckoutRequest.needsOneSource) }
         guard Price.chargeable.contains(total) else {
             return .failure(ParseError(.validationError, "A total of \(total) cannot be charged."))

@@ -5,16 +5,35 @@ import ParseProtocol
 struct CheckoutRecord {
     let checkout: Checkout
     let point: RecoveryPoint
+    /// Time since the checkout began, by the wall clock.
+    var age = Duration.zero
+    /// The customer's account was deleted while the checkout ran.
+    var isCustomerDeleted = false
+
+    /// Whether payments may have been asked for the charge.
+    var mayBeCharged: Bool {
+        switch point {
+        case .reserved(let order): order.totalMinorUnits > 0
+        case .charged(_, let chargeId): !chargeId.isEmpty
+        case .started, .decided: false
+        }
+    }
+
+    /// A new checkout.
+    init(_ checkout: Checkout) {
+        self.checkout = checkout
+        point = .started
+    }
 
     /// - Throws: `ParseError.internalError` for a row that this version did not write.
     init(_ row: SQLRow) throws {
-        let lines = try JSON(clientText: Array(row.text("lines").utf8)).arrayValue ?? []
-        let source = try JSON(clientText: Array(row.text("source").utf8))
+        let lines = try JSON(parsing: row.text("lines")).arrayValue ?? []
+        let source = try JSON(parsing: row.text("source"))
         checkout = try Checkout(
             id: row.text("id"), orderId: row.text("orderId"), customerId: row.text("customerId"),
             lines: try lines.map(Checkout.Line.init(json:)), expectedAmount: row["expectedAmount"].intValue,
             source: PaymentSource(json: source), email: row.text("email"),
-            orderFields: try JSON(clientText: Array(row.text("orderFields").utf8)))
+            orderFields: try JSON(parsing: row.text("orderFields")))
         point =
             switch try row.text("state") {
             case "started": .started
@@ -23,13 +42,16 @@ struct CheckoutRecord {
             case "made", "failed": .decided(try Self.outcome(row))
             default: throw ParseError.internalError
             }
+        age = .milliseconds(try Timestamp.now.milliseconds - row.int("createdAt"))
     }
 
     /// The stored reply of a finished checkout.
     static func outcome(_ row: SQLRow) throws -> CheckoutOutcome {
         let reply = try row.blob("reply")
         guard try row.text("state") != "made" else { return .success(reply) }
-        let failure = try JSON(clientText: reply)
+        let failure = try JSON(parsing: reply)
+        // Deleting the account removes the replies of its checkouts.
+        guard failure != [:] else { return .failure(AccountDeletion.refusal) }
         guard let code = failure["code"]?.intValue, let message = failure["error"]?.stringValue else {
             throw ParseError.internalError
         }
@@ -38,7 +60,7 @@ struct CheckoutRecord {
 }
 
 extension RecoveryPoint {
-    /// The word in the column `state`.
+    /// The value of the column `state`.
     var name: String {
         switch self {
         case .started: "started"
@@ -102,7 +124,7 @@ extension PricedOrder {
     }
 
     init(text: String) throws {
-        let json = try JSON(clientText: Array(text.utf8))
+        let json = try JSON(parsing: text)
         guard let currency = json["currency"]?.stringValue, let lines = json["lines"]?.arrayValue else {
             throw ParseError.internalError
         }

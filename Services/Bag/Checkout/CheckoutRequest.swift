@@ -1,34 +1,45 @@
 import ParseProtocol
 import ServiceKit
 
-/// A client's request to one of the three paying functions, checked for form.
+/// A client's request to one of the three paying functions, with validated syntax.
 package struct CheckoutRequest: Sendable, Equatable {
     /// Nil: the customer's open order.
     package var orderId: String?
     package var source: PaymentSource
-    /// In minor units; only compared.
+    /// In minor units. Used for comparison only.
     package var amount: Int64?
-    /// Names the attempt, so that asking again gets the same answer.
+    /// Identifies the attempt, so that a repeated request gets the same answer.
     package var clientKey: String?
     package var shippingAddress: ShippingAddress?
-    /// An `Address` of the customer's, instead.
+    /// The id of a stored `Address` of the customer, used instead of `shippingAddress`.
     package var addressId: String?
-    /// The address of the confirmation when the account has none.
+    /// The recipient of the confirmation when the account has no e-mail address.
     package var email: String?
-    /// The members that an address needs.
+    /// The members that the address must have.
     package var addressNeed = AddressNeed.complete
-    /// Nil: as the shop's setting says.
+    /// Nil: the shop's setting applies.
     package var answerForm: ChargeAnswer?
-    /// `note` and `giftMessage`, as far as they were sent.
+    /// `note` and `giftMessage`, when the client sent them.
     package var texts: [String: JSON]
 
     private static let keyBytesMax = 200
 
+    /// Everything that a repeated request with the same idempotency key must match. The order is compared by the
+    /// checkout's order id, because a repeated request may name or omit it.
+    var fingerprint: String {
+        var wanted: [String: JSON] = ["source": source.json, "texts": .object(texts)]
+        wanted["amount"] = amount.map(JSON.int)
+        wanted["shippingAddress"] = shippingAddress?.json
+        wanted["addressId"] = addressId.map(JSON.string)
+        wanted["email"] = email.map(JSON.string)
+        return RequestFingerprint.of(.object(wanted))
+    }
+
     package enum AddressNeed: Sendable, Equatable {
-        /// Every member, sent or stored.
+        /// All members are required, in a sent and in a stored address.
         case complete
-        /// The members that a payment sheet asks for, and none at all when no address is sent: apps that pay by such a
-        /// sheet have stored none.
+        /// Only the members that a payment sheet collects are required; none when the client sends no address. Apps
+        /// that pay by payment sheet have stored none.
         case ofPaymentSheet
     }
 
@@ -65,8 +76,8 @@ package struct CheckoutRequest: Sendable, Equatable {
         answerForm = try ChargeAnswer(parameters)
     }
 
-    /// - Throws: `.validationError` (142) for a card number and for values that cannot be, `.objectNotFound` (101) for
-    ///   an order id that cannot be.
+    /// - Throws: `.validationError` (142) for a card number and for invalid values, `.objectNotFound` (101) for an
+    ///   invalid order id.
     private init(_ parameters: JSON, orderIsRequired: Bool, source: (JSON) throws -> PaymentSource) throws {
         guard !CardNumber.isPresent(in: parameters) else { throw CardNumber.refused }
         orderId = orderIsRequired ? try Self.requiredText(parameters, "orderId") : try Self.text(parameters, "orderId")
@@ -78,7 +89,7 @@ package struct CheckoutRequest: Sendable, Equatable {
             shippingAddress = try ShippingAddress(address)
         }
         var emails = [parameters["email"], parameters["customerEmail"]]
-        // Apps may keep anything in an address; of this only an address counts.
+        // Apps may store arbitrary text in this member; only a valid e-mail address is used.
         if let text = shippingAddress?.members["email"], Mailbox.isAddress(text) { emails.append(.string(text)) }
         if let contact = parameters["shippingContact"], !contact.isNull {
             guard shippingAddress == nil else { throw Self.oneAddress }
@@ -101,9 +112,9 @@ package struct CheckoutRequest: Sendable, Equatable {
     }
 
     private static let oneAddress = ParseError(
-        .validationError, "Only one of addressId, shippingAddress and shippingContact is possible.")
+        .validationError, "Only one of addressId, shippingAddress and shippingContact is allowed.")
 
-    /// - Throws: `.invalidEmailAddress` (125) for what no mail can be sent to.
+    /// - Throws: `.invalidEmailAddress` (125) for an address to which no mail can be sent.
     private static func email(_ value: JSON?) throws -> String? {
         guard let value else { return nil }
         guard let text = value.stringValue, Mailbox.isAddress(text) else {

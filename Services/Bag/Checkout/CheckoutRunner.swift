@@ -1,69 +1,86 @@
 import Logging
 import ParseProtocol
+import ProcessKit
 import ServiceKit
 
-/// Drives checkouts to their end, each by one task, whoever still waits for it. Where several processes do, each
-/// checkout is one's turn (`CheckoutTurns`), and the others look how it ended.
+/// Drives checkouts to their end, each in one task that continues when no client waits any more. With several
+/// processes, one process leases each checkout (`CheckoutLeases`), and the others poll for the outcome.
 package final class CheckoutRunner: Sendable {
     private let ledger: CheckoutLedger
     private let steps: any CheckoutStepping
     private let logger: Logger
     private let flights: SingleFlight<CheckoutOutcome>
+    /// How long a checkout may remain undecided before it is given up.
+    private let undecidedMax: Duration
+
+    /// Longer than a working provider needs, and shorter than customers wait before they try again. The bag is frozen
+    /// meanwhile.
+    package static let undecidedStandard = Duration.seconds(900)
 
     package init(
-        ledger: CheckoutLedger, steps: any CheckoutStepping, background: BackgroundGroup = BackgroundGroup(),
-        logger: Logger
+        ledger: CheckoutLedger, steps: any CheckoutStepping, undecidedMax: Duration = undecidedStandard,
+        background: BackgroundGroup = BackgroundGroup(), logger: Logger
     ) {
         flights = SingleFlight(background: background)
         self.ledger = ledger
         self.steps = steps
+        self.undecidedMax = undecidedMax
         self.logger = logger
     }
 
-    /// Joins the checkout, or sets it going, and waits for its end. Nil when it is not decided within `limit`; it goes
-    /// on then.
+    /// `SATCHEL_PAYMENT_UNDECIDED_SECONDS`
+    /// - Throws: `StartupProblem`.
+    static func undecidedMax(_ settings: Settings) throws(StartupProblem) -> Duration {
+        .seconds(
+            try settings.number(
+                "satchel.payment.undecided.seconds", 1...86_400, default: Int(undecidedStandard.components.seconds)))
+    }
+
+    /// Joins or starts the checkout and waits for its end. Nil when it is not decided within `limit`; it then continues
+    /// in the background.
     package func outcome(of id: String, within limit: Duration) async -> CheckoutOutcome? {
         await flights.outcome(of: id, within: limit) { [self] in await drive(id) }
     }
 
-    /// Sets a checkout going that was just stored. Called on the writer's thread before its next commit: whoever drives
-    /// it already, because the same request came twice, cannot have stored a step of it yet, and is left to it.
+    /// Drives a checkout that was just stored. Called on the writer thread, before its next commit. If the same request
+    /// arrived twice, a driver of the checkout may already run; that driver keeps it.
     package func begin(_ checkout: Checkout) {
-        flights.begin(checkout.id) { [self] in await drive(checkout, from: .started) }
+        flights.begin(checkout.id) { [self] in await drive(CheckoutRecord(checkout)) }
     }
 
-    /// Goes on with what a crash interrupted. Called when this process became the writer, and from time to time where
-    /// another one may have died.
-    /// - Throws: what the store throws; then nothing was begun.
+    /// Continues interrupted checkouts. Called when this process becomes the writer, and periodically when another
+    /// process may have died.
+    /// - Throws: the store's errors; nothing was started then.
     package func resumeUnfinished() async throws {
         let ids = try await ledger.unfinished()
         for id in ids { flights.begin(id) { [self] in await drive(id) } }
-        if !ids.isEmpty { logger.notice("Checkouts go on.", metadata: ["checkout.count": "\(ids.count)"]) }
+        if !ids.isEmpty { logger.notice("Checkouts continue.", metadata: ["checkout.count": "\(ids.count)"]) }
     }
 
     // MARK: - Performing
 
-    /// Between two looks at a checkout that another process drives.
-    private static let lookPause = Duration.milliseconds(50)
+    /// Polling interval for a checkout that another process drives.
+    private static let pollInterval = Duration.milliseconds(50)
 
-    /// Nil when the service stops first; what was done is stored.
+    /// Nil when the service stops first; all completed steps are stored.
     private func drive(_ id: String) async -> CheckoutOutcome? {
         while !Task.isCancelled {
             let isOurs = await take(id)
-            // Read after the turn was taken: nobody stores a step of it beside us.
+            // Read after the lease was taken: no other process stores a step of this checkout meanwhile.
             guard let record = await load(id) else { return nil }
             if case .decided(let outcome) = record.point { return outcome }
-            if isOurs { return await drive(record.checkout, from: record.point) }
-            try? await Task.sleep(for: Self.lookPause)
+            if isOurs { return await drive(record) }
+            try? await Task.sleep(for: Self.pollInterval)
         }
         return nil
     }
 
-    /// Drives a checkout that is this process's turn, for as long as it is.
-    private func drive(_ checkout: Checkout, from point: RecoveryPoint) async -> CheckoutOutcome? {
-        guard let turns = ledger.turns else { return await take(steps: checkout, from: point) }
+    /// Drives a checkout while this process holds its lease.
+    private func drive(_ record: CheckoutRecord) async -> CheckoutOutcome? {
+        guard let turns = ledger.turns else { return await takeSteps(record) }
+        let checkout = record.checkout
         let outcome = await withTaskGroup(of: CheckoutOutcome?.self) { group in
-            group.addTask { [self] in await take(steps: checkout, from: point) }
+            group.addTask { [self] in await takeSteps(record) }
             group.addTask { [self] in
                 repeat { try? await Task.sleep(for: turns.pause) } while await keep(checkout.id)
                 return nil
@@ -73,18 +90,18 @@ package final class CheckoutRunner: Sendable {
             return first
         }
         if let outcome { return outcome }
-        // Told to end, or another process took it over.
+        // The task was cancelled, or another process took the checkout over.
         try? await ledger.give(checkout.id)
         return Task.isCancelled ? nil : await drive(checkout.id)
     }
 
-    /// Whether the checkout stays this process's turn.
+    /// Whether this process still holds the checkout's lease.
     private func keep(_ id: String) async -> Bool {
         guard !Task.isCancelled else { return false }
         do {
             return try await ledger.take(id)
         } catch {
-            return true  // The database is away, for the others as well.
+            return true  // The database is unavailable, also for the other processes.
         }
     }
 
@@ -92,20 +109,27 @@ package final class CheckoutRunner: Sendable {
         do {
             return try await ledger.take(id)
         } catch {
-            logger.error("A checkout could not be taken.", metadata: ["checkout.id": "\(id)", "error": "\(error)"])
+            logger.error("A checkout could not be leased.", metadata: ["checkout.id": "\(id)", "error": "\(error)"])
             return false
         }
     }
 
-    private func take(steps checkout: Checkout, from point: RecoveryPoint) async -> CheckoutOutcome? {
-        var machine = CheckoutMachine(checkout, at: point)
-        var action = machine.resume()
+    private func takeSteps(_ record: CheckoutRecord) async -> CheckoutOutcome? {
+        var (machine, action) = self.machine(for: record)
         while !Task.isCancelled {
             if case .answer(let outcome) = action { return outcome }
-            action = await perform(action, of: checkout, &machine)
+            action = await perform(action, of: record.checkout, &machine)
         }
         if case .answer(let outcome) = action { return outcome }
         return nil
+    }
+
+    private func machine(for record: CheckoutRecord) -> (CheckoutMachine, CheckoutMachine.Action) {
+        // If the wall clock was changed, the limit becomes longer or shorter, which is harmless.
+        let age = min(max(record.age, .zero), undecidedMax)
+        var machine = CheckoutMachine(record.checkout, at: record.point, timeLeft: undecidedMax - age)
+        let action = record.isCustomerDeleted ? machine.giveUp(AccountDeletion.refusal) : machine.resume()
+        return (machine, action)
     }
 
     private func load(_ id: String) async -> CheckoutRecord? {
@@ -134,8 +158,9 @@ package final class CheckoutRunner: Sendable {
                 return machine.stored()
             case .make(let order, let chargeId):
                 let outcome = try await ledger.make(checkout, order, chargeId: chargeId)
+                let isMade = (try? outcome.get()) != nil
                 logger.info(
-                    "An order was made.",
+                    isMade ? "An order was placed." : "A paid order's account was deleted; the charge is refunded.",
                     metadata: ["order.id": "\(checkout.orderId)", "checkout.id": "\(checkout.id)"])
                 return machine.decided(outcome)
             case .fail(let error, let holdsStock):
@@ -147,17 +172,21 @@ package final class CheckoutRunner: Sendable {
             case .wait(let pause):
                 logger.warning("A checkout waits.", metadata: ["checkout.id": "\(checkout.id)", "pause": "\(pause)"])
                 try? await Task.sleep(for: pause)
-                return machine.waited()
+                // Meanwhile an operator may have freed the bag, or the account may have been deleted.
+                guard let record = try? await ledger.load(checkout.id) else { return machine.waited() }
+                if case .decided(let outcome) = record.point { return machine.decided(outcome) }
+                return record.isCustomerDeleted ? machine.giveUp(AccountDeletion.refusal) : machine.waited()
             case .answer: return action
             }
-        } catch is StepTaken {
+        } catch is StepAlreadyTaken {
             guard let record = await load(checkout.id) else { return machine.notStored() }
-            machine = CheckoutMachine(record.checkout, at: record.point)
-            return machine.resume()
+            let (present, next) = self.machine(for: record)
+            machine = present
+            return next
         } catch let error as ParseError where action.isMake && error.code != .serviceUnavailable {
-            // The money is taken, and waiting does not cure this.
+            // The customer has been charged, and retrying does not help.
             logger.critical(
-                "A paid order cannot be made.",
+                "A paid order cannot be placed.",
                 metadata: [
                     "checkout.id": "\(checkout.id)", "order.id": "\(checkout.orderId)", "error": "\(error)",
                 ])

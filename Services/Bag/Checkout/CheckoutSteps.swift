@@ -3,27 +3,27 @@ import Messages
 import ParseProtocol
 import ServiceKit
 
-/// The steps of a checkout that other services take. Each can be asked any number of times with the same outcome.
+/// The checkout steps that other services carry out. Each is idempotent.
 package protocol CheckoutStepping: Sendable {
     func reserve(
         _ products: [String: Int], for checkout: Checkout
     ) async -> Result<Reservation, CheckoutMachine.StepFailure>
     /// - Returns: the provider's id of the charge.
     func charge(_ order: PricedOrder, for checkout: Checkout) async -> Result<String, CheckoutMachine.StepFailure>
-    /// Asks what became of a charge without making one. Refused with `.objectNotFound` (101) when it was never begun;
-    /// then it never will be.
+    /// Asks for the state of a charge without making one. Refused with `.objectNotFound` (101) when the charge was
+    /// never begun; payments then never begins it.
     /// - Returns: the provider's id of the charge.
     func findCharge(for checkout: Checkout) async -> Result<String, CheckoutMachine.StepFailure>
-    /// Puts reserved pieces back before the customer hears of a declined card, who may try another card at once. The
-    /// outbox does the same and does not give up; this only makes it soon.
+    /// Releases reserved stock before the customer learns of the failure: with another card, the customer may order the
+    /// same pieces at once. The outbox sends the same message with retries, so this call may fail.
     func releaseSoon(_ checkout: Checkout) async
 }
 
-/// The steps as messages to the catalog and to payments.
+/// The steps as messages to catalog and payments.
 struct CheckoutSteps: CheckoutStepping {
     let bus: BusEndpoint
 
-    /// Payments that take longer than this are rare; what is not sold then goes back to stock.
+    /// The reservation's lifetime: longer than nearly every payment. After it the catalog returns the stock.
     private static let reservationSeconds: UInt32 = 3600
 
     func reserve(
@@ -68,7 +68,7 @@ struct CheckoutSteps: CheckoutStepping {
         }.map(\.chargeID)
     }
 
-    /// Without a key: an answer that is kept could be out of date when it is asked again.
+    /// Sent without an idempotency key: a stored answer could be out of date when the request is repeated.
     func findCharge(for checkout: Checkout) async -> Result<String, CheckoutMachine.StepFailure> {
         let request = FindChargeRequest.with { $0.operationID = checkout.id }
         return await ask(PaymentsCalls.findCharge, request, key: "") {
@@ -92,15 +92,15 @@ struct CheckoutSteps: CheckoutStepping {
         } catch let failure as BusFailure {
             return .failure(meaning(failure))
         } catch {
-            return .failure(.undecided)  // An answer that cannot be read tells nothing.
+            return .failure(.undecided)  // An unreadable answer proves nothing.
         }
     }
 }
 
 extension BusEndpoint {
-    /// A step that another service takes: a write of the shop's own.
+    /// Sends a step to another service as a write of the shop itself.
     /// - Parameter key: the step's idempotency key.
-    /// - Throws: `BusFailure`, and what SwiftProtobuf throws for an answer that cannot be read.
+    /// - Throws: `BusFailure`, and SwiftProtobuf's errors for an answer that cannot be decoded.
     func ask<Request, Reply>(
         _ call: Call<Request, Reply>, _ message: Request, key: String, timeout: Duration = .seconds(10)
     ) async throws -> Reply {
@@ -113,8 +113,8 @@ extension BusEndpoint {
 }
 
 extension CheckoutMachine.StepFailure {
-    /// Codes by which payments decides against a charge: not found, declined, not valid. Any other failure tells
-    /// nothing about the outcome; taking one for a refusal could lose a charge that was made.
+    /// Codes with which payments refuses a charge: not found, declined, invalid. Any other failure leaves the outcome
+    /// unknown; treating it as a refusal could lose a charge that was made.
     private static let refusals: Set<Int32> = [101, 141, 142]
 
     package init(charging failure: BusFailure) {
@@ -123,11 +123,11 @@ extension CheckoutMachine.StepFailure {
             ? .refused(ParseError(failure)) : .undecided
     }
 
-    /// Codes of a fault, an absent or busy service, and a deadline that passed, which a later attempt may not meet.
+    /// Codes of temporary failures: an internal fault, an unavailable or busy service, an expired deadline.
     private static let passing: Set<Int32> = [1, 2, 100, 124]
 
-    /// Before anything is charged, whatever does not pass by itself is final; the bag would stay frozen otherwise.
-    /// Should stock have been taken all the same, the failure releases it.
+    /// Before the charge, any permanent failure is final; otherwise the bag would remain frozen. If stock was reserved
+    /// anyway, the failure releases it.
     package init(reserving failure: BusFailure) {
         self =
             !failure.failure.retriable && !Self.passing.contains(failure.failure.code)

@@ -2,15 +2,15 @@ import Messages
 import ObjectStore
 import ParseProtocol
 
-/// The cause of a mail that a customer brings about, as the mail service asks for it: whether the address is known to
-/// be the customer's, and who asked from where. Kept beside a checkout, whose mail is written when the order is made,
-/// perhaps by another process.
+/// The cause of a mail that a customer triggers, in the form that the mail service requires: whether the address is
+/// known to belong to the customer, which user asked, and from which network. Stored with the checkout, because another
+/// process may write the mail when the order is placed.
 package struct MailCause: Sendable, Equatable {
     package var addressVerified = false
     /// The shop itself causes the mail.
     package var byShop = false
     package var userId = ""
-    /// As `Principal.network`.
+    /// Same as `Principal.network`.
     package var network = ""
 
     package init(addressVerified: Bool = false, byShop: Bool = false, userId: String = "", network: String = "") {
@@ -26,8 +26,8 @@ package struct MailCause: Sendable, Equatable {
             [.text(checkoutId), .int(addressVerified ? 1 : 0), .text(network)])
     }
 
-    /// The cause that was kept for a checkout; of a checkout that is older than this table nothing is known but its
-    /// customer.
+    /// The stored cause of a checkout's mail. A checkout of a release without this table has no row: then only the
+    /// customer is known.
     static func of(_ checkout: Checkout, in store: some ObjectReading) throws -> MailCause {
         let row = try store.rows(
             "SELECT verified, network FROM checkoutMailCauses WHERE checkoutId = ?", [.text(checkout.id)]

@@ -2,13 +2,13 @@ import ParseProtocol
 
 /// The receipt of a paid order: the function's answer and the content of the mail.
 struct Receipt {
-    /// The order as it is stored now.
+    /// The order as stored now.
     let order: JSON
     let priced: PricedOrder
 
     var customerName: String { (try? ShippingAddress(order["shippingAddress"] ?? [:]).fullName) ?? "" }
 
-    /// 0 for an order without one, as an import may bring.
+    /// 0 for an order without a number, which an import may bring.
     var orderNo: Int64 { order["orderNo"]?.intValue ?? 0 }
 
     var json: JSON {
@@ -22,7 +22,7 @@ struct Receipt {
         ]
     }
 
-    /// The receipt with what the customer wrote, for the template `order-confirmation`.
+    /// The receipt with the customer's own texts, for the template `order-confirmation`.
     var mailModel: JSON {
         var model = json
         for name in ["note", "giftMessage"] { model[name] = order[name] }

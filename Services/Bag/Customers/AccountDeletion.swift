@@ -2,17 +2,61 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// The deletion of an account (`bag.userDeleted.v1`): what is only the user's goes, and made orders
-/// lose the name.
+/// Account deletion: the user's own data is removed, and placed orders lose the name.
+///
+/// `users` asks before it deletes (`bag.beginDeletion.v1`). The bag refuses while a payment is undecided. Otherwise no
+/// checkout of the account begins until `users` has deleted it (`bag.userDeleted.v1`) or `deletionHoldMax` has passed.
 package enum AccountDeletion {
-    /// - Throws: `.serviceUnavailable` (2) while an order of the user is being paid; how that ends has to be known
-    ///   first.
+    /// Longer than `users` needs from the request to its commit. A checkout that begins later asks `users` whether the
+    /// account exists.
+    package static let deletionHoldMax = Duration.seconds(30)
+
+    /// The error of a checkout whose account was deleted.
+    static let refusal = ParseError(.invalidSessionToken, "The account was deleted; any charge is refunded.")
+
+    /// - Throws: `.validationError` (142) while a payment of the user is undecided.
+    package static func begin(_ userId: String, in transaction: StoreTransaction) throws {
+        guard Names.isObjectId(userId) else { return }
+        guard try !isPaying(userId, in: transaction) else {
+            throw ParseError(
+                .validationError,
+                "A payment of this account is not decided yet. The account can be deleted when it is decided.")
+        }
+        try transaction.execute(
+            "DELETE FROM deletionsBegun WHERE since < ?",
+            [.int(transaction.now.advanced(by: .zero - deletionHoldMax).milliseconds)])
+        try transaction.execute(
+            """
+            INSERT INTO deletionsBegun(userId, since) VALUES (?, ?)
+            ON CONFLICT(userId) DO UPDATE SET since = excluded.since
+            """, [.text(userId), .int(transaction.now.milliseconds)])
+    }
+
+    /// - Throws: `.validationError` (142) while the account is being deleted, `.invalidSessionToken` (209) afterwards.
+    static func requireNone(of userId: String, in transaction: StoreTransaction) throws {
+        guard try !happened(to: userId, in: transaction) else { throw refusal }
+        let begun = try transaction.rows(
+            "SELECT 1 FROM deletionsBegun WHERE userId = ? AND since >= ?",
+            [.text(userId), .int(transaction.now.advanced(by: .zero - deletionHoldMax).milliseconds)])
+        guard begun.isEmpty else { throw ParseError(.validationError, "This account is being deleted.") }
+    }
+
+    private static func isPaying(_ userId: String, in transaction: StoreTransaction) throws -> Bool {
+        try !transaction.rows(
+            "SELECT 1 FROM checkouts WHERE customerId = ? AND state IN ('started', 'reserved', 'charged') LIMIT 1",
+            [.text(userId)]
+        ).isEmpty
+    }
+
+    /// Removes the user's data. While a payment is undecided this waits: `CheckoutLedger` refunds the money when the
+    /// payment ends, and then calls this.
     package static func forget(_ userId: String, in transaction: StoreTransaction) throws {
         guard Names.isObjectId(userId) else { throw ParseError(.validationError, "A user's id is needed.") }
-        let paying = try transaction.rows(
-            "SELECT 1 FROM checkouts WHERE customerId = ? AND state IN ('started', 'reserved', 'charged') LIMIT 1",
-            [.text(userId)])
-        guard paying.isEmpty else { throw ParseError(.serviceUnavailable, "An order of this user is being paid.") }
+        try transaction.execute(
+            "INSERT INTO deletedUsers(userId, since) VALUES (?, ?) ON CONFLICT(userId) DO NOTHING",
+            [.text(userId), .int(transaction.now.milliseconds)])
+        try transaction.execute("DELETE FROM deletionsBegun WHERE userId = ?", [.text(userId)])
+        guard try !isPaying(userId, in: transaction) else { return }
         try transaction.forEach("Address", of: userId, "owner") { id, _ in
             _ = try transaction.delete("Address", id, caller: .master)
         }
@@ -22,10 +66,11 @@ package enum AccountDeletion {
                 return
             }
             _ = try transaction.update("Order", id, withoutName, caller: .master)
-            // They may say anything about the customer.
+            // Notes may contain anything about the customer.
             try OrderNotes.removeAll(of: id, in: transaction)
         }
         try OrderNotes.forgetAuthor(userId, in: transaction)
+        try ImportedItems.forget(userId, in: transaction)
         try transaction.forEach("OrderItem", of: userId, "customer") { id, item in
             if item["unitPriceMinorUnits"]?.intValue == nil {
                 _ = try transaction.delete("OrderItem", id, caller: .master)
@@ -35,25 +80,22 @@ package enum AccountDeletion {
             }
         }
         try forgetCheckouts(of: userId, in: transaction)
-        try transaction.execute(
-            "INSERT INTO deletedUsers(userId, since) VALUES (?, ?) ON CONFLICT(userId) DO NOTHING",
-            [.text(userId), .int(transaction.now.milliseconds)])
     }
 
-    /// Whether the account is gone, asked before something is moved to it.
-    static func happened(to userId: String, in transaction: StoreTransaction) throws -> Bool {
-        try !transaction.rows("SELECT 1 FROM deletedUsers WHERE userId = ?", [.text(userId)]).isEmpty
+    /// Whether the account was deleted.
+    static func happened(to userId: String, in store: some ObjectReading) throws -> Bool {
+        try !store.rows("SELECT 1 FROM deletedUsers WHERE userId = ?", [.text(userId)]).isEmpty
     }
 
     private static let removed: JSON = ["__op": "Delete"]
 
-    /// Number, lines, total and dates stay: the shop has to account for them.
+    /// Number, lines, total and dates are kept: the shop needs them for accounting.
     private static let withoutName: JSON = [
         "customer": removed, "shippingAddress": removed, "note": removed, "giftMessage": removed,
         "cancelReason": removed, "email": removed, "ACL": Privacy.adminsOnly,
     ]
 
-    /// A receipt names its reader; nobody can ask for it any more.
+    /// A receipt contains the customer's name, and no client can request it any more.
     private static func forgetCheckouts(of userId: String, in transaction: StoreTransaction) throws {
         _ = try transaction.execute(
             "UPDATE refunds SET reason = '' WHERE orderId IN (SELECT orderId FROM checkouts WHERE customerId = ?)",

@@ -2,10 +2,10 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// The move of everything beside the bag that the service has of an anonymous user who signs in to an account. That
-/// user ends, and nobody could reach it any more.
+/// Moves everything except the bag from an anonymous user to the account that the user signs in to. The anonymous user
+/// is deleted, and no client could read its data any more.
 extension BagMerge {
-    /// Made orders and addresses become the account's. Lines that are in no order go.
+    /// Placed orders and addresses move to the account. Lines without an order are removed.
     static func moveHistory(from: String, to: String, in transaction: StoreTransaction) throws {
         let mine: JSON = ["customer": .pointer("_User", to), "ACL": Privacy.acl(to)]
         let made: JSON = ["orderStatus": ["$ne": .int(OrderStatus.open.wireStatus)]]
@@ -25,7 +25,7 @@ extension BagMerge {
             if hasDefault, address["default"] == true { changes["default"] = false }
             _ = try transaction.update("Address", id, changes, caller: .master)
         }
-        // Keys stay the anonymous user's: the account may have used the same ones.
+        // Keys stay with the anonymous user: the account may have used the same keys.
         _ = try transaction.execute(
             "UPDATE checkouts SET customerId = ? WHERE customerId = ?", [.text(to), .text(from)])
     }

@@ -4,12 +4,12 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// `bag.merge.v1`: the bag that somebody filled anonymously moves into the account's.
+/// `bag.merge.v1`: merges the bag of an anonymous user into the account's bag.
 package enum BagMerge {
     /// The catalog's answer about products.
     package struct Goods: Sendable {
         package var prices = Prices()
-        /// Pieces in stock; a product that is not counted has none here.
+        /// Pieces in stock. A product whose stock is not counted has no entry.
         package var stock: [String: Int64] = [:]
 
         package init(prices: Prices = Prices(), stock: [String: Int64] = [:]) {
@@ -18,18 +18,29 @@ package enum BagMerge {
         }
     }
 
-    /// Products that nothing is known about yet.
+    /// Thrown when the catalog must be asked about these products first.
     package struct GoodsMissing: Error { package let products: Set<String> }
 
-    /// The pieces that a line has afterwards: both together, as far as they are in stock and a line may have so many.
-    /// What the account's bag had stays.
+    /// The quantity of a line after the merge: the sum, limited by stock and by the maximum of a line. Never less than
+    /// the account's own quantity.
     package static func quantity(_ present: Int, adding added: Int, stock: Int64?) -> Int {
         let most = min(Int64(Quantity.max), max(0, stock ?? .max))
         return max(present, Int(min(most, Int64(present) + Int64(added))))
     }
 
-    /// Moves all that the bag service has of `from`. Doing it again does nothing, because nothing is left there then.
-    /// - Throws: `.serviceUnavailable` (2) while one of the bags is being paid: how that ends has to be known first.
+    /// Copies the lines of the bag of `from`, unless it has no bag or the bag is being paid. Copies nothing else.
+    package static func copyLines(
+        from: String, to: String, goods: Goods, currency: String, in transaction: StoreTransaction
+    ) throws {
+        guard from != to, try !AccountDeletion.happened(to: to, in: transaction),
+            let left = try OpenOrder.find(for: from, in: transaction),
+            try CheckoutLedger.running(left.objectId, in: transaction) == nil
+        else { return }
+        _ = try fill(to, from: left, goods, currency, in: transaction)
+    }
+
+    /// Moves everything that the bag service stores for `from`. Idempotent: a second call finds nothing to move.
+    /// - Throws: `.serviceUnavailable` (2) while one of the bags is being paid: the payment must end first.
     package static func move(
         from: String, to: String, goods: Goods, currency: String, in transaction: StoreTransaction
     ) throws {
@@ -47,23 +58,36 @@ package enum BagMerge {
     ) throws {
         guard let left = try OpenOrder.find(for: from, in: transaction) else { return }
         try requireNotBeingPaid(left, in: transaction)
+        if let bag = try fill(to, from: left, goods, currency, in: transaction) {
+            try moveTexts(to: bag, from: left, in: transaction)
+        }
+        try left.delete(in: transaction)
+    }
+
+    /// Adds the lines of a bag to the bag of `to`.
+    /// - Returns: the bag of `to`; nil when it has none and needs none.
+    private static func fill(
+        _ to: String, from left: OpenOrder, _ goods: Goods, _ currency: String, in transaction: StoreTransaction
+    ) throws -> OpenOrder? {
         let missing = Set(left.items.map(\.productId)).subtracting(goods.prices.asked)
         guard missing.isEmpty else { throw GoodsMissing(products: missing) }
         try KnownPrices.remember(goods.prices, in: transaction)
-        if var bag = try OpenOrder.find(for: to, in: transaction) {
+        var bag: OpenOrder
+        if let present = try OpenOrder.find(for: to, in: transaction) {
+            bag = present
             try requireNotBeingPaid(bag, in: transaction)
-            try fill(&bag, from: left, goods, in: transaction)
-        } else if left.items.contains(where: { moved($0.productId, goods, 0, $0.quantity) > 0 }) {
-            var bag = try OpenOrder.findOrCreate(for: to, currency: currency, by: .master, in: transaction)
-            try fill(&bag, from: left, goods, in: transaction)
+        } else {
+            guard left.items.contains(where: { moved($0.productId, goods, 0, $0.quantity) > 0 }) else { return nil }
+            bag = try OpenOrder.findOrCreate(for: to, currency: currency, by: .master, in: transaction)
         }
-        try left.delete(in: transaction)
+        try fill(&bag, from: left, goods, in: transaction)
+        return bag
     }
 
     private static func fill(
         _ bag: inout OpenOrder, from left: OpenOrder, _ goods: Goods, in transaction: StoreTransaction
     ) throws {
-        // Each product once: an app that saves lines itself may have made several of one.
+        // Each product once: an app that saves lines itself may have created several lines of one product.
         var added: [String: Int] = [:]
         var products: [String] = []
         for item in left.items {
@@ -73,11 +97,14 @@ package enum BagMerge {
         for product in products {
             let present = bag.quantity(of: product)
             let quantity = moved(product, goods, present, added[product] ?? 0)
-            // A full bag takes more of what it has, and nothing else.
+            // A full bag accepts more pieces of products that it contains, but no new lines.
             guard quantity > present, present > 0 || bag.items.count < OpenOrder.itemsMax else { continue }
             try bag.set(product, to: quantity, in: transaction)
         }
         try bag.save(in: transaction)
+    }
+
+    private static func moveTexts(to bag: OpenOrder, from left: OpenOrder, in transaction: StoreTransaction) throws {
         var texts: JSON = [:]
         for name in ["note", "giftMessage", "shippingAddress"] where isEmpty(bag.document[name]) {
             texts[name] = left.document[name]
@@ -86,7 +113,7 @@ package enum BagMerge {
     }
 
     private static func moved(_ product: String, _ goods: Goods, _ present: Int, _ added: Int) -> Int {
-        guard goods.prices.unitPriceMinorUnits[product] != nil else { return present }  // Not sold any more.
+        guard goods.prices.unitPriceMinorUnits[product] != nil else { return present }  // No longer sold.
         return quantity(present, adding: added, stock: goods.stock[product])
     }
 
@@ -101,12 +128,12 @@ package enum BagMerge {
     }
 }
 
-/// The message from `users`, with the catalog asked before.
+/// Handles the message from `users`, after asking the catalog.
 struct BagMerges: Sendable {
     let host: ServiceHost
     let currency: String
 
-    /// An app may go on filling the anonymous bag meanwhile; more rounds mean that something is wrong.
+    /// An app may add to the anonymous bag meanwhile. More rounds indicate a defect.
     private static let roundsMax = 5
 
     func merge(_ message: MergeBag, _ request: ServiceRequest) async throws -> BusReply {
@@ -117,9 +144,8 @@ struct BagMerges: Sendable {
         for _ in 0..<Self.roundsMax {
             do {
                 return try await host.commit(request) { [goods, currency] transaction in
-                    try BagMerge.move(
-                        from: message.fromUserID, to: message.toUserID, goods: goods, currency: currency,
-                        in: transaction)
+                    let merge = message.linesOnly ? BagMerge.copyLines : BagMerge.move
+                    try merge(message.fromUserID, message.toUserID, goods, currency, transaction)
                     return try BusReply(Accepted())
                 }
             } catch let missing as BagMerge.GoodsMissing {

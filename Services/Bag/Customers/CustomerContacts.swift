@@ -2,11 +2,11 @@ import Messages
 import ParseProtocol
 import ServiceKit
 
-/// A customer's present address.
+/// A customer's current e-mail address.
 package struct CustomerContact: Sendable, Equatable {
     /// Empty when the customer has none.
     package let email: String
-    /// Whether it is known to be the customer's.
+    /// Whether the address is known to belong to the customer.
     package let isVerified: Bool
 
     package init(email: String, isVerified: Bool) {
@@ -15,14 +15,14 @@ package struct CustomerContact: Sendable, Equatable {
     }
 }
 
-/// The present contacts of customers, who may have changed their address since they ordered.
+/// The current contacts of customers. A customer may have changed the address since the order.
 struct CustomerContacts: Sendable {
     let host: ServiceHost
 
-    /// Nobody waits long for this: the address that an order has will do.
+    /// Short: the address stored with the order is good enough.
     private static let waitMax = Duration.seconds(3)
 
-    /// Nil when it cannot be learnt.
+    /// Nil when `users` does not answer.
     func contact(of userId: String, traceId: String = "") async -> CustomerContact? {
         guard !userId.isEmpty else { return nil }
         let reply = try? await host.call(
@@ -30,7 +30,8 @@ struct CustomerContacts: Sendable {
         return reply.map { CustomerContact(email: $0.email, isVerified: $0.emailVerified) }
     }
 
-    /// The name by which operators know one of them: the account's, else its address. Empty when it cannot be learnt.
+    /// The name that operators see for another operator: the account's name, or else its e-mail address. Empty when
+    /// `users` does not answer.
     func name(of userId: String, traceId: String) async -> String {
         guard !userId.isEmpty else { return "" }
         let reply = try? await host.call(

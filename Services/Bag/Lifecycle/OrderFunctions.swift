@@ -2,14 +2,15 @@ import MessageBus
 import ParseProtocol
 import ServiceKit
 
-/// The cloud functions of the shop and its customers for made orders. Each may be asked again and answers the same.
+/// The cloud functions of the shop and its customers for placed orders. Each is idempotent.
 struct OrderFunctions: Sendable {
     let host: ServiceHost
     let ledger: OrderLedger
+    let checkouts: CheckoutLedger
     let runner: RefundRunner
     let contacts: CustomerContacts
 
-    /// The gateway waits 30 s. A refund that takes longer than this is shown as pending.
+    /// The gateway times out after 30 s. A refund that takes longer than this limit is reported as pending.
     private static let waitMax = Duration.seconds(10)
     private static let reasonBytesMax = 500
 
@@ -24,6 +25,12 @@ struct OrderFunctions: Sendable {
         }
         routes.function("cancelOrder") { parameters, request in
             let customerId = request.envelope.principal.runs([.orders]) ? nil : try request.userId
+            if customerId == nil, try Self.flag(parameters, "freeBag") {
+                guard !CardNumber.isPresent(in: parameters) else { throw CardNumber.refused }
+                return try .result(
+                    try await checkouts.free(
+                        Self.orderId(parameters), reason: Self.reason(parameters), by: AuditOrigin(request)))
+            }
             let wish = OrderLedger.Wish(.cancel, by: customerId, reason: try Self.reason(parameters))
             return try await take(wish, parameters, request)
         }
@@ -69,7 +76,7 @@ struct OrderFunctions: Sendable {
     // MARK: Parameters
 
     /// The parameter `orderId`.
-    /// - Throws: `.validationError` (142) without one, `.objectNotFound` (101) for what is none.
+    /// - Throws: `.validationError` (142) when it is absent, `.objectNotFound` (101) when it is not a valid id.
     static func orderId(_ parameters: JSON) throws -> String {
         guard let id = parameters["orderId"]?.stringValue else {
             throw ParseError(.validationError, "orderId is missing or not a string.")
@@ -90,7 +97,7 @@ struct OrderFunctions: Sendable {
         return amount
     }
 
-    /// The operator's key, and the request's own, which the gateway repeats when a process dies.
+    /// The operator's key and the request's own key, which the gateway reuses when it retries after a process died.
     private static func keys(_ parameters: JSON, _ request: ServiceRequest) throws -> [String] {
         let ofClient = try CheckoutRequest.text(parameters, "idempotencyKey")
         let ofRequest = request.envelope.idempotencyKey

@@ -3,11 +3,11 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// The stored side of what becomes of made orders. Every step is one transaction.
+/// The stored state of placed orders. Every step is one transaction.
 package struct OrderLedger: Sendable {
     let store: ClassStore
     let outbox: any EventSink
-    /// The shop's.
+    /// The shop's currency.
     let currency: Currency
 
     package init(store: ClassStore, outbox: any EventSink, currency: Currency) {
@@ -16,18 +16,22 @@ package struct OrderLedger: Sendable {
         self.currency = currency
     }
 
-    /// The details of a request, beside the step itself.
+    /// A requested step with its details.
     package struct Wish: Sendable {
         package let step: OrderLifecycle.Step
-        /// Nil for the shop's admins. A customer reaches only orders of their own.
+        /// Nil for the shop's admins. A customer can act on their own orders only.
         package let customerId: String?
         package var reason = ""
-        /// Whether the goods of a refunded order are for sale again. Those of a cancelled one always are.
+        /// Whether the goods of a refunded order return to stock. The goods of a cancelled order always do.
         package var restock = false
-        /// Names of the request. A refund that began under one of them is this one, and not another of the same amount.
+        /// Keys of the request. A refund that began under one of them is the same refund, not another one of the same
+        /// amount.
         package var keys: [String] = []
-        /// The operator who asks, for the audit log; nil for a customer.
+        /// The operator, for the audit log; nil when the customer takes the step.
         package var origin: AuditOrigin?
+
+        /// What a repeated request with the same key must also match, beside order and amount.
+        var fingerprint: String { RequestFingerprint.of(["reason": .string(reason), "restock": .bool(restock)]) }
 
         package init(_ step: OrderLifecycle.Step, by customerId: String?, reason: String = "", restock: Bool = false) {
             self.step = step
@@ -40,21 +44,25 @@ package struct OrderLedger: Sendable {
     package enum Taken: Sendable, Equatable {
         /// The function's answer.
         case done(JSON)
-        /// The refund of this id has to end first.
+        /// The refund with this id must end first.
         case waits(refundId: String)
     }
 
-    /// Takes the step, or begins the refund that it needs.
-    /// - Parameter contact: the customer's present address; nil when it is not known.
-    /// - Throws: `.objectNotFound` (101) for an order that is missing or somebody else's, `.validationError` (142) when
-    ///   the step cannot be taken.
+    /// Takes the step, or begins the refund that the step needs.
+    /// - Parameter contact: the customer's current address; nil when it is unknown.
+    /// - Throws: `.objectNotFound` (101) for an order that is missing or belongs to another customer,
+    ///   `.validationError` (142) when the step is not allowed.
     package func take(_ wish: Wish, _ orderId: String, contact: CustomerContact?) async throws -> Taken {
         try await store.write { transaction in
             let order = try Self.order(orderId, of: wish.customerId, in: transaction)
             if case .refund(let amount) = wish.step,
-                let known = try RefundKeys.refund(wish.keys, of: orderId, amount: amount, in: transaction)
+                let known = try RefundKeys.refund(
+                    wish.keys, of: orderId, amount: amount, fingerprint: wish.fingerprint, in: transaction)
             {
                 return .waits(refundId: known)
+            }
+            if order.lifecycle.status == .open, try CheckoutLedger.running(orderId, in: transaction) != nil {
+                throw wish.customerId == nil ? Self.beingPaid : CheckoutLedger.beingPaid
             }
             switch try order.lifecycle.decide(wish.step) {
             case .nothing: return .done(order.answer)
@@ -71,13 +79,21 @@ package struct OrderLedger: Sendable {
         }
     }
 
-    /// The order as functions answer it.
+    /// The text that the order desk shows.
+    private static let beingPaid = ParseError(
+        .validationError,
+        """
+        This order is being paid. A payment that stays undecided is given up after a time limit; cancelOrder with \
+        freeBag true frees the bag without waiting for the provider.
+        """)
+
+    /// The order as functions return it.
     package func answer(_ orderId: String) async throws -> JSON {
         try await store.read { try OrderRecord(orderId, in: $0).answer }
     }
 
-    /// The order as functions answer it, with what of its money went back now: `refundedNow` beside `refundedTotal`,
-    /// and what is still on its way as `refundPending`.
+    /// The order as functions return it, with the amount of this refund: `refundedNow` beside `refundedTotal` when it
+    /// is done, `refundPending` while it is pending.
     package func answer(_ orderId: String, refund id: String) async throws -> JSON {
         try await store.read { reader in
             var answer = try OrderRecord(orderId, in: reader).answer
@@ -91,7 +107,7 @@ package struct OrderLedger: Sendable {
         }
     }
 
-    /// The customer of an order that the asker may act on; empty when the account was deleted.
+    /// The customer of an order that the caller may act on; empty when the account was deleted.
     func customer(_ orderId: String, for customerId: String?) async throws -> String {
         try await store.read { try Self.order(orderId, of: customerId, in: $0).customerId }
     }
@@ -110,24 +126,21 @@ package struct OrderLedger: Sendable {
     ) throws -> OrderRecord {
         var fields = status.fields
         switch status {
-        case .open, .made: throw ParseError.internalError  // No step leads there.
+        case .open, .made, .refunded: throw ParseError.internalError  // No step leads directly to these states.
         case .shipped:
             fields["shippedAt"] = transaction.now.wire
             if case .ship(let shipment) = wish.step { fields.merge(shipment.fields) { _, new in new } }
         case .delivered: fields["deliveredAt"] = transaction.now.wire
         case .cancelled: fields.merge(Self.cancelled(wish.reason, transaction.now)) { _, new in new }
-        case .refunded:
-            fields["refundedAt"] = transaction.now.wire
-            fields["refundedTotal"] = 0
         }
         let updated = try transaction.update("Order", order.objectId, .object(fields), caller: .master)
         try note(wish, order.objectId, before: updated.before, after: updated.document, in: transaction)
         let changed = try OrderRecord(document: updated.document, in: transaction)
-        // Nothing was paid for it, but goods were taken.
-        if status == .cancelled || (status == .refunded && wish.restock), let payment = changed.payment {
+        // An order that cost nothing has no refund to restock its goods.
+        if status == .cancelled, let payment = changed.payment {
             try RefundLedger.restock(changed, reservation: payment.checkoutId, outbox, currency, in: transaction)
         }
-        try OrderNews(
+        try OrderEvents(
             order: changed, status: status, name: "\(status):\(transaction.now.milliseconds)", reason: wish.reason,
             contact: contact, byShop: wish.customerId == nil, currency: currency
         )
@@ -144,7 +157,8 @@ package struct OrderLedger: Sendable {
             purpose: status == .cancelled ? .cancel : .refund, amount: amount)
         try RefundLedger.insert(refund, reason: wish.reason, restock: wish.restock, in: transaction)
         if case .refund(let requested) = wish.step {
-            try RefundKeys.keep(wish.keys, for: refund, requested: requested, in: transaction)
+            try RefundKeys.keep(
+                wish.keys, for: refund, requested: requested, fingerprint: wish.fingerprint, in: transaction)
         }
         _ = try transaction.update("Order", order.objectId, ["refundState": "pending"], caller: .master)
         try RefundLedger.proveFinishable(refund, reason: wish.reason, in: transaction)
@@ -157,7 +171,7 @@ package struct OrderLedger: Sendable {
         return refund.id
     }
 
-    /// Notes an operator's step in the transaction that takes it.
+    /// Records an operator's step in the transaction that takes it.
     private func note(
         _ wish: Wish, _ orderId: String, before: JSON?, after: JSON?, in transaction: StoreTransaction
     ) throws {

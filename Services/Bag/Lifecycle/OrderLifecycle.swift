@@ -1,24 +1,24 @@
 import ParseProtocol
 
-/// The steps that an order may take, by what is stored about it. No I/O: `OrderLedger` does what this decides.
+/// The steps that an order may take in its stored state. No I/O: `OrderLedger` performs the decisions.
 ///
 /// ```
 ///   made ── ship ──> shipped ── deliver ──> delivered
 ///    │                  │                       │
-///    ├── cancel ──> cancelled                   │      the money goes back first; meanwhile the order
-///    │                  │                       │      stays as it is and nothing else happens to it
+///    ├── cancel ──> cancelled                   │      the refund comes first; until it is done the order
+///    │                  │                       │      keeps its state and accepts no other step
 ///    └── refund ────────┴──────> refunded <─────┘ <──╮
-///                                    └── what is left ╯
+///                                    └── the rest ────╯
 /// ```
 package struct OrderLifecycle: Sendable, Equatable {
     package enum Step: Sendable, Equatable {
         case ship(Shipment)
         case deliver
         case cancel
-        /// Minor units; nil: all that is left.
+        /// Minor units; nil for everything that is left.
         case refund(Int64?)
 
-        /// The cloud function that asks for it, by which the audit log names it.
+        /// The cloud function of the step. The audit log uses it as the name.
         var function: String {
             switch self {
             case .ship: "shipOrder"
@@ -30,17 +30,17 @@ package struct OrderLifecycle: Sendable, Equatable {
     }
 
     package enum Decision: Sendable, Equatable {
-        /// It was done before: answer as then.
+        /// Already done: repeat the earlier answer.
         case nothing
-        /// It is under way: wait for its end.
+        /// A refund is running: wait for its end.
         case join
-        /// Nothing has to be given back: the status changes at once.
+        /// No refund is needed: the status changes at once.
         case change(OrderStatus)
-        /// So much goes back; then the status changes.
+        /// Refund this amount first; then the status changes.
         case giveBack(Int64, then: OrderStatus)
     }
 
-    /// A refund that is not decided.
+    /// A pending refund.
     package struct Refund: Sendable, Equatable {
         package let purpose: RefundPurpose
         package let amount: Int64
@@ -51,13 +51,13 @@ package struct OrderLifecycle: Sendable, Equatable {
         }
     }
 
-    /// Nil for a number that is none of ours, as an import may bring.
+    /// Nil for a number that is not a Satchel status, which an import may bring.
     package var status: OrderStatus?
     package var shipment = Shipment()
-    /// The amount that was paid through us, in minor units; 0 for an order that was imported. 0 for an order that was
-    /// imported.
+    /// The amount charged through Satchel's payments, in minor units. 0 for an order that was imported, paid by the
+    /// shop's own code, or free.
     package var charged: Int64 = 0
-    /// The part of it that was given back.
+    /// The refunded part of `charged`.
     package var givenBack: Int64 = 0
     package var underWay: Refund?
 
@@ -66,7 +66,7 @@ package struct OrderLifecycle: Sendable, Equatable {
         self.charged = charged
     }
 
-    /// - Throws: `.validationError` (142) that says the order's state, when the step cannot be taken.
+    /// - Throws: `.validationError` (142) with the order's state, when the step is not allowed.
     package func decide(_ step: Step) throws(ParseError) -> Decision {
         if let underWay { return try decide(step, during: underWay) }
         switch step {
@@ -96,8 +96,8 @@ package struct OrderLifecycle: Sendable, Equatable {
     private func decide(_ step: Step, during refund: Refund) throws(ParseError) -> Decision {
         switch (step, refund.purpose) {
         case (.cancel, .cancel): return .join
-        // All that is left, asked for twice, is the same; an amount asked for twice is two refunds, unless a key says
-        // otherwise.
+        // Two requests to refund everything that is left are the same refund. Two requests for an amount are two
+        // refunds, unless they share a key.
         case (.refund(nil), .refund) where refund.amount == left: return .join
         case (_, .cancel): throw Self.invalid("The order is being cancelled; its refund is pending.")
         case (_, .refund): throw Self.invalid("The order is being refunded; its refund is pending.")
@@ -108,13 +108,17 @@ package struct OrderLifecycle: Sendable, Equatable {
         switch status {
         case .made, .shipped, .delivered: break
         case .refunded:
-            // All of what is left, when nothing is. An amount is a refund of its own.
+            // Everything was already refunded. A request with an amount is a separate refund.
             if amount == nil, left == 0 { return .nothing }
         default: throw refusal("and cannot be refunded")
         }
+        // Only amounts that the provider confirmed count as refunded.
         guard charged > 0 else {
-            guard amount ?? 0 == 0 else { throw Self.invalid("Nothing was paid for this order through the shop.") }
-            return .change(.refunded)
+            throw Self.invalid(
+                """
+                Satchel's payments took no money for this order, so there is nothing to refund here. If it was paid \
+                elsewhere, refund it there.
+                """)
         }
         let wanted = amount ?? left
         guard (1...max(1, left)).contains(wanted), left > 0 else {

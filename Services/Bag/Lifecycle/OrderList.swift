@@ -2,20 +2,20 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// `orders {status?, from?, to?, limit?, skip?}`: made orders for the shop's admins, newest first, with their lines and
-/// whom to reach.
+/// `orders {status?, from?, to?, limit?, skip?}`: placed orders for the shop's admins, newest first, with their lines
+/// and customer contacts.
 package struct OrderList: Sendable {
     private let condition: JSON
     private let limit: Int
     private let skip: Int
 
-    /// A page of orders with 200 lines each is some megabytes.
+    /// A page of orders with 200 lines each has several megabytes.
     private static let limitMax: Int64 = 100
     private static let skipMax: Int64 = 1_000_000
 
-    /// - Parameter parameters: `status` is an `orderState`, or the number that earlier releases had for it; `from`
-    ///   (included) and `to` (excluded) are dates, ISO 8601 or Date hashes, of when the orders were made.
-    /// - Throws: `.validationError` (142) for what is none of these.
+    /// - Parameter parameters: `status` is an `orderState`, or the number that earlier releases used for it. `from`
+    ///   (inclusive) and `to` (exclusive) bound the time when the order was placed, as ISO 8601 or Date objects.
+    /// - Throws: `.validationError` (142) for other values.
     package init(_ parameters: JSON) throws {
         var condition: JSON = ["orderStatus": ["$ne": .int(OrderStatus.open.wireStatus)]]
         if let value = parameters["status"], !value.isNull {
@@ -23,7 +23,7 @@ package struct OrderList: Sendable {
                 let states = OrderStatus.ofMadeOrders.compactMap(\.state).joined(separator: ", ")
                 throw ParseError(.validationError, "status must be one of \(states).")
             }
-            // An imported order may say by `orderStatus` alone that it is made.
+            // An imported order may be marked as placed by `orderStatus` alone.
             let others = OrderStatus.ofMadeOrders.filter { $0 != .made }.compactMap(\.state)
             condition["orderState"] = status == .made ? ["$nin": .array(others.map(JSON.string))] : .string(state)
         }
@@ -53,7 +53,7 @@ package struct OrderList: Sendable {
         return date
     }
 
-    /// The page, `items` being the lines themselves, and the number of all that match.
+    /// The page, with whole lines in `items`, and the count of all matching orders.
     package func read(in store: some ObjectReading) throws -> (orders: [JSON], count: Int) {
         let query = Query(className: "Order", where: condition, order: ["-orderNo"], limit: limit, skip: skip)
         let orders = try store.documents(query, caller: .master)
@@ -70,7 +70,7 @@ package struct OrderList: Sendable {
         return (whole, try store.count(query, caller: .master))
     }
 
-    /// - Parameter contacts: by the customers' ids; an order whose customer's account was deleted has none.
+    /// - Parameter contacts: by customer id. An order whose customer's account was deleted has no entry.
     package static func json(_ orders: [JSON], contacts: [String: JSON], count: Int) -> JSON {
         let results = orders.map { order in
             var order = order

@@ -4,7 +4,7 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// The cloud functions that write notes on orders. They are read as any objects, by those who may.
+/// The cloud functions that write notes on orders. Notes are read like other objects, by roles with access.
 struct OrderNoteFunctions: Sendable {
     let host: ServiceHost
     let contacts: CustomerContacts
@@ -42,7 +42,7 @@ struct OrderNoteFunctions: Sendable {
         }
     }
 
-    /// The text is not in the audit log, which keeps its entries when the customer's account is deleted.
+    /// The note for the audit log, which hides the text (`hiding` below): its entries outlive the customer's account.
     private static func told(_ note: JSON) -> JSON {
         ["noteId": note["objectId"] ?? .null, "text": note["text"] ?? .null]
     }

@@ -3,21 +3,21 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// The notes that operators write on an order for each other, objects of the class `OrderDeskNote`: who, when and what.
+/// The internal notes of operators on an order, objects of the class `OrderDeskNote`: author, time and text.
 ///
-/// No customer sees them. Only the roles that look after orders read the class, each note's ACL names the desk alone,
+/// Customers never see them. Only the roles that manage orders read the class, each note's ACL names the desk alone,
 /// and no order points to its notes.
 package enum OrderNotes {
     package static let className = "OrderDeskNote"
 
-    /// Bytes of a note: half a page.
+    /// Maximum bytes of a note: half a page.
     static let textBytesMax = 4000
-    /// Notes of an order. The desk reads all of them at once.
+    /// Maximum notes of an order. The desk reads all of them at once.
     package static let countMax = 200
-    /// Characters that are kept of a name.
+    /// Maximum characters stored of a name.
     private static let nameMax = 200
 
-    /// Only functions write notes: past them nobody but the master key does.
+    /// Only functions and the master key write notes.
     static let definition = ClassDefinition(
         className,
         fields: [
@@ -26,11 +26,11 @@ package enum OrderNotes {
         indexes: [["order"], ["author"]],
         permissions: .seen(by: [OperatorArea.admins, .orders, .support].map(\.role)))
 
-    /// The operator who writes.
+    /// The author of a note.
     package struct Author: Sendable {
         /// Empty for the master key.
         let userId: String
-        /// Empty when it cannot be learnt.
+        /// Empty when `users` does not answer.
         let name: String
 
         package init(userId: String, name: String) {
@@ -40,15 +40,15 @@ package enum OrderNotes {
     }
 
     /// The parameter `text`.
-    /// - Throws: `.incorrectType` (111) for anything but a string, `.validationError` (142) for one that is empty, too
-    ///   long or no plain text.
+    /// - Throws: `.incorrectType` (111) for a value that is not a string, `.validationError` (142) for a text that is
+    ///   empty, too long or not plain text.
     package static func text(_ parameters: JSON) throws -> String {
         let text = try PlainText.parse(parameters["text"] ?? "", "text", bytesMax: textBytesMax)
         guard !text.allSatisfy(\.isWhitespace) else { throw ParseError(.validationError, "text is empty.") }
         return text
     }
 
-    /// Adds a note to an order that was made.
+    /// Adds a note to a placed order.
     /// - Returns: the note.
     /// - Throws: `.objectNotFound` (101) when there is no such order, `.validationError` (142) when it has `countMax`
     ///   notes.
@@ -71,28 +71,29 @@ package enum OrderNotes {
     }
 
     /// Removes a note.
-    /// - Parameter author: whoever must have written it; nil for whoever removes any.
+    /// - Parameter author: the required author; nil when the caller may remove any note.
     /// - Returns: the id of its order.
-    /// - Throws: `.objectNotFound` (101) when there is no such note, `.operationForbidden` (119) when it is another's.
+    /// - Throws: `.objectNotFound` (101) when there is no such note, `.operationForbidden` (119) when another operator
+    ///   wrote it.
     package static func remove(
         _ noteId: String, writtenBy author: String?, in transaction: StoreTransaction
     ) throws -> String {
         let note = try transaction.document(className, noteId, caller: .master)
         guard author == nil || note["author"]?.pointerTarget?.objectId == author else {
-            throw ParseError(.operationForbidden, "Only whoever wrote a note and the admins remove it.")
+            throw ParseError(.operationForbidden, "Only a note's author and the admins can remove it.")
         }
         _ = try transaction.delete(className, noteId, caller: .master)
         return note["order"]?.pointerTarget?.objectId ?? ""
     }
 
-    /// Removes what was written on an order: it is gone, or its customer's account is.
+    /// Removes all notes of an order when the order or the customer's account is deleted.
     static func removeAll(of orderId: String, in transaction: StoreTransaction) throws {
         try transaction.forEach(className, where: ["order": .pointer("Order", orderId)]) { id, _ in
             _ = try transaction.delete(className, id, caller: .master)
         }
     }
 
-    /// Takes the name of an operator whose account is gone off what they wrote.
+    /// Removes the name of an operator whose account was deleted from that operator's notes.
     static func forgetAuthor(_ userId: String, in transaction: StoreTransaction) throws {
         let removed: JSON = ["__op": "Delete"]
         try transaction.forEach(className, of: userId, "author") { id, _ in

@@ -1,18 +1,18 @@
 import ObjectStore
 import ParseProtocol
 
-/// A made order with what is stored about its money: all that decides what may become of it.
+/// A placed order with its stored payment data: everything that decides which steps it may take.
 struct OrderRecord {
     /// The checkout that paid it.
     struct Payment {
         let checkoutId: String
         let priced: PricedOrder
-        /// The customer's address when the order was made; empty when there was none.
+        /// The customer's address when the order was placed; empty when there was none.
         let email: String
     }
 
     let document: JSON
-    /// Nil for an order that was imported.
+    /// Nil for an imported order.
     let payment: Payment?
     let lifecycle: OrderLifecycle
 
@@ -50,8 +50,8 @@ struct OrderRecord {
         self.lifecycle = lifecycle
     }
 
-    /// The lines with the prices that were paid. Of an imported order what its lines say.
-    /// - Parameter currency: the shop's, for an imported order that names none.
+    /// The lines with the prices that were paid. For an imported order, the values of its lines.
+    /// - Parameter currency: the shop's currency, for an imported order that names none.
     func priced(in store: some ObjectReading, currency: Currency) throws -> PricedOrder {
         if let payment { return payment.priced }
         let documents = try store.fetch("OrderItem", ids: document.itemIds, keys: [], caller: .master)
@@ -65,7 +65,7 @@ struct OrderRecord {
         return PricedOrder(lines: lines, currency: document["currency"]?.stringValue ?? currency.code)
     }
 
-    /// The answer of the order's functions. It depends on nothing but the order, so that asking again gets the same.
+    /// The answer of the order functions. It depends on the order alone, so a repeated request gets the same answer.
     var answer: JSON {
         var answer: JSON = ["orderId": .string(objectId)]
         for name in ["orderNo", "orderDate", "orderStatus", "total", "currency"] + Self.fields {
@@ -74,8 +74,8 @@ struct OrderRecord {
         return answer
     }
 
-    /// Fields that an order gets when it is made and afterwards, by the server only. `orderState` is what became of it;
-    /// `refundedTotal` counts minor units; `refundState` is `pending`, `done` or `failed`.
+    /// Fields that only the server writes, when the order is placed and later. `orderState` is the order's state;
+    /// `refundedTotal` is in minor units; `refundState` is `pending`, `done` or `failed`.
     static let fields = [
         "orderState", "shippedAt", "deliveredAt", "cancelledAt", "refundedAt", "refundedTotal", "refundState",
         "carrier",

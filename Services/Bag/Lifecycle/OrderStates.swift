@@ -1,20 +1,20 @@
 import ObjectStore
 import ParseProtocol
 
-/// Orders of builds before 0.1.0, which say by `orderStatus` that they were shipped, delivered, cancelled or refunded:
-/// they get the field `orderState`.
+/// Converts orders of builds before 0.1.0, whose `orderStatus` says that they were shipped, delivered, cancelled or
+/// refunded. They get the field `orderState`.
 package enum OrderStates {
     private static let className = "Order"
-    /// Orders in memory at once.
+    /// Orders loaded at once.
     private static let pageRows = 200
 
-    /// Gives every order the new form. What has it already is left as it is.
+    /// Converts every order to the new form. Skips orders that already have it.
     package static func convert(in transaction: StoreTransaction) throws {
         guard transaction.hasClass(className) else { return }
         while try convertPage(in: transaction) {}
     }
 
-    /// - Returns: whether there may be more.
+    /// - Returns: whether more may remain.
     private static func convertPage(in transaction: StoreTransaction) throws -> Bool {
         let condition: JSON = [
             "$or": [
@@ -35,12 +35,12 @@ package enum OrderStates {
         return page.count == pageRows
     }
 
-    /// Values of `orderStatus` that are not the bag's and not a made order's.
+    /// Values of `orderStatus` that only builds before 0.1.0 store.
     private static let former = OrderStatus.ofMadeOrders.filter { $0 != .made }.map { JSON.int($0.rawValue) }
 
-    /// Puts the state that a save with the master key gives an order into the form of this release: exports of earlier
-    /// ones are imported, and an operator's own tools go on.
-    /// - Throws: `.validationError` (142) for an `orderState` that is none.
+    /// Converts the state in a save with the master key to this release's form, so that exports of earlier releases can
+    /// be imported and operators' tools keep working.
+    /// - Throws: `.validationError` (142) for an unknown `orderState`.
     static func normalize(_ object: inout JSON) throws {
         if let state = object["orderState"], !state.isNull, state["__op"] == nil {
             guard let text = state.stringValue, OrderStatus(state: text) != nil else {

@@ -1,17 +1,17 @@
 import Foundation
 import ParseProtocol
 
-/// The way an order travels, as far as the shop says. Each part may be empty.
+/// How an order is shipped, as entered by the shop. Each part may be empty.
 package struct Shipment: Sendable, Equatable {
     package var carrier = ""
     package var trackingNumber = ""
-    /// A web page, `http` or `https`; a mail shows it as a link.
+    /// A web page, `http` or `https`. Mails show it as a link.
     package var trackingUrl = ""
 
     package init() {}
 
     /// `carrier`, `trackingNumber` and `trackingUrl` of a function's parameters.
-    /// - Throws: `.incorrectType` (111) and `.validationError` (142) for texts that cannot be.
+    /// - Throws: `.incorrectType` (111) and `.validationError` (142) for invalid texts.
     package init(_ parameters: JSON) throws {
         carrier = try PlainText.optional(parameters["carrier"], "carrier", bytesMax: Self.nameBytesMax, isLine: true)
         trackingNumber = try PlainText.optional(
@@ -23,24 +23,24 @@ package struct Shipment: Sendable, Equatable {
         }
     }
 
-    /// As an order holds it.
+    /// The shipment stored in an order.
     init(order: JSON) {
         carrier = order["carrier"]?.stringValue ?? ""
         trackingNumber = order["trackingNumber"]?.stringValue ?? ""
         trackingUrl = order["trackingUrl"]?.stringValue ?? ""
     }
 
-    /// The members that are set.
+    /// The non-empty members.
     var fields: [String: JSON] {
         ["carrier": carrier, "trackingNumber": trackingNumber, "trackingUrl": trackingUrl]
             .filter { !$0.value.isEmpty }.mapValues(JSON.string)
     }
 
     private static let nameBytesMax = 100
-    /// Browsers and mail programs handle longer ones badly.
+    /// Browsers and mail programs handle longer URLs badly.
     private static let urlBytesMax = 2000
 
-    /// A script or a file behind a link in the shop's mail would be the shop's doing.
+    /// Only web pages: a link to a script or file in the shop's mail would look like the shop's own content.
     private static func isWebPage(_ text: String) -> Bool {
         guard !text.contains(where: { $0.isWhitespace || "<>\"'\\".contains($0) }),
             let url = URLComponents(string: text), let host = url.host, !host.isEmpty, url.user == nil

@@ -1,16 +1,16 @@
 import ObjectStore
 import ParseProtocol
 
-/// A line of an order: one product and how many of it (class `OrderItem`).
+/// A line of an order: one product and its quantity (class `OrderItem`).
 package struct BagItem: Sendable, Equatable {
     package let objectId: String
     package let customerId: String
     package let productId: String
     package let quantity: Int
-    /// Set when the order was paid; from then on the line is history and no client changes it.
+    /// True once the order is paid; from then on clients cannot change the line.
     package let isOrdered: Bool
 
-    /// Nil for a document that no rule of ours let in.
+    /// Nil for a document that Satchel's rules did not validate.
     package init?(document: JSON) {
         guard let objectId = document["objectId"]?.stringValue,
             let customer = document["customer"]?.pointerTarget, let product = document["product"]?.pointerTarget,
@@ -24,10 +24,10 @@ package struct BagItem: Sendable, Equatable {
         isOrdered = document["unitPriceMinorUnits"]?.intValue != nil
     }
 
-    /// The items with these ids that exist, in the order of the list.
+    /// The existing items among these ids, in the order of the list.
     static func load(_ ids: [String], in store: some ObjectReading) throws -> [BagItem] {
         let found = try store.fetch("OrderItem", ids: ids, keys: [], caller: .master)
-        let items = try found.compactMap { BagItem(document: try JSON(clientText: $0.document)) }
+        let items = try found.compactMap { BagItem(document: try JSON(parsing: $0.document)) }
         let byId = Dictionary(items.map { ($0.objectId, $0) }, uniquingKeysWith: { first, _ in first })
         return ids.compactMap { byId[$0] }
     }
@@ -46,7 +46,8 @@ package struct BagItem: Sendable, Equatable {
     }
 }
 
-/// The permissions of a customer's objects: the customer and the shop's admins read them. Writes pass the rules alone.
+/// The permissions of a customer's objects: the customer and the shop's admins may read them. Only the class rules
+/// allow writes.
 enum Privacy {
     static func acl(_ customerId: String) -> JSON {
         [customerId: ["read": true], "role:admins": ["read": true]]

@@ -1,14 +1,14 @@
 import ParseProtocol
 
-/// The change that a client's `items` value makes to the lines of an order: a new list or an operation on the present
-/// one.
+/// The change that a client's `items` value makes to the lines of an order: a new list, or an operation on the current
+/// list.
 package enum ItemsChange: Equatable, Sendable {
     case set([String])
     case add([String])
     case remove([String])
 
-    /// - Throws: `.incorrectType` (111) for anything that is not a list of pointers to `OrderItem`, `.invalidJSON`
-    ///   (107) for an operation that arrays do not have.
+    /// - Throws: `.incorrectType` (111) for anything other than a list of pointers to `OrderItem`, `.invalidJSON` (107)
+    ///   for an operation that arrays do not have.
     package init(_ value: JSON) throws {
         switch value {
         case .null: self = .set([])
@@ -16,7 +16,7 @@ package enum ItemsChange: Equatable, Sendable {
         default:
             let objects = try Self.ids(value["objects"]?.arrayValue ?? [])
             switch value["__op"]?.stringValue {
-            // A line is in an order once, so that Add and AddUnique are the same.
+            // An order contains a line at most once, so Add equals AddUnique.
             case "Add", "AddUnique": self = .add(objects)
             case "Remove": self = .remove(objects)
             case "Delete": self = .set([])
@@ -26,7 +26,7 @@ package enum ItemsChange: Equatable, Sendable {
         }
     }
 
-    /// The lines after the change, each once.
+    /// The lines after the change, without duplicates.
     package func applied(to present: [String]) -> [String] {
         var seen: Set<String> = []
         let ids =
@@ -38,7 +38,7 @@ package enum ItemsChange: Equatable, Sendable {
         return ids.filter { seen.insert($0).inserted }
     }
 
-    /// Lines the client names, which must be its own.
+    /// Lines that the client names; they must be the client's own.
     package var named: [String] {
         switch self {
         case .set(let ids), .add(let ids): ids

@@ -2,10 +2,10 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// The order a customer is filling: status 0. There is at most one per customer: it is looked for and
-/// made in one transaction, as if there were a single writer.
+/// The order that a customer is filling: the bag, with status 0. A customer has at most one, because lookup and
+/// creation are one transaction.
 struct OpenOrder: Sendable {
-    /// As many lines as one reservation may have.
+    /// Maximum lines; equals the limit of one reservation.
     static let itemsMax = 200
 
     let objectId: String
@@ -32,7 +32,7 @@ struct OpenOrder: Sendable {
         return try store.documents(query, caller: .master).first.map { try OpenOrder(document: $0, in: store) }
     }
 
-    /// The order of a customer who has none that is open, with its first line.
+    /// Creates the customer's open order with its first line. The customer must have no open order.
     /// - Throws: `.requestLimitExceeded` (155) when `caller` begins too many.
     static func create(
         with product: String, _ quantity: Int, for customerId: String, currency: String, by caller: Caller,
@@ -50,7 +50,7 @@ struct OpenOrder: Sendable {
             document: try transaction.create("Order", order, caller: .master).document, items: [item])
     }
 
-    /// The customer's open order, made without lines if there is none.
+    /// The customer's open order; created without lines if there is none.
     /// - Throws: `.requestLimitExceeded` (155) when `caller` begins too many.
     static func findOrCreate(
         for customerId: String, currency: String, by caller: Caller, in transaction: StoreTransaction
@@ -78,14 +78,14 @@ struct OpenOrder: Sendable {
 
     // MARK: Changes
 
-    /// Makes `quantity` the quantity of `product`, with 0 removing its line.
+    /// Sets the quantity of `product`; 0 removes its line.
     mutating func set(_ product: String, to quantity: Int, in transaction: StoreTransaction) throws {
         let present = items.filter { $0.productId == product }
         guard let first = present.first else {
             if quantity > 0 { try append(product, quantity, in: transaction) }
             return
         }
-        // A client that saves items itself may have made two lines of one product.
+        // A client that saves items itself may have created two lines of one product.
         for extra in quantity == 0 ? present[...] : present.dropFirst() {
             _ = try transaction.delete("OrderItem", extra.objectId, caller: .master)
         }
@@ -117,7 +117,7 @@ struct OpenOrder: Sendable {
         items = try BagItem.load(ids, in: transaction)
     }
 
-    /// Stores the lines and the total that follows from them.
+    /// Stores the lines and the resulting total.
     func save(in transaction: StoreTransaction) throws {
         _ = try transaction.update(
             "Order", objectId,
@@ -137,7 +137,7 @@ struct OpenOrder: Sendable {
 }
 
 extension JSON {
-    /// The ids that an order's `items` point to.
+    /// The ids to which an order's `items` point.
     var itemIds: [String] { self["items"]?.arrayValue?.compactMap { $0.pointerTarget?.objectId } ?? [] }
 
     static func orderItems(_ ids: [String]) -> JSON { .array(ids.map { .pointer("OrderItem", $0) }) }

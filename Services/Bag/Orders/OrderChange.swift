@@ -1,21 +1,30 @@
 import ParseProtocol
 
-/// The decision about a client's save of an `Order`, apart from the store.
+/// The decision about a client's save of an `Order`. No I/O.
 package struct OrderChange: Sendable, Equatable {
-    /// Fields that are stored as the client sent them.
+    /// Fields that are stored as sent by the client.
     package private(set) var fields: [String: JSON] = [:]
     package private(set) var items: ItemsChange?
 
     private static let noteBytesMax = 2000
-    /// Written by the server alone.
+    /// Fields that only the server writes.
     private static let serversFields: Set<String> = Set(
         ["orderNo", "orderDate", "orderStatus", "total", "stripePaymentId", "currency", "email"] + OrderRecord.fields)
-    /// Clients that send whole objects back send these too; they mean nothing.
+    /// Clients that send whole objects back include these; they are ignored.
     private static let ignored: Set<String> = ["ACL", "objectId", "createdAt", "updatedAt", "className", "__type"]
 
-    /// - Parameter present: the order before, nil when it is created.
-    /// - Throws: `.operationForbidden` (119) for what only the server writes, `.incorrectType` (111) and
-    ///   `.validationError` (142) for values that cannot be.
+    /// The order with `customerNote`, the name in the published reference app, renamed to `note`.
+    static func named(_ object: JSON) -> JSON {
+        guard let note = object["customerNote"] else { return object }
+        var object = object
+        object["customerNote"] = nil
+        if object["note"] == nil { object["note"] = note }
+        return object
+    }
+
+    /// - Parameter present: the order before the change; nil when it is created.
+    /// - Throws: `.operationForbidden` (119) for fields that only the server writes, `.incorrectType` (111) and
+    ///   `.validationError` (142) for invalid values.
     package init(_ object: JSON, present: JSON?, customerId: String) throws {
         let whole = present ?? ["orderStatus": .int(OrderStatus.open.wireStatus)]
         for (name, value) in object.objectValue ?? [:] {
@@ -37,7 +46,7 @@ package struct OrderChange: Sendable, Equatable {
         }
     }
 
-    /// Adds to the present lines instead.
+    /// Makes the change add these lines to the current ones.
     mutating func add(_ ids: [String]) { items = .add(ids) }
 
     private static func text(_ value: JSON, _ name: String) throws -> JSON {

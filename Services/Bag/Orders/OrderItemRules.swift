@@ -1,8 +1,9 @@
+import Messages
 import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// `OrderItem` as apps save it themselves. The total of the open order follows each change.
+/// Rules for `OrderItem` objects that apps save themselves. Each change updates the total of the open order.
 struct OrderItemRules: ClassRules {
     let prices: BagPrices
 
@@ -32,6 +33,7 @@ struct OrderItemRules: ClassRules {
 
     func before(_ change: inout ProposedChange, in transaction: StoreTransaction) throws {
         guard !change.caller.isMaster else {
+            if change.verb == .create { return try ImportedItems.complete(&change, in: transaction) }
             if let id = change.objectId { try requireNotBeingPaid(id, in: transaction) }
             return
         }
@@ -76,13 +78,24 @@ struct OrderItemRules: ClassRules {
         }
     }
 
-    /// Brings the lines and the total of the customer's open order in step with a changed or deleted line of it. An
-    /// order without lines is deleted, as in `setBagQuantity`.
+    /// Writes the name of a deleted product into its lines without a name: lines of bags, and of orders created by
+    /// imports or cloud code.
+    static func keepName(_ deleted: ProductDeleted, in transaction: StoreTransaction) throws {
+        let lines: JSON = ["product": .pointer("Product", deleted.productID), "name": ["$exists": false]]
+        try transaction.forEach("OrderItem", where: lines) { id, item in
+            _ = try transaction.update(
+                "OrderItem", id, ["name": .string(deleted.name), "updatedAt": item["updatedAt"] ?? .null],
+                keepsTimes: true, caller: .master)
+        }
+    }
+
+    /// Updates the lines and total of the customer's open order after a line changed or was deleted. An order without
+    /// lines is deleted, as in `setBagQuantity`.
     private func settle(_ item: BagItem, in transaction: StoreTransaction) throws {
         guard let order = try OpenOrder.find(for: item.customerId, in: transaction),
             order.document.itemIds.contains(item.objectId)
         else { return }
-        // Lines that do not exist any more were left out when the order was read.
+        // The order was read without lines that no longer exist.
         if order.items.isEmpty {
             try order.delete(in: transaction)
         } else {
@@ -91,28 +104,28 @@ struct OrderItemRules: ClassRules {
     }
 
     /// The caller's own line, if it may still be changed.
-    /// - Throws: `.objectNotFound` (101) for a missing or foreign one, `.operationForbidden` (119) for one of an order
-    ///   that was made, `.validationError` (142) while it is being paid.
+    /// - Throws: `.objectNotFound` (101) for a missing line or one of another customer, `.operationForbidden` (119) for
+    ///   a line of a placed order, `.validationError` (142) while it is being paid.
     private func changeableItem(_ change: ProposedChange, in transaction: StoreTransaction) throws -> BagItem {
         let userId = try change.customerId
         let document = try transaction.document("OrderItem", try change.requiredObjectId, caller: change.caller)
         guard let item = BagItem(document: document), item.customerId == userId else { throw ParseError.objectNotFound }
         guard !item.isOrdered else {
-            throw ParseError(.operationForbidden, "An item of an order that was made cannot be changed.")
+            throw ParseError(.operationForbidden, "An item of a placed order cannot be changed.")
         }
         try CheckoutLedger.requireNotBeingPaid(item, in: transaction)
         return item
     }
 
-    /// Items may be saved before they are put into an order, and so without one.
+    /// Items may be saved before they are put into an order. Limits items without an order.
     private func requireRoom(_ userId: String, _ caller: Caller, in transaction: StoreTransaction) throws {
-        // Only an item of an order that was made has its price.
+        // Only an item of a placed order has its price.
         let loose = Query(
             className: "OrderItem",
             where: ["customer": .pointer("_User", userId), "unitPriceMinorUnits": ["$exists": false]])
         let count = try transaction.count(loose, caller: .master)
         guard transaction.quotas.admits(count, below: .itemsMax, by: caller) else {
-            throw ParseError(.validationError, "There are too many items that are in no order.")
+            throw ParseError(.validationError, "Too many items do not belong to an order.")
         }
     }
 
@@ -127,7 +140,7 @@ struct OrderItemRules: ClassRules {
         "ACL", "objectId", "createdAt", "updatedAt", "className", "__type", "quantity",
     ]
 
-    /// The fields a client may write, quantity apart.
+    /// The fields that a client may write, except the quantity.
     private static func fields(_ object: JSON, customerId: String) throws -> JSON {
         var fields = JSON.object([:])
         for (name, value) in object.objectValue ?? [:] where !ignored.contains(name) {

@@ -5,9 +5,9 @@ import ParseProtocol
 import ServiceKit
 import Synchronization
 
-/// No order is numbered before it is known which numbers were given out: by this file, by the mark beside it and by
-/// payments. The highest of the three counts. Numbers that this file does not know mean that it lost commits; they are
-/// never given out again.
+/// Blocks order numbering until the highest assigned number is known from this database, the mark file beside it and
+/// payments. The highest of the three counts. If it is higher than the database's own number, the database lost
+/// commits; the lost numbers are never assigned again.
 package final class OrderNumberGate: Sendable {
     private let mark: OrderNumberMark
     private let logger: Logger
@@ -19,11 +19,11 @@ package final class OrderNumberGate: Sendable {
         self.logger = logger
     }
 
-    /// Between two questions to payments. No order is made meanwhile, so that it does not grow.
+    /// Interval between requests to payments while the gate is closed.
     static let pause = Duration.milliseconds(250)
 
-    /// Asks payments once; done when this process became the writer, until payments answered.
-    /// - Returns: whether it is open.
+    /// Asks payments once and opens the gate. The writer calls it repeatedly until it succeeds.
+    /// - Returns: whether the gate is open.
     func open(_ host: ServiceHost) async -> Bool {
         do {
             let heard = try await host.call(
@@ -33,12 +33,12 @@ package final class OrderNumberGate: Sendable {
             return true
         } catch {
             logger.warning(
-                "Orders wait for payments to say which numbers were given out.", metadata: ["error": "\(error)"])
+                "Orders wait until payments reports the highest order number.", metadata: ["error": "\(error)"])
             return false
         }
     }
 
-    /// - Parameter heardByPayments: 0 when payments heard of no order.
+    /// - Parameter heardByPayments: the highest number known to payments; 0 for none.
     /// - Throws: when the mark or the database cannot be used.
     package func open(_ store: ClassStore, heardByPayments: Int64) async throws {
         let marked = try await disk.run { [mark] in try mark.open() }
@@ -50,8 +50,8 @@ package final class OrderNumberGate: Sendable {
         if max(marked, heardByPayments) > known {
             logger.critical(
                 """
-                Order numbers were given out that the database does not know: it lost commits. They are not given out \
-                again.
+                The database does not know the highest assigned order number: it lost commits. Lost numbers are not \
+                assigned again.
                 """,
                 metadata: [
                     "order.known": "\(known)", "order.marked": "\(marked)", "order.payments": "\(heardByPayments)",
@@ -60,19 +60,19 @@ package final class OrderNumberGate: Sendable {
         isOpen.withLock { $0 = true }
     }
 
-    /// - Throws: `.serviceUnavailable` (2) before it is open.
+    /// - Throws: `.serviceUnavailable` (2) before the gate is open.
     func requireOpen() throws {
         guard isOpen.withLock(\.self) else {
-            throw ParseError(.serviceUnavailable, "Order numbers are being agreed upon.")
+            throw ParseError(.serviceUnavailable, "The highest order number is not known yet.")
         }
     }
 
-    /// Notes a number of an order that is committed.
+    /// Records the number of a committed order.
     func given(_ number: Int64) {
         do {
             try mark.note(number)
         } catch {
-            logger.error("An order's number could not be noted beside the database.", metadata: ["error": "\(error)"])
+            logger.error("An order's number could not be written to its mark file.", metadata: ["error": "\(error)"])
         }
     }
 }

@@ -2,10 +2,9 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// The highest order number that was given out, in a small file beside the database: numbers that the database lost are
-/// not given out again. Written after each commit and before the customer hears of the order, so that it survives the
-/// end of the process; it is brought to the disk within a tenth of a second, for it only counts when the database is
-/// damaged.
+/// The highest assigned order number, in a small file beside the database, so that numbers that the database lost are
+/// not assigned again. Written after each commit and before the customer gets the reply, so it survives the end of the
+/// process. It is flushed to disk within 0.1 s, because it only matters when the database is damaged.
 package final class OrderNumberMark: Sendable {
     private struct State {
         var highest: Int64 = 0
@@ -19,7 +18,7 @@ package final class OrderNumberMark: Sendable {
 
     package init(path: String) { self.path = path }
 
-    /// Digits of an `Int64` and a line's end: a number is always overwritten as a whole.
+    /// The digits of an `Int64` and a line break: each write overwrites the whole number.
     private static let width = 20
 
     package struct Unwritable: Error, CustomStringConvertible {
@@ -44,8 +43,8 @@ package final class OrderNumberMark: Sendable {
         }
     }
 
-    /// Notes a number that was given out; a lower one changes nothing.
-    /// - Throws: `Unwritable`, for example when the disk is full; the number is noted with the next one.
+    /// Records an assigned number; a lower one changes nothing.
+    /// - Throws: `Unwritable`, for example when the disk is full. The next successful call writes a higher number.
     package func note(_ number: Int64) throws {
         let mustSync = try state.withLock { state in
             guard number > state.highest, state.descriptor >= 0 else { return false }

@@ -1,14 +1,13 @@
 import ObjectStore
 import ParseProtocol
 
-/// The numbers of orders: 1000001 and up, each used once, also beside orders that were imported with numbers of their
-/// own.
+/// Order numbers: 1000001 and up, each used once, also beside imported orders with their own numbers.
 enum OrderNumbers {
-    /// The largest number an import may bring. Below 2^53, to which clients count exactly, there is room for 7 * 10^12
-    /// more.
+    /// The largest number that an import may bring. This leaves 7 * 10^12 numbers below 2^53, the limit of exact
+    /// integers in clients.
     static let importedMax: Int64 = 9_000_000_000_000_000
 
-    /// An order was saved with a number of somebody else's choice: ours go on above it.
+    /// Called when an order is saved with an explicit number: assigned numbers continue above it.
     /// - Throws: `.validationError` (142) for a number that is not 0 to `importedMax`.
     static func note(_ number: JSON, in transaction: StoreTransaction) throws {
         guard let orderNo = number.intValue, (0...importedMax).contains(orderNo) else {
@@ -17,7 +16,8 @@ enum OrderNumbers {
         try raise(to: orderNo, in: transaction)
     }
 
-    /// Runs `save` with the next number. Should an order have it already, with the one after the largest there is.
+    /// Runs `save` with the next number. If an order already has that number, uses the largest existing number plus
+    /// one.
     static func assign<Saved>(in transaction: StoreTransaction, _ save: (Int64) throws -> Saved) throws -> Saved {
         let orderNo = try next(in: transaction)
         do {
@@ -41,7 +41,7 @@ enum OrderNumbers {
         return orderNo
     }
 
-    /// The last number that this file gave out or heard of.
+    /// The last number that this database assigned or recorded.
     static func last(in store: some ObjectReading) throws -> Int64 {
         guard let row = try store.rows("SELECT value FROM counters WHERE name = 'orderNo'", []).first else {
             throw ParseError.internalError

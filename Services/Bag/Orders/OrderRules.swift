@@ -2,16 +2,18 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// `Order` as apps save it themselves: the customer is the caller, the bag is one, money and numbers are the server's.
+/// Rules for `Order` objects that apps save themselves: the customer is the caller, each customer has one bag, and the
+/// server alone writes money and numbers.
 ///
-/// Clients hold no write permission in an order's ACL; a change that passes here is made with every right.
+/// Clients have no write permission in an order's ACL. A change that passes these rules runs with all permissions.
 struct OrderRules: ClassRules {
     let prices: BagPrices
-    /// The shop's, as an order has it.
+    /// The shop's currency, in the form that an order stores.
     let currency: String
 
     func prepare(_ change: inout ProposedChange) async throws {
         guard !CardNumber.isPresent(in: change.object) else { throw CardNumber.refused }
+        change.object = OrderChange.named(change.object)
         guard !change.caller.isMaster, change.verb != .delete, let sent = change.object["items"] else { return }
         try await prices.ask(for: &change, products: [], items: try ItemsChange(sent).named)
     }
@@ -20,7 +22,7 @@ struct OrderRules: ClassRules {
         guard change.verb == .create, !change.caller.isMaster else { return nil }
         let userId = try change.customerId
         guard let open = try OpenOrder.find(for: userId, in: transaction) else { return nil }
-        // The customer filled a bag on another device: what this one brings goes into that bag.
+        // The customer filled a bag on another device: the new lines are added to that bag.
         try open.requireNotBeingPaid(in: transaction)
         try BagPrices.remember(change, in: transaction)
         var wanted = try OrderChange(change.object, present: nil, customerId: userId)
@@ -47,7 +49,7 @@ struct OrderRules: ClassRules {
         let present = try transaction.document("Order", objectId, caller: change.caller)
         guard present["customer"]?.pointerTarget?.objectId == userId else { throw ParseError.objectNotFound }
         guard OrderStatus.isOpen(present) else {
-            throw ParseError(.operationForbidden, "An order that was made cannot be changed.")
+            throw ParseError(.operationForbidden, "A placed order cannot be changed.")
         }
         try CheckoutLedger.requireNotBeingPaid(objectId, in: transaction)
         if change.verb == .update {
@@ -59,7 +61,10 @@ struct OrderRules: ClassRules {
     }
 
     private func beforeCreate(_ change: inout ProposedChange, in transaction: StoreTransaction) throws {
-        guard !change.caller.isMaster else { return try OrderStates.normalize(&change.object) }
+        guard !change.caller.isMaster else {
+            change.defaultACL(from: "customer", acl: Privacy.acl)
+            return try OrderStates.normalize(&change.object)
+        }
         guard change.objectId == nil, change.object["objectId"] == nil else {
             throw ParseError(.invalidKeyName, "objectId is an invalid field name.")
         }
@@ -81,7 +86,10 @@ struct OrderRules: ClassRules {
         switch change.verb {
         case .create, .update:
             guard !change.principal.master else {
-                // An import may bring numbers along.
+                if let order = outcome.after, change.object["items"] != nil || change.object["customer"] != nil {
+                    try ImportedItems.adopt(order, in: transaction)
+                }
+                // An import may bring its own numbers.
                 if change.object["orderNo"] != nil, let orderNo = outcome.after?["orderNo"], !orderNo.isNull {
                     try OrderNumbers.note(orderNo, in: transaction)
                 }
@@ -98,7 +106,7 @@ struct OrderRules: ClassRules {
         }
     }
 
-    /// The fields that are stored for a client's change: its own, and with new lines the total that follows.
+    /// The fields to store for a client's change: the client's own, plus the new total when lines change.
     private func fields(
         _ wanted: OrderChange, of present: JSON, _ userId: String, in transaction: StoreTransaction
     ) throws -> JSON {
@@ -112,7 +120,7 @@ struct OrderRules: ClassRules {
                 throw ParseError.objectNotFound
             }
             guard !item.isOrdered else {
-                throw ParseError(.operationForbidden, "An item of an order that was made cannot be ordered again.")
+                throw ParseError(.operationForbidden, "An item of a placed order cannot be ordered again.")
             }
         }
         fields["items"] = .orderItems(items.map(\.objectId))
@@ -122,8 +130,8 @@ struct OrderRules: ClassRules {
 }
 
 extension ProposedChange {
-    /// The signed-in user whose bag this is.
-    /// - Throws: `.objectNotFound` (101) as class-level permissions do, since these rules act with every right.
+    /// The signed-in user who owns the bag.
+    /// - Throws: `.objectNotFound` (101), as class-level permissions do, because these rules run with all permissions.
     var customerId: String {
         get throws {
             guard let userId = caller.userId else {

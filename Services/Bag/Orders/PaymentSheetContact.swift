@@ -1,16 +1,16 @@
 import ParseProtocol
 
-/// The contact that a payment sheet collected, such as Apple Pay's, as the shipping address of an order.
+/// The contact that a payment sheet such as Apple Pay's collected, as the shipping address of an order.
 ///
-/// Taken are the members of `PKContact` (`name` or its parts, `phoneNumber`, `emailAddress`, `postalAddress` as
+/// Reads the members of `PKContact` (`name` or its parts, `phoneNumber`, `emailAddress`, `postalAddress` as
 /// `CNPostalAddress` or the older `ABAddress` dictionary) and those of Apple Pay on the web (`addressLines`,
 /// `locality`, `administrativeArea`, `postalCode`).
 package struct PaymentSheetContact: Sendable, Equatable {
     package let address: ShippingAddress
-    /// As the sheet has it, to be checked like every address of a client.
+    /// As sent by the sheet; not validated yet.
     package let email: JSON?
 
-    /// The names under which a member of an address may be found; the first that is there counts.
+    /// The names under which an address member may appear; the first present one counts.
     private static let sources: [(member: String, names: [String])] = [
         ("firstName", ["givenName", "firstName"]), ("lastName", ["familyName", "lastName"]),
         ("phone", ["phoneNumber", "phone"]), ("address1", ["street", "Street", "address1"]),
@@ -19,12 +19,12 @@ package struct PaymentSheetContact: Sendable, Equatable {
         ("country", ["country", "Country", "countryCode"]),
     ]
 
-    /// - Throws: `.validationError` (142) for anything but an object of short texts.
+    /// - Throws: `.validationError` (142) for anything other than an object of short texts.
     package init(_ value: JSON) throws {
         guard value.objectValue != nil, value["__op"] == nil else {
             throw ParseError(.validationError, "shippingContact must be an object.")
         }
-        // A person's name and postal address may be objects of their own within it.
+        // A person's name and postal address may be nested objects.
         let parts = [value, value["name"], value["postalAddress"]].compactMap(\.self)
         func first(_ names: [String]) -> JSON? {
             names.lazy.compactMap { name in parts.lazy.compactMap { Self.filled($0[name]) }.first }.first

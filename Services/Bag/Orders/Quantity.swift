@@ -2,11 +2,11 @@ import ParseProtocol
 
 /// The bounds of a line's quantity, in pieces of the product.
 package enum Quantity {
-    /// Stock and mails are for people, not for wholesale; four digits are a typing error.
+    /// Bags are for private customers; four digits indicate a typing error.
     package static let max = 999
 
-    /// A quantity as a client sent it.
-    /// - Throws: `.validationError` (142) for anything but a whole number in `allowed`.
+    /// A quantity sent by a client.
+    /// - Throws: `.validationError` (142) for anything other than a whole number in `allowed`.
     package static func parse(_ value: JSON?, in allowed: ClosedRange<Int>, whenMissing: Int? = nil) throws -> Int {
         if value == nil || value == .null, let whenMissing { return whenMissing }
         guard let number = value?.intValue, let quantity = Int(exactly: number), allowed.contains(quantity) else {

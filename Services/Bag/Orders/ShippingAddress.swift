@@ -1,24 +1,29 @@
 import Foundation
 import ParseProtocol
+import ProcessKit
 
-/// The address that an order goes to. Members beyond the known ones are kept, for apps that have more.
+/// The shipping address of an order. Unknown members are kept for apps that have more.
 package struct ShippingAddress: Sendable, Equatable {
-    /// In the order in which a form asks for them. `address2` is optional.
-    package static let required = ["firstName", "lastName", "phone", "address1", "city", "state", "zipcode"]
+    /// The members stored with an account, in the order of an address form.
+    static let names = ["firstName", "lastName", "phone", "address1", "address2", "city", "state", "zipcode"]
+    /// Members that an order requires unless `SATCHEL_ADDRESS_REQUIRED` names others. The reference app asks for no
+    /// phone.
+    package static let required = names.filter { $0 != "phone" && $0 != "address2" }
 
     private static let membersMax = 20
     private static let lengthMax = 200
 
     package let members: [String: String]
 
-    /// An address as a client sent it.
-    /// - Throws: `.validationError` (142) for anything but an object of short texts. It may be incomplete.
+    /// An address sent by a client.
+    /// - Throws: `.validationError` (142) for anything other than an object of short texts. The address may be
+    ///   incomplete.
     package init(_ value: JSON) throws {
         guard let object = value.objectValue, value.wireType == nil, value["__op"] == nil else {
             throw ParseError(.validationError, "shippingAddress must be an object.")
         }
         guard object.count <= Self.membersMax, object.keys.allSatisfy(Names.isFieldName) else {
-            throw ParseError(.validationError, "shippingAddress has a member that is not possible.")
+            throw ParseError(.validationError, "shippingAddress has too many members or an invalid member name.")
         }
         var members: [String: String] = [:]
         for (name, member) in object where !member.isNull {
@@ -38,17 +43,20 @@ package struct ShippingAddress: Sendable, Equatable {
 
     /// The address in a `_User`'s profile.
     package init(profile: JSON) {
-        members = (Self.required + ["address2"]).reduce(into: [:]) { members, name in
+        members = Self.names.reduce(into: [:]) { members, name in
             guard let text = profile[name]?.stringValue ?? profile[name]?.intValue.map(String.init) else { return }
             members[name] = String(text.prefix(Self.lengthMax)).trimmed
         }
     }
 
-    /// - Throws: `.validationError` (142) that names what is missing, in its text and in `details.missing`.
-    package func requireComplete() throws { try require(Self.required) }
+    /// - Throws: `.validationError` (142) with the missing members in its text and in `details.missing`.
+    package func requireComplete(_ required: [String] = ShippingAddress.required) throws { try require(required) }
 
-    /// Requires the least that a payment sheet brings, wherever it is used: many countries have no states, and a phone
-    /// number need not be asked for.
+    /// Whether it is complete enough for an order paid by payment sheet.
+    var isDeliverable: Bool { (try? requireDeliverable()) != nil }
+
+    /// Requires the minimum that a payment sheet provides in any country: many countries have no states, and a shop may
+    /// not ask for a phone number.
     /// - Throws: `.validationError` (142) as above.
     package func requireDeliverable() throws {
         try require(["address1", "city"] + (fullName.isEmpty ? ["lastName"] : []))
@@ -66,6 +74,18 @@ package struct ShippingAddress: Sendable, Equatable {
             details: ["missing": .array(missing.map(JSON.string))])
     }
 
+    /// `SATCHEL_ADDRESS_REQUIRED`: member names separated by commas.
+    /// - Throws: `StartupProblem` for an invalid member name.
+    static func requiredMembers(_ settings: Settings) throws(StartupProblem) -> [String] {
+        let key = "satchel.address.required"
+        let names = settings.text(key, default: required.joined(separator: ","))
+            .split(separator: ",").map { String($0).trimmed }
+        guard !names.isEmpty, names.allSatisfy(Names.isFieldName) else {
+            throw settings.wrong(key, "must be member names of an address, separated by commas.")
+        }
+        return names
+    }
+
     package var json: JSON { .object(members.mapValues(JSON.string)) }
 
     var fullName: String {
@@ -76,7 +96,7 @@ package struct ShippingAddress: Sendable, Equatable {
 extension String {
     private static let visible: ClosedRange<UInt8> = 0x21...0x7E
 
-    /// Without spaces and line breaks at its ends. Most texts have none, which their first and last byte tell.
+    /// Removes spaces and line breaks at both ends. Most texts have none: their first and last byte show that.
     fileprivate var trimmed: String {
         guard let first = utf8.first, let last = utf8.last, Self.visible.contains(first), Self.visible.contains(last)
         else { return trimmingCharacters(in: .whitespacesAndNewlines) }

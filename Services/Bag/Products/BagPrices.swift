@@ -2,16 +2,17 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// Fresh prices for a change that a client makes by saving objects: asked before the transaction, remembered in it.
+/// Current prices for a client's save of an `Order` or `OrderItem`: requested in `prepare`, before the transaction, and
+/// stored in the transaction.
 struct BagPrices: Sendable {
     let host: ServiceHost
 
     private static let note = "prices"
 
-    /// Asks for `products`, the products of `items` and those of the caller's open order, and notes the answer.
+    /// Requests prices of `products` and of the products in `items` and the caller's open order. Records the answer.
     @discardableResult
     func ask(for change: inout ProposedChange, products: [String], items: [String]) async throws -> Prices {
-        guard let userId = change.caller.userId else { return Prices() }  // Refused in the transaction.
+        guard let userId = change.caller.userId else { return Prices() }  // The transaction refuses it.
         let inBag = try await host.store.read { reader in
             try (OpenOrder.find(for: userId, in: reader)?.items ?? []) + BagItem.load(items, in: reader)
         }

@@ -3,10 +3,10 @@ import Messages
 import ParseProtocol
 import ServiceKit
 
-/// The bag's knowledge of products: the price that counts and the object that a client sees.
+/// What the bag knows about products: the current price and the object shown to clients.
 struct ProductFacts: Sendable {
     var prices = Prices()
-    /// `Product` objects with `"__type":"Object"`, as included objects look on the wire.
+    /// `Product` objects with `"__type":"Object"`, in the wire format of included objects.
     var documents: [String: JSON] = [:]
 
     mutating func merge(_ newer: ProductFacts) {
@@ -15,25 +15,25 @@ struct ProductFacts: Sendable {
     }
 }
 
-/// Questions to the catalog.
+/// Requests to the catalog.
 struct Catalog: Sendable {
     let host: ServiceHost
 
-    /// Current prices of what `principal` may see. One request, however many products.
+    /// Current prices of the products that `principal` may see. One request for any number of products.
     func prices(of products: Set<String>, as principal: Principal, traceId: String = "") async throws -> Prices {
         guard !products.isEmpty else { return Prices() }
         return Prices(try await ask(about: products, withProducts: false, as: principal, traceId).prices, of: products)
     }
 
-    /// Prices and objects, the objects as far as `principal` may read them. One request, too.
+    /// Prices and the objects that `principal` may read, in one request.
     func facts(about products: Set<String>, as principal: Principal, traceId: String) async throws -> ProductFacts {
         guard !products.isEmpty else { return ProductFacts() }
         let (reply, found) = try await ask(about: products, withProducts: true, as: principal, traceId)
-        // What is priced can be read: a catalog of an earlier release brings no products.
+        // Products with a price are readable. A catalog of an earlier release returns no products in this reply.
         let documents =
             reply.productIds.isEmpty && !reply.lines.isEmpty
             ? try await host.objects("Product", ids: products, as: principal, traceId: traceId)
-            : try zip(reply.productIds, found).reduce(into: [:]) { $0[$1.0] = try JSON(clientText: $1.1) }
+            : try zip(reply.productIds, found).reduce(into: [:]) { $0[$1.0] = try JSON(parsing: $1.1) }
         return ProductFacts(prices: Prices(reply, of: products), documents: documents.mapValues(Self.included))
     }
 
@@ -70,7 +70,7 @@ struct Catalog: Sendable {
 }
 
 extension Prices {
-    /// - Parameter products: every product that was asked for.
+    /// - Parameter products: every requested product.
     fileprivate init(_ reply: PriceReply, of products: Set<String>) {
         self.init(asked: products)
         for line in reply.lines where products.contains(line.productID) {
@@ -101,7 +101,7 @@ extension ServiceHost {
         do {
             let reply = try await bus.call(request)
             let found = try FetchReply(serializedBytes: reply.body).found
-            return try zip(found, reply.documents).reduce(into: [:]) { $0[$1.0.objectID] = try JSON(clientText: $1.1) }
+            return try zip(found, reply.documents).reduce(into: [:]) { $0[$1.0.objectID] = try JSON(parsing: $1.1) }
         } catch let failure as BusFailure {
             throw ParseError(failure)
         }

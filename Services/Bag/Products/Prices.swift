@@ -1,8 +1,8 @@
 import ParseProtocol
 
-/// The present prices of products, as the catalog said.
+/// The current prices of products, from the catalog.
 package struct Prices: Sendable, Equatable {
-    /// Every product that was asked for. One without a price does not exist or is not sold any more.
+    /// Every requested product. One without a price does not exist or is no longer sold.
     package var asked: Set<String> = []
     /// Minor units of the currency per piece, by product.
     package var unitPriceMinorUnits: [String: Int64] = [:]
@@ -24,7 +24,7 @@ package struct Prices: Sendable, Equatable {
         guard unitPriceMinorUnits[productId] != nil else { throw ParseError.objectNotFound }
     }
 
-    // As a note that travels from `prepare` to `before`: the price of each product, null when it has none.
+    // The form in which `prepare` passes the prices to `before`: by product, null for one without a price.
     var note: JSON {
         .object(Dictionary(uniqueKeysWithValues: asked.map { ($0, unitPriceMinorUnits[$0].map(JSON.int) ?? .null) }))
     }

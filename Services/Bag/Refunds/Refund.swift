@@ -1,14 +1,14 @@
 import ParseProtocol
 
-/// Money that goes back to a customer, as it was decided. Stored before payments is asked.
+/// A refund as it was decided. Stored before payments is asked.
 package struct Refund: Sendable, Equatable {
-    /// Names the refund everywhere: it is the operation's id at payments.
+    /// Identifies the refund in every service; the operation id in payments.
     package let id: String
     package let orderId: String
-    /// The operation that took the money.
+    /// The operation that charged the customer.
     package let checkoutId: String
     package let purpose: RefundPurpose
-    /// 1 to what is left of the charge, in minor units.
+    /// 1 to the remaining amount of the charge, in minor units.
     package let amount: Int64
 
     package init(id: String, orderId: String, checkoutId: String, purpose: RefundPurpose, amount: Int64) {
@@ -20,7 +20,7 @@ package struct Refund: Sendable, Equatable {
     }
 }
 
-/// The purpose of giving money back, which decides what the order is afterwards.
+/// Why money is refunded; decides the order's next state.
 package enum RefundPurpose: String, Sendable {
     case cancel, refund
 

@@ -3,11 +3,11 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// The stored side of refunds. Every method is one transaction, or part of one.
+/// The stored state of refunds. Every method is one transaction, or part of one.
 package struct RefundLedger: Sendable {
     let store: ClassStore
     let outbox: any EventSink
-    /// The shop's.
+    /// The shop's currency.
     let currency: Currency
 
     package init(store: ClassStore, outbox: any EventSink, currency: Currency) {
@@ -28,7 +28,7 @@ package struct RefundLedger: Sendable {
             .first?.text("id")
     }
 
-    /// - Throws: `.validationError` (142) while money of the order is on its way back.
+    /// - Throws: `.validationError` (142) while a refund of the order is pending.
     static func requireNonePending(_ orderId: String, in store: some ObjectReading) throws {
         guard try pending(orderId, in: store) == nil else {
             throw ParseError(.validationError, "A refund of this order is pending.")
@@ -71,39 +71,40 @@ package struct RefundLedger: Sendable {
             ])
     }
 
-    private struct Undone: Error {}
+    private struct ForcedRollback: Error {}
 
-    /// Proves, before money goes back, that the store will take the order as it is then. Leaves nothing behind.
+    /// Proves, before the refund, that the store will accept the order's state after it. Leaves no changes behind.
     /// - Throws: `ParseError` for what the store refuses.
     static func proveFinishable(_ refund: Refund, reason: String, in transaction: StoreTransaction) throws {
         do {
             try transaction.nested {
                 _ = try complete(refund, reason: reason, in: transaction)
-                throw Undone()
+                throw ForcedRollback()
             }
-        } catch is Undone {}
+        } catch is ForcedRollback {}
     }
 
-    /// The money is on its way: the order's new status and what the others must hear are one transaction.
-    /// - Parameter contact: the customer's present address; nil when it is not known.
+    /// The provider accepted the refund: stores the order's new status and the messages to other services in one
+    /// transaction.
+    /// - Parameter contact: the customer's current address; nil when it is unknown.
     package func finish(_ refund: Refund, providerId: String, contact: CustomerContact?) async throws {
         try await store.write { [outbox, currency] transaction in
             let row = try Self.row(refund.id, in: transaction)
             try Self.settle(refund.id, "done", providerId: .text(providerId), in: transaction)
             let reason = try row.text("reason")
-            // An order that was removed by force has nothing left to tell.
+            // The order was removed by force, so there is nothing to report.
             guard let order = try Self.complete(refund, reason: reason, in: transaction) else { return }
             if try row.int("restock") == 1 {
                 try Self.restock(order, reservation: refund.checkoutId, outbox, currency, in: transaction)
             }
-            try OrderNews(
+            try OrderEvents(
                 order: order, status: refund.purpose.status, name: refund.id, givenBack: refund.amount, reason: reason,
                 contact: contact, byShop: refund.purpose == .refund, currency: currency
             ).tell(outbox, in: transaction)
         }
     }
 
-    /// Payments decided against it. The order stays what it was, and says so.
+    /// Payments refused the refund. The order keeps its state and records the failure.
     package func fail(_ refund: Refund, _ error: ParseError) async throws {
         try await store.write { transaction in
             try Self.settle(refund.id, "failed", problem: error, in: transaction)
@@ -125,11 +126,11 @@ package struct RefundLedger: Sendable {
                 .text(state), providerId, problem.map { .int(Int64($0.code.rawValue)) } ?? .null,
                 problem.map { .text($0.message) } ?? .null, .int(transaction.now.milliseconds), .text(id),
             ])
-        // Nobody counts it again.
-        guard changed == 1 else { throw StepTaken() }
+        // Another driver already counted the refund.
+        guard changed == 1 else { throw StepAlreadyTaken() }
     }
 
-    /// Writes what the order is after the refund; nil when it does not exist any more.
+    /// Writes the order's state after the refund; nil when the order no longer exists.
     private static func complete(
         _ refund: Refund, reason: String, in transaction: StoreTransaction
     ) throws -> OrderRecord? {
@@ -148,7 +149,7 @@ package struct RefundLedger: Sendable {
         return try OrderRecord(document: updated.document, in: transaction)
     }
 
-    /// Once per order, whatever is refunded afterwards.
+    /// Restocks once per order, however many refunds follow.
     static func restock(
         _ order: OrderRecord, reservation: String, _ outbox: any EventSink, _ currency: Currency,
         in transaction: StoreTransaction

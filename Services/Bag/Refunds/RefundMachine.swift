@@ -1,13 +1,14 @@
 import ParseProtocol
+import ServiceKit
 
-/// Decides what a refund does next, apart from doing it. `RefundRunner` performs each action and reports the event that
-/// follows.
+/// The state machine of a refund. No I/O: it decides the next action. `RefundRunner` performs each action and reports
+/// the resulting event.
 ///
 ///     pending ── give back (payments) ──> given back ── finish ──> done
 ///        └──────── refused ──> fail ──> failed
 ///
-/// Only `pending`, `done` and `failed` are stored: payments answers the same for the same id however often it is asked,
-/// so that a refund goes on from `pending` after a crash at any moment.
+/// Only `pending`, `done` and `failed` are stored. Payments gives the same answer for the same id however often it is
+/// asked, so a refund continues from `pending` after a crash at any moment.
 package struct RefundMachine: Sendable {
     package enum Point: Sendable, Equatable {
         case pending, done
@@ -15,15 +16,16 @@ package struct RefundMachine: Sendable {
     }
 
     package enum Action: Sendable, Equatable {
-        /// Ask payments to give the money back under the refund's id.
+        /// Ask payments to refund under the refund's id.
         case giveBack
-        /// Store that it is done, with the order's new status and what the others must hear, in one transaction.
+        /// Store the completed refund with the order's new status and the messages to other services, in one
+        /// transaction.
         case finish(providerId: String)
-        /// Store that payments decided against it.
+        /// Store that payments refused.
         case fail(ParseError)
         /// Wait, then report `waited`.
         case wait(Duration)
-        /// Nil: done. Tell whoever waits.
+        /// Nil: done. Send the result to all waiting requests.
         case answer(ParseError?)
     }
 
@@ -46,7 +48,7 @@ package struct RefundMachine: Sendable {
             }
     }
 
-    /// The refund begins, or goes on after a restart.
+    /// Starts the refund, or continues it after a restart.
     package mutating func resume() -> Action { next() }
 
     package mutating func waited() -> Action { next() }
@@ -85,10 +87,12 @@ package struct RefundMachine: Sendable {
         }
     }
 
-    /// 50 ms at first, so that a service that restarts costs little, then up to half a minute: a provider may be away
-    /// for hours.
+    /// Short at first, so that a restart of a service costs little; later long, because a provider may be away for
+    /// hours.
+    private static let backoff = Backoff(first: .milliseconds(50), longest: .seconds(30))
+
     private mutating func again() -> Action {
         repetitions += 1
-        return .wait(.milliseconds(min(30_000, 25 << min(repetitions, 11))))
+        return .wait(Self.backoff.pause(afterFailures: repetitions))
     }
 }

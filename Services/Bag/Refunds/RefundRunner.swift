@@ -2,9 +2,9 @@ import Logging
 import ParseProtocol
 import ServiceKit
 
-/// Drives refunds to their end, each by one task in the process that writes, whoever still waits for it.
+/// Drives refunds to their end, each in one task of the writing process that continues when no client waits any more.
 package final class RefundRunner: Sendable {
-    /// A customer's present address; nil when it is not known.
+    /// A customer's current address; nil when it is unknown.
     package typealias Contact = @Sendable (_ customerId: String) async -> CustomerContact?
 
     private let ledger: RefundLedger
@@ -24,15 +24,15 @@ package final class RefundRunner: Sendable {
         self.contact = contact
     }
 
-    /// The state of a refund after the time that a client waits.
+    /// The state of a refund after the client's wait time.
     package enum Progress: Sendable, Equatable {
         case done
         case refused(ParseError)
-        /// It goes on.
+        /// The refund continues.
         case pending
     }
 
-    /// Joins the refund, or sets it going, and waits for its end.
+    /// Joins or starts the refund and waits for its end.
     package func progress(of id: String, within limit: Duration) async -> Progress {
         switch await flights.outcome(of: id, within: limit, { [self] in await drive(id) }) {
         case .some(.some(let error)): .refused(error)
@@ -41,17 +41,17 @@ package final class RefundRunner: Sendable {
         }
     }
 
-    /// Goes on with what a crash interrupted. Called when this process became the writer.
-    /// - Throws: what the store throws; then nothing was begun.
+    /// Continues interrupted refunds. Called when this process becomes the writer.
+    /// - Throws: the store's errors; nothing was started then.
     package func resumeUnfinished() async throws {
         let ids = try await ledger.unfinished()
         for id in ids { flights.begin(id) { [self] in await drive(id) } }
-        if !ids.isEmpty { logger.notice("Refunds go on.", metadata: ["refund.count": "\(ids.count)"]) }
+        if !ids.isEmpty { logger.notice("Refunds continue.", metadata: ["refund.count": "\(ids.count)"]) }
     }
 
     // MARK: - Performing
 
-    /// Nil when the service stops first, and what was done is stored; else the refund's end.
+    /// Outer nil: the service stopped first, and all completed steps are stored. Otherwise the refund's result.
     private func drive(_ id: String) async -> ParseError?? {
         guard let (refund, point, customerId) = await load(id) else { return nil }
         var machine = RefundMachine(at: point)
@@ -85,7 +85,7 @@ package final class RefundRunner: Sendable {
             case .giveBack: return machine.answered(await steps.giveBack(refund))
             case .finish(let providerId):
                 try await ledger.finish(refund, providerId: providerId, contact: await contact(customerId))
-                logger.info("Money of an order went back.", metadata: metadata)
+                logger.info("An order was refunded.", metadata: metadata)
                 return machine.stored()
             case .fail(let error):
                 try await ledger.fail(refund, error)
@@ -97,13 +97,13 @@ package final class RefundRunner: Sendable {
                 return machine.waited()
             case .answer: return action
             }
-        } catch is StepTaken {
+        } catch is StepAlreadyTaken {
             guard let (_, point, _) = await load(refund.id) else { return machine.notStored() }
             machine = RefundMachine(at: point)
             return machine.resume()
         } catch {
             logger.error(
-                "A refund's end could not be stored.", metadata: metadata.merging(["error": "\(error)"]) { $1 })
+                "A refund's result could not be stored.", metadata: metadata.merging(["error": "\(error)"]) { $1 })
             return machine.notStored()
         }
     }

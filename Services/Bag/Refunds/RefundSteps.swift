@@ -3,7 +3,7 @@ import Messages
 import ParseProtocol
 import ServiceKit
 
-/// The part of a refund that another service does. It can be asked any number of times with the same outcome.
+/// The part of a refund that payments carries out. Idempotent.
 package protocol RefundStepping: Sendable {
     /// - Returns: the provider's id of the refund.
     func giveBack(_ refund: Refund) async -> Result<String, CheckoutMachine.StepFailure>
@@ -22,8 +22,8 @@ struct RefundSteps: RefundStepping {
         do {
             return .success(try await bus.ask(PaymentsCalls.refund, message, key: "\(refund.id):refund").refundID)
         } catch let failure as BusFailure {
-            let step = CheckoutMachine.StepFailure(charging: failure)  // Payments says no with the same codes.
-            // Somebody gave everything back at the provider: the money is where a cancellation wants it.
+            let step = CheckoutMachine.StepFailure(charging: failure)  // Payments refuses with the same codes.
+            // The charge was fully refunded at the provider, so the cancellation has nothing left to refund.
             if refund.purpose == .cancel, case .refused(let error) = step,
                 error.details?["code"]?.stringValue == "charge_already_refunded"
             {
@@ -31,7 +31,7 @@ struct RefundSteps: RefundStepping {
             }
             return .failure(step)
         } catch {
-            return .failure(.undecided)  // An answer that cannot be read tells nothing.
+            return .failure(.undecided)  // An unreadable answer proves nothing.
         }
     }
 }

@@ -1,17 +1,17 @@
 import ObjectStore
 import ParseProtocol
 
-/// The parameters of Config: values that apps ask for at start and operators change without a release (PARSE_PROTOCOL
-/// section 12). Each has a row of its own, so that two changes at once of different parameters both stay.
+/// The parameters of Config: values that apps request at start and operators change without an app release
+/// (PARSE_PROTOCOL section 12). Each parameter is a row, so concurrent changes of different parameters do not conflict.
 enum ConfigParameters {
-    /// The hosted service's limits, which apps were written for.
+    /// The limits of hosted Parse, for which apps were written.
     static let countMax: Int64 = 100
     static let bytesMax: Int64 = 131_072
-    /// As deep as an object's document may be nested, so that the answer can always be read.
+    /// Same as the nesting limit of an object's document, so that clients can always parse the answer.
     private static let depthMax = 40
 
-    /// The answer to `GET /config`. The values are stored as JSON text and leave as such. Hidden ones are for the
-    /// master key and the admins.
+    /// The answer to `GET /config`. Values are stored as JSON text and sent unchanged. Only the master key and the
+    /// admins get hidden parameters.
     static func answer(in reader: some ObjectReading, caller: Caller) throws -> [UInt8] {
         let filter = caller.isOperator ? "" : "WHERE masterKeyOnly = 0"
         let rows = try reader.rows(
@@ -22,9 +22,9 @@ enum ConfigParameters {
         return Array("{\"params\":{\(values)},\"masterKeyOnly\":{\(flags)}}".utf8)
     }
 
-    /// Applies the body of `PUT /config`, operators included: parameters that it does not name stay as they are.
+    /// Applies the body of `PUT /config`, including operations. Parameters that the body does not name are unchanged.
     /// - Throws: `.invalidKeyName` (105) for a bad name, `.invalidJSON` (107) and `.incorrectType` (111) for bad
-    ///   values, `.objectTooLarge` (116) for more than fits; then nothing is changed.
+    ///   values, `.objectTooLarge` (116) when a limit is exceeded; then nothing is changed.
     static func apply(_ body: JSON, in transaction: StoreTransaction) throws {
         guard case .object(let params) = body["params"] ?? [:],
             case .object(let flags) = body["masterKeyOnly"] ?? [:],
@@ -50,7 +50,7 @@ enum ConfigParameters {
         try checkSize(in: transaction)
     }
 
-    /// What is hidden from developers they neither change nor show.
+    /// Developers may neither change nor reveal a parameter that is hidden from them.
     /// - Throws: `.operationForbidden` (119) for a change that names a hidden parameter.
     static func requireVisible(_ change: JSON, in reader: some ObjectReading) throws {
         let named = Set(["params", "masterKeyOnly"].flatMap { change[$0]?.objectValue?.keys.map { $0 } ?? [] })
@@ -64,12 +64,13 @@ enum ConfigParameters {
         try JSON(parsing: answer(in: reader, caller: .master))
     }
 
-    /// The names of the parameters that are for the master key.
+    /// The names of the hidden parameters.
     static func hidden(in reader: some ObjectReading) throws -> Set<String> {
         Set(try reader.rows("SELECT name FROM configParameters WHERE masterKeyOnly <> 0").map { try $0.text(0) })
     }
 
-    /// The value that an operation is applied to; nil for a change that is none, and for a parameter that is not there.
+    /// The stored value to which an operation applies; nil when the change is not an operation, or the parameter does
+    /// not exist.
     private static func stored(_ name: String, _ change: JSON, in transaction: StoreTransaction) throws -> JSON? {
         guard change["__op"] != nil else { return nil }
         return try transaction.rows("SELECT value FROM configParameters WHERE name = ?", [.text(name)]).first.map {

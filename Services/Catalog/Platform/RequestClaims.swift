@@ -3,21 +3,21 @@ import ObjectStore
 import ParseProtocol
 
 extension ClassDefinition {
-    /// The request ids of clients that must not run twice (PARSE_PROTOCOL section 12). Written by this service, read
-    /// with the master key.
+    /// Request ids of clients that must not run twice (PARSE_PROTOCOL section 12). Written by this service; read with
+    /// the master key.
     static let requestClaim = ClassDefinition(
         "_Idempotency", fields: ["reqId": .string, "expire": .date], indexes: [["expire"]], uniqueIndexes: [["reqId"]],
         permissions: .masterOnly)
 }
 
-/// Request ids that are taken. One row each, unique by the id: of two requests with one id that come at once, the
-/// second finds the row or fails on it, whichever gateway sent it.
+/// The used request ids, one row each, unique by id. If two requests with one id arrive concurrently, even through
+/// different gateways, the second finds the row or fails to insert it.
 enum RequestClaims {
     private static let className = "_Idempotency"
-    /// A few milliseconds of one transaction; what is left over is removed with the next.
+    /// Takes a few milliseconds of one transaction; the next transaction removes the rest.
     private static let removedAtOnce = 500
 
-    /// - Throws: `.duplicateRequest` (159) while the id is taken.
+    /// - Throws: `.duplicateRequest` (159) while the id is in use.
     static func claim(_ request: ClaimRequest, in transaction: StoreTransaction) throws {
         guard !request.requestID.isEmpty, request.lifetimeMs > 0 else {
             throw ParseError(.invalidJSON, "A request id and its lifetime are needed.")
@@ -33,12 +33,12 @@ enum RequestClaims {
             className, ["reqId": .string(request.requestID), "expire": expiry.wire], caller: .master)
     }
 
-    /// Gives an id back whose request was not carried out.
+    /// Releases the id of a request that was not carried out.
     static func release(_ requestId: String, in transaction: StoreTransaction) throws {
         for row in try find(["reqId": .string(requestId)], in: transaction) { try remove(row, in: transaction) }
     }
 
-    /// Removes ids whose time is over; true when there may be more of them.
+    /// Removes expired ids; true when more may remain.
     static func removeExpired(in transaction: StoreTransaction) throws -> Bool {
         let old = try find(["expire": ["$lte": transaction.now.wire]], limit: removedAtOnce, in: transaction)
         for row in old { try remove(row, in: transaction) }
@@ -50,7 +50,7 @@ enum RequestClaims {
     }
 
     private static func expiry(of row: JSON) throws -> Timestamp {
-        // A row that an operator made without an end is over.
+        // A row that an operator created without an expiry counts as expired.
         row["expire"]?["iso"]?.stringValue.flatMap(Timestamp.init(iso:)) ?? Timestamp(milliseconds: 0)
     }
 

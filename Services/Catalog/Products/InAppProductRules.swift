@@ -2,7 +2,7 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// The rules of products that are sold within an app: each has what an app shows of it (PARSE_PROTOCOL section 8).
+/// The rules of in-app products, `_Product`: each has the fields that an app displays (PARSE_PROTOCOL section 8).
 struct InAppProductRules: ClassRules {
     let files: PurchasedFiles
 
@@ -12,7 +12,7 @@ struct InAppProductRules: ClassRules {
 
     func after(_ change: ProposedChange, _ outcome: inout ChangeOutcome, in transaction: StoreTransaction) throws {
         guard let product = outcome.after else { return }
-        try files.record(change, in: transaction)
+        try files.record(change, of: product, in: transaction)
         files.answer(change, &outcome)
         for field in Self.required where product[field]?.isNull ?? true {
             throw ParseError(.incorrectType, "\(field) is required.")

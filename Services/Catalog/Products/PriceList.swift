@@ -4,8 +4,8 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// `catalog.price.v1`: what lines cost at the moment. Products the caller may not see, and those that are not for sale,
-/// are left out.
+/// `catalog.price.v1`: the current prices of lines. Leaves out products that the caller may not see or that are not for
+/// sale.
 package struct PriceList: Sendable {
     let currency: Currency
 
@@ -14,10 +14,10 @@ package struct PriceList: Sendable {
     static let linesMax = 200
     static let quantities: ClosedRange<UInt32> = 1...999
 
-    /// The fields of a product that tell its price.
+    /// The fields that determine a product's price.
     private static let keys = ["name", "unitPrice", "active", "stock"]
 
-    /// The prices, and the products themselves where the request wants them.
+    /// The prices, and the products themselves if requested.
     /// - Throws: `.validationError` (142) for too many lines.
     package func price(_ request: PriceRequest, caller: Caller, in reader: some ObjectReading) throws -> BusReply {
         guard request.lines.count <= Self.linesMax else {

@@ -1,14 +1,28 @@
+import Messages
 import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// The removal of what goes with a deleted product: its reviews and favourites. So many as one transaction should hold
-/// go in the transaction that deletes the product; the writer removes the rest of a very popular product in the
-/// background, also after a crash.
+/// Removes the reviews and favourites of a deleted product. The transaction that deletes the product removes as many as
+/// fit the limit. The writer removes the rest of a very popular product in the background, also after a crash.
 package enum ProductRemoval {
-    /// Objects that one transaction removes: other writes wait meanwhile.
+    /// Maximum objects that one transaction removes, because other writes wait meanwhile.
     package static let objectsMax = 10_000
     private static let classes = ["ProductReview", "FavoriteProduct"]
+
+    /// The bag stores the product's name in its lines that have none.
+    static func tellBag(
+        of productId: String, _ product: JSON?, _ outbox: Outbox, in transaction: StoreTransaction
+    ) throws {
+        guard let name = product?["name"]?.stringValue, (1...Product.nameBytesMax).contains(name.utf8.count) else {
+            return
+        }
+        let deleted = ProductDeleted.with {
+            $0.productID = productId
+            $0.name = name
+        }
+        try outbox.add(BagCalls.productDeleted, deleted, key: "product:\(productId):deleted", in: transaction)
+    }
 
     static func removeDependents(of productId: String, in transaction: StoreTransaction) throws {
         try ProductRatings.forget(productId: productId, in: transaction)
@@ -18,8 +32,8 @@ package enum ProductRemoval {
             "INSERT INTO removedProducts(productId) VALUES (?) ON CONFLICT DO NOTHING", [.text(productId)])
     }
 
-    /// Goes on with what was left.
-    /// - Returns: whether there is more.
+    /// Continues an unfinished removal.
+    /// - Returns: whether more remains.
     package static func goOn(in transaction: StoreTransaction) throws -> Bool {
         guard let productId = try transaction.rows("SELECT productId FROM removedProducts LIMIT 1").first?.text(0)
         else {

@@ -2,17 +2,18 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// The rules that make a product sellable. They are checked on the document as it would be stored, so that operators
-/// (`Increment`) are covered.
+/// The rules of `Product`: what makes a product sellable. They check the resulting document, which also covers
+/// operations such as `Increment`.
 struct ProductRules: ClassRules {
     let photos: ProductPhotos
-    /// The shop's, whose decimals bound those of a price.
+    /// The shop's currency, which limits the decimals of a price.
     let currency: Currency
+    let outbox: Outbox
 
     func prepare(_ change: inout ProposedChange) async throws { try await photos.prepare(&change) }
 
     func before(_ change: inout ProposedChange, in transaction: StoreTransaction) throws {
-        // Reviews make these; clients that send whole objects bring an old value along.
+        // Computed from reviews; clients that send whole objects include old values.
         change.object["ratingAverage"] = nil
         change.object["ratingCount"] = nil
         try photos.record(change, in: transaction)
@@ -21,6 +22,7 @@ struct ProductRules: ClassRules {
 
     func after(_ change: ProposedChange, _ outcome: inout ChangeOutcome, in transaction: StoreTransaction) throws {
         guard let product = outcome.after else {
+            try ProductRemoval.tellBag(of: outcome.objectId, outcome.before, outbox, in: transaction)
             return try ProductRemoval.removeDependents(of: outcome.objectId, in: transaction)
         }
         photos.answer(change, &outcome)
@@ -41,19 +43,19 @@ struct ProductRules: ClassRules {
     }
 }
 
-/// A product as the shop sells it.
+/// The data of a product that prices and stock need.
 struct Product {
     let name: String
     let unitPriceMinorUnits: Int64
-    /// Pieces left; nil when the product has no `stock` field, which means that nobody counts it and it never runs out.
-    /// Products that come from an app without stock keep working so.
+    /// Pieces left. Nil when the product has no `stock` field: its stock is not counted and never runs out. This keeps
+    /// products of apps without stock working.
     let stock: Int64?
 
     static let stockMax: Int64 = 1_000_000_000
-    /// Orders and mails repeat the name; a checkout proves beforehand that so much of it can be stored.
+    /// Orders and mails repeat the name. A checkout proves beforehand that a name of this size can be stored.
     static let nameBytesMax = 500
 
-    /// Nil when it is not for sale: inactive, or without a price.
+    /// Nil when the product is not for sale: inactive, or without a price.
     init?(document: JSON, currency: Currency) {
         guard document["active"] != false, let name = document["name"]?.stringValue,
             let price = Price.minorUnits(document["unitPrice"], in: currency)

@@ -2,16 +2,16 @@ import Messages
 import ObjectStore
 import ParseProtocol
 
-/// `catalog.userRenamed.v1`: what authors of reviews are called now. Reviews that have a former name of the account get
-/// the newest one, in the background and some at a time; a name that the author gave to one review alone stays.
+/// `catalog.userRenamed.v1`: the new public name of a review author. Reviews with a former name of the account get the
+/// newest name, in background batches. A name that the author entered for a single review is kept.
 ///
-/// Messages may come twice and in any order: the newest name is kept, and each former one once.
+/// Messages may arrive twice and in any order: the newest name is stored once, and each former name once.
 package enum AuthorRenames {
-    /// Reviews that one transaction changes: other writes wait meanwhile.
+    /// Maximum reviews that one transaction changes, because other writes wait meanwhile.
     package static let reviewsMax = 200
 
     package static func take(_ renamed: UserRenamed, in transaction: StoreTransaction) throws {
-        // What cannot be shown is no name.
+        // A name that cannot be shown counts as no name.
         let name = PublicName(renamed.name)?.text ?? ""
         _ = try transaction.execute(
             """
@@ -25,8 +25,8 @@ package enum AuthorRenames {
             [.text(renamed.userID), .text(former)])
     }
 
-    /// Goes on with one former name.
-    /// - Returns: whether there may be more to do.
+    /// Continues with one former name.
+    /// - Returns: whether more work may remain.
     package static func goOn(in transaction: StoreTransaction) throws -> Bool {
         guard let row = try transaction.rows("SELECT userId, name FROM formerNames LIMIT 1").first else { return false }
         let (userId, former) = (try row.text("userId"), try row.text("name"))
@@ -40,7 +40,7 @@ package enum AuthorRenames {
         return true
     }
 
-    /// - Returns: the number of reviews that were changed, at most `reviewsMax`.
+    /// - Returns: the number of changed reviews, at most `reviewsMax`.
     private static func rename(
         _ former: String, _ newest: String, of userId: String, in transaction: StoreTransaction
     ) throws -> Int {
@@ -49,7 +49,7 @@ package enum AuthorRenames {
             Query(className: "ProductReview", where: named, limit: reviewsMax, keys: ["updatedAt"]), caller: .master)
         for review in reviews {
             guard let id = review["objectId"]?.stringValue else { throw ParseError.internalError }
-            // The review itself is as old as it was.
+            // The review keeps its `updatedAt`.
             let changes: JSON = [
                 "authorName": newest.isEmpty ? ["__op": "Delete"] : .string(newest),
                 "updatedAt": review["updatedAt"] ?? .null,

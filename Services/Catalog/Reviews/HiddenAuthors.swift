@@ -1,7 +1,7 @@
 import ObjectStore
 
-/// The authors whose review of a product was hidden. Without this list, an author could delete the hidden review and
-/// write the same again.
+/// Authors whose review of a product was hidden. Without this list, an author could delete the hidden review and write
+/// the same text again.
 enum HiddenAuthors {
     static func contains(_ userId: String, of productId: String, in transaction: StoreTransaction) throws -> Bool {
         try !transaction.rows(
@@ -9,7 +9,7 @@ enum HiddenAuthors {
         ).isEmpty
     }
 
-    /// Follows an admin's decision.
+    /// Records an admin's decision.
     static func set(
         _ isHidden: Bool, _ userId: String, of productId: String, in transaction: StoreTransaction
     ) throws {

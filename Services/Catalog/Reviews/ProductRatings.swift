@@ -2,10 +2,10 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// Keeps `ratingAverage` and `ratingCount` of products right. The sum is kept apart as an integer, so that a review
-/// costs the same whether it is the first or the ten-thousandth, and nothing drifts.
+/// Maintains `ratingAverage` and `ratingCount` of products. The sum is stored separately as an integer: every review
+/// then costs the same, and rounding errors do not accumulate.
 enum ProductRatings {
-    /// Takes one review's document before and after a change into account; nil where there is none.
+    /// Applies the change of one review; nil where there is no document before or after it.
     static func change(from before: JSON?, to after: JSON?, in transaction: StoreTransaction) throws {
         let old = before.flatMap(Rating.init)
         let new = after.flatMap(Rating.init)
@@ -21,8 +21,8 @@ enum ProductRatings {
         _ = try transaction.execute("DELETE FROM productRatings WHERE productId = ?", [.text(productId)])
     }
 
-    /// Counts a product's ratings anew from its reviews.
-    /// - Returns: whether they were wrong.
+    /// Recounts a product's ratings from its reviews.
+    /// - Returns: whether the stored values were wrong.
     static func recount(_ productId: String, in transaction: StoreTransaction) throws -> Bool {
         var (total, count): (Int64, Int64) = (0, 0)
         var last = ""
@@ -63,7 +63,7 @@ enum ProductRatings {
         let productId: String
         let stars: Int64
 
-        /// Nil for a review without a rating, and for one that is hidden.
+        /// Nil for a review without a rating, and for a hidden one.
         init?(_ review: JSON) {
             guard let productId = review["product"]?.pointerTarget?.objectId, let stars = review["rating"]?.intValue,
                 ReviewModeration(of: review) == .visible
@@ -85,7 +85,7 @@ enum ProductRatings {
     }
 
     private static func publish(_ productId: String, in transaction: StoreTransaction) throws {
-        // The product of an old review may be gone.
+        // The product of an old review may have been deleted.
         guard try transaction.documentIfFound("Product", productId, caller: .master) != nil else {
             return try forget(productId: productId, in: transaction)
         }

@@ -1,24 +1,29 @@
 import Foundation
 import ParseProtocol
 
-/// A name that somebody shows to everybody.
+/// A validated name that users show in public.
 package struct PublicName: Sendable, Equatable {
     package static let charactersMax = 50
-    /// A character may be made of many marks.
+    /// One character may consist of many combining marks.
     private static let bytesMax = 200
 
     package let text: String
 
-    /// Nil for what is empty, too long, or more than a line of text.
+    /// Nil for a text that is empty, too long, or not a single line.
     package init?(_ text: String) {
         let trimmed = text.trimmingCharacters(in: .whitespaces)
         guard (1...Self.charactersMax).contains(trimmed.count), trimmed.utf8.count <= Self.bytesMax,
-            trimmed.unicodeScalars.allSatisfy(Self.isPlain)
+            Self.isPlain(trimmed)
         else { return nil }
         self.text = trimmed
     }
 
-    /// Marks that turn the direction of what follows would change how the rest of a page reads.
+    private static func isPlain(_ text: String) -> Bool {
+        var joining = JoiningMarks()
+        return text.unicodeScalars.allSatisfy { joining.keeps($0) || isPlain($0) }
+    }
+
+    /// Marks that change the text direction would distort the rest of a page.
     private static func isPlain(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.properties.generalCategory {
         case .control, .lineSeparator, .paragraphSeparator, .privateUse, .surrogate, .unassigned: false

@@ -3,18 +3,18 @@ import Messages
 import ParseProtocol
 import ServiceKit
 
-/// The name that a review shows, `authorName`: what its author calls himself in public, and nothing else of the user.
+/// The name that a review shows, `authorName`: the author's public name, and no other data of the user.
 ///
-/// It is what the author sends with the review, else the `displayName` of the account, and stays with the review; when
-/// the account's name changes, so does that of the reviews that have it (`AuthorRenames`).
+/// It is the name that the author sends with the review, or else the account's `displayName`, and is stored in the
+/// review. When the account's name changes, reviews with the old name change too (`AuthorRenames`).
 struct ReviewAuthors: Sendable {
     let bus: BusEndpoint
 
     private static let field = "authorName"
-    /// A review without a name is worth more than one that waits.
+    /// Short: a review without a name is better than a slow one.
     private static let waitMax = Duration.seconds(3)
 
-    /// Gives a client's new review the name of the account, when it brings none. Before the transaction.
+    /// Gives a client's new review the account's name when it has none. Runs before the transaction.
     func prepare(_ change: inout ProposedChange) async {
         guard change.verb == .create, change.object[Self.field] == nil, !change.caller.isMaster,
             !change.principal.anonymous, let userId = change.caller.userId,
@@ -34,7 +34,7 @@ struct ReviewAuthors: Sendable {
         object[field] = .string(name.text)
     }
 
-    /// Nil when there is none, when it cannot be shown, and when it cannot be learnt.
+    /// Nil when there is no name, when it cannot be shown, and when `users` does not answer.
     private func displayName(of userId: String, as principal: Principal) async -> String? {
         let wanted = FetchRequest.with {
             $0.wanted = [
@@ -48,7 +48,7 @@ struct ReviewAuthors: Sendable {
         }
         request.principal = principal
         guard let reply = try? await bus.call(request), let user = reply.documents.first,
-            let text = (try? JSON(clientText: user))?["displayName"]?.stringValue
+            let text = (try? JSON(parsing: user))?["displayName"]?.stringValue
         else { return nil }
         return PublicName(text)?.text
     }

@@ -4,18 +4,16 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// The decision whether a review is shown. Reviews are visible at once; admins hide what should not be there and may
-/// show it again, and so do the catalog's editors and support. A hidden review counts for nothing, and only its author
-/// and they see it. What the author writes instead, by changing it or after deleting it, stays hidden until one of them
-/// has looked at it.
+/// Decides whether a review is shown. New reviews are visible at once. Admins, the catalog's editors and support may
+/// hide a review and show it again. A hidden review does not count, and only its author and moderators see it. A
+/// changed or rewritten version by the same author stays hidden until a moderator has checked it.
 package enum ReviewModeration: String {
     case visible, hidden
 
-    /// Bytes of the reason that the author gets to read.
+    /// Maximum bytes of the reason that the author gets to read.
     static let reasonBytesMax = 500
 
-    /// The state in a review's document; reviews from before there was moderation are visible. Nil for anything
-    /// unknown.
+    /// The state in a review's document. Reviews older than moderation are visible. Nil for an unknown state.
     init?(of review: JSON) {
         guard let state = review["moderation"], !state.isNull else {
             self = .visible
@@ -30,7 +28,7 @@ package enum ReviewModeration: String {
         var acl: [String: JSON] = ["role:\(adminsRole)": ["read": true, "write": true]]
         switch self {
         case .visible: acl["*"] = ["read": true]
-        // Whoever may show it again sees what it says.
+        // Roles that may show the review again can read it.
         case .hidden:
             for area in [OperatorArea.catalog, .support] { acl["role:\(area.role)"] = ["read": true] }
         }
@@ -38,8 +36,7 @@ package enum ReviewModeration: String {
         return .object(acl)
     }
 
-    /// Hides or shows a review, which settles what customers reported about it. Doing so again changes nothing but the
-    /// reason.
+    /// Hides or shows a review, which also closes its reports. Repeating the call changes nothing but the reason.
     /// - Returns: the review's documents before and after.
     /// - Throws: `ParseError.objectNotFound`.
     package func apply(
@@ -60,7 +57,7 @@ package enum ReviewModeration: String {
     }
 }
 
-/// The cloud functions about reviews.
+/// The cloud functions for reviews.
 struct ReviewFunctions: Sendable {
     let host: ServiceHost
 

@@ -2,8 +2,8 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// The reports of reviews that customers think an admin should look at. A customer reports a review once; an admin's
-/// decision about the review closes the reports there are, and only further customers can open the matter again.
+/// Customers' reports of reviews for admins. A customer reports a review once. An admin's decision closes the open
+/// reports, and only reports by other customers can reopen the matter.
 package enum ReviewReports {
     package static func add(_ reviewId: String, by userId: String, in transaction: StoreTransaction) throws {
         _ = try transaction.execute(
@@ -13,7 +13,7 @@ package enum ReviewReports {
             [.text(reviewId), .text(userId), .int(transaction.now.milliseconds)])
     }
 
-    /// Puts a hidden review whose author changed it before the admins again.
+    /// Puts a hidden review that its author changed back into the admins' queue.
     static func submitAgain(_ reviewId: String, by author: String, in transaction: StoreTransaction) throws {
         _ = try transaction.execute(
             """
@@ -26,18 +26,17 @@ package enum ReviewReports {
         _ = try transaction.execute("UPDATE reviewReports SET isOpen = 0 WHERE reviewId = ?", [.text(reviewId)])
     }
 
-    /// Removes the reports about a review that is gone.
+    /// Removes the reports about a deleted review.
     static func forget(review reviewId: String, in transaction: StoreTransaction) throws {
         _ = try transaction.execute("DELETE FROM reviewReports WHERE reviewId = ?", [.text(reviewId)])
     }
 
-    /// Removes the reports by a user who is gone.
+    /// Removes the reports by a deleted user.
     static func forget(user userId: String, in transaction: StoreTransaction) throws {
         _ = try transaction.execute("DELETE FROM reviewReports WHERE userId = ?", [.text(userId)])
     }
 
-    /// The reviews with open reports, the one reported last first, each with `reports`, their number, and
-    /// `lastReportedAt`.
+    /// The reviews with open reports, last reported first, each with `reports`, their number, and `lastReportedAt`.
     static func open(limit: Int64, in reader: some ObjectReading) throws -> JSON {
         let rows = try reader.rows(
             """

@@ -3,8 +3,8 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// A review belongs to the signed-up user who wrote it, one per product, and counts towards its product's average while
-/// it is visible.
+/// The rules of `ProductReview`. A review belongs to the signed-up user who wrote it. There is one per user and
+/// product, and it counts towards the product's average while it is visible.
 struct ReviewRules: ClassRules {
     let authors: ReviewAuthors
 
@@ -13,7 +13,7 @@ struct ReviewRules: ClassRules {
     func before(_ change: inout ProposedChange, in transaction: StoreTransaction) throws {
         try ReviewAuthors.check(&change.object)
         if !change.caller.isMaster {
-            // Only functions for admins decide about this; clients that send whole objects bring it along.
+            // Only admin functions write these fields; clients that send whole objects include them.
             change.object["moderation"] = nil
             change.object["moderationReason"] = nil
         }
@@ -25,11 +25,11 @@ struct ReviewRules: ClassRules {
             try transaction.quotas.take(of: .reviews, by: change.caller)
             if change.object["moderation"] == nil { change.object["moderation"] = "visible" }
             try change.claim("user", acl: Self.acl)
-            change.defaultACL(from: "user", acl: Self.acl)
+            change.defaultACL(from: "user", unowned: Self.unowned, acl: Self.acl)
             try requireFirst(change.object, in: transaction)
             try keepHidden(&change, in: transaction)
         case .update:
-            // Whose a review is and who sees it never changes; clients that send whole objects send the ACL too.
+            // Owner and readers of a review never change; clients that send whole objects include the ACL.
             if !change.caller.isMaster { change.object["ACL"] = nil }
         case .delete: break
         }
@@ -43,7 +43,7 @@ struct ReviewRules: ClassRules {
                     throw ParseError(.validationError, "A review needs its product.")
                 }
                 _ = try transaction.document("Product", productId, caller: change.caller)
-                // It may be the account's, which the app did not send.
+                // The name may come from the account, so the app does not know it yet.
                 outcome.answer["authorName"] = review["authorName"]
             }
             if let rating = review["rating"], !rating.isNull {
@@ -65,8 +65,9 @@ struct ReviewRules: ClassRules {
         try ProductRatings.change(from: outcome.before, to: outcome.after, in: transaction)
     }
 
-    /// One writer makes all changes, so that nothing comes between this look and the creation. A unique index would do
-    /// the same, but files from before this rule may hold several reviews of one user and could not have it.
+    /// No other change can happen between this check and the creation: there is a single writer, or the transaction is
+    /// serializable. A unique index would do the same, but older databases may hold several reviews of one user and
+    /// could not create it.
     private func requireFirst(_ review: JSON, in transaction: StoreTransaction) throws {
         guard let user = review["user"], user.pointerTarget != nil, let product = review["product"],
             product.pointerTarget != nil
@@ -87,6 +88,14 @@ struct ReviewRules: ClassRules {
         change.object["ACL"] = ReviewModeration.hidden.acl(author: userId)
     }
 
-    /// Everybody reads, the author and the admins, who moderate, write.
+    /// Everyone may read; the author and the admins, as moderators, may write.
     static func acl(_ userId: String) -> JSON { ReviewModeration.visible.acl(author: userId) }
+
+    /// The ACL of an imported review without an author.
+    private static let unowned = ReviewModeration.visible.acl(author: nil)
+
+    /// Sets ACLs on reviews that earlier releases imported without one, which every account could change.
+    static func closeImports(in transaction: StoreTransaction) throws {
+        try transaction.closeObjects("ProductReview", owner: "user", unowned: unowned, acl: acl)
+    }
 }

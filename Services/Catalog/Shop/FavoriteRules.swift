@@ -3,8 +3,8 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// A favourite is the customer's own, and there is one per customer and product: saving it again answers with the one
-/// there is.
+/// The rules of `FavoriteProduct`. A favourite belongs to the customer, one per customer and product. Saving it again
+/// returns the existing one.
 struct FavoriteRules: ClassRules {
     let prepares = false
 

@@ -3,15 +3,15 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// `nearestStores {latitude, longitude, limit?, maxKilometers?}`: the stores around a place, the nearest first, each
-/// with its distance. Everybody may ask.
+/// `nearestStores {latitude, longitude, limit?, maxKilometers?}`: the stores around a place, nearest first, each with
+/// its distance. Open to all clients.
 struct NearestStores: Sendable {
     let place: GeoPoint
-    /// Stores in the answer, 10 unless asked otherwise, 100 at most: what a list in an app shows.
+    /// Stores in the answer: 10 by default, 100 at most, the length of a list in an app.
     let limit: Int
     let maxKilometers: Double?
 
-    /// Half the way around the earth, the farthest that anything is.
+    /// Half the circumference of the earth, the largest possible distance.
     static let kilometersMax = 20_016.0
 
     /// - Throws: `.validationError` (142) for a missing or bad parameter.

@@ -3,9 +3,8 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// Company pages: about, contact, privacy, terms and whatever else the shop wants to say. `content` is Markdown; the
-/// client renders it. `name` is the page's address and unique. An unpublished page is a draft that only its
-/// editors see.
+/// The rules of `Page`: company pages such as about, contact, privacy and terms. `content` is Markdown, which the
+/// client renders. `name` is the page's unique address. An unpublished page is a draft that only its editors see.
 struct PageRules: ClassRules {
     let prepares = false
 
@@ -13,7 +12,7 @@ struct PageRules: ClassRules {
 
     func before(_ change: inout ProposedChange, in transaction: StoreTransaction) throws {
         if change.verb == .delete { return }
-        // Who sees a page follows from `published` alone.
+        // `published` alone decides the readers of a page.
         change.object["ACL"] = nil
         if change.verb == .create, change.object["published"] == nil { change.object["published"] = true }
         guard let published = change.object["published"] else { return }
@@ -23,7 +22,7 @@ struct PageRules: ClassRules {
         change.object["ACL"] = Self.acl(isPublished: isPublished)
     }
 
-    /// The shop's admins and the editors of the catalog write pages, and see drafts.
+    /// The shop's admins and the editors of the catalog write pages and see drafts.
     static func acl(isPublished: Bool) -> JSON {
         var acl: [String: JSON] = [:]
         for role in [adminsRole, OperatorArea.catalog.role] { acl["role:\(role)"] = ["read": true, "write": true] }
@@ -48,7 +47,7 @@ struct PageRules: ClassRules {
         }
     }
 
-    /// `privacy`, `return-policy`: what can stand in a URL as it is.
+    /// A name that needs no encoding in a URL, such as `privacy` or `return-policy`.
     static func isName(_ name: String) -> Bool {
         guard (1...nameBytesMax).contains(name.utf8.count) else { return false }
         let words = name.utf8.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)

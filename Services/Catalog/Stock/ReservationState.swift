@@ -1,4 +1,4 @@
-/// The states of a reservation, and what each message means in them. No I/O: `Reservations` does what these say.
+/// The states of a reservation and the effect of each message in each state. No I/O: `Reservations` performs them.
 ///
 /// ```
 ///            reserve            commit
@@ -8,22 +8,25 @@
 ///      v       release v   |  v              |
 ///   released <---------+   +-- expired ------+
 /// ```
+///
+/// Not drawn: a late commit also applies to an unknown and to a released reservation, and a release of an expired one
+/// stores `released`.
 package enum ReservationState: String, Sendable {
-    /// The goods are out of stock and wait for the payment.
+    /// The goods are taken out of stock until the payment ends.
     case reserved
     /// Sold.
     case committed
-    /// Given up; the goods are in stock. Also what is remembered of an id that was released before it was reserved.
+    /// Released; the goods are back in stock. Also stored for an id that was released before it was reserved.
     case released
-    /// Its time was up; the goods are in stock.
+    /// Expired; the goods are back in stock.
     case expired
 
     package enum OnReserve { case takeStock, takeStockAgain, extend, answerAsBefore, refuse }
-    package enum OnCommit { case remember, takeWhatIsLeft, nothing }
+    package enum OnCommit { case remember, takeRemaining, nothing }
     package enum OnRelease { case remember, putBack, nothing, contradiction }
 
-    /// A new attempt to reserve. One that is held lives longer from now on; an expired one takes the goods again at the
-    /// prices it promised.
+    /// A new attempt to reserve. A held reservation is extended; an expired one takes the goods again at its original
+    /// prices.
     package static func onReserve(_ state: ReservationState?) -> OnReserve {
         switch state {
         case nil: .takeStock
@@ -34,14 +37,14 @@ package enum ReservationState: String, Sendable {
         }
     }
 
-    /// The goods are sold: the customer has paid, so this never fails. When the stock was given back in the meantime
-    /// (or never taken) somebody else may have bought it; what is left is taken, and what is missing is for the
-    /// operator to know.
+    /// The goods are sold. This never fails, because the customer has paid. If the stock was released meanwhile, or
+    /// never taken, another customer may have bought it. The remaining stock is taken, and missing pieces are reported
+    /// to the operator.
     package static func onCommit(_ state: ReservationState?) -> OnCommit {
         switch state {
         case .reserved: .remember
         case .committed: .nothing
-        case nil, .expired, .released: .takeWhatIsLeft
+        case nil, .expired, .released: .takeRemaining
         }
     }
 

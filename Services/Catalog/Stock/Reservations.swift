@@ -4,7 +4,7 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// Stock that is out for orders on their way. Every message is idempotent by the reservation's id
+/// Stock that is reserved for running checkouts. Every message is idempotent by the reservation's id
 /// (Shared/Messages/Protos/catalog.proto).
 package struct Reservations: Sendable {
     let currency: Currency
@@ -16,7 +16,7 @@ package struct Reservations: Sendable {
     }
 
     /// Takes the lines out of stock, all or nothing, and fixes their prices.
-    /// - Throws: `.validationError` (142) when stock is short or the request is out of bounds, `.objectNotFound` (101)
+    /// - Throws: `.validationError` (142) when stock is short or the request exceeds a limit, `.objectNotFound` (101)
     ///   for a product that is not for sale.
     package func reserve(
         _ request: ReserveRequest, caller: Caller, in transaction: StoreTransaction
@@ -46,18 +46,18 @@ package struct Reservations: Sendable {
         }
     }
 
-    /// The goods are sold. Never fails for a reason of ours; see `ReservationState.onCommit`.
+    /// Marks the goods as sold. Never refuses; see `ReservationState.onCommit`.
     package func commit(_ id: String, in transaction: StoreTransaction) throws {
         try Self.check(id)
         let state = try state(of: id, in: transaction)
         switch ReservationState.onCommit(state) {
         case .nothing: return
         case .remember: break
-        case .takeWhatIsLeft:
+        case .takeRemaining:
             let lines = try lines(of: id, in: transaction)
             var missing = state == nil ? ["unknown reservation"] : []
             for line in lines {
-                let lacking = try takeWhatIsLeft(line, for: id, in: transaction)
+                let lacking = try takeRemaining(line, for: id, in: transaction)
                 if lacking > 0 { missing.append("\(lacking) x \(line.priced.productID)") }
             }
             if !missing.isEmpty {
@@ -69,7 +69,7 @@ package struct Reservations: Sendable {
         try set(id, .committed, in: transaction)
     }
 
-    /// Back to stock. An unknown id is remembered, so that a reservation that arrives later does nothing.
+    /// Returns the goods to stock. An unknown id is recorded, so that a reservation that arrives later does nothing.
     package func release(_ id: String, in transaction: StoreTransaction) throws {
         try Self.check(id)
         switch ReservationState.onRelease(try state(of: id, in: transaction)) {
@@ -83,11 +83,18 @@ package struct Reservations: Sendable {
         try set(id, .released, in: transaction)
     }
 
-    /// Reservations returned in one transaction, so that a backlog does not hold up other writes.
+    private static let lifetimeSeconds: ClosedRange<UInt32> = 60...86_400
+
+    /// The checkout may still run, so the stock is held as long as for a new one.
+    static let waits = StoredWaits(
+        "expiresAt", of: "reservations", atMost: .seconds(Int64(lifetimeSeconds.upperBound)), then: .seconds(3600),
+        where: "state = '\(ReservationState.reserved.rawValue)'")
+
+    /// Maximum reservations expired in one transaction, so that a backlog does not delay other writes.
     private static let expiredMax: Int64 = 100
 
-    /// Returns reservations whose time is up to stock.
-    /// - Returns: true when there may be more.
+    /// Returns the goods of expired reservations to stock.
+    /// - Returns: true when more may remain.
     package func expire(in transaction: StoreTransaction) throws -> Bool {
         let due = try transaction.rows(
             "SELECT id FROM reservations WHERE state = ? AND expiresAt <= ? ORDER BY expiresAt LIMIT ?",
@@ -100,8 +107,8 @@ package struct Reservations: Sendable {
         return due.count == Self.expiredMax
     }
 
-    /// A checkout's message about its reservation waits in the outbox for as long as the catalog cannot be reached. A
-    /// commit that comes after 90 days finds an unknown reservation, which is logged, and takes nothing out of stock.
+    /// While the catalog is unavailable, a checkout's message about its reservation waits in the outbox. A commit that
+    /// arrives after 90 days finds an unknown reservation; it is logged and takes nothing out of stock.
     private static let keptFor = Duration.seconds(90 * 86_400)
 
     package func forgetOld(in transaction: StoreTransaction) throws {
@@ -129,7 +136,7 @@ extension Reservations {
         guard request.lines.allSatisfy({ PriceList.quantities.contains($0.quantity) }) else {
             throw ParseError(.validationError, "A quantity must be a whole number from 1 to 999.")
         }
-        guard (60...86_400).contains(request.lifetimeSeconds) else {
+        guard lifetimeSeconds.contains(request.lifetimeSeconds) else {
             throw ParseError(.validationError, "A reservation lives for 60 to 86400 seconds.")
         }
     }

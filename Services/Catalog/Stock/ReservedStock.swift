@@ -3,7 +3,7 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// One line as it is stored.
+/// A line of a reservation as stored, with the pieces that it took out of stock.
 struct ReservedLine {
     let index: Int64
     let priced: PricedLine
@@ -21,8 +21,8 @@ struct ReservedLine {
     }
 }
 
-/// The movements of stock. There is one writer, and each of these runs in its transaction: what was read is still true
-/// when it is written.
+/// The changes of stock. Values that a transaction read are still current when it commits: there is a single writer, or
+/// the transaction is serializable and is retried after a conflict.
 extension Reservations {
     func state(of id: String, in transaction: StoreTransaction) throws -> ReservationState? {
         try transaction.rows("SELECT state FROM reservations WHERE id = ?", [.text(id)]).first
@@ -41,7 +41,7 @@ extension Reservations {
             """, [.text(id), .text(state.rawValue), expiresAt.map { .int($0.milliseconds) } ?? now, now])
     }
 
-    /// Never makes a reservation end earlier.
+    /// Extends a reservation; never shortens it.
     func extend(_ id: String, to expiresAt: Timestamp, in transaction: StoreTransaction) throws {
         _ = try transaction.execute(
             "UPDATE reservations SET expiresAt = ?1 WHERE id = ?2 AND expiresAt < ?1",
@@ -70,7 +70,7 @@ extension Reservations {
             ])
     }
 
-    /// The goods of a line whose stock was given back, at the price it had.
+    /// Takes the goods of a line out of stock again, at the line's stored price.
     func takeAgain(_ line: ReservedLine, for id: String, in transaction: StoreTransaction) throws {
         let productId = line.priced.productID
         let document = try transaction.document("Product", productId, caller: .master)
@@ -79,9 +79,9 @@ extension Reservations {
         try setTaken(taken, line.index, of: id, in: transaction)
     }
 
-    /// Takes as much of a sold line as there is.
-    /// - Returns: the pieces that are missing.
-    func takeWhatIsLeft(_ line: ReservedLine, for id: String, in transaction: StoreTransaction) throws -> Int64 {
+    /// Takes as many pieces of a sold line as are left.
+    /// - Returns: the number of missing pieces.
+    func takeRemaining(_ line: ReservedLine, for id: String, in transaction: StoreTransaction) throws -> Int64 {
         let productId = line.priced.productID
         let quantity = Int64(line.priced.quantity)
         guard let product = try transaction.documentIfFound("Product", productId, caller: .master) else {
@@ -96,7 +96,7 @@ extension Reservations {
 
     func putBack(_ id: String, in transaction: StoreTransaction) throws {
         for line in try lines(of: id, in: transaction) where line.taken > 0 {
-            // A product that was deleted, or that is no longer counted, has no stock to go back to.
+            // A product that was deleted or whose stock is no longer counted has no stock to return to.
             let product = try transaction.documentIfFound("Product", line.priced.productID, caller: .master)
             if product?["stock"]?.intValue != nil {
                 try change(stockOf: line.priced.productID, by: line.taken, in: transaction)
@@ -110,7 +110,7 @@ extension Reservations {
     ) throws -> Int64 {
         guard let stock = product.stock else { return 0 }
         guard stock >= quantity else {
-            throw ShortStock(name: product.name, available: max(stock, 0)).error(of: productId)
+            throw InsufficientStock(name: product.name, available: max(stock, 0)).error(of: productId)
         }
         try change(stockOf: productId, by: -quantity, in: transaction)
         return quantity

@@ -3,12 +3,12 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// Goods that come back from orders that were cancelled or refunded (`catalog.restock.v1`). Idempotent by the restock's
-/// id, which is kept for good: the same goods come back once.
+/// Returns goods of cancelled or refunded orders to stock (`catalog.restock.v1`). Idempotent by the restock's id, which
+/// is stored permanently: the same goods return once.
 package enum Restocks {
-    /// Puts the lines back into stock. A product that was deleted, or that is no longer counted, has no stock to go
-    /// back to.
-    /// - Throws: `.validationError` (142) for a request that is out of bounds.
+    /// Adds the lines to the stock. A product that was deleted or whose stock is no longer counted has no stock to
+    /// return to.
+    /// - Throws: `.validationError` (142) for a request that exceeds a limit.
     package static func add(_ request: RestockRequest, in transaction: StoreTransaction) throws {
         guard (1...128).contains(request.restockID.utf8.count) else {
             throw ParseError(.validationError, "A restock's id has 1 to 128 bytes.")
@@ -33,10 +33,9 @@ package enum Restocks {
         }
     }
 
-    /// The pieces that the reservation took out of stock, by product: an order that was made of what was left gives
-    /// back no more than that. Nil when the reservation is not known any more.
-    /// - Throws: `.serviceUnavailable` (2) while the sale is not committed, which is on its way and not ordered before
-    ///   this.
+    /// The pieces that the reservation took out of stock, by product: an order that got only the remaining stock
+    /// returns no more than that. Nil when the reservation is no longer stored.
+    /// - Throws: `.serviceUnavailable` (2) while the sale is not committed; its message may arrive after this one.
     private static func taken(of reservationId: String, in transaction: StoreTransaction) throws -> [String: Int64]? {
         guard !reservationId.isEmpty,
             let row = try transaction.rows("SELECT state FROM reservations WHERE id = ?", [.text(reservationId)]).first

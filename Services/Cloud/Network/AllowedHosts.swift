@@ -1,12 +1,12 @@
-/// The hosts that cloud code may reach, as `SATCHEL_CLOUD_NETWORK` names them. Without I/O.
+/// The hosts that cloud code may reach, from `SATCHEL_CLOUD_NETWORK`. No I/O.
 package struct AllowedHosts: Sendable, Equatable {
     /// The destination of a connection.
     package struct Destination: Sendable, Hashable {
-        /// A name in lower case without a last dot, or an address as its text.
+        /// A lower-case name without a trailing dot, or an address as text.
         package let host: String
         package let port: Int
 
-        /// Nil for what is no name and no address, or no port.
+        /// Nil for an invalid name, address or port.
         package init?(_ host: String, _ port: Int) {
             guard (1...65_535).contains(port) else { return nil }
             if let address = NetworkAddress(host) {
@@ -19,7 +19,7 @@ package struct AllowedHosts: Sendable, Equatable {
             self.port = port
         }
 
-        /// An address is written in one way only: resolvers also take others, such as one number for four.
+        /// Rejects other notations of addresses that resolvers accept, such as a single number for four.
         private static func isName(_ text: String) -> Bool {
             let labels = text.split(separator: ".", omittingEmptySubsequences: false)
             guard text.utf8.count <= 253, let last = labels.last, !last.allSatisfy(\.isNumber), !last.hasPrefix("0x")
@@ -36,7 +36,7 @@ package struct AllowedHosts: Sendable, Equatable {
     }
 
     private struct Rule: Equatable {
-        /// Of a rule for all names below one, that one.
+        /// The parent name, in a rule for all names below it.
         let host: String
         let isBelow: Bool
         let ports: Set<Int>
@@ -47,13 +47,13 @@ package struct AllowedHosts: Sendable, Equatable {
         }
     }
 
-    /// Those of http and https.
+    /// The ports of http and https.
     private static let portsByDefault: Set<Int> = [80, 443]
     private let rules: [Rule]
 
-    /// - Parameter parts: `host`, `host:port`, `*.host`, `*.host:port`; a host is a name or an address, one of IPv6 in
-    ///   brackets. Without a port 80 and 443 are meant.
-    /// - Returns: nil when there is none, or one of them cannot be read.
+    /// - Parameter parts: `host`, `host:port`, `*.host`, `*.host:port`; a host is a name or an address, IPv6 in
+    ///   brackets. The default ports are 80 and 443.
+    /// - Returns: nil when the list is empty or a part is invalid.
     package init?(_ parts: [String]) {
         var rules: [Rule] = []
         for part in parts {
@@ -72,7 +72,7 @@ package struct AllowedHosts: Sendable, Equatable {
         return Rule(host: destination.host, isBelow: isBelow, ports: port.map { [$0] } ?? portsByDefault)
     }
 
-    /// A host and its port, if it has one. Brackets are around addresses of IPv6 alone.
+    /// A host and its optional port. Only IPv6 addresses have brackets.
     static func split(_ text: String) -> (host: String, port: Int?)? {
         if text.hasPrefix("[") {
             guard let end = text.firstIndex(of: "]") else { return nil }
@@ -94,11 +94,11 @@ package struct AllowedHosts: Sendable, Equatable {
         text.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) } ? Int(text) : nil
     }
 
-    /// Whether code may ask for a destination at all.
+    /// Whether any rule names the destination.
     package func allows(_ destination: Destination) -> Bool { rules.contains { $0.names(destination) } }
 
-    /// Whether the connection may go to an address that the destination's host has. One that is not of the public
-    /// internet is meant only where it is named itself: who owns a name decides what it resolves to.
+    /// Whether the connection may go to an address of the destination's host. A non-public address is admitted only
+    /// when a rule names the address itself, because a name's owner can let it resolve to any address.
     package func admits(_ address: NetworkAddress, for destination: Destination) -> Bool {
         guard allows(destination) else { return false }
         guard !address.isPublic else { return true }

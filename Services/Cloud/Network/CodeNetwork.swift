@@ -1,15 +1,15 @@
 import ProcessKit
 
-/// The connections of its own that cloud code may open (`SATCHEL_CLOUD_NETWORK`).
+/// The connections that cloud code may open itself (`SATCHEL_CLOUD_NETWORK`).
 package enum CodeNetwork: Sendable, Equatable {
     case on
     case off
-    /// Those to hosts that are named, by way of `CodeProxy`.
+    /// Connections to the listed hosts, through `CodeProxy`.
     case list(AllowedHosts)
 
     private static let key = "satchel.cloud.network"
 
-    /// - Throws: `StartupProblem` for what is neither `on`, `off` nor a list of hosts.
+    /// - Throws: `StartupProblem` for a value other than `on`, `off` or a list of hosts.
     package init(_ settings: Settings) throws(StartupProblem) {
         switch settings[Self.key] {
         case nil, "on": self = .on

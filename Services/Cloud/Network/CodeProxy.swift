@@ -2,33 +2,34 @@ import Glibc
 import Logging
 import NIOCore
 import NIOPosix
+import ServiceKit
 import Synchronization
 
-/// The way out of a sandbox that has no network: a socket at a path, where code asks for connections to the hosts that
-/// `AllowedHosts` names. It carries bytes and looks at none of them.
+/// The proxy for sandboxes without a network: a Unix socket where code requests connections to the hosts in
+/// `AllowedHosts`. The proxy copies bytes without inspecting them.
 package final class CodeProxy: Sendable {
     private typealias Stream = NIOAsyncChannel<ByteBuffer, ByteBuffer>
     private typealias Listener = NIOAsyncChannel<Stream, Never>
 
-    /// A connection that is refused, in the words of the answer.
+    /// A refused connection, with the text of the response.
     private struct Refusal: Error {
         let status: String
         let reason: String
     }
 
-    /// Connections of all processes at once, each with two sockets and little memory. A shop's code asks a few
+    /// Maximum connections of all processes, each with two sockets and little memory. A shop's code calls only a few
     /// providers.
     private static let connectionsMax = 128
-    /// Beyond the minute after which `httpRequest` gives up a server that says nothing.
+    /// Longer than the timeout of `httpRequest` (one minute) for a silent server.
     private static let idleMax = TimeAmount.seconds(120)
     private static let connectMax = TimeAmount.seconds(10)
-    /// Addresses of a host that are tried.
+    /// Maximum addresses of a host that are tried.
     private static let addressesMax = 4
 
-    /// From one attempt to listen to the next, where it fails again and again.
-    private static let pauses = Duration.milliseconds(100)...Duration.seconds(10)
+    /// Delay between attempts to listen while they fail.
+    private static let backoff = Backoff(first: .milliseconds(100), longest: .seconds(10))
 
-    /// Breaks a listener: by an error, or by its end.
+    /// Ends a listener, with an error or normally.
     package typealias Break = @Sendable ((any Error)?) -> Void
 
     private let allowed: AllowedHosts
@@ -36,7 +37,8 @@ package final class CodeProxy: Sendable {
     private let listening: @Sendable (@escaping Break) -> Void
     private let open = Atomic(0)
 
-    /// - Parameter listening: hears of each time that the proxy begins to listen, and how to break that, for tests.
+    /// - Parameter listening: called each time that the proxy begins to listen, with a function that ends the listener,
+    ///   for tests.
     package init(
         allowed: AllowedHosts, logger: Logger, listening: @escaping @Sendable (@escaping Break) -> Void = { _ in }
     ) {
@@ -45,15 +47,15 @@ package final class CodeProxy: Sendable {
         self.listening = listening
     }
 
-    /// Listens at a path, whose file is made anew, from its return until the process ends.
-    /// - Throws: when nobody can listen there.
+    /// Listens at a path, whose file is recreated, from its return until the process ends.
+    /// - Throws: when it cannot listen there.
     package func start(path: String) async throws {
         let socket = try ProxySocket(path: path)
         let first = try await listen(on: socket)
         Task { [self] in await run(first, on: socket) }
     }
 
-    /// Takes connections. While there are no descriptors left, NIO waits a second before it takes the next one
+    /// Accepts connections. When no descriptors are left, NIO waits a second before the next accept
     /// (`AcceptBackoffHandler`).
     private func listen(on socket: ProxySocket) async throws -> Listener {
         let listener: Listener = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
@@ -67,11 +69,11 @@ package final class CodeProxy: Sendable {
         return listener
     }
 
-    /// Listens again whenever that ends; connections that are open go on.
+    /// Listens again whenever the listener ends; open connections continue.
     private func run(_ first: Listener, on socket: ProxySocket) async {
         await withDiscardingTaskGroup { group in
             var next: Listener? = first
-            var pause = Self.pauses.lowerBound
+            var failures = 0
             while !Task.isCancelled {
                 var problem: (any Error)?
                 do {
@@ -79,9 +81,9 @@ package final class CodeProxy: Sendable {
                     next = nil
                     try await listener.executeThenClose { clients in
                         for try await client in clients {
-                            pause = Self.pauses.lowerBound
+                            failures = 0
                             group.addTask { [self] in
-                                // Its end, whatever it was, is the client's to notice.
+                                // The client notices every kind of end itself.
                                 try? await client.executeThenClose { inbound, _ in
                                     try await serve(inbound, client.channel)
                                 }
@@ -92,10 +94,11 @@ package final class CodeProxy: Sendable {
                     problem = error
                 }
                 logger.warning(
-                    "The proxy of the cloud code has to listen anew.",
+                    "The proxy of the cloud code must listen again.",
                     metadata: ["code.problem": "\(problem.map { "\($0)" } ?? "It was closed.")"])
-                try? await Task.sleep(for: pause)
-                pause = min(pause * 2, Self.pauses.upperBound)
+                failures += 1
+                try? await Task.sleep(
+                    for: Self.backoff.pause(afterFailures: failures, jitter: .random(in: 0...1)))
             }
         }
     }
@@ -127,7 +130,7 @@ package final class CodeProxy: Sendable {
         }
     }
 
-    /// Nil when the connection ends before it has said what it wants.
+    /// Nil when the connection ends before its request is complete.
     private static func destination(
         _ reading: inout NIOAsyncChannelInboundStream<ByteBuffer>.AsyncIterator
     ) async throws -> AllowedHosts.Destination? {
@@ -142,7 +145,7 @@ package final class CodeProxy: Sendable {
         return nil
     }
 
-    /// Carries bytes both ways until one of the ends is there. Each piece is written before the next one is read.
+    /// Copies bytes in both directions until one side ends. Each chunk is written before the next one is read.
     private static func join(
         _ reading: inout NIOAsyncChannelInboundStream<ByteBuffer>.AsyncIterator, _ client: any Channel,
         _ upstream: Stream
@@ -151,7 +154,7 @@ package final class CodeProxy: Sendable {
         try await upstream.executeThenClose { answers, _ in
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask {
-                    // Closed, it ends the reading below.
+                    // Closing it also ends the read loop below.
                     defer { client.close(promise: nil) }
                     for try await bytes in answers { try await client.writeAndFlush(bytes) }
                 }
@@ -161,7 +164,7 @@ package final class CodeProxy: Sendable {
         }
     }
 
-    // MARK: The way there
+    // MARK: The destination
 
     private func connect(to destination: AllowedHosts.Destination) async throws -> Stream {
         let name = "\(destination.host):\(destination.port)"
@@ -198,7 +201,7 @@ package final class CodeProxy: Sendable {
         return try await NIOThreadPool.singleton.runIfActive { Self.lookUp(destination.host) }
     }
 
-    /// Waits for the system's resolver.
+    /// Blocks on the system's resolver.
     private static func lookUp(_ name: String) -> [NetworkAddress] {
         var hints = addrinfo()
         hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
@@ -230,7 +233,7 @@ package final class CodeProxy: Sendable {
     }
 }
 
-/// Ends a connection on which nothing happens.
+/// Closes an idle connection.
 private final class IdleEnd: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 

@@ -1,11 +1,12 @@
 import Glibc
 
-/// An address of IPv4 or IPv6. One of IPv4 inside of one of IPv6 counts as itself.
+/// An IPv4 or IPv6 address. An IPv4 address embedded in IPv6 counts as the IPv4 address.
 package struct NetworkAddress: Sendable, Hashable, CustomStringConvertible {
     /// 4 or 16 bytes.
     package let bytes: [UInt8]
 
-    /// - Parameter text: four decimal numbers with dots, or IPv6 as of RFC 4291 without a zone; nil for anything else.
+    /// - Parameter text: four decimal numbers with dots, or IPv6 in the form of RFC 4291 without a zone; nil for
+    ///   anything else.
     package init?(_ text: String) {
         var four = in_addr()
         var six = in6_addr()
@@ -24,7 +25,7 @@ package struct NetworkAddress: Sendable, Hashable, CustomStringConvertible {
         self.bytes = isMapped ? Array(bytes[12...]) : bytes
     }
 
-    /// As resolvers write it.
+    /// In the form that resolvers use.
     package var description: String {
         var text = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
         let family = bytes.count == 4 ? AF_INET : AF_INET6
@@ -32,18 +33,19 @@ package struct NetworkAddress: Sendable, Hashable, CustomStringConvertible {
         return String(decoding: text.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
     }
 
-    /// The networks that are not of the public internet: this host, its link, private networks, multicast, examples and
-    /// reserved ones (IANA's registries of special-purpose addresses), each with the number of its leading bits.
+    /// Networks outside the public internet: loopback, link-local, private, multicast, documentation and reserved ones
+    /// (IANA's registries of special-purpose addresses), each with its prefix length in bits.
     private static let fourNotPublic: [([UInt8], Int)] = [
         ([0], 8), ([10], 8), ([100, 64], 10), ([127], 8), ([169, 254], 16), ([172, 16], 12), ([192, 0, 0], 24),
         ([192, 0, 2], 24), ([192, 168], 16), ([198, 18], 15), ([198, 51, 100], 24), ([203, 0, 113], 24), ([224], 3),
     ]
-    /// All but 2000::/3 is reserved or local; of that, Teredo, 6to4 and NAT64 lead to addresses that are not in sight.
+    /// Everything outside 2000::/3 is reserved or local. Within it, Teredo, 6to4 and NAT64 lead to addresses that
+    /// cannot be checked.
     private static let sixNotPublic: [([UInt8], Int)] = [
         ([0x20, 0x01, 0x00], 23), ([0x20, 0x01, 0x0D, 0xB8], 32), ([0x20, 0x02], 16), ([0x3F, 0xFF], 20),
     ]
 
-    /// Whether it is one of the public internet.
+    /// Whether the address belongs to the public internet.
     package var isPublic: Bool {
         if bytes.count == 4 { return !Self.fourNotPublic.contains { begins($0.0, $0.1) } }
         return begins([0x20], 3) && !Self.sixNotPublic.contains { begins($0.0, $0.1) }

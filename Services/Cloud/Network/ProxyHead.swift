@@ -1,15 +1,15 @@
-/// The request of a connection to the proxy: `CONNECT host:port HTTP/1.1` and an empty line (RFC 9110, section 9.3.6).
-/// Headers are passed over. Without I/O.
+/// The request for a proxy connection: `CONNECT host:port HTTP/1.1` and an empty line (RFC 9110, section 9.3.6).
+/// Headers are ignored. No I/O.
 package struct ProxyHead: Sendable {
-    /// The state of knowledge after some more bytes.
+    /// The parser's state after more bytes.
     package enum Outcome: Equatable, Sendable {
         case incomplete
         case connect(AllowedHosts.Destination)
-        /// It is no such request, or what follows came before the answer.
+        /// The request is invalid, or the client sent data before the response.
         case malformed
     }
 
-    /// Bytes of the whole head; a name has 253 at most.
+    /// Maximum bytes of the head; a name has at most 253.
     package static var bytesMax: Int { 4096 }
     private var bytes: [UInt8] = []
 
@@ -29,7 +29,7 @@ package struct ProxyHead: Sendable {
         return .connect(destination)
     }
 
-    /// The place after the empty line.
+    /// The index after the empty line.
     private static func end(of bytes: [UInt8]) -> Int? {
         let mark = Array("\r\n\r\n".utf8)
         guard bytes.count >= mark.count else { return nil }

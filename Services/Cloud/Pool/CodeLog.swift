@@ -2,18 +2,18 @@ import Glibc
 import Logging
 import ParseProtocol
 
-/// The lines of the log about cloud code.
+/// Log lines about cloud code.
 struct CodeLog {
     let logger: Logger
 
-    /// The end of a call that did not go as the code wanted. A refusal with a code of its own is the code's business.
+    /// Logs a call that failed. An error with a custom code is logged at level info: it is part of the code's logic.
     func outcome(_ outcome: RunOutcome, of run: CodeRun) {
         switch outcome {
         case .result: return
         case .failed(let failure):
             let isFault = failure.code == ParseError.Code.scriptFailed.rawValue
             logger.log(
-                level: isFault ? .warning : .info, "Cloud code refused.",
+                level: isFault ? .warning : .info, "Cloud code failed.",
                 metadata: metadata(run).merging([
                     "code.error": "\(failure.code)", "code.message": "\(Self.oneLine(failure.message))",
                     "code.stack": "\(Self.oneLine(failure.stack))",
@@ -25,23 +25,23 @@ struct CodeLog {
         }
     }
 
-    /// A line that the code wrote.
+    /// Logs a line that the code wrote.
     func line(_ text: String, level: String, of run: CodeRun?) {
         let levels: [String: Logger.Level] = ["error": .error, "warn": .warning, "debug": .debug]
         var metadata = run.map(metadata) ?? [:]
         metadata["code.text"] = "\(Self.oneLine(text))"
-        logger.log(level: levels[level] ?? .info, "Cloud code says.", metadata: metadata)
+        logger.log(level: levels[level] ?? .info, "Cloud code log line.", metadata: metadata)
     }
 
-    /// A line of a process's outputs, such as Node's own warnings.
+    /// Logs a line of a process's standard output or error, such as Node's own warnings.
     func output(_ text: String) {
-        logger.info("The process of cloud code says.", metadata: ["code.text": "\(Self.oneLine(text))"])
+        logger.info("Output of a cloud code process.", metadata: ["code.text": "\(Self.oneLine(text))"])
     }
 
-    /// Lines of a process that are in no log.
-    func dropped(_ dropped: LogAllowance.Dropped, pid: pid_t) {
+    /// Logs how many lines of a process were dropped.
+    func dropped(_ dropped: LogRateLimit.Dropped, pid: pid_t) {
         logger.warning(
-            "Cloud code says more than the log takes; lines were dropped.",
+            "Cloud code exceeded its log rate limit; lines were dropped.",
             metadata: [
                 "process": "\(pid)", "code.lines": "\(dropped.lines)", "code.bytes": "\(dropped.bytes)",
             ])
@@ -64,7 +64,7 @@ struct CodeLog {
     }
 
     func malformed(pid: pid_t) {
-        logger.error("A process of cloud code sent what is no message.", metadata: ["process": "\(pid)"])
+        logger.error("A cloud code process sent an invalid message.", metadata: ["process": "\(pid)"])
     }
 
     private func metadata(_ run: CodeRun) -> Logger.Metadata {
@@ -73,16 +73,16 @@ struct CodeLog {
 
     private static let textMax = 8 << 10
 
-    /// Code must not write lines that look like somebody else's.
+    /// Keeps the text on one line, so that code cannot forge the log lines of other components.
     static func oneLine(_ text: String) -> String {
         String(text.prefix(textMax)).split(omittingEmptySubsequences: true, whereSeparator: \.isNewline)
             .joined(separator: "\\n")
     }
 }
 
-/// Lines of a stream, as it arrives.
+/// Splits a stream into lines as bytes arrive.
 struct LineReader {
-    /// Longer lines are cut.
+    /// Longer lines are truncated.
     private static let bytesMax = 8 << 10
     private var line: [UInt8] = []
 
@@ -100,6 +100,6 @@ struct LineReader {
         return lines
     }
 
-    /// What came after the last line; nil for nothing.
+    /// The text after the last line; nil when empty.
     var rest: String? { line.isEmpty ? nil : String(decoding: line, as: UTF8.self) }
 }

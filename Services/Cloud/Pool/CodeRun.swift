@@ -1,25 +1,28 @@
 import MessageBus
+import ParseProtocol
 
-/// A call of cloud code, and on whose account it is.
+/// A call of cloud code, with the client to which its cost is charged.
 package struct CodeRun: Sendable {
     /// The function, the job, or the trigger and its class, for the log.
     package let name: String
-    /// The calls of cloud code that it is inside of; 0 for a client's.
+    /// The number of enclosing cloud code calls; 0 for a client's call.
     package let depth: Int
-    /// The members of `run` beside `t` and `id`, as a JSON object.
+    /// The members of `run` except `t` and `id`, as a JSON object.
     package let text: [UInt8]
-    /// The time at which it is ended, wherever it is; the end of `limit` once a process has it.
+    /// When the call is cancelled, also while it waits for a process. Once a process has the call, `limit` may end it
+    /// earlier.
     package var deadline: BusClock.Milliseconds
-    /// How long the code may take, in milliseconds from the moment at which a process gets the call; nil for as long as
-    /// `deadline` allows.
+    /// The code's time limit in milliseconds, from the moment a process gets the call; nil: only `deadline` applies.
     package var limit: BusClock.Milliseconds?
     package var traceId = ""
-    /// The network of the client that waits for it.
+    /// The network of the waiting client.
     package var network = ""
+    /// The network whose budget in the pool is used; nil for operators and jobs.
+    package var share: ClientNetwork?
     package var budget: RequestBudget?
-    /// Of a job: the objectId of its `_JobStatus`; empty for others.
+    /// The objectId of a job's `_JobStatus`; empty for other calls.
     package var jobId = ""
-    /// Hears what a job says of its progress, on the pool's thread.
+    /// Receives a job's progress messages, on the pool's thread.
     package var told: (@Sendable (String) -> Void)?
 
     package init(name: String, depth: Int, text: [UInt8], deadline: BusClock.Milliseconds) {
@@ -30,15 +33,15 @@ package struct CodeRun: Sendable {
     }
 }
 
-/// A request that cloud code makes.
+/// A request made by cloud code.
 package struct CodeAsk: Sendable {
     let process: PoolMachine.ProcessID
     /// Its number in the process.
     let number: Int64
     /// 0 outside of any call.
     let runId: PoolMachine.RunID
-    /// The call that it is made inside of; nil for what the code does by itself, or long after its call.
+    /// The enclosing call; nil for requests outside of calls, or long after their call.
     package let run: CodeRun?
-    /// The frame as it came.
+    /// The unparsed frame.
     package let text: [UInt8]
 }

@@ -1,12 +1,12 @@
-/// The frames of the socket between `cloud` and a Node process: four bytes of length, big-endian, and a JSON text.
+/// Splits the stream between `cloud` and a Node process into frames: four bytes of length, big-endian, and a JSON text.
 package struct FrameReader {
-    /// As much as a frame of the bus.
+    /// Same as the limit of a bus frame.
     package static let bytesMax = 64 << 20
 
-    /// Bytes of an object that a frame has room for beside the members in front of it.
+    /// Maximum bytes of an object in a frame, minus room for the members in front of it.
     package static let textMax = bytesMax - 1024
 
-    /// A frame that says it is longer than a frame may be. What follows it cannot be read.
+    /// The announced length exceeds the limit. The rest of the stream cannot be read.
     package struct TooLarge: Error, Equatable {}
 
     private var buffer: [UInt8] = []
@@ -14,7 +14,7 @@ package struct FrameReader {
 
     package init() {}
 
-    /// Bytes as they arrived.
+    /// Adds received bytes.
     package mutating func append(_ bytes: some Collection<UInt8>) {
         if start > 0, start == buffer.count || start > 1 << 20 {
             buffer.removeFirst(start)
@@ -34,13 +34,13 @@ package struct FrameReader {
         return Array(buffer[start + 4..<start + 4 + count])
     }
 
-    /// A text as a frame.
+    /// Encodes a text as a frame.
     package static func frame(_ text: [UInt8]) -> [UInt8] {
         let count = UInt32(text.count)
         return [UInt8(count >> 24), UInt8(count >> 16 & 0xFF), UInt8(count >> 8 & 0xFF), UInt8(count & 0xFF)] + text
     }
 
-    /// A frame of some members in front of those of an object that is a text already.
+    /// Encodes a frame from some members, followed by the members of an already serialized object.
     package static func frame(_ members: String, before object: [UInt8]) -> [UInt8] {
         let rest = object.dropFirst()
         let comma = rest.first == UInt8(ascii: "}") ? "" : ","

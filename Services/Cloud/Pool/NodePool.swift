@@ -5,21 +5,21 @@ import MessageBus
 import Messages
 import Synchronization
 
-/// The pool of Node processes: one thread that waits for their sockets and does what `PoolMachine` decides.
+/// The pool of Node processes: one thread that polls their sockets and performs the decisions of `PoolMachine`.
 package final class NodePool: Sendable {
-    /// The pool's news; called on its thread, so that it must only hand over.
+    /// The pool's callbacks. They run on its thread and must return quickly.
     package struct Events: Sendable {
         /// A process has loaded the code.
-        package var loaded: @Sendable (CodeDefinitions) -> Void
-        /// The code makes a request, which is answered by `answer` once.
+        package var loaded: @Sendable (LoadedCode) -> Void
+        /// The code makes a request; the receiver calls `answer` once.
         package var asked: @Sendable (CodeAsk) -> Void
-        /// Why no code can be run; empty when it can.
+        /// Why no code can run; empty when it can.
         package var problem: @Sendable (String) -> Void
-        /// Whether a process would take a call now; told when it changes, first when one has loaded the code.
+        /// Whether a process would accept a call now. Called on each change, first when a process has loaded the code.
         package var ready: @Sendable (Bool) -> Void
 
         package init(
-            loaded: @escaping @Sendable (CodeDefinitions) -> Void, asked: @escaping @Sendable (CodeAsk) -> Void,
+            loaded: @escaping @Sendable (LoadedCode) -> Void, asked: @escaping @Sendable (CodeAsk) -> Void,
             problem: @escaping @Sendable (String) -> Void, ready: @escaping @Sendable (Bool) -> Void = { _ in }
         ) {
             self.loaded = loaded
@@ -34,7 +34,7 @@ package final class NodePool: Sendable {
         case answer(CodeAsk, [UInt8])
         case cancelJob(String)
         case cancelJobs
-        /// There is more to wait for.
+        /// Wakes the thread to poll again.
         case look
         case stop
     }
@@ -42,7 +42,7 @@ package final class NodePool: Sendable {
     private let mailbox: ThreadMailbox<Work>
     private let configuration: CloudConfiguration
     private let logger: Logger
-    /// Whether the thread is there.
+    /// Whether the thread runs.
     private let isRunning = Atomic(false)
     /// Nil before the start and after the end.
     private let state = Mutex<PoolThread?>(nil)
@@ -53,7 +53,7 @@ package final class NodePool: Sendable {
         self.logger = logger
     }
 
-    /// Starts the processes, which end with this process or by `stop`. To be called once.
+    /// Starts the processes, which end with this process or by `stop`. Call once.
     package func start(_ events: Events) {
         let (mailbox, configuration, logger) = (mailbox, configuration, logger)
         isRunning.store(true, ordering: .releasing)
@@ -83,17 +83,16 @@ package final class NodePool: Sendable {
         }
     }
 
-    /// Runs a call to its end, at the latest its deadline.
+    /// Runs a call until its end, at the latest its deadline.
     package func run(_ run: CodeRun) async -> RunOutcome {
         await withCheckedContinuation { continuation in
             self.run(run) { continuation.resume(returning: $0) }
         }
     }
 
-    /// Runs a call to its end. The calling thread begins it itself while the pool's waits, which is a change of threads
-    /// less, and waits for nothing.
-    /// - Parameter completion: called once, as a rule on the pool's thread and within its lock, so that it must only
-    ///   hand over.
+    /// Runs a call until its end. While the pool's thread waits, the calling thread starts the call itself, which saves
+    /// a context switch. Never blocks.
+    /// - Parameter completion: called once, usually on the pool's thread with its lock held, so it must return quickly.
     package func run(_ run: CodeRun, completion: @escaping @Sendable (RunOutcome) -> Void) {
         let mustWake = state.withLockIfAvailable { state in state?.call(run, completion) } ?? nil
         if mustWake == nil, !mailbox.post(.run(run, completion)) { completion(Self.closed) }
@@ -103,24 +102,24 @@ package final class NodePool: Sendable {
     /// - Parameter text: `status`, `headers` and `body`, as a JSON object.
     package func answer(_ ask: CodeAsk, _ text: [UInt8]) { mailbox.post(.answer(ask, text)) }
 
-    /// Ends a job, if it runs: its run fails, and the code can ask for nothing more.
+    /// Cancels a job if it runs: its run fails, and the code's further requests are refused.
     /// - Parameter id: its `CodeRun.jobId`.
     package func cancel(job id: String) { mailbox.post(.cancelJob(id)) }
 
-    /// Ends all jobs, as `cancel(job:)` does; later ones are not begun. Calls go on.
+    /// Cancels all jobs, as `cancel(job:)` does, and refuses new ones. Calls continue.
     package func cancelJobs() { mailbox.post(.cancelJobs) }
 
-    /// In place of `start`, where there is no code: calls that come nevertheless are answered at once.
+    /// Replaces `start` when there is no code: calls are answered at once.
     package func close() {
         for case .run(_, let completion) in mailbox.close() { completion(Self.closed) }
     }
 
-    static let closed = RunOutcome.notRun("No cloud code is run here now.")
+    static let closed = RunOutcome.notRun("This replica runs no cloud code now.")
 
-    /// Ends the processes, with what the code started in them, and the thread. Calls that are under way end with them.
+    /// Ends the processes, all programs that the code started, and the thread. Running calls end with them.
     package func stop() { mailbox.post(.stop) }
 
-    /// Does so, and waits for their end.
+    /// Calls `stop` and waits until it is done.
     /// - Parameter limit: for a process that the kernel does not end.
     package func stop(within limit: Duration) async {
         let end = ContinuousClock.now + limit

@@ -2,21 +2,21 @@ import Foundation
 import Glibc
 import ProcessKit
 
-/// A child process with a socket to it as its descriptor 3, no input, and its outputs in a pipe. Owned by one thread,
-/// by whose end it ends as well.
+/// A child process with a socket as its descriptor 3, no input, and its outputs in a pipe. Owned by one thread; the
+/// process ends when that thread ends.
 final class NodeProcess {
     typealias Failure = SpawnedProgram.Failure
 
-    /// Bytes that may wait for a process that does not read.
+    /// Maximum bytes queued for a process that does not read.
     private static let outgoingMax = 2 * FrameReader.bytesMax
     private static let readBytes = 64 << 10
-    /// Bytes that were sent and are still kept in front of those that wait.
+    /// Sent bytes that are kept in the buffer before it is compacted.
     private static let sentMax = 1 << 20
 
-    /// It leads a group, so that what the code starts ends with it.
+    /// It leads a process group, so that programs started by the code end with it.
     private let program: SpawnedProgram
     let socket: Int32
-    /// -1 when nothing more comes from it, which `poll` passes over.
+    /// -1 after the end of its output; `poll` ignores that value.
     private(set) var output: Int32
     private var outgoing: [UInt8] = []
     private var sent = 0
@@ -34,10 +34,11 @@ final class NodeProcess {
             throw Failure(step: "pipe", number: errno)
         }
         defer { close(pipes[1]) }
-        // Nobody else starts processes here, who could inherit them before this.
+        // No other thread starts processes, so none can inherit the descriptors before this.
         for descriptor in pipes { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
         do throws(Failure) {
-            // The socket is last: one of the others may be number 3 here. Every other descriptor closes by itself.
+            // The socket comes last, because one of the others may be number 3 in this process. All other descriptors
+            // close automatically.
             program = try SpawnedProgram(
                 arguments, environment: environment,
                 descriptors: [.nothingToRead, .ours(pipes[1]), .same(1), .ours(ends[1])], leadsGroup: true)
@@ -64,14 +65,14 @@ final class NodeProcess {
 
     var hasOutgoing: Bool { sent < outgoing.count }
 
-    /// Sends a frame, as much as goes now; the rest when `flush` is called.
-    /// - Returns: false for a process that is not there or does not read.
+    /// Sends as much of a frame as the socket accepts; `flush` sends the rest.
+    /// - Returns: false when the process is gone or does not read.
     func send(_ frame: [UInt8]) -> Bool {
         if sent == outgoing.count {
             outgoing.removeAll(keepingCapacity: outgoing.capacity <= Self.readBytes)
             sent = 0
         } else if sent > Self.sentMax {
-            // One that always has something to read would else keep all that it was ever sent.
+            // Otherwise the buffer of a process that always has something to read would never be emptied.
             outgoing.removeFirst(sent)
             sent = 0
         }
@@ -92,7 +93,7 @@ final class NodeProcess {
         return true
     }
 
-    /// What there is to read now, at most 64 KiB; nil for nothing yet, empty at the end.
+    /// The available bytes, at most 64 KiB; nil for none yet, empty at the end.
     func read(from descriptor: Int32) -> ArraySlice<UInt8>? {
         let count = Glibc.read(descriptor, &buffer, buffer.count)
         if count < 0 { return errno == EAGAIN || errno == EINTR ? nil : [] }
@@ -105,8 +106,8 @@ final class NodeProcess {
 
     func kill() { program.kill() }
 
-    /// Kills it and what it started, waits for its end, and says how it ended. One that is ending already does so by
-    /// itself, which says more than our signal.
+    /// Kills the process and its group, waits for the end, and returns how it ended. A process that is already ending
+    /// is not killed, because its own exit status is more informative.
     func reap() -> String {
         kill()
         return program.wait().map { "\($0)" } ?? "unknown"

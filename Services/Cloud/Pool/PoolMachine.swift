@@ -1,7 +1,9 @@
-/// The decisions of the pool of Node processes, without I/O: which process gets which call, what becomes of the calls
-/// of one that dies or stands still, and when the next one is started.
+import ParseProtocol
+
+/// The state machine of the pool of Node processes. No I/O. It decides which process gets which call, what happens to
+/// the calls of a dead or blocked process, and when the next process starts.
 ///
-/// Each event appends what must be done to `actions`. Times are milliseconds of a clock that only goes on.
+/// Each event appends the required actions to `actions`. Times are milliseconds of a monotonic clock.
 package struct PoolMachine {
     package typealias ProcessID = Int
     package typealias RunID = UInt64
@@ -10,35 +12,38 @@ package struct PoolMachine {
     package enum Action: Equatable {
         case start(ProcessID)
         case send(RunID, to: ProcessID)
-        /// Nobody waits for the call any more.
+        /// No client waits for the call any more.
         case cancel(RunID, in: ProcessID)
-        /// Asks whether it still goes on. Nothing but a pong is an answer: code that never lets go can write all the
-        /// same.
+        /// Asks whether the process still responds. Only a pong counts as an answer: code in an endless loop can still
+        /// write.
         case ping(ProcessID)
         case kill(ProcessID)
         case finish(RunID, RunOutcome)
-        /// Why no code can be run; empty when it can.
+        /// Why no code can run; empty when it can.
         case problem(String)
     }
 
-    /// Calls that a process works on at once. More than that waits where another process can take it.
+    /// Maximum concurrent calls of a process. Further calls wait for another process.
     package static let runsMax = 64
-    /// Calls that may wait for a process.
+    /// Maximum calls that wait for a process.
     package static let waitingMax = 1024
-    /// A process that has work is asked whether it goes on, so long after it has answered that last.
+    /// Maximum waiting calls of one near network (`ClientNetwork`); its wide network may have three quarters of all
+    /// waiting calls. A near network may have at most half of the running calls, and its wide network three quarters.
+    package static let waitingPerNetworkMax = 256
+    /// A busy process is pinged this long after its last answer.
     package static let pingAfter: Milliseconds = 50
-    /// One that has not answered for so long gets no further call while another one can take it.
+    /// A process that has not answered for this long gets no further call while another one is available.
     package static let silenceMax: Milliseconds = 50
-    /// The longest that a process may take to load the code.
+    /// Maximum time to load the code.
     package static let loadMax: Milliseconds = 30_000
-    /// A process that a call was too long for stands still when it has not answered for so long, and is ended. Any
-    /// other one waits for something in that call alone, and goes on.
+    /// After a call exceeded its limit, a process that does not answer for this long is blocked and is killed. A
+    /// process that answers only waits for something within that call, and continues.
     package static let graceMax: Milliseconds = 1_000
-    /// What calls past their limits leave behind stays in their process: after so many of them it is replaced.
+    /// A call past its limit leaves unfinished work in its process. After this many such calls the process is replaced.
     package static let lateMax = 32
-    /// A process that lived for so long ended by chance, and the next one is started at once.
+    /// A process that ran this long did not fail because of its code: when it ends, the next one starts at once.
     package static let stableAfter: Milliseconds = 10_000
-    /// The pause before a start, which doubles with every process that ends soon.
+    /// The delay before a start; doubles with every process that ends early.
     package static let backOff: ClosedRange<Milliseconds> = 100...10_000
 
     private static let died = RunOutcome.ended("The process of the cloud code ended while it worked on this.")
@@ -47,22 +52,23 @@ package struct PoolMachine {
         enum Phase {
             case loading
             case ready
-            /// It is replaced and gets nothing more.
+            /// It is being replaced and gets no further calls.
             case retiring
-            /// It was killed, and its end is still to come.
+            /// It was killed and has not ended yet.
             case ending
         }
         let slot: Int
         let startedAt: Milliseconds
         var phase = Phase.loading
         var runs: Set<RunID> = []
-        /// The time of its last answer to a ping, or since when it has work.
+        /// When it last answered a ping, or since when it is busy.
         var lastHeard: Milliseconds
-        /// The time of the question that it has not answered yet.
+        /// When the unanswered ping was sent.
         var pingedAt: Milliseconds?
-        /// A call was too long for it, and it has answered no ping since; until it does it gets no further one.
-        var isDoubted = false
-        /// Calls that were too long for it.
+        /// A call exceeded its limit, and the process has answered no ping since; it gets no further calls until it
+        /// does.
+        var isSuspected = false
+        /// Calls that exceeded their limit.
         var late = 0
 
         func isSilent(for limit: Milliseconds, now: Milliseconds) -> Bool {
@@ -72,42 +78,52 @@ package struct PoolMachine {
 
     private struct Slot {
         var process: ProcessID?
-        /// Processes in a row that ended soon.
+        /// Consecutive processes that ended early.
         var failures = 0
         var startAt: Milliseconds?
     }
 
     private struct Run {
-        /// The end of the wait for a process, then of the code.
+        /// The end of the wait for a process; once a process has the call, the end of the code's time.
         var deadline: Milliseconds
         let limit: Milliseconds?
         let isNested: Bool
+        /// The client's network; nil for a call without a budget.
+        let network: ClientNetwork?
         var process: ProcessID?
+        var isWaiting = false
     }
 
     private var slots: [Slot]
     private var processes: [ProcessID: Process] = [:]
     private var runs: [RunID: Run] = [:]
     private var waiting: [RunID] = []
+    /// The running and waiting calls per network.
+    private var working: NetworkAmounts
+    private var queuedAmounts = NetworkAmounts(nearLimit: waitingPerNetworkMax, total: waitingMax)
     private var lastProcess = 0
     private var isStopped = false
     private var problem = ""
 
-    /// - Parameter processes: from 1.
-    package init(processes: Int) { slots = Array(repeating: Slot(), count: max(1, processes)) }
+    /// - Parameter processes: 1 or more.
+    package init(processes: Int) {
+        slots = Array(repeating: Slot(), count: max(1, processes))
+        let places = slots.count * Self.runsMax
+        working = NetworkAmounts(nearLimit: places / 2, total: places)
+    }
 
-    /// Whether `tick` has something to look at.
+    /// Whether `tick` must be called.
     package var isWatching: Bool {
-        !runs.isEmpty || processes.contains { $0.value.phase != .ready || $0.value.isDoubted }
+        !runs.isEmpty || processes.contains { $0.value.phase != .ready || $0.value.isSuspected }
             || slots.contains { $0.startAt != nil }
     }
 
-    /// Whether a process would take a call now.
-    package var isReady: Bool { processes.contains { $0.value.phase == .ready && !$0.value.isDoubted } }
+    /// Whether a process would accept a call now.
+    package var isReady: Bool { processes.contains { $0.value.phase == .ready && !$0.value.isSuspected } }
 
     // MARK: Processes
 
-    /// There is code: every process is started.
+    /// There is code: starts every process.
     package mutating func begin(now: Milliseconds, _ actions: inout [Action]) {
         for slot in slots.indices { start(slot, now: now, &actions) }
     }
@@ -121,7 +137,7 @@ package struct PoolMachine {
         actions.append(.start(lastProcess))
     }
 
-    /// A process has loaded the code, or says that it cannot.
+    /// A process has loaded the code, or failed to.
     package mutating func loaded(
         _ id: ProcessID, problem: String?, now: Milliseconds, _ actions: inout [Action]
     ) {
@@ -140,14 +156,14 @@ package struct PoolMachine {
     package mutating func ponged(_ id: ProcessID, now: Milliseconds) {
         processes[id]?.lastHeard = now
         processes[id]?.pingedAt = nil
-        processes[id]?.isDoubted = false
+        processes[id]?.isSuspected = false
     }
 
-    /// A process is gone.
+    /// A process has ended.
     package mutating func ended(_ id: ProcessID, now: Milliseconds, _ actions: inout [Action]) {
         guard let process = processes.removeValue(forKey: id) else { return }
         if process.phase == .loading {
-            tell("The process of the cloud code ends before it has loaded it; the log says why.", &actions)
+            tell("The cloud code process ends before it has loaded the code; the log says why.", &actions)
         }
         for run in process.runs.sorted() {
             finish(run, Self.died, &actions)
@@ -155,7 +171,7 @@ package struct PoolMachine {
         if slots[process.slot].process == id { replace(process, now: now, &actions) }
     }
 
-    /// The slot of a process that is gone, or will be, gets another one.
+    /// Starts a new process in the slot of a process that has ended or will end.
     private mutating func replace(_ process: Process, now: Milliseconds, _ actions: inout [Action]) {
         let slot = process.slot
         slots[slot].process = nil
@@ -164,28 +180,29 @@ package struct PoolMachine {
             slots[slot].failures = 0
             return start(slot, now: now, &actions)
         }
-        // Past seven the pause is the longest anyway.
+        // From seven failures on, the delay has its maximum anyway.
         let pause = Self.backOff.lowerBound << min(slots[slot].failures, 7)
         slots[slot].failures += 1
         slots[slot].startAt = now + min(pause, Self.backOff.upperBound)
     }
 
-    /// Kills a process, whose end `ended` tells.
+    /// Kills a process; `ended` reports its end.
     private mutating func end(_ id: ProcessID, _ actions: inout [Action]) {
         guard let phase = processes[id]?.phase, phase != .ending else { return }
         processes[id]?.phase = .ending
         actions.append(.kill(id))
     }
 
-    /// A call took too long. A process that stands still is ended; whether it does, it is asked unless that is known.
+    /// A call exceeded its limit. A blocked process is killed; whether it is blocked is tested with a ping unless one
+    /// is outstanding.
     private mutating func doubt(_ id: ProcessID, now: Milliseconds, _ actions: inout [Action]) {
         guard let process = processes[id], process.phase == .ready || process.phase == .retiring else { return }
-        processes[id]?.isDoubted = true
+        processes[id]?.isSuspected = true
         processes[id]?.late += 1
         if process.isSilent(for: Self.graceMax, now: now) { return end(id, &actions) }
         if process.pingedAt == nil { ping(id, now: now, &actions) }
         if process.phase == .ready, process.late + 1 >= Self.lateMax {
-            // It takes no other call, and another process takes its place.
+            // It gets no further calls, and another process takes its place.
             processes[id]?.phase = .retiring
             replace(process, now: now, &actions)
         }
@@ -199,7 +216,7 @@ package struct PoolMachine {
 
     private mutating func tell(_ text: String, _ actions: inout [Action]) {
         guard text != problem else { return }
-        // One that works is enough.
+        // One working process is enough.
         if !text.isEmpty, processes.contains(where: { $0.value.phase == .ready }) { return }
         problem = text
         actions.append(.problem(text))
@@ -208,32 +225,39 @@ package struct PoolMachine {
 
     // MARK: Calls
 
-    /// A call, by a number that no other has.
+    /// Adds a call with a unique id.
     /// - Parameters:
-    ///   - deadline: the time at which it is ended, wherever it is.
-    ///   - limit: how long the code may take. It counts from the moment at which a process gets the call: one that came
-    ///     while the code was being loaded has its time as any other.
-    ///   - isNested: it is made inside of another call, which waits for it and so must not keep it from its turn.
+    ///   - deadline: when it is cancelled, wherever it is.
+    ///   - limit: the code's time limit. It counts from the moment a process gets the call, so a call that arrived
+    ///     while the code was being loaded has its full time.
+    ///   - isNested: it was made within another call, which waits for it; it must not queue behind other calls.
+    ///   - network: the client's network, whose budget it uses; nil for operators' calls and jobs.
     package mutating func call(
-        _ id: RunID, deadline: Milliseconds, limit: Milliseconds? = nil, isNested: Bool, now: Milliseconds,
-        _ actions: inout [Action]
+        _ id: RunID, deadline: Milliseconds, limit: Milliseconds? = nil, isNested: Bool,
+        from network: ClientNetwork? = nil, now: Milliseconds, _ actions: inout [Action]
     ) {
-        runs[id] = Run(deadline: deadline, limit: limit, isNested: isNested)
+        let network = isNested ? nil : network
+        runs[id] = Run(deadline: deadline, limit: limit, isNested: isNested, network: network)
         if isStopped { return finish(id, .notRun("The cloud service is stopping."), &actions) }
-        if let process = process(isNested: isNested, now: now) { return send(id, to: process, now: now, &actions) }
+        let hasShare = network.map { working.hasRoom($0) } ?? true
+        if hasShare, let process = process(isNested: isNested, now: now) {
+            return send(id, to: process, now: now, &actions)
+        }
         if !problem.isEmpty {
             finish(id, .ended(problem), &actions)
-        } else if waiting.count >= Self.waitingMax {
+        } else if waiting.count >= Self.waitingMax || network.map({ !queuedAmounts.hasRoom($0) }) ?? false {
             finish(id, .notRun("The cloud code has too much to do; try again."), &actions)
         } else {
             waiting.insert(id, at: isNested ? 0 : waiting.count)
+            runs[id]?.isWaiting = true
+            if let network { queuedAmounts.add(1, of: network) }
         }
     }
 
-    /// The time at which a call is ended: with `limit` another one once a process has it. Nil for one that has ended.
+    /// When a call is cancelled; changes once a process has it, if there is a `limit`. Nil for a call that has ended.
     package func deadline(of id: RunID) -> Milliseconds? { runs[id]?.deadline }
 
-    /// The outcome of a call; one that was ended before is not looked for any more.
+    /// The outcome of a call. Ignored for a call that was ended before.
     package mutating func answered(
         _ id: RunID, by process: ProcessID, _ outcome: RunOutcome, now: Milliseconds, _ actions: inout [Action]
     ) {
@@ -245,7 +269,7 @@ package struct PoolMachine {
         sendWaiting(now: now, &actions)
     }
 
-    /// Nobody waits for a call any more: it is ended, wherever it is.
+    /// No client waits for a call any more: it is cancelled, wherever it is.
     package mutating func cancel(
         _ id: RunID, _ outcome: RunOutcome, now: Milliseconds, _ actions: inout [Action]
     ) {
@@ -265,7 +289,7 @@ package struct PoolMachine {
             (process.isSilent(for: Self.silenceMax, now: now) ? 1 : 0, process.runs.count, id)
         }
         return processes.filter { _, process in
-            process.phase == .ready && !process.isDoubted && (isNested || process.runs.count < Self.runsMax)
+            process.phase == .ready && !process.isSuspected && (isNested || process.runs.count < Self.runsMax)
         }
         .min { rank($0.key, $0.value) < rank($1.key, $1.value) }?.key
     }
@@ -276,16 +300,31 @@ package struct PoolMachine {
         if processes[process]?.runs.isEmpty == true { processes[process]?.lastHeard = now }
         processes[process]?.runs.insert(id)
         runs[id]?.process = process
+        if let network = runs[id]?.network { working.add(1, of: network) }
         if let run = runs[id], let limit = run.limit { runs[id]?.deadline = min(run.deadline, now + limit) }
         actions.append(.send(id, to: process))
     }
 
     private mutating func sendWaiting(now: Milliseconds, _ actions: inout [Action]) {
-        while let id = waiting.first, let run = runs[id] {
+        while let place = nextWaiting(), let run = runs[waiting[place]] {
             guard let process = process(isNested: run.isNested, now: now) else { return }
-            waiting.removeFirst()
+            let id = waiting.remove(at: place)
+            runs[id]?.isWaiting = false
+            if let network = run.network { queuedAmounts.add(-1, of: network) }
             send(id, to: process, now: now, &actions)
         }
+    }
+
+    /// The queue position of the next call: the first call without a network (nested calls and operators), otherwise
+    /// the first call of the network with the fewest running calls.
+    private func nextWaiting() -> Int? {
+        var best: (place: Int, amount: Int)?
+        for (place, id) in waiting.enumerated() {
+            guard let network = runs[id]?.network else { return place }
+            let amount = working.amount(of: network)
+            if working.hasRoom(network), best.map({ amount < $0.amount }) ?? true { best = (place, amount) }
+        }
+        return best?.place
     }
 
     private mutating func refuseWaiting(_ actions: inout [Action]) {
@@ -294,13 +333,18 @@ package struct PoolMachine {
     }
 
     private mutating func finish(_ id: RunID, _ outcome: RunOutcome, _ actions: inout [Action]) {
-        guard runs.removeValue(forKey: id) != nil else { return }
+        guard let run = runs.removeValue(forKey: id) else { return }
+        if let network = run.network {
+            if run.process != nil { working.add(-1, of: network) }
+            if run.isWaiting { queuedAmounts.add(-1, of: network) }
+        }
         actions.append(.finish(id, outcome))
     }
 
     // MARK: Time
 
-    /// Ends what takes too long and starts what is due. To be called several times a second while `isWatching`.
+    /// Cancels calls and processes past their limits and starts processes that are due. Call several times per second
+    /// while `isWatching`.
     package mutating func tick(now: Milliseconds, _ actions: inout [Action]) {
         for (id, run) in runs.sorted(by: { $0.key < $1.key }) where run.deadline <= now {
             let outcome =
@@ -321,7 +365,7 @@ package struct PoolMachine {
         for slot in slots.indices {
             if let time = slots[slot].startAt, time <= now { start(slot, now: now, &actions) }
         }
-        // One that was doubted may have answered.
+        // A doubted process may have answered.
         sendWaiting(now: now, &actions)
     }
 
@@ -329,13 +373,13 @@ package struct PoolMachine {
         _ id: ProcessID, _ process: Process, now: Milliseconds, _ actions: inout [Action]
     ) {
         guard process.pingedAt == nil else {
-            if process.isDoubted, process.isSilent(for: Self.graceMax, now: now) { end(id, &actions) }
+            if process.isSuspected, process.isSilent(for: Self.graceMax, now: now) { end(id, &actions) }
             return
         }
         if !process.runs.isEmpty, now - process.lastHeard >= Self.pingAfter { ping(id, now: now, &actions) }
     }
 
-    /// Ends everything. A call that a process has was begun, so that nobody may hear that it was not.
+    /// Ends everything. A call that a process already has may have started, so its outcome must not be `notRun`.
     package mutating func stop(_ actions: inout [Action]) {
         isStopped = true
         for (id, run) in runs.sorted(by: { $0.key < $1.key }) {
@@ -351,8 +395,8 @@ package enum RunOutcome: Equatable, Sendable {
     /// The result, as JSON.
     case result([UInt8])
     case failed(CodeFailure)
-    /// It was begun, or cannot be, and nobody knows how far it came: a text for the client.
+    /// It may have started, or can never run; how far it came is unknown. A text for the client.
     case ended(String)
-    /// It was certainly not begun: a text for the client, who may try again.
+    /// It was certainly not started. A text for the client, which may retry.
     case notRun(String)
 }

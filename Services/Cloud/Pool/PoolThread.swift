@@ -5,15 +5,15 @@ import MessageBus
 import Messages
 import ParseProtocol
 
-/// The pool's state: sockets, pipes and time in, actions out. Its thread has the lock of it unless it waits; who hands
-/// over a call meanwhile may have the call begun at once.
+/// Performs the decisions of `PoolMachine` on sockets and pipes. Its thread holds the pool's lock except while it
+/// waits. During the wait, a thread that hands over a call can start the call itself.
 final class PoolThread {
-    /// The descriptors and the time that the thread waits for, without the lock.
+    /// The descriptors and the timeout for which the thread waits, without the lock.
     struct Wait {
         var polled: [pollfd]
-        /// The processes whose sockets and pipes these are, behind the mailbox.
+        /// The processes of these sockets and pipes, in the order after the mailbox.
         fileprivate let ids: [PoolMachine.ProcessID]
-        /// Milliseconds; -1 for as long as nothing comes.
+        /// Milliseconds; -1 for no timeout.
         let timeout: Int32
     }
 
@@ -24,7 +24,7 @@ final class PoolThread {
         let process: NodeProcess
         var frames = FrameReader()
         var lines = LineReader()
-        var allowance = LogAllowance()
+        var allowance = LogRateLimit()
     }
 
     private struct AskKey: Hashable {
@@ -40,7 +40,7 @@ final class PoolThread {
     private var children: [ProcessID: Child] = [:]
     private var runs: [RunID: (run: CodeRun, completion: @Sendable (RunOutcome) -> Void)] = [:]
     private var ended = EndedRuns()
-    private var asks = AskLine<AskKey, CodeAsk>()
+    private var asks = CodeRequestQueue<AskKey, CodeAsk>()
     private var actions: [PoolMachine.Action] = []
     private var lastRun: RunID = 0
     private var lastTick: BusClock.Milliseconds = 0
@@ -48,16 +48,16 @@ final class PoolThread {
     private var takesJobs = true
     private var work: [NodePool.Work] = []
     private var lastCall: BusClock.Milliseconds = 0
-    /// Whether the thread looks again by itself.
+    /// Whether the thread polls again without being woken.
     private var looksAgain = false
-    /// Whether a process would take a call, as it was told last.
-    private var saidReady = false
+    /// The last reported readiness.
+    private var reportedReady = false
 
-    /// Milliseconds between two looks at the time, while there is something to look at.
+    /// Milliseconds between calls of `tick` while they are needed.
     private static let tick: BusClock.Milliseconds = 50
-    /// After a call the thread goes on looking for so many milliseconds, so that the next one need not wake it.
+    /// After a call the thread keeps polling for this many milliseconds, so that the next call need not wake it.
     private static let linger: BusClock.Milliseconds = 1000
-    /// Reads of the pipe of a process that is gone: more than a pipe holds.
+    /// Reads of the pipe of an ended process: more than a pipe holds.
     private static let lastReadsMax = 4
 
     init(
@@ -71,14 +71,14 @@ final class PoolThread {
         machine = PoolMachine(processes: configuration.processes)
     }
 
-    /// Begins. To be called once, on the thread.
+    /// Starts the processes. Call once, on the thread.
     func begin() -> Wait {
         machine.begin(now: BusClock.now, &actions)
         act()
         return nextWait()
     }
 
-    /// Does what a wait has brought.
+    /// Handles the result of a wait.
     /// - Returns: the next wait; nil at the end.
     func turn(after wait: Wait) -> Wait? {
         mailbox.awake()
@@ -87,7 +87,7 @@ final class PoolThread {
         if now - lastTick >= Self.tick {
             lastTick = now
             machine.tick(now: now, &actions)
-            for id in children.keys { sayDropped(by: id, now: now) }
+            for id in children.keys { logDroppedLines(by: id, now: now) }
         }
         act()
         guard isRunning || !children.isEmpty else {
@@ -97,8 +97,8 @@ final class PoolThread {
         return nextWait()
     }
 
-    /// Begins a call on another thread than the pool's own, while that one waits.
-    /// - Returns: whether it has to be woken.
+    /// Starts a call on a thread other than the pool's, while the pool's thread waits.
+    /// - Returns: whether the pool's thread must be woken.
     func call(_ run: CodeRun, _ completion: @escaping @Sendable (RunOutcome) -> Void) -> Bool {
         perform(.run(run, completion))
         act()
@@ -113,7 +113,8 @@ final class PoolThread {
             runs[lastRun] = (run, completion)
             lastCall = BusClock.now
             machine.call(
-                lastRun, deadline: run.deadline, limit: run.limit, isNested: run.depth > 0, now: lastCall, &actions)
+                lastRun, deadline: run.deadline, limit: run.limit, isNested: run.depth > 0, from: run.share,
+                now: lastCall, &actions)
         case .answer(let ask, let text): answer(ask, text)
         case .cancelJob(let job):
             guard let id = runs.first(where: { $0.value.run.jobId == job })?.key else { return }
@@ -133,7 +134,7 @@ final class PoolThread {
     // MARK: Actions
 
     private func act() {
-        // What is done may bring further actions, such as the end of a process that cannot be started.
+        // An action may cause further ones, such as the end of a process that cannot be started.
         while !actions.isEmpty {
             let current = actions
             actions = []
@@ -168,7 +169,7 @@ final class PoolThread {
     private func start(_ id: ProcessID) {
         do throws(NodeProcess.Failure) {
             children[id] = Child(
-                process: try NodeProcess(configuration.command, environment: configuration.environment))
+                process: try NodeProcess(configuration.command, environment: configuration.environment.passed))
             send(FrameReader.frame(configuration.load.serialized), to: id)
         } catch {
             log.cannotStart("\(error)")
@@ -176,7 +177,7 @@ final class PoolThread {
         }
     }
 
-    /// One that cannot be written to is at its end, which its socket tells.
+    /// A process that cannot be written to is ending; its socket reports that.
     private func send(_ frame: [UInt8], to id: ProcessID) {
         if children[id]?.process.send(frame) == false { children[id]?.process.kill() }
     }
@@ -184,7 +185,7 @@ final class PoolThread {
     private func end(_ id: ProcessID) {
         guard var child = children.removeValue(forKey: id) else { return }
         let how = child.process.reap()
-        // What it said last is in the pipe. A process that it started may write to it for ever.
+        // Its last output is in the pipe. A program that it started may write to the pipe forever.
         for _ in 0..<Self.lastReadsMax {
             guard child.process.output >= 0, let bytes = child.process.read(from: child.process.output), !bytes.isEmpty
             else { break }
@@ -201,15 +202,15 @@ final class PoolThread {
 
     // MARK: Sockets
 
-    /// Does what was handed over, and says what to wait for then.
+    /// Handles the mailbox and returns the next wait.
     private func nextWait() -> Wait {
         mailbox.drain(into: &work)
         for item in work { perform(item) }
         work.removeAll(keepingCapacity: true)
         act()
-        if machine.isReady != saidReady {
-            saidReady = machine.isReady
-            events.ready(saidReady)
+        if machine.isReady != reportedReady {
+            reportedReady = machine.isReady
+            events.ready(reportedReady)
         }
         var polled = [pollfd(fd: mailbox.wakeDescriptor, events: Int16(POLLIN), revents: 0)]
         let ids = children.keys.sorted()
@@ -237,7 +238,7 @@ final class PoolThread {
 
     private func readOutput(of id: ProcessID) {
         guard let process = children[id]?.process, let bytes = process.read(from: process.output) else { return }
-        // At its end there is nothing to poll for; the socket tells the process's own.
+        // There is nothing more to poll for; the socket reports the end of the process.
         guard !bytes.isEmpty else { return process.closeOutput() }
         guard var child = children.removeValue(forKey: id) else { return }
         for line in child.lines.lines(in: bytes) { write(line, of: &child) }
@@ -249,7 +250,7 @@ final class PoolThread {
         log.output(line)
     }
 
-    private func sayDropped(by id: ProcessID, now: BusClock.Milliseconds) {
+    private func logDroppedLines(by id: ProcessID, now: BusClock.Milliseconds) {
         guard let child = children[id], child.allowance.hasDropped,
             let dropped = children[id]?.allowance.takeDropped(now: now)
         else { return }
@@ -271,11 +272,11 @@ final class PoolThread {
     private func take(_ message: NodeMessage, from id: ProcessID) {
         let now = BusClock.now
         switch message {
-        case .loaded(let definitions, let problem):
+        case .loaded(let code, let problem):
             if let problem {
                 log.cannotLoad(problem)
             } else {
-                events.loaded(definitions)
+                events.loaded(code)
             }
             machine.loaded(id, problem: problem?.message, now: now, &actions)
         case .done(let run, let result): machine.answered(run, by: id, .result(result), now: now, &actions)
@@ -319,15 +320,14 @@ final class PoolThread {
     private static let jobLost = RunOutcome.ended("The process of the cloud code ended before the job did.")
     private static let ping = FrameReader.frame(Array(#"{"t":"ping"}"#.utf8))
     private static let tooLarge = CodeAnswerText.text(
-        of: ParseError(.objectTooLarge, "The answer is larger than cloud code can be given."))
+        of: ParseError(.objectTooLarge, "The answer exceeds the size limit of cloud code."))
     private static let unreadable = CodeAnswerText.text(
-        of: ParseError(.invalidJSON, "The request is nested too deep, has too many values or is no JSON."))
+        of: ParseError(.invalidJSON, "The request is nested too deep, has too many values or is not JSON."))
     private static let tooMany = CodeAnswerText.text(
         of: .tooManyRequests("The code makes too many requests at once.", retryAfterSeconds: 1))
 }
 
-/// The calls that ended last: code may go on after it has answered, and what it asks for then is still on the account
-/// of the call.
+/// The calls that ended last. Code may continue after its answer, and its requests are still charged to that call.
 struct EndedRuns {
     private static let countMax = 256
     private var runs: [PoolMachine.RunID: CodeRun] = [:]

@@ -7,68 +7,68 @@ import ProcessKit
 import ServiceKit
 import Synchronization
 
-/// The service's work: calls from the bus to the pool, the code's own requests from the pool to the gateway, and what
-/// the code defines to the catalog.
+/// Passes calls from the bus to the pool, the code's own requests from the pool to the gateway, and the code's
+/// definitions to the catalog.
 final class CloudRunner: Sendable {
-    /// Runs in the writer while something is to be told to the catalog.
+    /// Runs in the writer while definitions must be sent to the catalog.
     let publishing: BackgroundWork
 
     private let host: ServiceHost
-    /// The settings; its folder is the one that the code had at the start.
+    /// The settings, with the code folder at start.
     private let configuration: CloudConfiguration
     /// The version that gets the calls.
-    private let running: Mutex<RunningCode>
-    /// Versions beside it: one that is being tried, and those whose last calls are under way.
-    private let beside = Mutex<[RunningCode]>([])
-    /// Whether another version is being tried.
+    private let running: Mutex<CodeVersion>
+    /// The versions beside the current one: one on trial, and replaced ones with running calls.
+    private let beside = Mutex<[CodeVersion]>([])
+    /// Whether another version is on trial.
     private let isTaking = Atomic(false)
-    private let standing: CodeStanding
+    private let standing: CodeRegistration
     private let jobs: CodeJobs
-    /// Nil where the code has the network, or none.
+    /// Nil when the code has full network access, or none.
     private let proxy: CodeProxy?
     private let isProxied = Atomic(false)
 
-    /// What a caller needs to hear of the end of a call before it gives up itself.
+    /// Time for the answer to reach the caller before the caller's own timeout.
     private static let margin: BusClock.Milliseconds = 250
-    /// For a process, such as one of a version that is still being loaded, and then for the code. A trigger must not
-    /// fail by the wait alone, and with it the call that it belongs to.
+    /// Maximum wait for a free process, for example while a version is being loaded. The code's time limit starts after
+    /// the wait. If the wait counted, a trigger and its operation could fail before the code even ran.
     private static let turnMax = Duration.seconds(15)
-    /// For what code asks outside of any call.
+    /// Timeout of requests outside of any call.
     private static let ownLimit = Duration.seconds(10)
-    /// For what a job asks: no function may take longer, so that nothing that they ask does.
+    /// Timeout of a job's requests: as long as the longest function limit.
     private static let longestLimit = Duration.seconds(25)
-    /// For a version to load beside the one that runs: whoever brought it waits.
+    /// Time to load a version on trial: the operator who deployed it waits.
     private static let loadMax = Duration.seconds(8)
-    /// For the calls of a version that another one has replaced.
+    /// Time for the calls of a replaced version to end.
     private static let retireMax = Duration.seconds(8)
 
     init(host: ServiceHost, configuration: CloudConfiguration) throws {
         self.host = host
         self.configuration = configuration
-        let code = try RunningCode(configuration, logger: host.logger)
+        let code = try CodeVersion(configuration, logger: host.logger)
         running = Mutex(code)
         jobs = CodeJobs(pool: code.pool, limit: configuration.jobLimit)
         proxy = configuration.allowedHosts.map { CodeProxy(allowed: $0, logger: host.logger) }
-        let standing = CodeStanding()
+        let standing = CodeRegistration { [store = host.store] in store.role == .writer }
         self.standing = standing
         publishing = BackgroundWork(
-            "definitions", every: .seconds(3600), problem: "What the cloud code defines could not be told.",
+            "definitions", every: .seconds(3600), problem: "The cloud code could not be registered.",
             logger: host.logger
         ) { [host] in try await standing.round(host) }
         host.whenStopping { [jobs] _ in jobs.stop() }
-        // Until the first process has loaded it; said before the start, so that whoever restarts replicas never sees
-        // this one without it (scripts/restart).
-        if configuration.hasCode { standing.say(CodeStanding.loading, to: host.bus) }
+        // Reported until the first process has loaded the code. Set before the start, so that scripts/restart never
+        // sees this replica as ready without its code.
+        if configuration.hasCode { standing.say(CodeRegistration.loading, to: host.bus) }
     }
 
-    /// Starts the code, when there is any.
-    /// - Throws: when there is no place for the proxy's socket.
+    /// Starts the code, if there is any.
+    /// - Throws: when the proxy's socket cannot be created.
     func begin() async throws {
         let code = current
         guard configuration.hasCode else {
             code.pool.close()
             publish(CodeDefinitions())
-            // Calls that come nevertheless are refused here, and not by replicas that still have code.
+            // Late calls are refused here instead of by replicas that still have code.
             return host.bus.setEdition(code.edition)
         }
         try await startProxy()
@@ -76,22 +76,24 @@ final class CloudRunner: Sendable {
         start(code, trial: nil)
     }
 
-    /// Sandboxes are made with its socket in them.
-    /// - Throws: when there is no place for it.
+    /// Started before the sandboxes, which mount its socket.
+    /// - Throws: when the socket cannot be created.
     private func startProxy() async throws {
         guard let proxy, !isProxied.load(ordering: .acquiring) else { return }
         try await proxy.start(path: configuration.proxySocket)
         isProxied.store(true, ordering: .releasing)
     }
 
-    private var current: RunningCode { running.withLock(\.self) }
+    private var current: CodeVersion { running.withLock(\.self) }
 
-    /// Starts the processes of a version, which tell the trial of themselves until the version is the one that runs.
-    private func start(_ code: RunningCode, trial: CodeTrial?) {
+    /// Starts the processes of a version. They report to `trial` until the version becomes the current one.
+    private func start(_ code: CodeVersion, trial: CodeTrial?) {
+        logWithheldVariables(of: code.configuration)
         code.pool.start(
             .init(
-                loaded: { [self] definitions in
-                    if current === code { loaded(definitions) } else { trial?.loaded(definitions) }
+                loaded: { [self] known in
+                    code.limit(by: known.rateLimits)
+                    if current === code { loaded(known.definitions) } else { trial?.loaded(known.definitions) }
                 },
                 asked: { [self] in ask($0, of: code.pool) },
                 problem: { [self] problem in
@@ -110,26 +112,39 @@ final class CloudRunner: Sendable {
                 }))
     }
 
+    /// Logs the names of variables that the code mentions but does not get.
+    private func logWithheldVariables(of configuration: CloudConfiguration) {
+        Task.detached(priority: .background) { [logger = host.logger] in
+            let names = configuration.environment.missed(byCodeIn: configuration.folder)
+            guard !names.isEmpty else { return }
+            logger.warning(
+                "The cloud code mentions environment variables that it does not get. SATCHEL_CLOUD_ENV passes them.",
+                metadata: [
+                    "code.folder": "\(configuration.folder)", "code.variables": "\(names.joined(separator: ","))",
+                ])
+        }
+    }
+
     // MARK: Another version
 
-    /// Whether the version in a folder is the one that runs.
+    /// Whether the version in a folder is the current one.
     func runs(_ folder: String) -> Bool { current.configuration.folder == configuration.with(folder: folder).folder }
 
-    /// Loads another version beside the one that runs, and gives it the calls from then on. Those that are under way go
-    /// on in the old processes for some seconds; jobs end.
+    /// Loads another version beside the current one, then switches calls to it. Running calls continue in the old
+    /// processes for a few seconds; jobs end.
     /// - Parameters:
-    ///   - folder: the version's.
-    ///   - settle: done when it loads, before it gets calls; what it throws keeps the old one.
-    /// - Returns: what the code defines.
-    /// - Throws: `.scriptFailed` (141) when it does not load; `.serviceUnavailable` (2) while another one is tried.
-    ///   Then the old one runs as before.
+    ///   - folder: the version's folder.
+    ///   - settle: called when the version has loaded, before it gets calls; if it throws, the old version stays.
+    /// - Returns: the code's definitions.
+    /// - Throws: `.scriptFailed` (141) when the version does not load; `.serviceUnavailable` (2) while another one is
+    ///   on trial. The old version then continues.
     @discardableResult
     func take(_ folder: String, settle: () throws -> Void = {}) async throws -> CodeDefinitions {
         guard !isTaking.exchange(true, ordering: .acquiringAndReleasing) else {
             throw ParseError(.serviceUnavailable, "Another version of the cloud code is being taken.")
         }
         defer { isTaking.store(false, ordering: .releasing) }
-        let code = try RunningCode(configuration.with(folder: folder), logger: host.logger)
+        let code = try CodeVersion(configuration.with(folder: folder), logger: host.logger)
         guard code.configuration.hasCode else { throw ParseError(.scriptFailed, "There is no main.js.") }
         try await startProxy()
         let trial = CodeTrial()
@@ -162,12 +177,12 @@ final class CloudRunner: Sendable {
         return definitions
     }
 
-    /// Tells the catalog what the code defines, if it does not know.
-    /// - Throws: when it cannot be told now; it is told as soon as it can.
+    /// Registers the code's definitions with the catalog, if they changed.
+    /// - Throws: when the catalog is unavailable. The background work `publishing` then repeats the registration.
     func tell() async throws { _ = try await standing.round(host) }
 
-    /// Ends the processes of the code with all that they started: by the end of this process alone they would end
-    /// themselves, but what they started would go on.
+    /// Ends the processes of the code and all programs that they started. The processes would end with this process,
+    /// but the programs would continue.
     func end(within limit: Duration) async {
         let all = beside.withLock { $0 } + [current]
         for code in all { code.pool.stop() }
@@ -181,7 +196,7 @@ final class CloudRunner: Sendable {
     private func loaded(_ definitions: CodeDefinitions) {
         var known = definitions
         known.triggers = definitions.triggers.filter(\.isCalledOfCode)
-        // Each process says the same.
+        // All processes report the same definitions.
         let isNew = publish(known)
         standing.say("", to: host.bus)
         guard isNew else { return }
@@ -207,10 +222,10 @@ final class CloudRunner: Sendable {
 
     // MARK: Calls
 
-    /// Hands a call to the pool, whose thread answers it.
-    /// - Parameter completion: hears `.serviceUnavailable` (2) for what was certainly not begun. Everything else is an
-    ///   outcome.
-    /// - Throws: `.invalidJSON` (107).
+    /// Passes a call to the pool, whose thread answers it.
+    /// - Parameter completion: gets `.serviceUnavailable` (2) when the call was certainly not started; every other
+    ///   result is an outcome.
+    /// - Throws: `.invalidJSON` (107); `.connectionFailed` (100) when a rate limit of the code refuses the call.
     func run(
         _ message: RunCode, _ request: ServiceRequest,
         completion: @escaping ServiceRoutes.Completion
@@ -226,20 +241,28 @@ final class CloudRunner: Sendable {
                 BusClock.now + max(limit, Self.turnMax).milliseconds, request.envelope.deadline - Self.margin))
         run.limit = limit.milliseconds
         run.traceId = request.envelope.traceID
-        run.network = request.envelope.principal.network
+        let principal = request.envelope.principal
+        run.network = principal.network
+        run.share = principal.fairnessKey == 0 ? nil : ClientNetwork(principal.network)
         run.budget = RequestBudget.current
         let code = running.withLock { code in
-            // Within the lock: a version that is replaced waits for it.
+            // Within the lock, so that a version that is being replaced waits for this call.
             code.enter()
             return code
+        }
+        do throws(ParseError) {
+            try code.admit(.init(message, principal, text: text))
+        } catch {
+            code.leave()
+            throw error
         }
         code.run(run) { outcome in
             completion(Result { try BusReply(CodeOutcome(), documents: [Self.document(of: outcome)]) })
         }
     }
 
-    /// - Throws: `.operationForbidden` (119) for anybody but the suite itself, `.invalidJSON` (107),
-    ///   `.serviceUnavailable` (2) for what was certainly not begun.
+    /// - Throws: `.operationForbidden` (119) for callers other than the suite itself, `.invalidJSON` (107),
+    ///   `.serviceUnavailable` (2) when the job was certainly not started.
     func job(_ message: CodeJob, _ request: ServiceRequest) throws -> CodeJobState {
         try request.requireMaster()
         return try jobs.answer(message, parameters: message.begins ? try request.document() : nil)
@@ -280,11 +303,11 @@ final class CloudRunner: Sendable {
     private func asked(_ ask: CodeAsk) async throws -> [UInt8] {
         let message = CodeRequest.with { $0.depth = UInt32((ask.run?.depth ?? 0) + 1) }
         var request = try BusRequest(CloudCalls.ask, message, timeout: Self.ownLimit)
-        // What a call left behind goes on after it, for as long as any other request.
+        // A request that a finished call left behind gets the timeout of a request outside of calls.
         if let run = ask.run, run.deadline > BusClock.now {
             request.deadline = min(run.deadline, BusClock.now + Self.longestLimit.milliseconds)
         }
-        // It may be a change of anything: without a key, so that no other gateway is asked once more.
+        // The request may change anything. It has no key, so that the bus never repeats it at another gateway.
         request.writes = true
         request.documents = [ask.text]
         request.principal.network = ask.run?.network ?? ""

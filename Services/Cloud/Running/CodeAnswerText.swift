@@ -1,6 +1,6 @@
 import ParseProtocol
 
-/// The answer to a request of cloud code that never reached its route, as the gateway would have given it.
+/// The answer to a request of cloud code that never reached its route, in the form of the gateway's answers.
 enum CodeAnswerText {
     /// `status`, `headers` and `body`, as a JSON object.
     static func text(of error: ParseError) -> [UInt8] {

@@ -3,21 +3,21 @@ import Messages
 import ParseProtocol
 import Synchronization
 
-/// The jobs of the code that this process was told to begin: each is begun once, and its end is kept until nobody asks
-/// for it any more.
+/// The code's jobs in this process. Each is started at most once, and its result is kept until the catalog has asked
+/// for it.
 final class CodeJobs: Sendable {
-    /// That of the version that runs.
+    /// The pool of the current version.
     private let pool: Mutex<NodePool>
     private let limit: Duration
-    private let book = Mutex(JobBook())
+    private let book = Mutex(JobStates())
 
-    /// - Parameter limit: how long a job may take.
+    /// - Parameter limit: a job's time limit.
     init(pool: NodePool, limit: Duration) {
         self.pool = Mutex(pool)
         self.limit = limit
     }
 
-    /// Another version of the code runs: the jobs of the old one end, and later ones are its own.
+    /// Switches to another version of the code: running jobs end, and later ones run in its pool.
     func move(to other: NodePool) {
         let old = pool.withLock { pool in
             defer { pool = other }
@@ -26,9 +26,9 @@ final class CodeJobs: Sendable {
         old.cancelJobs()
     }
 
-    /// Begins or ends a job as the question wants it.
+    /// Starts or cancels a job as requested, and returns its state.
     /// - Parameter parameters: a JSON object; nil for none.
-    /// - Throws: `.serviceUnavailable` (2) for a job that is to be begun while the service stops.
+    /// - Throws: `.serviceUnavailable` (2) for a job that should start while the service stops.
     func answer(_ question: CodeJob, parameters: JSON?) throws(ParseError) -> CodeJobState {
         if question.stops { pool.withLock(\.self).cancel(job: question.id) }
         if question.begins {
@@ -40,8 +40,8 @@ final class CodeJobs: Sendable {
         return book.withLock { $0.state(of: question.id) }
     }
 
-    /// The service ends, and its processes go on for calls alone: the next service's jobs of the same names must not
-    /// meet these.
+    /// Ends all jobs when the service stops; its processes finish their calls. A job that continued could overlap with
+    /// the next run of its name, which another process starts.
     func stop() {
         book.withLock { $0.close() }
         pool.withLock(\.self).cancelJobs()
@@ -66,10 +66,11 @@ final class CodeJobs: Sendable {
 }
 
 /// The states of jobs, by the objectId of their `_JobStatus`. No I/O.
-package struct JobBook {
-    /// Jobs that have ended and are still known. The catalog asks within a second and keeps the answer.
+package struct JobStates {
+    /// Maximum finished jobs that are remembered. The catalog asks within a second and stores the answer.
     package static let endedMax = 1_000
-    /// Unicode's scalars of a message, of at most four bytes each. A character may have any number of them.
+    /// Maximum Unicode scalars of a message, of at most four bytes each. Characters are not counted, because one can
+    /// consist of any number of scalars.
     package static let messageMax = 8_192
 
     private var states: [String: CodeJobState] = [:]
@@ -78,26 +79,26 @@ package struct JobBook {
 
     package init() {}
 
-    /// No further job is begun.
+    /// Refuses further jobs.
     package mutating func close() { isClosed = true }
 
-    /// Whether a job is neither known nor to be begun.
+    /// Whether a job is unknown and may not start.
     package func refuses(_ id: String) -> Bool { isClosed && states[id] == nil }
 
-    /// - Returns: false for one that is known already, or refused.
+    /// - Returns: false when the job is already known, or refused.
     package mutating func begin(_ id: String) -> Bool {
         guard states[id] == nil, !isClosed else { return false }
         states[id] = CodeJobState.with { $0.phase = .running }
         return true
     }
 
-    /// A job says how far it is.
+    /// Stores a job's progress message.
     package mutating func tell(_ id: String, _ message: String) {
         guard states[id]?.phase == .running else { return }
         states[id]?.message = Self.cut(message)
     }
 
-    /// A job has ended. Without a text of its own, what it said last stays.
+    /// Stores a job's result. Without a final message, the last progress message stays.
     package mutating func end(_ id: String, _ outcome: RunOutcome) {
         guard states[id]?.phase == .running else { return }
         switch outcome {
@@ -119,7 +120,7 @@ package struct JobBook {
 
     private static func cut(_ text: String) -> String { String(text.unicodeScalars.prefix(messageMax)) }
 
-    /// What is known of a job.
+    /// The state of a job.
     package func state(of id: String) -> CodeJobState { states[id] ?? CodeJobState() }
 
     private static func text(of result: [UInt8]) -> String {

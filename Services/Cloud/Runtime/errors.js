@@ -1,5 +1,5 @@
 'use strict';
-// What a handler threw or rejected with, as an error of the protocol.
+// Converts a value that a handler threw or rejected with to an error of the protocol.
 const { ParseError, textOf } = require('./parse/error');
 const { sdk } = require('./sdk/current');
 
@@ -7,8 +7,8 @@ const { sdk } = require('./sdk/current');
 const STACK_MAX = 8 * 1024;
 
 /**
- * A Parse.Error of anything: errors of the protocol stay, everything else gets the code that is given.
- * @param byDefault `{ code, message }` for what says nothing of itself
+ * A Parse.Error for any value: errors of the protocol are unchanged, all others get the given code.
+ * @param byDefault `{ code, message }` for a value without a message
  */
 function resolved(thrown, { code = ParseError.SCRIPT_FAILED, message = 'Script failed.' } = {}) {
   if (thrown instanceof ParseError) return thrown;
@@ -27,13 +27,14 @@ function ofPackage({ code, message, stack }) {
   return error;
 }
 
-/** The error as the host is told of it. */
-function wireError(error) {
+/** The error of a run in the form that the host expects. */
+function wireError(error, run) {
   const code = Number.isInteger(error.code) ? error.code : ParseError.SCRIPT_FAILED;
-  return { code, message: textOf(error.message), stack: String(error.stack || '').slice(0, STACK_MAX) };
+  const stack = run.redacted(String(error.stack || '')).slice(0, STACK_MAX);
+  return { code, message: run.redacted(textOf(error.message)), stack };
 }
 
-/** What response.error() was given: a text, an error, or a code and a text. */
+/** The error for the arguments of response.error(): a text, an error, or a code and a text. */
 function ofResponse(values) {
   const [first, second] = values;
   if (values.length < 2 || second === undefined) return resolved(first);

@@ -1,7 +1,7 @@
 'use strict';
 // Frames of the socket to the host: 4 bytes of length, big-endian, then JSON in UTF-8. No I/O here.
 
-/** The largest frame in either direction, in bytes: what the host keeps of one request or answer at most. */
+/** The largest frame in either direction, in bytes: the host's limit for one request or answer. */
 const FRAME_BYTES_MAX = 64 * 1024 * 1024;
 const HEADER_BYTES = 4;
 
@@ -25,8 +25,8 @@ function encodeFrame(message) {
 }
 
 /**
- * Reads messages from chunks of a stream. A frame that is too large or is not JSON is passed over and told to
- * `refused`, with what was wrong; the stream stays in step.
+ * Decodes messages from chunks of a stream. A frame that is too large or is not JSON is skipped and reported to
+ * `refused`, with the reason; the stream stays synchronised.
  */
 class FrameReader {
   constructor(received, refused) {
@@ -44,7 +44,7 @@ class FrameReader {
     while (this.advance());
   }
 
-  /** One step: skips, reads a header or a body. False when more bytes are needed. */
+  /** Does one step: skips, reads a header or reads a body. False when more bytes are needed. */
   advance() {
     if (this.skipped > 0) {
       const bytes = Math.min(this.skipped, this.buffered);

@@ -1,5 +1,5 @@
 'use strict';
-// Calls a handler: a function of the request that returns its result or a promise of it, or one of hosted Parse's time
+// Calls a handler: a function of the request that returns its result or a promise of it, or one in hosted Parse's style
 // that answers through a second argument.
 const { ofResponse } = require('./errors');
 
@@ -7,14 +7,14 @@ const { ofResponse } = require('./errors');
 const isHosted = (handler) => handler.length >= 2;
 const isAsync = (handler) => handler.constructor && handler.constructor.name === 'AsyncFunction';
 
-/** @param message what `response.message()` of a job does */
+/** @param message implements `response.message()` of a job */
 async function call(handler, request, message = () => {}) {
   return isHosted(handler) ? callHosted(handler, request, message) : handler(request);
 }
 
 /**
- * The first of success() and error() counts. What a plain handler returns means nothing, as on hosted Parse, unless it
- * is a promise that fails; an async one may also return its result.
+ * The first call of success() or error() counts. The return value of a plain handler is ignored, as on hosted Parse,
+ * unless it is a promise that rejects. An async handler may also return its result.
  */
 function callHosted(handler, request, message) {
   return new Promise((resolve, reject) => {

@@ -1,5 +1,5 @@
 'use strict';
-// The other end of the socket: frames out, asks and their answers.
+// The connection to the host: sends frames, and matches requests with their answers.
 const { encodeFrame, FrameTooLarge } = require('./frames');
 const { currentRun } = require('./scope');
 const { ParseError } = require('./parse/error');
@@ -8,7 +8,7 @@ let write = () => {};
 let nextAsk = 1;
 const waiting = new Map();
 
-/** Says where frames go. */
+/** Sets the function that writes frames. */
 function attach(writer) {
   write = writer;
 }
@@ -19,14 +19,14 @@ function send(frame) {
 }
 
 /**
- * Asks the host for a REST request on behalf of the current run.
+ * Sends a REST request to the host on behalf of the current run.
  * @param request `{ method, path, query, body, auth, context }`
  * @returns a promise of `{ status, body, headers }`; rejects with a Parse.Error for a status of 400 and more.
  */
 function ask(request) {
   const run = currentRun();
   if (run && run.cancelled) {
-    return Promise.reject(new ParseError(ParseError.TIMEOUT, 'The call was ended; it can ask for nothing more.'));
+    return Promise.reject(new ParseError(ParseError.TIMEOUT, 'The call was ended; it can make no more requests.'));
   }
   const number = nextAsk++;
   return new Promise((resolve, reject) => {
@@ -40,7 +40,7 @@ function ask(request) {
   });
 }
 
-/** Hands an answer to who asked. False when nobody did. */
+/** Delivers an answer to the waiting request. False when there is none. */
 function answered(frame) {
   const asker = waiting.get(frame.ask);
   if (!asker) return false;

@@ -1,5 +1,5 @@
 'use strict';
-// Loads main.js, with what require() means in cloud code.
+// Loads main.js, and defines require() for cloud code.
 const fs = require('node:fs');
 const Module = require('node:module');
 const path = require('node:path');
@@ -12,13 +12,13 @@ const { settings } = require('./settings');
 
 /** The names under which code requires the SDK. */
 const SDK = new Set(['parse', 'parse/node', 'parse/node.js', 'parse/dist/parse']);
-/** Modules that hosted Parse had built in. */
+/** Modules that were built into hosted Parse. */
 const HOSTED = {
   underscore: 'Install it beside main.js (npm install underscore), or use Parse._, which has the most used functions.',
   lodash: 'Install it beside main.js (npm install lodash).',
 };
 
-/** Those of them that are here, unless the folder has modules of the name. */
+/** Those of them that this runtime provides, unless the folder has modules with the same name. */
 const BUILT_IN = { stripe: './hosted/stripe', mailgun: './hosted/mailgun' };
 
 function isInstalled(...request) {
@@ -30,7 +30,9 @@ function isInstalled(...request) {
   }
 }
 
-/** Makes require() know the SDK, and the paths below `cloud/` that hosted Parse's code uses. */
+/**
+ * Makes require() resolve the SDK, the built-in modules, and the paths below `cloud/` that code for hosted Parse uses.
+ */
 function hookRequire() {
   const load = Module._load;
   Module._load = function (request, ...others) {
@@ -51,7 +53,7 @@ function hookRequire() {
   };
 }
 
-/** `cloud/names.js` is the file names.js of the folder, where there is one. */
+/** Resolves `cloud/names.js` to the file names.js of the folder, if it exists. */
 function inFolder(request) {
   if (!request.startsWith('cloud/')) return request;
   const file = path.join(settings.folder, request.slice('cloud/'.length));
@@ -60,19 +62,19 @@ function inFolder(request) {
 
 let loaded = false;
 
-/** Loads the code of a folder, once a process. Rejects with what main.js threw. */
+/** Loads the code of a folder, once per process. Rejects with the error that main.js threw. */
 async function load({ folder, applicationId, serverURL, config }) {
-  if (loaded) throw new Error('This process has loaded its code already.');
+  if (loaded) throw new Error('This process has already loaded its code.');
   loaded = true;
   Object.assign(settings, { folder, applicationId, serverURL, config: config || {} });
   if (settings.config.proxy) useProxy(settings.config.proxy);
-  // Before require() is changed, by which the package finds its own parts.
+  // Before require() is changed, because the package finds its own parts with it.
   use(ofPackage.load(folder) || own);
   globalThis.Parse = sdk().Parse;
   hookRequire();
   const main = path.join(folder, 'main.js');
   try {
-    // Code that exports a promise is loaded when that is done.
+    // Code that exports a promise counts as loaded when the promise resolves.
     await Module.createRequire(main)(main);
   } catch (error) {
     if (error.code !== 'ERR_REQUIRE_ESM' && error.code !== 'ERR_REQUIRE_ASYNC_MODULE') throw error;

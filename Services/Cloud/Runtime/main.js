@@ -1,5 +1,5 @@
 'use strict';
-// The process in which cloud code runs: a child of the cloud service, which it speaks to over file descriptor 3.
+// The process in which cloud code runs: a child of the cloud service, connected by file descriptor 3.
 const net = require('node:net');
 const { FrameReader } = require('./frames');
 const host = require('./host');
@@ -11,7 +11,7 @@ const { summary } = require('./registry');
 const runner = require('./runner');
 
 const HOST_DESCRIPTOR = 3;
-/** How long the last frames may take to leave, in milliseconds. */
+/** Maximum time to flush the last frames, in milliseconds. */
 const FLUSH_MAX = 1000;
 
 async function loadCode(frame) {
@@ -40,19 +40,19 @@ const socket = new net.Socket({ fd: HOST_DESCRIPTOR, readable: true, writable: t
 const reader = new FrameReader(received, (error) => line('error', error.message, null));
 host.attach((bytes) => socket.write(bytes));
 socket.on('data', (chunk) => reader.push(chunk));
-// Without the host there is nobody to work for.
+// Without the host, the process has no purpose.
 socket.on('close', () => process.exit(0));
 socket.on('error', () => process.exit(0));
 captureConsole();
 
 /**
- * A rejection that nobody handles is logged. In promises of the SDK an exception of the code itself is also the end of
- * its run: code with callbacks would otherwise never answer.
+ * Logs unhandled rejections. If the code itself threw an exception in a promise of the SDK, its run fails as well:
+ * otherwise code with callbacks would never answer.
  */
 process.on('unhandledRejection', (reason, promise) => {
   const run = ParsePromise.runOf(promise);
   const text = reason instanceof Error ? reason.stack : String(reason);
-  line('error', `Nobody handled a rejection: ${text}`, run);
+  line('error', `Unhandled rejection: ${text}`, run);
   if (run && reason instanceof Error && !(reason instanceof ParseError)) run.fail(reason);
 });
 
@@ -60,7 +60,7 @@ process.on('uncaughtException', (error) => {
   const stack = error instanceof Error ? error.stack : String(error);
   process.exitCode = 1;
   try {
-    line('error', `Nobody caught an exception, and the process ends: ${stack}`);
+    line('error', `Uncaught exception; the process ends: ${stack}`);
     runner.failAll(error);
   } finally {
     setTimeout(() => process.exit(1), FLUSH_MAX);

@@ -1,17 +1,22 @@
 'use strict';
-// The request that a handler gets, made of a frame of the host.
+// The request for a handler, created from a frame of the host.
 const { logger } = require('./log');
 const { send } = require('./host');
 const { alike } = require('./parse/codec');
+const { decodeParams } = require('./params');
 const { PSEUDO_CLASSES } = require('./registry');
 const { sdk } = require('./sdk/current');
 
-/** The longest message of a job, in characters; the host keeps no more of it. */
+/** The longest message of a job, in characters; the host truncates at this length. */
 const MESSAGE_MAX = 8192;
-/** Members of an object's JSON that no code writes. */
+/** Members of an object's JSON that code cannot write. */
 const FIXED = new Set(['objectId', 'createdAt', 'updatedAt', 'className', '__type']);
+/** Members of a trigger's frame that are passed to its request unchanged. */
+const PASSED = [
+  'event', 'op', 'requestId', 'clients', 'subscriptions', 'sessionToken', 'useMasterKey', 'sendEvent',
+];
 
-/** What every request has. */
+/** The members of every request. */
 function common({ caller }) {
   const { master, user, installationId, ip, headers, context } = caller;
   return {
@@ -33,65 +38,49 @@ function ofFunction(run) {
 
 function ofJob(run) {
   const { id, name, params, jobId } = run.frame;
-  const message = (text) => send({ t: 'progress', id, message: String(text).slice(0, MESSAGE_MAX) });
+  const message = async (text) => send({ t: 'progress', id, message: String(text).slice(0, MESSAGE_MAX) });
   return { ...common(run), jobName: name, jobId, params: decodeParams(params || {}), message };
-}
-
-/**
- * Parameters of a call. Code of Parse Server's time reads `objectId` of pointers and `iso` of dates, which were plain
- * JSON for it; they are there, unseen by loops.
- */
-function decodeParams(json) {
-  const value = sdk().decode(json);
-  addPlainMembers(json, value);
-  return value;
-}
-
-function addPlainMembers(json, value) {
-  if (json === null || typeof json !== 'object' || value === null || typeof value !== 'object') return;
-  const add = (name) => Object.defineProperty(value, name, { value: json[name], writable: true, configurable: true });
-  if (value instanceof sdk().Parse.Object) {
-    add('objectId');
-    add('__type');
-  } else if (value instanceof Date) {
-    add('iso');
-    add('__type');
-  } else if (!json.__type) {
-    for (const key of Object.keys(json)) addPlainMembers(json[key], value[key]);
-  }
 }
 
 function objectOf(json, className) {
   return json ? sdk().object({ ...json, className: json.className || className }) : undefined;
 }
 
-/** The object of a beforeSave: the stored one with the changes of the write as operations. */
-function changedObject({ object: json = {}, original, className, dirtyKeys }) {
+/** The object of a beforeSave: the stored object with the changes of the write as operations. */
+function changedObject({ object: json = {}, original, className, dirtyKeys, members = {} }) {
   const object = sdk().object({ ...original, className });
   if (json.objectId) object.id = json.objectId;
   const changes = {};
+  const dirty = dirtyKeys && new Set(dirtyKeys);
+  // An SDK without operations on members gets the resulting value of the field.
+  const paths = sdk().changesMembers ? Object.keys(members).sort() : [];
+  const ofMembers = new Set(paths.map((path) => path.split('.', 1)[0]));
   for (const [key, value] of Object.entries(json)) {
-    if (FIXED.has(key) || (dirtyKeys ? !dirtyKeys.includes(key) : isUnchanged(original, key, value))) continue;
-    changes[key] = sdk().decode(value);
+    if (FIXED.has(key) || (dirty ? !dirty.has(key) : isUnchanged(original, key, value))) continue;
+    if (ofMembers.has(key) && !(value && value.__op)) continue;
+    changes[key] = sdk().decodeChange(value, original && original[key]);
   }
-  for (const key of dirtyKeys || []) if (!(key in json) && !FIXED.has(key)) changes[key] = sdk().removal();
+  for (const key of dirtyKeys || []) {
+    if (!(key in json) && !FIXED.has(key) && !ofMembers.has(key)) changes[key] = sdk().removal();
+  }
+  // Sorted, as the server applies them: the operation on a value comes before those on its members.
+  for (const path of paths) changes[path] = sdk().decodeChange(members[path]);
   sdk().change(object, changes);
   return object;
 }
 
-/** Without the list of changed keys, what has another value than the stored object is changed. */
+/** Without a list of changed keys, a field counts as changed when its value differs from the stored object. */
 function isUnchanged(original, key, value) {
   return !!original && Object.prototype.hasOwnProperty.call(original, key) && alike(original[key], value);
 }
 
-/** The request of a trigger; which members it has depends on the trigger, as in Parse Server. */
+/** The request of a trigger; its members depend on the trigger, as in Parse Server. */
 function ofTrigger(run) {
   const { frame } = run;
   const { trigger, className } = frame;
   const request = { ...common(run), triggerName: trigger };
-  for (const key of ['event', 'clients', 'subscriptions', 'sessionToken', 'useMasterKey', 'sendEvent']) {
-    if (frame[key] !== undefined) request[key] = frame[key];
-  }
+  for (const key of PASSED) if (frame[key] !== undefined) request[key] = frame[key];
+  if (trigger === 'beforeConnect') request.client = clientOf(request);
   if (className === PSEUDO_CLASSES.file) return Object.assign(request, ofFile(frame));
   if (className === PSEUDO_CLASSES.config) return Object.assign(request, ofConfig(frame));
   if (frame.query || trigger === 'beforeFind' || trigger === 'afterFind') {
@@ -104,15 +93,25 @@ function ofTrigger(run) {
   if (trigger === 'afterFind') request.objects = (frame.objects || []).map((json) => objectOf(json, className));
   if (frame.object) {
     request.object = trigger === 'beforeSave' ? changedObject(frame) : objectOf(frame.object, className);
+    if (trigger === 'beforeSave' && frame.password !== undefined) {
+      run.hide(frame.password);
+      sdk().lend(request.object, 'password', frame.password);
+    }
   }
   if (frame.original) request.original = objectOf(frame.original, className);
-  // An afterSave of an update knows that the object was there before; one of a create, that it was not.
+  // For an afterSave, existed() is true after an update and false after a create.
   if (trigger === 'afterSave' && request.object) sdk().setExisted(request.object, !!frame.original);
   return request;
 }
 
-function ofFile({ object, fileSize, contentLength }) {
-  return { file: sdk().file(object), fileSize, contentLength };
+/** A file's trigger has the name of the corresponding object trigger, as in Parse Server. */
+function ofFile({ trigger, object, fileSize = null, contentLength }) {
+  return { triggerName: trigger.replace(/File$/, ''), file: sdk().file(object), fileSize, contentLength };
+}
+
+/** The client that opens a connection for live queries. */
+function clientOf({ installationId, sessionToken, useMasterKey }) {
+  return { installationId, sessionToken, hasMasterKey: !!useMasterKey };
 }
 
 function ofConfig({ object, original }) {

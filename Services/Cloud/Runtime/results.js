@@ -1,5 +1,5 @@
 'use strict';
-// What a trigger's outcome tells the host.
+// Converts a trigger's outcome to the form for the host.
 const { ParseError } = require('./parse/error');
 const { PSEUDO_CLASSES } = require('./registry');
 const { sdk } = require('./sdk/current');
@@ -7,7 +7,7 @@ const { sdk } = require('./sdk/current');
 const isObject = (value) => value instanceof sdk().Parse.Object;
 const isQuery = (value) => value instanceof sdk().Parse.Query;
 
-/** An object of a read's answer; its class stands in it only when the query was for another. */
+/** An object of a read's answer; its JSON includes the class only when it differs from the query's class. */
 function readJSON(object, className) {
   if (!isObject(object)) {
     throw new ParseError(ParseError.SCRIPT_FAILED, 'A find trigger must return an array of objects.');
@@ -16,13 +16,32 @@ function readJSON(object, className) {
   return object.className === className ? json : { ...json, className: object.className };
 }
 
-/** The write as the code leaves it: `{ object }` that it returned, or the request's own object. */
+/** The write after the code has changed it: a returned `{ object }`, or the request's own object. */
 function ofBeforeSave(returned, { object }) {
   const own = { ...object._getSaveJSON(), ...(object.id ? { objectId: object.id } : {}) };
   if (!returned || isObject(returned) || !returned.object) return { object: own };
   if (returned.object === object) return { object: own };
   if (isObject(returned.object)) return { object: returned.object._getSaveJSON() };
   return { object: sdk().encode(returned.object) };
+}
+
+/**
+ * The client's answer after an afterSave. A plain object that the code returned replaces it; otherwise unsaved changes
+ * of the object are added. Objects inside become pointers: the code may have fetched them with rights that the client
+ * lacks.
+ */
+function ofAfterSave(returned, { object }) {
+  if (isPlain(returned) && Object.keys(returned).length) return { answer: sdk().encode(returned) };
+  const changes = {};
+  for (const field of new Set(object.dirtyKeys().map((path) => path.split('.', 1)[0]))) {
+    const value = object.get(field);
+    changes[field] = value === undefined ? { __op: 'Delete' } : sdk().encodeAsPointers(value);
+  }
+  return { changes };
+}
+
+function isPlain(value) {
+  return value !== null && typeof value === 'object' && Object.getPrototypeOf(value) === Object.prototype;
 }
 
 function ofBeforeFind(returned, { query }, className) {
@@ -41,7 +60,7 @@ function ofAfterFind(returned, { objects }, className) {
   return { objects: list.map((object) => readJSON(object, className)) };
 }
 
-/** The file to store: another one with its content, or the request's own with other metadata and tags. */
+/** The file to store: a returned file with its content, or the request's own with changed metadata and tags. */
 function ofFile(returned, { file }) {
   const chosen = returned instanceof sdk().Parse.File ? returned : file;
   const json = { name: chosen.name(), url: chosen.url(), metadata: partOf(chosen, 'metadata'), tags: partOf(chosen, 'tags') };
@@ -67,12 +86,23 @@ function ofEvent(returned, { object, original, sendEvent }) {
   };
 }
 
+/** The context for the next trigger, without secrets that only this trigger's code may read. */
+function contextOf(run, { context }) {
+  if (!Object.keys(context).length) return {};
+  const encoded = sdk().encode(context);
+  if (!run.secrets.length) return { context: encoded };
+  const redacted = (key, value) => (typeof value === 'string' ? run.redacted(value) : value);
+  return { context: JSON.parse(JSON.stringify(encoded, redacted)) };
+}
+
 /** The result of a trigger that succeeded. */
-function ofTrigger({ trigger, className }, returned, request) {
-  const context = Object.keys(request.context).length ? { context: sdk().encode(request.context) } : {};
+function ofTrigger(run, returned, request) {
+  const { trigger, className, awaited } = run.frame;
+  const context = contextOf(run, request);
   if (className === PSEUDO_CLASSES.config) return trigger === 'beforeSave' ? ofConfig(returned) : {};
   switch (trigger) {
     case 'beforeSave': return { ...ofBeforeSave(returned, request), context: context.context || {} };
+    case 'afterSave': return awaited ? ofAfterSave(returned, request) : {};
     case 'beforeFind': return { ...ofBeforeFind(returned, request, className), ...context };
     case 'afterFind': return ofAfterFind(returned, request, className);
     case 'beforeSubscribe': return { query: (isQuery(returned) ? returned : request.query).toJSON() };

@@ -1,5 +1,5 @@
 'use strict';
-// Runs what the host asks for: every run ends in one "done" or "failed" frame, unless it was cancelled.
+// Runs the host's calls: every run ends with one "done" or "failed" frame, unless it was cancelled.
 const { resolved, wireError } = require('./errors');
 const { FrameTooLarge } = require('./frames');
 const { call } = require('./handlers');
@@ -14,12 +14,13 @@ const { isSkipped, validate } = require('./validator');
 
 const open = new Map();
 
-/** What an error that says nothing of itself means in a trigger. */
+/** The error of a trigger that failed without a message. */
 const UNKNOWN = { code: ParseError.SCRIPT_FAILED, message: 'Script failed. Unknown error.' };
-/** Files have codes of their own, as in Parse Server. */
+/** File triggers have their own codes, as in Parse Server. */
+const SAVING = { code: ParseError.FILE_SAVE_ERROR, message: 'Could not store file.' };
+const DELETING = { code: ParseError.FILE_DELETE_ERROR, message: 'Could not delete file.' };
 const UNKNOWN_OF_FILES = {
-  beforeSaveFile: { code: ParseError.FILE_SAVE_ERROR, message: 'Could not store file.' },
-  beforeDeleteFile: { code: ParseError.FILE_DELETE_ERROR, message: 'Could not delete file.' },
+  beforeSaveFile: SAVING, afterSaveFile: SAVING, beforeDeleteFile: DELETING, afterDeleteFile: DELETING,
 };
 
 async function runFunction(run) {
@@ -47,15 +48,17 @@ async function runTrigger(run) {
   try {
     await validate(entry.validator, request);
     const returned = isSkipped(entry.validator, request) ? undefined : await call(entry.handler, request);
-    return results.ofTrigger(frame, returned, request);
+    return results.ofTrigger(run, returned, request);
   } catch (error) {
     throw resolved(error, UNKNOWN_OF_FILES[frame.trigger] || UNKNOWN);
+  } finally {
+    if (request.object) sdk().reclaim(request.object);
   }
 }
 
 const KINDS = { function: runFunction, job: runJob, trigger: runTrigger };
 
-/** Begins a run. */
+/** Starts a run. */
 function start(frame) {
   const run = new Run(frame, (outcome) => finish(run, outcome));
   open.set(run.id, run);
@@ -74,14 +77,14 @@ function finish(run, { failed, result, error }) {
   open.delete(run.id);
   if (run.cancelled) return;
   try {
-    send({ id: run.id, ...(failed ? { t: 'failed', error: wireError(resolved(error)) } : { t: 'done', result }) });
+    send({ id: run.id, ...(failed ? { t: 'failed', error: wireError(resolved(error), run) } : { t: 'done', result }) });
   } catch (cause) {
     const code = cause instanceof FrameTooLarge ? ParseError.OBJECT_TOO_LARGE : ParseError.SCRIPT_FAILED;
-    send({ t: 'failed', id: run.id, error: wireError(new ParseError(code, cause.message)) });
+    send({ t: 'failed', id: run.id, error: wireError(new ParseError(code, cause.message), run) });
   }
 }
 
-/** Nobody waits for a run any more: it can ask for nothing more, and its end is not told. */
+/** Cancels a run: its further requests are refused, and its outcome is not sent. */
 function cancel(id) {
   const run = open.get(id);
   if (!run) return;

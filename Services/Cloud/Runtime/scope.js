@@ -1,13 +1,16 @@
 'use strict';
-// The run that code belongs to, followed through promises, timers and callbacks.
+// The run of the executing code, tracked through promises, timers and callbacks.
 const { AsyncLocalStorage } = require('node:async_hooks');
 
 const storage = new AsyncLocalStorage();
 
-/** One call of a function, a trigger or a job: its outcome is told once, whoever tells it first. */
+/** The shortest secret that is redacted, in characters: shorter ones occur in any text. */
+const SECRET_MIN = 4;
+
+/** One call of a function, a trigger or a job. Only its first outcome is reported. */
 class Run {
   /**
-   * @param frame what the host sent
+   * @param frame the host's frame
    * @param settled called once with `{ failed, result, error }`
    */
   constructor(frame, settled) {
@@ -19,6 +22,18 @@ class Run {
     this.cancelled = false;
     this.open = true;
     this.settled = settled;
+    /** Texts that the code may read but that are redacted from logs and errors. */
+    this.secrets = [];
+  }
+
+  hide(secret) {
+    if (secret.length < SECRET_MIN) return;
+    this.secrets = [...new Set([...this.secrets, secret, JSON.stringify(secret).slice(1, -1)])];
+  }
+
+  /** The text with its secrets replaced. */
+  redacted(text) {
+    return this.secrets.reduce((left, secret) => left.split(secret).join('[secret]'), text);
   }
 
   succeed(result) {
@@ -36,7 +51,7 @@ class Run {
   }
 }
 
-/** The run that the calling code belongs to; null while main.js is loaded and in what it started then. */
+/** The run of the calling code; null while main.js is loaded and in work that it started then. */
 function currentRun() {
   return storage.getStore() || null;
 }

@@ -2,14 +2,15 @@
 // The validators of functions and triggers: a function, or an object of rules as in Parse Server.
 const { resolved } = require('./errors');
 const { ParseError } = require('./parse/error');
-const { Query } = require('./parse/query');
+const { Query } = require('./parse/queries/query');
 
-/** Runs a validator; throws a Parse.Error, of code VALIDATION_ERROR (142) unless the validator says another. */
+/** Runs a validator; throws a Parse.Error, with code VALIDATION_ERROR (142) unless the validator sets another. */
 async function validate(validator, request) {
   if (!validator) return;
   try {
     if (typeof validator === 'function') {
-      // Parse Server up to 3 refused what returned nothing true; later ones only what throws. False means no in both.
+      // Parse Server up to version 3 refused any result that is not true; later versions refuse only exceptions. False
+      // refuses in both.
       if ((await validator(request)) === false) throw undefined;
     } else {
       await checkRules(validator, request);
@@ -19,7 +20,7 @@ async function validate(validator, request) {
   }
 }
 
-/** Whether the rules say that the handler is not for the master key. */
+/** Whether the handler of a trigger is skipped, because the rules say so for the master key. */
 function isSkipped(validator, request) {
   return !!(validator && typeof validator === 'object' && validator.skipWithMasterKey && request.master);
 }
@@ -38,13 +39,19 @@ async function checkRules(rules, request) {
   await checkUserKeys(rules.requireUserKeys, user);
 }
 
-/** A user that is just signing up stands for the one who is not there yet. */
+/** A user that is signing up replaces the missing current user. */
 function newUser({ object }) {
   return object && object.className === '_User' && !object.existed() ? object : undefined;
 }
 
+/** The fields of an object, including a new password, which its JSON never contains. */
+function fieldsOf(object) {
+  const password = object.get('password');
+  return { ...object.toJSON(), ...(password === undefined ? {} : { password }) };
+}
+
 async function checkFields(fields, request) {
-  const values = request.object ? request.object.toJSON() : request.params || {};
+  const values = request.object ? fieldsOf(request.object) : request.params || {};
   const required = (key) => {
     if (values[key] === undefined || values[key] === null) {
       throw `Validation failed. Please specify data for ${key}.`;
@@ -67,7 +74,7 @@ async function checkFields(fields, request) {
   await Promise.all(choices);
 }
 
-/** Defaults, and constants: a constant field keeps its stored value, or begins with the default. */
+/** Applies defaults and constants: a constant field keeps its stored value, or starts with the default. */
 function setByRule(key, rule, { object, original }, values) {
   const hasDefault = rule.default !== undefined && rule.default !== null;
   if (hasDefault && (values[key] === undefined || values[key] === null)) {
@@ -87,7 +94,7 @@ function checkType(key, type, value) {
   throw `Validation failed. Invalid type for ${key}. Expected: ${expected}`;
 }
 
-/** One value, a list of values, or a function that says whether a value will do. */
+/** Checks a value against one value, a list of values, or a function. */
 async function checkOptions(key, { options, error }, value) {
   if (typeof options === 'function') {
     const invalid = error || `Validation failed. Invalid value for ${key}.`;
@@ -116,12 +123,12 @@ async function checkRoles({ requireAnyUserRoles, requireAllUserRoles }, user) {
   }
 }
 
-/** The names of the roles that a user has, also through other roles. */
+/** The names of a user's roles, including inherited ones. */
 async function rolesOf(user) {
   const names = new Set();
   if (!user || !user.id) return names;
   const master = { useMasterKey: true };
-  // Of whatever SDK the user is.
+  // The user may be of any SDK.
   const pointer = { __type: 'Pointer', className: '_User', objectId: user.id };
   let found = await new Query('_Role').equalTo('users', pointer).findAll(master);
   while (found.length) {
@@ -132,20 +139,23 @@ async function rolesOf(user) {
   return names;
 }
 
+const isMissing = (value) => value === undefined || value === null;
+const accountLacks = (key) => `Validation failed. Please set data for ${key} on your account.`;
+
 async function checkUserKeys(keys, user) {
   if (Array.isArray(keys)) {
     for (const key of keys) {
       if (!user) throw 'Please login to make this request.';
-      const value = user.get(key);
-      if (value === undefined || value === null) {
-        throw `Validation failed. Please set data for ${key} on your account.`;
-      }
+      if (isMissing(user.get(key))) throw accountLacks(key);
     }
     return;
   }
   await Promise.all(Object.entries(keys || {}).map(async ([key, rule]) => {
     if (!user) throw 'Please login to make this request.';
-    if (rule.options) await checkOptions(key, rule, user.get(key));
+    const value = user.get(key);
+    if (isMissing(value) && rule.required) throw accountLacks(key);
+    if (!isMissing(value)) checkType(key, rule.type, value);
+    if (rule.options) await checkOptions(key, rule, value);
   }));
 }
 

@@ -6,8 +6,8 @@ import ParseProtocol
 import ServiceKit
 import Synchronization
 
-/// `deployCloudCode`, `activateCloudCode` and `cloudCodeVersions`: versions of the code by route, for the master key
-/// alone and where a setting says so. What scripts/cloud does from a folder of the host.
+/// `deployCloudCode`, `activateCloudCode` and `cloudCodeVersions`: manage versions of the code by API, for the master
+/// key only and if a setting allows it. scripts/cloud does the same from a folder on the host.
 struct CodeDeployment: Sendable {
     let host: ServiceHost
     let runner: CloudRunner
@@ -42,8 +42,8 @@ struct CodeDeployment: Sendable {
             throw ParseError(
                 .operationForbidden,
                 """
-                Cloud code is deployed by scripts/cloud. With SATCHEL_CLOUD_DEPLOY_BY_ROUTE=true whoever has the \
-                master key may bring it.
+                Cloud code is deployed by scripts/cloud. SATCHEL_CLOUD_DEPLOY_BY_ROUTE=true also allows it with the \
+                master key.
                 """)
         }
     }
@@ -71,7 +71,7 @@ struct CodeDeployment: Sendable {
 
     private func deploy(_ upload: CodeUpload) async throws -> (number: Int, known: CodeDefinitions) {
         try await versions.locked {
-            // What was put there by hand is the first version, which can be gone back to.
+            // Code that an operator copied by hand becomes the first version, so that it can be reactivated.
             _ = try versions.adopt()
             let number = try versions.add(upload)
             do {
@@ -94,33 +94,51 @@ struct CodeDeployment: Sendable {
 
     private func take(_ number: Int) async throws -> CodeDefinitions {
         let known = try await runner.take(versions.path(of: number)) { try versions.point(to: number) }
-        // The other replicas follow; until they have, they get no calls.
+        // The other replicas follow; they get no calls until they do.
         try versions.setTaken(number)
         versions.removeOld()
         try await runner.tell()
-        host.logger.notice("A version of the cloud code was taken.", metadata: ["code.version": "\(number)"])
+        host.logger.notice("A version of the cloud code is in effect.", metadata: ["code.version": "\(number)"])
         return known
     }
 }
 
-/// The other replicas' way to a version that one of them took by route.
-final class FollowedVersions: Sendable {
-    private let deployment: CodeDeployment
-    /// The version that did not load here: it is tried once beside what runs.
+/// Lets the other replicas load a version that one of them took by API.
+package final class VersionFollower: Sendable {
+    private let taken: @Sendable () -> Int?
+    private let runs: @Sendable (_ number: Int) -> Bool
+    private let take: @Sendable (_ number: Int) async throws -> Void
+    /// The version that does not load here; it is tried only once.
     private let refused = Atomic<Int>(0)
 
-    init(_ deployment: CodeDeployment) { self.deployment = deployment }
+    /// - Parameters:
+    ///   - taken: the number of the version taken last; nil when there is none.
+    ///   - runs: whether a version is the current one of this replica.
+    ///   - take: loads a version. Throws `.scriptFailed` (141) when its code does not load.
+    package init(
+        taken: @escaping @Sendable () -> Int?, runs: @escaping @Sendable (_ number: Int) -> Bool,
+        take: @escaping @Sendable (_ number: Int) async throws -> Void
+    ) {
+        self.taken = taken
+        self.runs = runs
+        self.take = take
+    }
 
-    /// Takes the version that was taken last, where it is not the one that runs.
-    /// - Throws: why it was not taken.
-    func look() async throws {
+    convenience init(_ deployment: CodeDeployment) {
         let (versions, runner) = (deployment.versions, deployment.runner)
-        guard let number = versions.taken, number != refused.load(ordering: .relaxed),
-            !runner.runs(versions.path(of: number))
-        else { return }
+        self.init(
+            taken: { versions.taken }, runs: { runner.runs(versions.path(of: $0)) },
+            take: { _ = try await runner.take(versions.path(of: $0)) })
+    }
+
+    /// Loads the version taken last, unless it is the current one. Only a version whose code does not load is refused
+    /// for good. After any other error, for example while another version is on trial, the next call tries again.
+    /// - Throws: why it was not loaded.
+    package func look() async throws {
+        guard let number = taken(), number != refused.load(ordering: .relaxed), !runs(number) else { return }
         do {
-            try await runner.take(versions.path(of: number))
-        } catch {
+            try await take(number)
+        } catch let error as ParseError where error.code == .scriptFailed {
             refused.store(number, ordering: .relaxed)
             throw error
         }

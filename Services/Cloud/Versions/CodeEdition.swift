@@ -2,23 +2,23 @@ import Foundation
 import Glibc
 import ParseProtocol
 
-/// The number by which the gateway knows which replicas run the same code.
+/// The number by which the gateway recognises replicas with the same code.
 package enum CodeEdition {
-    /// The ends of the names of files that count: what Node loads. Others may be written while the code runs.
+    /// File extensions that count: files that Node loads. Other files may change while the code runs.
     private static let endings: Set<String> = ["js", "cjs", "mjs", "json", "node", "wasm"]
-    /// Bytes of a file that is read; of a larger one the size counts.
+    /// Maximum bytes read per file; for a larger file only the size counts.
     private static let readMax = 1 << 20
 
-    /// It is another one when a file of code is added, removed or changed; never 0. Elsewhere the same files have the
-    /// same, as in containers that each have a copy. Of modules the sizes count and what `package.json` says; files
-    /// whose names or folders begin with a dot, and folders that are links, do not.
+    /// Changes when a file of code is added, removed or changed; never 0. Equal files give the same number elsewhere,
+    /// for example in containers with separate copies. Of modules, only the sizes and `package.json` count. Files and
+    /// folders whose names begin with a dot are ignored, and so are linked folders.
     ///
-    /// A version that scripts/cloud keeps is a folder of its own and never changed, so that its path counts, and of its
-    /// files `main.js` alone.
+    /// A version that scripts/cloud stores has its own folder and never changes, so its path counts, and of its files
+    /// only `main.js`.
     /// - Parameter folder: an absolute path without links.
     package static func of(folder: String) -> UInt64 {
         if isVersion(folder) { return max(digest(folder, content(of: "main.js", in: folder)), 1) }
-        // A sum, since files come in any order.
+        // A sum, because the order of the files is arbitrary.
         return max(files(in: folder).reduce(0) { $0 &+ digest($1, content(of: $1, in: folder)) }, 1)
     }
 

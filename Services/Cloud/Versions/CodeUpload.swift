@@ -1,8 +1,7 @@
 import ParseProtocol
 import ServiceKit
 
-/// The files of a version of the code as `deployCloudCode` gets them, checked: nothing of them lies beside the
-/// version's own folder.
+/// The validated files of a version sent to `deployCloudCode`: all of them lie in the version's own folder.
 package struct CodeUpload: Sendable, Equatable {
     package struct File: Sendable, Equatable {
         /// Relative to the version's folder, with `/`.
@@ -10,17 +9,17 @@ package struct CodeUpload: Sendable, Equatable {
         package let text: String
     }
 
-    /// By their paths.
+    /// Sorted by path.
     package let files: [File]
 
     package static let filesMax = 1000
-    /// Of all texts together, in bytes.
+    /// Maximum bytes of all texts together.
     package static let contentBytesMax = 8 << 20
     private static let pathBytesMax = 512
     private static let nameBytesMax = 200
     private static let depthMax = 12
 
-    /// - Parameter parameters: `files`, an object of texts by their paths, `main.js` among them.
+    /// - Parameter parameters: `files`, an object of texts by path, including `main.js`.
     /// - Throws: `.validationError` (142) for anything else.
     package init(_ parameters: JSON) throws(ParseError) {
         guard let files = parameters["files"]?.objectValue, !files.isEmpty else {
@@ -36,7 +35,7 @@ package struct CodeUpload: Sendable, Equatable {
                 throw ParseError(
                     .validationError,
                     """
-                    \(path.prefix(100)) is no path of a file: names with / between them, none of which begins with a \
+                    \(path.prefix(100)) is not a file path: names with / between them, none of which begins with a \
                     dot or is longer than \(Self.nameBytesMax) bytes.
                     """)
             }
@@ -51,7 +50,7 @@ package struct CodeUpload: Sendable, Equatable {
         }
         guard files["main.js"] != nil else { throw ParseError(.validationError, "files has no main.js.") }
         if let file = found.first(where: { Self.folders(of: $0.path).contains { files[$0] != nil } }) {
-            throw ParseError(.validationError, "\(file.path) lies in what is a file itself.")
+            throw ParseError(.validationError, "\(file.path) lies below a path that is a file.")
         }
         self.files = found
     }
@@ -66,7 +65,7 @@ package struct CodeUpload: Sendable, Equatable {
             && name.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F && $0 != UInt8(ascii: "\\") }
     }
 
-    /// The folders that a file lies in.
+    /// The folders that contain a file.
     private static func folders(of path: String) -> [String] {
         let names = path.split(separator: "/")
         return (1..<max(names.count, 1)).map { names.prefix($0).joined(separator: "/") }

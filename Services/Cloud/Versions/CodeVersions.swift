@@ -2,10 +2,10 @@ import Foundation
 import Glibc
 import ParseProtocol
 
-/// The versions of the code on the disk, as scripts/cloud keeps them: folders with numbers beside the place of the
-/// code, which is a link to one of them.
+/// The versions of the code on the disk, as stored by scripts/cloud: numbered folders beside the code's path, which is
+/// a link to one of them.
 package struct CodeVersions: Sendable {
-    /// A call of the system that failed.
+    /// A failed system call.
     struct Failure: Error, CustomStringConvertible {
         let call: String
         let code = errno
@@ -13,19 +13,19 @@ package struct CodeVersions: Sendable {
         var description: String { "\(call): \(String(cString: strerror(code)))" }
     }
 
-    /// The versions that are kept, the one in effect among them (scripts/cloud).
+    /// Maximum stored versions, including the current one (as in scripts/cloud).
     private static let keptMax = 10
 
-    /// The path of the link, without links before its last name.
+    /// The path of the link; its parent path has no links.
     private let place: String
     /// `<place>.versions`.
     private let folder: String
-    /// scripts/cloud takes it as well: one version at a time.
+    /// scripts/cloud uses the same lock: only one version is deployed at a time.
     private let lockFile: String
 
     /// - Parameters:
     ///   - place: an absolute path.
-    ///   - lockFile: made when it is not there.
+    ///   - lockFile: created if missing.
     package init(place: String, lockFile: String) {
         self.place = place
         folder = place + ".versions"
@@ -38,7 +38,7 @@ package struct CodeVersions: Sendable {
         return names.compactMap { name in Int(name).flatMap { $0 > 0 && String($0) == name ? $0 : nil } }.sorted()
     }
 
-    /// The version that the link names; nil where the code is no version.
+    /// The version to which the link points; nil when the code is not a stored version.
     package var current: Int? {
         guard let target = try? FileManager.default.destinationOfSymbolicLink(atPath: place) else { return nil }
         return target.split(separator: "/").last.flatMap { Int($0) }
@@ -47,7 +47,7 @@ package struct CodeVersions: Sendable {
     /// The folder of a version.
     package func path(of number: Int) -> String { "\(folder)/\(number)" }
 
-    /// The time at which a version was made.
+    /// When a version was created.
     package func made(_ number: Int) -> Timestamp? {
         let attributes = try? FileManager.default.attributesOfItem(atPath: path(of: number))
         return (attributes?[.modificationDate] as? Date).map {
@@ -57,12 +57,12 @@ package struct CodeVersions: Sendable {
 
     // MARK: Changes, under the lock
 
-    /// Does something while nobody else changes versions.
-    /// - Throws: `.serviceUnavailable` (2) while somebody does.
+    /// Runs the body while no other process changes versions.
+    /// - Throws: `.serviceUnavailable` (2) while another process holds the lock.
     package func locked<Result>(_ body: () async throws -> Result) async throws -> Result {
         let descriptor = open(lockFile, O_CREAT | O_RDWR | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw Failure(call: "open") }
-        // Its end is the end of the lock.
+        // Closing it releases the lock.
         defer { close(descriptor) }
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
             throw ParseError(.serviceUnavailable, "Another version of the cloud code is being taken.")
@@ -70,8 +70,8 @@ package struct CodeVersions: Sendable {
         return try await body()
     }
 
-    /// Writes files as the next version, which is whole or not there.
-    /// - Throws: an error of the disk.
+    /// Writes files as the next version, completely or not at all.
+    /// - Throws: a disk error.
     package func add(_ upload: CodeUpload) throws -> Int {
         let manager = FileManager.default
         let draft = folder + "/new"
@@ -85,9 +85,9 @@ package struct CodeVersions: Sendable {
         return try keep(draft)
     }
 
-    /// Makes a version of code that was put there by hand, and a link of its place. Nil where it is one already, or
-    /// where there is none.
-    /// - Throws: an error of the disk.
+    /// Converts code that an operator copied by hand into a version, and replaces its path with a link. Nil when it
+    /// already is a version, or when there is no code.
+    /// - Throws: a disk error.
     package func adopt() throws -> Int? {
         let manager = FileManager.default
         var isFolder: ObjCBool = false
@@ -113,8 +113,8 @@ package struct CodeVersions: Sendable {
         return number
     }
 
-    /// Makes the link name a version from now on.
-    /// - Throws: an error of the disk; then it names what it named.
+    /// Points the link to a version.
+    /// - Throws: a disk error; the link is then unchanged.
     package func point(to number: Int) throws {
         let draft = place + ".new"
         unlink(draft)
@@ -124,23 +124,24 @@ package struct CodeVersions: Sendable {
         }
     }
 
-    /// Removes a version that is not to be gone back to.
+    /// Removes a version that will not be reactivated.
     package func remove(_ number: Int) { try? FileManager.default.removeItem(atPath: path(of: number)) }
 
-    /// Removes the oldest of too many, but not the one in effect.
+    /// Removes the oldest versions beyond the limit, but never the current one.
     package func removeOld() {
         for number in numbers.dropLast(Self.keptMax) where number != current { remove(number) }
     }
 
-    // MARK: What was taken
+    // MARK: The taken version
 
-    /// The version that a process took without a start: the others take it too, when the link still names it.
+    /// The version that a replica loaded while running (`deployCloudCode`). The other replicas load it too, if the link
+    /// still points to it.
     package var taken: Int? {
         guard let text = try? String(contentsOfFile: takenFile, encoding: .utf8) else { return nil }
         return Int(text).flatMap { $0 == current ? $0 : nil }
     }
 
-    /// Notes it.
+    /// Stores it.
     /// - Throws: `DurableFile.Failure`.
     package func setTaken(_ number: Int) throws { try DurableFile.write(Array(String(number).utf8), to: takenFile) }
 

@@ -3,35 +3,35 @@ import Foundation
 import ParseProtocol
 import ServiceKit
 
-/// A session of an app as Sentry SDKs tell it: once when it begins and again when it ends
-/// (https://develop.sentry.dev/sdk/telemetry/sessions/). Nothing of it is kept but marks, by which it counts once.
+/// An app session as reported by Sentry SDKs: once when it begins and again when it ends
+/// (https://develop.sentry.dev/sdk/telemetry/sessions/). Only digests are stored, so that each session counts once.
 package struct AppSession: Equatable, Sendable {
-    /// Digests stand for the session and the device: what they were made of cannot be read from them.
+    /// A digest of the session or the device; the original id cannot be recovered from it.
     package typealias Mark = [UInt8]
 
     /// The day on which it began, since 1970.
     package let day: Int64
-    /// The app's version; empty when it does not say one.
+    /// The app's version; empty when it sends none.
     package let release: String
-    /// Whether this report says that it ended with a crash.
+    /// Whether this report says that the session ended with a crash.
     package let isCrashed: Bool
     /// The same in every report of the session.
     package let session: Mark
-    /// The same for all sessions of a device with this version on this day; nil when the SDK names no device.
+    /// The same for all sessions of a device with this version on this day; nil when the SDK sends no device id.
     package let device: Mark?
 
-    /// Days for which a session is known, so that its end is not taken for another one. SDKs send what they kept while
-    /// a device was offline; older ones are not counted.
+    /// Days for which a session is remembered, so that its end is not counted as another session. SDKs send stored
+    /// reports after a device was offline; older ones are not counted.
     package static let daysKnown: Int64 = 30
 
-    /// Nil for what is no session, one that has not begun yet, and one that began more than 30 days ago.
-    /// - Parameter projectId: sessions of different projects are different.
+    /// Nil for an invalid session, and when the session begins in the future or began more than 30 days ago.
+    /// - Parameter projectId: part of the digest, so that sessions of different projects differ.
     package init?(_ report: JSON, projectId: Int64, now: Timestamp) {
         guard let id = report["sid"]?.stringValue, (1...64).contains(id.utf8.count),
             let moment = report["started"]?.stringValue.flatMap(Timestamp.init(iso:))
         else { return nil }
         let (today, started) = (Hour(of: now).day, Hour(of: moment).day)
-        // A clock may be a little ahead; with a day more nobody is at home.
+        // A device's clock may be a little ahead, or its time zone; one extra day covers both.
         guard started >= today - Self.daysKnown, started <= today + 1 else { return nil }
         day = min(started, today)
         let name = report["attrs"]?["release"]?.stringValue ?? ""
@@ -43,7 +43,7 @@ package struct AppSession: Equatable, Sendable {
         device = isNamed ? Self.mark(["device", String(projectId), release, person]) : nil
     }
 
-    /// As it is kept until it is counted.
+    /// The stored form until the session is counted.
     package var json: JSON {
         [
             "day": .int(day), "release": .string(release), "isCrashed": .bool(isCrashed),
@@ -51,7 +51,7 @@ package struct AppSession: Equatable, Sendable {
         ]
     }
 
-    /// - Throws: `ParseError.internalError` for what `json` did not write.
+    /// - Throws: `ParseError.internalError` for input that `json` did not write.
     package init(json: JSON) throws {
         guard let day = json["day"]?.intValue, let session = Self.mark(json["session"]) else {
             throw ParseError.internalError
@@ -69,11 +69,11 @@ package struct AppSession: Equatable, Sendable {
         (text?.stringValue).flatMap { Data(base64Encoded: $0) }.map(Array.init)
     }
 
-    /// The mark of something about what a mark stands for, such as its crash.
+    /// A derived mark for an attribute of a session or device, such as its crash.
     package static func mark(_ mark: Mark, _ word: String) -> Mark { digest(mark + Array(word.utf8)) }
 
     private static func mark(_ parts: [String]) -> Mark { digest(Array(parts.joined(separator: "\0").utf8)) }
 
-    /// Of a day's sessions no two agree in 96 bits.
+    /// 96 bits suffice to avoid collisions among the sessions of one day.
     private static func digest(_ bytes: [UInt8]) -> Mark { Array(SHA256.hash(data: Data(bytes)).prefix(12)) }
 }

@@ -2,18 +2,18 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// Reports, sessions and devices by day: of each project and version, and the reports of each issue.
+/// Daily counts of reports, sessions and devices per project and version, and of reports per issue.
 package enum CrashDays {
-    /// Days that figures are kept.
+    /// Days for which the counts are kept.
     static let daysKept: Int64 = 400
-    /// Versions of a project and day that are told apart; versions are the client's word.
+    /// Maximum versions per project and day that are counted separately; clients choose the versions.
     package static let releasesMax: Int64 = 50
     private static let otherRelease = "(other)"
 
-    /// The figures of a day, in the order of their columns.
+    /// The counts of a day, in the order of their columns.
     static let columns = ["reports", "crashes", "sessions", "crashedSessions", "devices", "crashedDevices"]
 
-    /// Counts a report on the day that it came: what a device says of the time of a crash may be anything.
+    /// Counts a report on the day of its arrival: a device can send any time for a crash.
     static func add(_ event: StoredEvent, issueId: Int64, projectId: Int64, in transaction: StoreTransaction) throws {
         let day = Hour(of: transaction.now).day
         let crashes: Int64 = event.crash.isFatal ? 1 : 0
@@ -27,7 +27,7 @@ package enum CrashDays {
         try add([1, crashes, 0, 0, 0, 0], projectId, day: day, event.crash.release, in: transaction)
     }
 
-    /// Adds to a day's figures.
+    /// Adds to a day's counts.
     static func add(
         _ figures: [Int64], _ projectId: Int64, day: Int64, _ release: String, in transaction: StoreTransaction
     ) throws {

@@ -2,23 +2,23 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// The figures of crashes by day, as operators ask for them.
+/// Daily crash counts for operators.
 package struct CrashFigures: Sendable {
     private let range: SeriesRange
     private let projectId: Int64?
     private let release: String?
 
-    /// Versions of an answer, those with the most sessions.
+    /// Maximum versions in an answer: those with the most sessions.
     private static let releasesMax: Int64 = 50
 
-    /// - Throws: `.validationError` (142) for what is no stretch of days, project or version.
+    /// - Throws: `.validationError` (142) for an invalid range of days, project or version.
     package init(_ parameters: JSON, now: Timestamp = .now) throws {
         range = try SeriesRange(parameters, only: .day, now: now)
         projectId = try parameters.textParameter("projectId").map { Int64($0) ?? 0 }
         release = try parameters.textParameter("release", bytesMax: 2000)
     }
 
-    /// The reports of each day, and how many of them ended the app: of one issue, else of all.
+    /// Daily reports, and how many of them were fatal; for one issue, or for all.
     package func trend(issueId: Int64?, _ reader: StoreReader) throws -> JSON {
         let columns = ["reports", "crashes"]
         guard let issueId else { return ["points": try points(columns, reader)] }
@@ -28,7 +28,7 @@ package struct CrashFigures: Sendable {
         return ["points": try points(columns, rows)]
     }
 
-    /// The sessions of each day and version, the devices they were on, and those that had a crash.
+    /// Sessions and devices per day and version, and how many of each had a crash.
     package func crashFree(_ reader: StoreReader) throws -> JSON {
         let columns = ["sessions", "crashedSessions", "devices", "crashedDevices"]
         let (condition, arguments) = condition
@@ -74,7 +74,7 @@ package struct CrashFigures: Sendable {
                 "SELECT day, \(Self.sums(columns)) FROM releaseDays WHERE \(condition) GROUP BY day", arguments))
     }
 
-    /// A point for every day, also those on which nothing was counted.
+    /// One point per day, including days without counts.
     private func points(_ columns: [String], _ rows: [SQLRow]) throws -> JSON {
         let byDay = Dictionary(try rows.map { (try $0.int("day"), $0) }, uniquingKeysWith: { first, _ in first })
         return .array(

@@ -2,13 +2,13 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// Removes figures that have been kept long enough, some at a time, so that no report waits for it.
+/// Removes expired counts, some at a time, so that no report waits for it.
 package enum CrashRetention {
     static let pause = Duration.seconds(3600)
-    /// Rows that are removed in one transaction.
+    /// Rows removed in one transaction.
     private static let removedAtOnce: Int64 = 5000
 
-    /// - Returns: whether there may be more.
+    /// - Returns: whether more may remain.
     package static func removeSome(in transaction: StoreTransaction) throws -> Bool {
         let today = Hour(of: transaction.now).day
         let forgotten = today - AppSession.daysKnown

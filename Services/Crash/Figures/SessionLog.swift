@@ -2,13 +2,13 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// The sessions of apps: each counts once, however often it is reported, and so does each device on a day.
+/// App sessions: each counts once, however often it is reported, and so does each device per day.
 package enum SessionLog {
-    /// Marks of a day. A session takes one, a device another, a crash of either one more. Ids are the client's word;
-    /// past this a day's figures of sessions stand still.
+    /// Maximum marks of a day. A session takes one, a device another, and a crash of either one more. Clients choose
+    /// the ids; beyond this limit a day's session counts no longer grow.
     private static let marksMax: Int64 = 200_000
 
-    /// Counts what is new in a report of a session.
+    /// Counts whatever is new in a report of a session.
     package static func add(_ session: AppSession, projectId: Int64, in transaction: StoreTransaction) throws {
         func isNew(_ mark: AppSession.Mark?) throws -> Int64 {
             guard let mark else { return 0 }
@@ -25,7 +25,7 @@ package enum SessionLog {
         try CrashDays.add(figures, projectId, day: session.day, session.release, in: transaction)
     }
 
-    /// Whether something happened for the first time on a day; then it is known.
+    /// Whether something is new on a day; it is then recorded.
     private static func admits(_ mark: AppSession.Mark, day: Int64, in transaction: StoreTransaction) throws -> Bool {
         let isNew =
             try transaction.execute(

@@ -1,9 +1,9 @@
 import ParseProtocol
 
-/// The parts of a Sentry event that matter for lists and groups. Events come from anybody with the app: every member
+/// The parts of a Sentry event that lists and grouping use. Any client with the app can send events, so every member
 /// may be missing or of another type (https://develop.sentry.dev/sdk/data-model/event-payloads/).
 package struct CrashEvent: Sendable {
-    /// An exception, the cause first.
+    /// An exception. In a list, the cause comes first.
     package struct Thrown: Sendable {
         let type: String
         let message: String
@@ -11,20 +11,20 @@ package struct CrashEvent: Sendable {
     }
 
     package let thrown: [Thrown]
-    /// The frames of the crashed thread or of the event itself, when no exception has frames.
+    /// The frames of the crashed thread or of the event itself, used when no exception has frames.
     private let otherFrames: [StackFrame]
-    /// The text of a message event, with its placeholders when it has any.
+    /// The text of a message event, with its placeholders if it has any.
     private let pattern: String
     private let message: String
     package let level: String
-    /// Whether it ended the app: SDKs say so by this level.
+    /// Whether the app crashed; SDKs mark this with the level `fatal`.
     package var isFatal: Bool { level == "fatal" }
     package let release: String
     package let platform: String
     package let clientFingerprint: [String]
     private let transaction: String
 
-    /// Exceptions of a chain and frames of a stack that count. Deeper ones are recursion.
+    /// Maximum exceptions of a chain and frames of a stack. Deeper ones are recursion.
     private static let exceptionsMax = 20
     private static let framesMax = 250
     private static let fingerprintMax = 20
@@ -60,17 +60,17 @@ package struct CrashEvent: Sendable {
         (trace?["frames"]?.arrayValue ?? []).suffix(framesMax).compactMap(StackFrame.init)
     }
 
-    /// A text for a list, cut at a length that fits one.
+    /// A text for a list, truncated.
     static func short(_ value: JSON?) -> String { String((value?.stringValue ?? "").prefix(500)) }
 
-    /// The frames that tell where it happened, innermost last: the app's own when any is marked so, else all.
+    /// The frames that locate the error, innermost last: the app's own if any are marked as such, otherwise all.
     package var frames: [StackFrame] {
         let all = thrown.last { !$0.frames.isEmpty }?.frames ?? otherFrames
         let own = all.filter(\.isInApp)
         return own.isEmpty ? all : own
     }
 
-    /// `OutOfBag` of `OutOfBag: index 7`; empty for messages.
+    /// `OutOfBag` in `OutOfBag: index 7`; empty for messages.
     package var type: String { thrown.last?.type ?? "" }
     package var text: String { thrown.last?.message ?? message }
 
@@ -80,10 +80,10 @@ package struct CrashEvent: Sendable {
         return parts.isEmpty ? "(no message)" : parts.joined(separator: ": ")
     }
 
-    /// The place where it happened.
+    /// The location of the error.
     package var culprit: String { frames.last?.text ?? transaction }
 
-    /// The message apart from its variables.
+    /// The message without its variables.
     var messagePattern: String {
         MessagePattern.ofMessage(thrown.isEmpty ? pattern : text)
     }

@@ -2,13 +2,14 @@ import Cryptography
 import Foundation
 import ParseProtocol
 
-/// The mark that events of the same crash share. Equal components make one issue.
+/// The key by which events of the same crash are grouped. Equal components form one issue.
 ///
-/// By default: the types of the exceptions and the frames of the app, by module and function; line numbers, addresses
-/// and messages do not count, since they change from build to build. Without frames: the type and the message without
-/// its numbers and ids. A client may choose its own fingerprint, in which `{{ default }}` stands for all that.
+/// By default: the types of the exceptions and the app's frames, by module and function. Line numbers, addresses and
+/// messages do not count, because they change from build to build. Without frames: the type, and the message without
+/// its numbers and ids. A client may send its own fingerprint, in which `{{ default }}` stands for the default
+/// components.
 package struct Fingerprint: Hashable, Sendable {
-    /// For tests and for people: what was compared.
+    /// The compared components, for tests and people.
     package let components: [String]
     /// 32 hex digits.
     package let hash: String
@@ -23,7 +24,7 @@ package struct Fingerprint: Hashable, Sendable {
             }
         var hasher = SHA256()
         for component in components {
-            // A length in front, so that components cannot be shifted into each other.
+            // Each component is prefixed with its length, so that different lists never hash the same bytes.
             hasher.update(data: Data("\(component.utf8.count):\(component)".utf8))
         }
         hash = hasher.finalize().prefix(16).hex
@@ -39,7 +40,7 @@ package struct Fingerprint: Hashable, Sendable {
         var frames: [String] = []
         for frame in event.frames {
             let text = "frame:\(frame.place)|\(frame.function)"
-            // Recursion overflows at a different depth each time.
+            // Infinite recursion overflows at a different depth each time.
             if frames.last != text { frames.append(text) }
         }
         return frames.isEmpty ? types + ["message:\(event.messagePattern)"] : types + frames

@@ -1,10 +1,10 @@
-/// A message without what differs from one occurrence to the next.
+/// A message without the parts that vary between occurrences.
 package enum MessagePattern {
-    /// Longest text that is looked at.
+    /// Maximum length of an inspected text.
     private static let textMax = 500
 
-    /// Numbers, hexadecimal numbers and UUIDs become `#`: `order 17 of 0x7f3a` is `order # of #`. Words that hold
-    /// digits after a letter (`utf8`, `iPhone7`) stay. Linear in the length of the text.
+    /// Replaces numbers, hexadecimal numbers and UUIDs with `#`: `order 17 of 0x7f3a` becomes `order # of #`. Keeps
+    /// words with digits after a letter (`utf8`, `iPhone7`). Linear in the length of the text.
     package static func withoutVariables(_ text: String) -> String {
         var output = ""
         var word = ""
@@ -24,7 +24,7 @@ package enum MessagePattern {
         return output
     }
 
-    /// The first line, which is what all occurrences share.
+    /// The first line, which all occurrences share.
     package static func ofMessage(_ text: String) -> String {
         withoutVariables(String(text.split(whereSeparator: \.isNewline).first ?? ""))
     }
@@ -33,7 +33,7 @@ package enum MessagePattern {
         guard let first = word.first(where: { $0 != "-" }), word.contains(where: \.isNumber) else { return false }
         if word.hasPrefix("0x") { return true }
         if first.isNumber, word.allSatisfy({ $0.isNumber || $0 == "-" }) { return true }
-        // UUIDs, hashes and ids: long, and nothing but hex digits.
+        // UUIDs, hashes and ids: long, with hexadecimal digits only.
         return word.count >= 8 && word.allSatisfy { $0.isHexDigit || $0 == "-" }
     }
 }

@@ -1,13 +1,13 @@
 import ParseProtocol
 
-/// One call of a stack trace, reduced to what stays the same from build to build and device to device.
+/// One call of a stack trace, reduced to the parts that are stable across builds and devices.
 package struct StackFrame: Hashable, Sendable {
-    /// Module, class or file; empty when nothing is known.
+    /// Module, class or file; empty when unknown.
     let place: String
     let function: String
     let isInApp: Bool
 
-    /// Nil for a frame that only has addresses and not even a name of its binary.
+    /// Nil for a frame with only addresses and without the name of its binary.
     init?(_ frame: JSON) {
         let function = StackFrame.stableFunction(frame["function"]?.stringValue ?? "")
         let place =
@@ -19,7 +19,7 @@ package struct StackFrame: Hashable, Sendable {
         if self.place.isEmpty, function.isEmpty { return nil }
     }
 
-    /// `shop.bag in add`, as a person reads it.
+    /// A readable form: `shop.bag in add`.
     var text: String {
         switch (place.isEmpty, function.isEmpty) {
         case (false, false): "\(place) in \(function)"
@@ -28,24 +28,25 @@ package struct StackFrame: Hashable, Sendable {
         }
     }
 
-    /// Longest name that is looked at; a generated one may have kilobytes.
+    /// Maximum length of an inspected name; a generated one may have kilobytes.
     private static let nameMax = 300
 
-    /// Without addresses and the numbers that compilers give to closures and lambdas, which shift with every edit.
+    /// Removes addresses and the numbers that compilers give to closures and lambdas, which change with every edit.
     private static func stableFunction(_ name: String) -> String {
         if name == "?" || name == "<unknown>" || name == "<redacted>" { return "" }
         return String(MessagePattern.withoutVariables(String(name.prefix(nameMax))))
     }
 
-    /// `com.shop.Bag$$Lambda$14/0x0000000800c8a440` is `com.shop.Bag$$Lambda`.
+    /// `com.shop.Bag$$Lambda$14/0x0000000800c8a440` becomes `com.shop.Bag$$Lambda`.
     private static func stableModule(_ name: String) -> String {
         let name = String(name.prefix(nameMax))
         guard let lambda = name.firstRange(of: "$$Lambda") else { return MessagePattern.withoutVariables(name) }
         return String(name[..<lambda.upperBound])
     }
 
-    /// The last two components, without a query and without the hash that bundlers put into names:
-    /// `/var/…/Shop.app/Shop` is `Shop.app/Shop`, `https://cdn.example/js/main.3f2a9c1b.js?v=3` is `js/main.js`.
+    /// The last two path components, without a query and without the hash that bundlers add to names:
+    /// `/var/…/Shop.app/Shop` becomes `Shop.app/Shop`, `https://cdn.example/js/main.3f2a9c1b.js?v=3` becomes
+    /// `js/main.js`.
     private static func stableFile(_ path: String) -> String {
         let path = path.prefix(2000).prefix { $0 != "?" && $0 != "#" }
         let parts = path.split(whereSeparator: { $0 == "/" || $0 == "\\" }).suffix(2)
@@ -54,7 +55,7 @@ package struct StackFrame: Hashable, Sendable {
         }.joined(separator: "/")
     }
 
-    /// Eight or more hex digits, at least one of them a digit.
+    /// Eight or more hexadecimal digits, at least one of them from 0 to 9.
     private static func isHash(_ part: Substring) -> Bool {
         part.utf8.count >= 8 && part.allSatisfy(\.isHexDigit) && part.contains(where: \.isNumber)
     }

@@ -1,9 +1,9 @@
 import ParseProtocol
 
-/// The crash report of hosted Parse's SDKs, `events/_CrashReport {"at":Date,"breakpadDump":{…}}`, as an event like
-/// Sentry's. The dump is a set of texts that only its maker reads: it is kept as it is, and one reason is one issue.
+/// The crash report of hosted Parse's SDKs, `events/_CrashReport {"at":Date,"breakpadDump":{…}}`, converted to a Sentry
+/// event. The dump is a set of texts in the SDK's own format; it is stored unchanged, and each reason is one issue.
 package enum AppCrashReport {
-    /// Names under which a dump may say in words what happened.
+    /// Members in which a dump may name the reason of the crash.
     private static let reasons = ["reason", "exception_reason", "error", "message", "signal", "exception"]
     private static let versions = ["app_version", "appVersion", "ver", "version"]
 

@@ -1,7 +1,7 @@
 import ParseProtocol
 import ServiceKit
 
-/// Takes out of an event what must not be kept: addresses, secrets by the names of their fields, card numbers.
+/// Removes data from an event that must not be stored: addresses, secrets (by field name), card numbers.
 package enum EventScrubber {
     package static let filtered: JSON = "[Filtered]"
 
@@ -11,7 +11,7 @@ package enum EventScrubber {
         "privatekey",
         "credential", "cardnumber", "cvc", "cvv",
     ]
-    /// Addresses of people, by field.
+    /// Field names for addresses of people.
     private static let addressNames: Set<[UInt8]> = Set(
         ["ipaddress", "remoteaddr", "xforwardedfor", "xrealip", "forwarded"].map { Array($0.utf8) })
 
@@ -26,7 +26,7 @@ package enum EventScrubber {
             }
             return .object(kept)
         case .array(let elements):
-            // Headers may come as pairs.
+            // Headers may be encoded as pairs.
             if elements.count == 2, let name = elements[0].stringValue, elements[1].stringValue != nil {
                 let plain = plain(name)
                 if isSecret(plain) || addressNames.contains(plain) { return [elements[0], filtered] }
@@ -50,29 +50,35 @@ package enum EventScrubber {
 
     private static func isSecret(_ plain: [UInt8]) -> Bool { secretNames.contains { plain.contains(text: $0) } }
 
-    /// Members of a user and their length; SDKs send an id, a name, an address and a few of the app's own.
+    /// Maximum members of a user, and their maximum length. SDKs send an id, a name, an address and a few of the app's
+    /// own.
     private static let namesMax = 32
     private static let nameBytesMax = 500
 
-    /// The event without the user it belongs to, and without the user's names and addresses wherever else they are.
+    /// The event without its user, and without the user's names and addresses anywhere else in it.
     package static func anonymized(_ event: JSON) -> JSON {
         let user = (event["user"]?.objectValue ?? [:]).values.compactMap(\.stringValue)
-        // What no SDK sends would be looked for at length: nothing of such an event is kept.
+        // No SDK sends such a user, and searching for its values would be slow: nothing of the event is kept.
         guard user.count <= namesMax, user.allSatisfy({ $0.utf8.count <= nameBytesMax }) else {
             return ["event_id": event["event_id"] ?? .null]
         }
-        let names = user.filter { $0.count >= 4 }
+        let names = user.filter { $0.count >= 4 }.map { SequenceMatcher(Array($0.utf8)) }
         var event = event
         event["user"] = nil
         return names.isEmpty ? event : without(names, event)
     }
 
-    private static func without(_ names: [String], _ value: JSON) -> JSON {
+    private static func without(_ names: [SequenceMatcher<UInt8>], _ value: JSON) -> JSON {
         switch value {
-        case .string(let text): names.contains { text.contains($0) } ? filtered : value
+        case .string(let text): holds(text, names) ? filtered : value
         case .array(let elements): .array(elements.map { without(names, $0) })
         case .object(let members): .object(members.mapValues { without(names, $0) })
         default: value
         }
+    }
+
+    private static func holds(_ text: String, _ names: [SequenceMatcher<UInt8>]) -> Bool {
+        var text = text
+        return text.withUTF8 { bytes in names.contains { $0.isIn(bytes) } }
     }
 }

@@ -1,26 +1,27 @@
+import Compression
 import MessageBus
 import Messages
 import ParseProtocol
 import ServiceKit
 
-/// From the bytes of an SDK to a stored event.
+/// Decodes the bytes from an SDK and stores the event.
 struct ReportIntake: Sendable {
     let host: ServiceHost
-    let rates: KeyRates
+    let rates: KeyRateLimits
     let reports: Inbox
     private let unpacking = BlockingQueue("reports")
 
-    /// As it arrives. A report with all its variables and breadcrumbs has some tens of kilobytes compressed.
+    /// Compressed size limit. A report with all its variables and breadcrumbs has some tens of kilobytes compressed.
     private static let bodyBytesMax = 1 << 20
-    /// Unpacked: Sentry SDKs may add screenshots and the like, which are skipped.
+    /// Uncompressed size limit: Sentry SDKs may add screenshots and similar attachments, which are skipped.
     private static let unpackedBytesMax = 20 << 20
 
-    /// - Returns: the event's id. Envelopes without an event get one too, as Sentry's do.
+    /// - Returns: the event's id. Envelopes without an event get one too, as in Sentry.
     /// - Throws: `ReportRefusal`.
     func take(_ message: CrashReport, _ request: ServiceRequest) async throws -> String {
         guard let body = request.documents.first else { throw ReportRefusal.malformed }
         guard body.count <= Self.bodyBytesMax else { throw ReportRefusal.tooLarge }
-        // A key is in every copy of the app: what one address sends is its own share of it.
+        // Every copy of the app contains the key, so the rate is also limited by address.
         do {
             try host.quotas.take(of: .crashReports, by: request.caller)
         } catch let error as ParseError {
@@ -29,7 +30,7 @@ struct ReportIntake: Sendable {
         guard let encoding = ContentEncoding(header: message.contentEncoding) else {
             throw ReportRefusal.unsupportedEncoding
         }
-        // A key beside the body is looked at before the body costs anything.
+        // A key outside the body is checked before the body is read.
         if !message.publicKey.isEmpty { try await admit(message.publicKey, message.projectID) }
         let isEvent = message.isEvent
         let report = try await unpacking.run { try Self.read(body, encoding, isEvent: isEvent) }
@@ -49,8 +50,8 @@ struct ReportIntake: Sendable {
         }
     }
 
-    /// Takes the report of a crash that an SDK of hosted Parse sends as an event of the app. It goes to the default
-    /// project, under the same bounds as Sentry's; the app's keys stand in for the project's.
+    /// Accepts a crash report that an SDK of hosted Parse sends as an app event. It goes to the default project, with
+    /// the same limits as Sentry's reports; the app's keys replace the project's key.
     /// - Throws: `.invalidJSON` (107), `.objectTooLarge` (116), `.requestLimitExceeded` (155).
     func take(appReport request: ServiceRequest) async throws {
         guard let body = request.documents.first, body.count <= Self.bodyBytesMax else {
@@ -76,8 +77,8 @@ struct ReportIntake: Sendable {
         let sessions: [JSON]
     }
 
-    /// Everything that takes memory happens here, on the thread for it: one report is unpacked at a time, and what
-    /// waits for the database is one event's text.
+    /// Runs all work that takes memory, on its own thread: one report is unpacked at a time, and only one event's text
+    /// waits for the database.
     private static func read(_ body: [UInt8], _ encoding: ContentEncoding, isEvent: Bool) throws -> Report {
         let bytes: [UInt8]
         do {

@@ -1,13 +1,13 @@
 import ParseProtocol
 
-/// The reason for which a report is not taken, as the SDK is told.
+/// Why a report is refused, as reported to the SDK.
 package enum ReportRefusal: Error, Hashable, Sendable {
     case malformed
     case tooLarge
     case unsupportedEncoding
     case keyMissing
     case keyUnknown
-    /// More than a key's share; seconds until it may send again.
+    /// The key exceeds its rate limit; seconds until the next report is accepted.
     case tooMany(seconds: Int)
 
     package var status: UInt32 {
@@ -33,25 +33,25 @@ package enum ReportRefusal: Error, Hashable, Sendable {
     }
 }
 
-/// A Sentry envelope: a line of headers, then items of a header line and a payload
-/// (https://develop.sentry.dev/sdk/data-model/envelopes/), or the body of the older store endpoint, which is an event
-/// alone.
+/// A Sentry envelope: a header line, then items with a header line and a payload each
+/// (https://develop.sentry.dev/sdk/data-model/envelopes/). Or the body of the older store endpoint, which is a single
+/// event.
 package struct SentryEnvelope: Sendable {
-    /// 32 lower-case hex digits; made here when the envelope has none.
+    /// 32 lower-case hexadecimal digits; generated here when the envelope has none.
     package let eventId: String
-    /// The crash or message. Nil for envelopes that carry something else, such as transactions and client reports; they
-    /// are accepted and not kept.
+    /// The crash or message. Nil for envelopes with other contents, such as transactions and client reports, which are
+    /// accepted and discarded.
     package let event: JSON?
-    /// What the envelope tells of the app's sessions, as it came. What cannot be read is left out.
+    /// The app sessions in the envelope, unvalidated. Undecodable ones are left out.
     package let sessions: [JSON]
-    /// The public key of the envelope's own DSN, for clients that cannot send headers.
+    /// The public key in the envelope's own DSN, for clients that cannot send headers.
     package let publicKey: String?
 
-    /// Sentry's limit for an event. Attachments and replays beside it may be larger; they are not kept.
+    /// Sentry's limit for an event. Attachments and replays may be larger; they are discarded.
     private static let eventBytesMax = 1 << 20
-    /// An SDK sends a handful; a bound keeps a hostile envelope of tiny items cheap.
+    /// An SDK sends a few; the limit keeps a malicious envelope of tiny items cheap.
     private static let itemsMax = 100
-    /// An SDK sends the one that ends and the one that begins.
+    /// An SDK sends the ending session and the beginning one.
     private static let sessionsMax = 10
     private static let sessionBytesMax = 10_000
 
@@ -100,14 +100,14 @@ package struct SentryEnvelope: Sendable {
         return event
     }
 
-    /// Takes the bytes up to the next newline, which goes too.
+    /// Removes and returns the bytes up to the next newline, without the newline.
     private static func line(_ rest: inout ArraySlice<UInt8>) -> ArraySlice<UInt8> {
         let end = rest.firstIndex(of: UInt8(ascii: "\n")) ?? rest.endIndex
         defer { rest = rest[end...].dropFirst() }
         return rest[..<end]
     }
 
-    /// Takes an item. A payload without a length ends at the next newline.
+    /// Removes and returns an item. A payload without a length ends at the next newline.
     private static func item(_ rest: inout ArraySlice<UInt8>) -> (type: String, payload: ArraySlice<UInt8>)? {
         guard let header = try? JSON(parsing: line(&rest)), let type = header["type"]?.stringValue else { return nil }
         guard let length = header["length"], !length.isNull else { return (type, line(&rest)) }
@@ -119,7 +119,7 @@ package struct SentryEnvelope: Sendable {
         return (type, payload)
     }
 
-    /// The part of a DSN before the `@`, without the secret that old ones have.
+    /// The part of a DSN before the `@`, without the secret that old DSNs have.
     private static func publicKey(ofDSN dsn: String) -> String? {
         guard dsn.utf8.count <= 500, let at = dsn.firstIndex(of: "@"), let scheme = dsn[..<at].firstRange(of: "://")
         else { return nil }

@@ -2,21 +2,21 @@ import Cryptography
 import Foundation
 import ParseProtocol
 
-/// An event, read and ready to be stored.
+/// A decoded event, ready to be stored.
 package struct StoredEvent: Sendable {
     package let eventId: String
     package let crash: CrashEvent
     package let fingerprint: Fingerprint
-    /// The user's id as the app gave it, for forgetting; empty when there is none.
+    /// The user's id from the app, for account deletion; empty when there is none.
     package let userId: String
-    /// Stands for the user in counts; nil when the event names none.
+    /// Identifies the user in counts; nil when the event names none.
     package let userHash: String?
-    /// The event's JSON without what must not be kept.
+    /// The event's JSON after scrubbing.
     package let json: [UInt8]
 
     package init(_ sent: JSON, eventId: String) {
         self.eventId = eventId
-        // First of all, so that lists and titles show no secret either.
+        // Scrubbed first, so that lists and titles contain no secret either.
         let event = EventScrubber.scrubbed(sent)
         crash = CrashEvent(event)
         fingerprint = Fingerprint(crash)

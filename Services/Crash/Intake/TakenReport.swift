@@ -2,7 +2,7 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// A report that was read and admitted: what is counted of it, now or by the replica that leads.
+/// An accepted report: the data to count, in this process or on the leading replica.
 struct TakenReport: Sendable {
     let projectId: Int64
     let event: StoredEvent?
@@ -10,7 +10,7 @@ struct TakenReport: Sendable {
 
     private static let kind = "report"
 
-    /// Counts it.
+    /// Adds the report to the counts.
     func count(in transaction: StoreTransaction) throws {
         for session in sessions { try SessionLog.add(session, projectId: projectId, in: transaction) }
         if let event { try IssueLog.add(event, projectId: projectId, in: transaction) }
@@ -22,12 +22,12 @@ struct TakenReport: Sendable {
         self.sessions = sessions
     }
 
-    /// - Throws: `ParseError` for what `json` did not write.
+    /// - Throws: `ParseError` for input that `json` did not write.
     init(_ item: Inbox.Item) throws {
         let json = try JSON(parsing: item.body)
         projectId = json["projectId"]?.intValue ?? Projects.defaultId
         sessions = try (json["sessions"]?.arrayValue ?? []).map(AppSession.init(json:))
-        // Scrubbed once more, it is what it was.
+        // Scrubbing is idempotent.
         event = json["event"].flatMap { event in
             json["eventId"]?.stringValue.map { StoredEvent(event, eventId: $0) }
         }

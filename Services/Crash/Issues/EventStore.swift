@@ -1,11 +1,11 @@
 import ObjectStore
 import ParseProtocol
 
-/// The newest events of each issue, as they came but scrubbed.
+/// The newest events of each issue, unchanged except for scrubbing.
 package enum EventStore {
-    /// Events of an issue: enough to see what they have in common.
+    /// Maximum events of an issue: enough to compare them.
     package static let perIssueMax: Int64 = 30
-    /// Anybody with the app can upload, so what is kept is bounded; past it the oldest go.
+    /// Any client with the app can upload, so the stored size is limited; the oldest events are removed.
     private static let bytesMax: Int64 = 512 << 20
 
     static func contains(_ eventId: String, projectId: Int64, in transaction: StoreTransaction) throws -> Bool {
@@ -42,7 +42,7 @@ package enum EventStore {
         }
     }
 
-    /// The events, the one that came last first.
+    /// The events, last received first.
     static func newest(limit: Int64, issueId: Int64? = nil, _ reader: StoreReader) throws -> [JSON] {
         let condition = issueId == nil ? "" : "WHERE e.issueId = ?2"
         let rows = try reader.rows(
@@ -65,7 +65,7 @@ package enum EventStore {
         }
     }
 
-    /// The newest event of an issue as it is stored.
+    /// The newest event of an issue as stored.
     static func latest(issueId: Int64, _ reader: StoreReader) throws -> JSON? {
         let stored = try reader.rows(
             "SELECT event FROM crashEvents WHERE issueId = ? ORDER BY id DESC LIMIT 1", [.int(issueId)]
@@ -73,13 +73,13 @@ package enum EventStore {
         return stored.flatMap { try? JSON(parsing: $0) }
     }
 
-    /// Takes a deleted account's id, names and addresses out of its events, and out of the titles that came from them.
+    /// Removes a deleted account's id, names and addresses from its events, and from titles that were copied from them.
     package static func forget(_ userId: String, in transaction: StoreTransaction) throws {
         let ids = try transaction.rows("SELECT id FROM crashEvents WHERE userId = ?", [.text(userId)]).map {
             try $0.int("id")
         }
         for id in ids {
-            // One at a time, so that memory holds one event.
+            // One at a time, so that memory holds only one event.
             guard
                 let row = try transaction.rows("SELECT event, issueId FROM crashEvents WHERE id = ?", [.int(id)]).first
             else { continue }
@@ -87,7 +87,7 @@ package enum EventStore {
             let before = (try? JSON(parsing: stored)) ?? [:]
             let event = EventScrubber.anonymized(before)
             let (old, new) = (CrashEvent(before), CrashEvent(event))
-            // The size stays as it was counted.
+            // The recorded size is not updated.
             _ = try transaction.execute(
                 "UPDATE crashEvents SET userId = NULL, event = ?, message = ? WHERE id = ?",
                 [.blob(event.serialized), .text(new.text), .int(id)])

@@ -1,14 +1,14 @@
 import ObjectStore
 import ParseProtocol
 
-/// The operator's desk: what is read about issues and decided about them.
+/// Reads issues for operators and applies their decisions.
 enum IssueDesk {
     private static let columns =
         """
         id, publicId, projectId, title, culprit, level, platform, firstSeen, lastSeen, count, users, status, resolvedIn
         """
 
-    /// Issues, the one that happened last first.
+    /// Issues, last occurrence first.
     /// - Throws: `.validationError` (142) for an unknown status.
     static func list(_ parameters: JSON, limit: Int64, _ reader: StoreReader) throws -> JSON {
         var conditions: [String] = []
@@ -36,7 +36,7 @@ enum IssueDesk {
         return .array(try rows.map { .object(try json($0)) })
     }
 
-    /// One issue with its releases, the newest events and the stack of the last.
+    /// One issue with its releases, its newest events and the stack of the last one.
     /// - Throws: `.objectNotFound` (101).
     static func one(_ parameters: JSON, _ reader: StoreReader) throws -> JSON {
         let row = try row(of: parameters) { try reader.rows($0, $1) }
@@ -63,15 +63,15 @@ enum IssueDesk {
         return .object(issue)
     }
 
-    /// The row of the issue that the parameters name; nil when they name none.
+    /// The row id of the issue in the parameters; nil when they name none.
     /// - Throws: `.objectNotFound` (101), `.validationError` (142).
     static func id(_ parameters: JSON, _ reader: StoreReader) throws -> Int64? {
         guard let value = parameters["issueId"], !value.isNull else { return nil }
         return try row(of: parameters) { try reader.rows($0, $1) }.int("id")
     }
 
-    /// Resolves an issue: `inRelease` and everything before it may still have it. Without it, the newest release that
-    /// did.
+    /// Resolves an issue: `inRelease` and earlier releases may still have it. The default is the newest release that
+    /// had it.
     /// - Throws: `.objectNotFound` (101), `.validationError` (142).
     static func resolve(_ parameters: JSON, in transaction: StoreTransaction) throws -> JSON {
         let id = try row(of: parameters) { try transaction.rows($0, $1) }.int("id")
@@ -95,7 +95,7 @@ enum IssueDesk {
         return .object(try row.map(json) ?? [:])
     }
 
-    /// The decision about the issue that the parameters name, for the audit log; nil when they name none.
+    /// The status of the issue in the parameters, for the audit log; nil when they name none.
     static func state(_ parameters: JSON, in transaction: StoreTransaction) throws -> JSON? {
         guard let id = parameters["issueId"]?.stringValue else { return nil }
         let row = try transaction.rows("SELECT status, resolvedIn FROM issues WHERE publicId = ?", [.text(id)]).first

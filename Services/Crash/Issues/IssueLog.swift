@@ -1,17 +1,17 @@
 import ObjectStore
 import ParseProtocol
 
-/// Crashes grouped by what is the same about them, with counts per release.
+/// Crashes grouped by their fingerprint, with counts per release.
 package enum IssueLog {
-    /// Issues in all; past it the one that was quiet for longest goes.
+    /// Maximum issues; beyond it, the issue that has been quiet for longest is removed.
     private static let issuesMax: Int64 = 5000
-    /// Releases of a project and of an issue that are told apart; releases are the client's word.
+    /// Maximum releases of a project and of an issue that are counted separately; clients choose the releases.
     private static let releasesMax: Int64 = 1000
     private static let otherRelease = "(other)"
-    /// Users of an issue that are told apart; past it the figure stands still.
+    /// Maximum users of an issue that are counted separately; beyond it the count no longer grows.
     private static let usersMax: Int64 = 100_000
 
-    /// Adds an event to its issue. The same event again changes nothing.
+    /// Adds an event to its issue. Idempotent by event id.
     package static func add(_ event: StoredEvent, projectId: Int64, in transaction: StoreTransaction) throws {
         guard try !EventStore.contains(event.eventId, projectId: projectId, in: transaction) else { return }
         let issueId = try issue(of: event, projectId: projectId, in: transaction)
@@ -24,7 +24,7 @@ package enum IssueLog {
         try EventStore.add(event, issueId: issueId, projectId: projectId, in: transaction)
     }
 
-    /// The event's issue, made when it is the first, with the status that it has with this event.
+    /// The event's issue, created for its first event, with its status after this event.
     private static func issue(
         of event: StoredEvent, projectId: Int64, in transaction: StoreTransaction
     ) throws -> Int64 {
@@ -122,7 +122,7 @@ package enum IssueLog {
             [.int(issueId), .text(hash), .int(usersMax)]) > 0
     }
 
-    /// A deleted account is no longer known to have had an issue; the counts stay.
+    /// Removes the link between a deleted account and its issues; the counts are kept.
     package static func forget(_ userId: String, in transaction: StoreTransaction) throws {
         _ = try transaction.execute("DELETE FROM issueUsers WHERE userHash = ?", [.text(StoredEvent.hash(userId))])
     }

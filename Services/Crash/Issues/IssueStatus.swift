@@ -1,19 +1,19 @@
 import ParseProtocol
 
-/// The operator's view of an issue, and what a new event changes about it. No I/O.
+/// An issue's status, set by the operator and changed by new events. No I/O.
 package enum IssueStatus: String, CaseIterable, Sendable {
     case unresolved
-    /// Said to be fixed after the release that is kept with it.
+    /// Fixed after the release stored with it.
     case resolved
-    /// It was resolved, and a newer release brought it back.
+    /// Resolved before, and a newer release has it again.
     case regression
-    /// Counted, never brought up again.
+    /// Counted, but never reported again.
     case ignored
 
-    /// An event's release, as far as it matters here.
+    /// The release data of an event that decides its effect.
     package struct Sighting: Sendable {
         let release: String
-        /// The time at which the project reported the release for the first time.
+        /// When the project first reported the release.
         let releaseFirstSeen: Timestamp
 
         package init(release: String, releaseFirstSeen: Timestamp) {
@@ -32,16 +32,16 @@ package enum IssueStatus: String, CaseIterable, Sendable {
     }
 
     private static func isNewer(_ sighting: Sighting, than resolvedIn: String, resolvedAt: Timestamp) -> Bool {
-        // Nothing to compare: it came after somebody said it was gone.
+        // There is no release to compare: the event arrived after the issue was resolved.
         if resolvedIn.isEmpty { return true }
-        // Old copies of an app live on for years; one that does not say what it is may be among them.
+        // Old copies of an app remain in use for years; an event without a release may come from one.
         if sighting.release.isEmpty || sighting.release == resolvedIn { return false }
         if let seen = Release(sighting.release), let fixed = Release(resolvedIn),
             let isNewer = seen.isNewer(than: fixed)
         {
             return isNewer
         }
-        // Hashes of commits and names of other apps have no order but that of their appearance.
+        // Commit hashes and names of other apps can only be ordered by their first appearance.
         return sighting.releaseFirstSeen > resolvedAt
     }
 }

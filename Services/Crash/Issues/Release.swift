@@ -4,11 +4,10 @@ package struct Release: Hashable, Sendable {
     package let package: String
     private let numbers: [UInt64]
     private let preRelease: [Substring]
-    /// A build number: not part of semantic versions' order, but app stores' builds of one version follow each other by
-    /// it.
+    /// A build number. Semantic versioning does not order by it, but app stores order the builds of one version by it.
     private let build: [Substring]
 
-    /// Nil when it is no version, for example a commit's hash.
+    /// Nil when it is not a version, for example a commit hash.
     package init?(_ text: String) {
         guard text.utf8.count <= 250 else { return nil }
         var rest = text[...]
@@ -25,14 +24,14 @@ package struct Release: Hashable, Sendable {
         preRelease = dash.count > 1 ? dash[1].split(separator: ".") : []
         let parts = (dash.first ?? "").split(separator: ".", omittingEmptySubsequences: false)
         let numbers = parts.compactMap { UInt64($0) }
-        // A bare number may be a hash without letters, or a date: too little to call it a version.
+        // A bare number may be a hash without letters, or a date, so it does not count as a version.
         guard parts.count == numbers.count, numbers.count >= (package.isEmpty ? 2 : 1), numbers.count <= 6 else {
             return nil
         }
         self.numbers = numbers
     }
 
-    /// Whether this one came after `other`; nil when they are versions of different things.
+    /// Whether this release is newer than `other`; nil when they are versions of different products.
     package func isNewer(than other: Release) -> Bool? {
         guard package == other.package else { return nil }
         for index in 0..<max(numbers.count, other.numbers.count) {
@@ -40,11 +39,11 @@ package struct Release: Hashable, Sendable {
             if a != b { return a > b }
         }
         if preRelease != other.preRelease {
-            // A version without a suffix comes after those with one.
+            // A version without a suffix is newer than one with a suffix.
             if preRelease.isEmpty || other.preRelease.isEmpty { return preRelease.isEmpty }
             return Self.isLater(preRelease, other.preRelease)
         }
-        // An operator names a version, an app its build of it: the same, as far as anybody can tell.
+        // An operator may name a version and an app a build of it. They count as equal, because their order is unknown.
         if build.isEmpty || other.build.isEmpty { return false }
         return Self.isLater(build, other.build)
     }
@@ -53,7 +52,8 @@ package struct Release: Hashable, Sendable {
         numbers.indices.contains(index) ? numbers[index] : 0
     }
 
-    /// Numbers by value and before words, words by their letters; of two that agree the longer one is later.
+    /// Numbers are compared by value and come before words; words are compared by their letters. If one list is a
+    /// prefix of the other, the longer one is later.
     private static func isLater(_ a: [Substring], _ b: [Substring]) -> Bool {
         for (x, y) in zip(a, b) where x != y {
             switch (UInt64(x), UInt64(y)) {
@@ -67,8 +67,8 @@ package struct Release: Hashable, Sendable {
 }
 
 extension Release {
-    /// The newest of releases that are given in the order in which they appeared: by version where two can be compared,
-    /// else the one that appeared later. Empty when there is none.
+    /// The newest of releases in order of appearance: by version where two can be compared, otherwise the later one.
+    /// Empty when there is none.
     package static func newest(of releases: [String]) -> String {
         releases.reduce("") { newest, next in
             guard let a = Release(newest), let b = Release(next), let isNewer = b.isNewer(than: a) else { return next }

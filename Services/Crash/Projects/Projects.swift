@@ -3,17 +3,17 @@ import ObjectStore
 import ParseProtocol
 import ProcessKit
 
-/// The apps that report, and the public keys they report with. A key is in every copy of its app: it names, it does not
-/// protect.
+/// The reporting apps and their public keys. Every copy of an app contains its key, which identifies it but is no
+/// secret.
 package enum Projects {
-    /// The id of the project that a suite starts with.
+    /// The id of the project with which a suite starts.
     static let defaultId: Int64 = 1
 
-    /// An operator has a handful.
+    /// An operator has a few.
     private static let projectsMax = 200
     private static let nameBytesMax = 100
 
-    /// - Throws: `ReportRefusal` unless the key is one of the project's and not disabled.
+    /// - Throws: `ReportRefusal` unless the key belongs to the project and is not disabled.
     static func admit(_ publicKey: String, to projectId: String, _ reader: StoreReader) throws {
         let row = try reader.rows(
             "SELECT projectId, disabledAt FROM crashKeys WHERE publicKey = ?", [.text(publicKey)]
@@ -58,7 +58,7 @@ package enum Projects {
         guard changed > 0 else { throw ParseError.objectNotFound }
     }
 
-    /// Every project with its keys, the oldest first.
+    /// Every project with its keys, oldest first.
     static func list(_ reader: StoreReader, dsn: (_ key: String, _ projectId: String) -> String) throws -> JSON {
         let keys = try reader.rows(
             """
@@ -83,19 +83,19 @@ package enum Projects {
     }
 }
 
-/// `data/crash.key`: the default project's key, so that copies of an app that are out there keep reporting when the
-/// database is started anew.
+/// `data/crash.key`: the default project's key, so that released copies of an app can still report after the database
+/// was recreated.
 struct DefaultKeyFile: Sendable {
     let path: String
     private let disk = BlockingQueue("crash-key")
 
-    /// Writes the file when there is none, else makes its key one of the default project's.
+    /// Writes the file if it is missing; otherwise adds its key to the default project.
     func match(_ store: ClassStore) async throws {
         let text = await disk.run { [path] in try? String(contentsOfFile: path, encoding: .utf8) }
         if let text {
             let key = text.trimmingCharacters(in: .whitespacesAndNewlines)
             guard key.utf8.count == 32, key.allSatisfy(\.isHexDigit) else {
-                throw StartupProblem("\(path) holds no key of 32 hex digits.")
+                throw StartupProblem("\(path) does not contain a key of 32 hex digits.")
             }
             return try await store.write { try Projects.add(key, to: Projects.defaultId, in: $0) }
         }

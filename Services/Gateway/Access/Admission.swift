@@ -2,29 +2,26 @@ import HTTPTypes
 import Messages
 import ParseProtocol
 
-/// The checks between a client whose keys are right and the route it asks for: rate limits, the list of routes that
-/// clients may use, the read-only key, and request ids that were seen before. The requests of a batch pass it one by
-/// one.
+/// The checks that a request with valid keys passes before its route runs: rate limits, the list of routes open to
+/// clients, the read-only key and repeated request ids. Each request of a batch passes the checks on its own.
 struct Admission: Sendable {
     let settings: AdmissionSettings
     let limiter: RateLimiter
     let services: ServiceClient
-    private let onceKeys: OnceKeys
+    private let onceKeys: DeduplicationKeys
 
     init(settings: AdmissionSettings, masterKey: String, services: ServiceClient) {
         self.settings = settings
         self.services = services
-        onceKeys = OnceKeys(masterKey: masterKey)
+        onceKeys = DeduplicationKeys(masterKey: masterKey)
         limiter = RateLimiter(settings.rateRules)
     }
 
-    // MARK: May it?
+    // MARK: Limits and rights
 
-    /// Whether a client's requests pass whatever they are: nothing is counted, and every route is open.
-    var isOpen: Bool { limiter.isOff && settings.clientRoutes == nil }
-
-    /// Counts a request by where it comes from, before anything is looked up for it.
+    /// Counts a request against the limits per address, before the session is looked up.
     /// - Parameter principal: nil when the keys are wrong.
+    /// - Returns: the refusal; nil when the request may go on.
     func refusal(byAddress request: ParseRequest, _ principal: Principal?) -> ParseResponse? {
         if limiter.isOff { return nil }
         return limiter.refusal(
@@ -33,8 +30,8 @@ struct Admission: Sendable {
         ).map(Self.tooMany)
     }
 
-    /// The refusal of a request that the client may not make, whatever the route would say; nil when it may.
-    /// - Parameter request: with a path without the mount.
+    /// The refusal of a request that the client may not make on any route; nil when it may.
+    /// - Parameter request: its path without the mount.
     func refusal(to request: ParseRequest, _ principal: Principal) -> ParseResponse? {
         if principal.readOnly, !ReadOnlyKey.admits(request.method, request.path) {
             return ParseResponse(.readOnlyKey)
@@ -45,7 +42,7 @@ struct Admission: Sendable {
             return ParseResponse(ParseError(.operationForbidden, "This route is not open to clients."))
         }
         var keys = RateLimiter.Keys(address: request.clientAddress)
-        // Whoever signs in is not yet who he says: a session that he has does not give him a count of its own.
+        // A sign-in counts by address alone: an existing session must not give it a separate count.
         if !ParseRouter.signsIn(request) {
             keys.userId = principal.userID
             keys.sessionToken = principal.sessionToken
@@ -54,7 +51,7 @@ struct Admission: Sendable {
             .map(Self.tooMany)
     }
 
-    /// A request of a batch, which counts like any other.
+    /// Checks a request of a batch, which counts like any other request.
     func refusal(inBatch request: ParseRequest, _ principal: Principal) -> ParseResponse? {
         refusal(byAddress: request, principal) ?? refusal(to: request, principal)
     }
@@ -65,8 +62,8 @@ struct Admission: Sendable {
         return answer
     }
 
-    /// The principal with the rights it has for a path. The maintenance key stands in for the master key where objects
-    /// are concerned, and nowhere else.
+    /// The principal with its rights on a path. The maintenance key acts as the master key on routes of objects, and on
+    /// no other route.
     func rights(_ principal: Principal, for path: [Substring]) -> Principal {
         guard principal.maintenance, !principal.master, let first = path.first, Self.objectRoutes.contains(first) else {
             return principal
@@ -78,9 +75,9 @@ struct Admission: Sendable {
 
     private static let objectRoutes: Set<Substring> = ["classes", "users", "roles", "sessions", "installations"]
 
-    // MARK: Was it here before?
+    // MARK: Repeated requests
 
-    /// The key under which a request must run only once, or nil when it may run as often as it comes.
+    /// The key under which a request may run only once; nil when it may be repeated.
     /// - Throws: `.invalidJSON` (107) for an id that is too long.
     func onceId(of request: ParseRequest) throws(ParseError) -> String? {
         guard !settings.onceRoutes.isEmpty, let id = request.headers[Self.requestIdName], !id.isEmpty,
@@ -92,26 +89,25 @@ struct Admission: Sendable {
         return onceKeys.key(id, request)
     }
 
-    /// Whether `onceId` has to decide about a request.
+    /// Whether `onceId` has to inspect a request.
     func mayBeOnce(_ request: ParseRequest) -> Bool {
         !settings.onceRoutes.isEmpty && request.headers.contains(Self.requestIdName)
     }
 
-    /// Runs a request under its id. The id is on the disk before the request begins; it is given back only when the
-    /// answer says that nothing was done, so that the client's next attempt is not told that it was.
+    /// Stores the id of a request before it runs.
     /// - Throws: `.duplicateRequest` (159) when a request with this id was here before.
-    func once(_ id: String, trace: String, _ run: () async -> ParseResponse) async throws(ParseError) -> ParseResponse {
+    func claim(_ id: String, trace: String) async throws(ParseError) {
         let claim = ClaimRequest.with {
             $0.requestID = id
             $0.lifetimeMs = Int64(settings.onceSeconds) * 1000
         }
         _ = try await services.write(CatalogCalls.claimRequest, claim, for: .init(), trace: trace)
-        let answer = await run()
-        if answer.status == 503 {
-            _ = try? await services.write(
-                CatalogCalls.releaseRequest, ReleaseRequest.with { $0.requestID = id }, for: .init(), trace: trace)
-        }
-        return answer
+    }
+
+    /// Removes the id of a request that did nothing, so that the client's next attempt runs.
+    func release(_ id: String, trace: String) async {
+        _ = try? await services.write(
+            CatalogCalls.releaseRequest, ReleaseRequest.with { $0.requestID = id }, for: .init(), trace: trace)
     }
 
     private func isOnce(_ method: ParseRequest.Method, _ path: [Substring]) -> Bool {
@@ -120,7 +116,7 @@ struct Admission: Sendable {
         return settings.onceRoutes.contains { $0.matches(route) }
     }
 
-    /// A batch runs once when one of its requests must: its id is that of all of them.
+    /// A batch runs once when one of its requests must: its id counts for all of them.
     private func holdsOnce(_ request: ParseRequest) -> Bool {
         guard request.path == ["batch"], case .array(let items)? = try? request.object["requests"] else { return false }
         return items.contains { item in
@@ -128,7 +124,7 @@ struct Admission: Sendable {
                 let text = item["path"]?.stringValue,
                 let path = try? ParseRequest.path(String(text.prefix { $0 != "?" }))
             else { return false }
-            // The mount has any number of components; a pattern that fits a part of the path is one that fits.
+            // The mount has any number of components, so every suffix of the path is compared.
             return path.indices.contains { isOnce(method, Array(path[$0...])) }
         }
     }
@@ -139,6 +135,6 @@ struct Admission: Sendable {
 }
 
 extension Principal {
-    /// Has a key that is not a client's.
+    /// True for a key that clients do not have.
     var isPrivileged: Bool { master || maintenance }
 }

@@ -1,26 +1,26 @@
 import ParseProtocol
 import ProcessKit
 
-/// The settings of admission beyond the plain keys. All of it is off unless it is set.
+/// The settings of admission beyond the basic keys. Each is off by default.
 struct AdmissionSettings: Sendable {
-    /// Sent as a master key; reads like it and changes nothing.
+    /// A client sends it in place of the master key. It grants the read rights of the master key and changes nothing.
     let readOnlyMasterKey: String?
     /// Writes objects like the master key, `createdAt` and `updatedAt` included.
     let maintenanceKey: String?
     /// Networks from which the maintenance key is accepted.
     let maintenanceKeyNetworks: [Network]
-    /// Proxies whose `X-Forwarded-For` is believed.
+    /// Proxies whose `X-Forwarded-For` is trusted.
     let trustedProxies: [Network]
     /// The routes that clients without the master key may use; nil for all.
     let clientRoutes: [RoutePattern]?
     let rateRules: [RateRule]
-    /// The routes on which a repeated `X-Parse-Request-Id` is refused.
+    /// The routes on which a repeated `X-Parse-Request-Id` is rejected.
     let onceRoutes: [RoutePattern]
-    /// Seconds for which a request id is remembered.
+    /// Seconds for which a request id is stored.
     let onceSeconds: Int
     let origins: OriginRule
 
-    /// A week. Older ids belong to no retry.
+    /// One week. No client retries after that time.
     private static let onceSecondsMax = 7 * 86_400
 
     init(_ settings: Settings) throws {
@@ -36,7 +36,7 @@ struct AdmissionSettings: Sendable {
         origins = try OriginRule(settings.text("satchel.allow.origins", default: "*"))
     }
 
-    /// A key that means two things would give the rights of one to whoever was trusted with the other.
+    /// Rejects equal keys: a key with two meanings would give its holder the rights of both.
     /// - Parameter others: the keys and ids that clients have.
     /// - Throws: when two keys are the same.
     func checkKeys(master: String, others: [String: String]) throws {

@@ -1,17 +1,17 @@
 import MessageBus
 import Messages
 
-/// The leases under which a gateway believes what it keeps of services, where there are several gateways.
+/// The leases under which a gateway trusts its caches of other services' data, where there are several gateways.
 struct GatewayLeases: Sendable {
-    /// Of the sessions, which `users` knows.
-    let sessions = KnowledgeLease()
-    /// Of webhooks and cloud code, which the catalog knows.
-    let hooks = KnowledgeLease()
+    /// Covers sessions, which `users` owns.
+    let sessions = CacheLease()
+    /// Covers webhooks and cloud code, which the catalog owns.
+    let hooks = CacheLease()
 
-    var all: [LeasedKnowledge] {
+    var all: [LeasedCache] {
         [
-            LeasedKnowledge(service: "users", lease: sessions, all: .with { $0.everything = true }),
-            LeasedKnowledge(service: "catalog", lease: hooks, all: .with { $0.hooks = true }),
+            LeasedCache(service: "users", lease: sessions, all: .with { $0.everything = true }),
+            LeasedCache(service: "catalog", lease: hooks, all: .with { $0.hooks = true }),
         ]
     }
 }

@@ -6,7 +6,7 @@ struct Network: Sendable {
     private let bytes: [UInt8]
     private let prefixBits: Int
 
-    /// - Throws: `StartupProblem` for a text that is neither.
+    /// - Throws: `StartupProblem` for any other text.
     init(_ text: String) throws {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)
         guard parts.count <= 2, let bytes = Self.bytes(of: try? SocketAddress(ipAddress: String(parts[0]), port: 0))
@@ -21,19 +21,19 @@ struct Network: Sendable {
         prefixBits = prefix
     }
 
-    /// A comma list of networks.
+    /// A comma-separated list of networks.
     static func list(_ text: String) throws -> [Network] {
         try text.split(separator: ",").map { try Network($0.filter { $0 != " " }) }
     }
 
-    /// The bytes by which rate limits tell clients apart: an IPv4 address, or the 64 bits of an IPv6 address that a
-    /// provider's customer has.
+    /// The bytes by which rate limits distinguish clients: an IPv4 address, or the first 64 bits of an IPv6 address,
+    /// which identify a provider's customer.
     static func customer(_ address: SocketAddress) -> [UInt8] {
         let bytes = bytes(of: address) ?? []
         return bytes.count == 16 ? Array(bytes.prefix(8)) : bytes
     }
 
-    /// The same as a text that services count shares by: 8 or 16 hexadecimal digits, empty for no address.
+    /// `customer` as text, by which services count quotas: 8 or 16 hexadecimal digits, empty without an address.
     static func customerName(_ address: SocketAddress?) -> String {
         switch address {
         case .v4(let address): return digits(UInt64(UInt32(bigEndian: address.address.sin_addr.s_addr)), count: 8)
@@ -70,7 +70,7 @@ struct Network: Sendable {
         }
     }
 
-    /// A listener on `::` sees IPv4 clients as ::ffff:a.b.c.d; they are the same clients.
+    /// Maps `::ffff:a.b.c.d` to its IPv4 address: a listener on `::` sees IPv4 clients in that form.
     private static func plain(_ bytes: [UInt8]) -> [UInt8] {
         bytes.starts(with: mappedPrefix) ? Array(bytes.dropFirst(mappedPrefix.count)) : bytes
     }

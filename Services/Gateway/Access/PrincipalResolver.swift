@@ -2,13 +2,13 @@ import Messages
 import NIOCore
 import ParseProtocol
 
-/// Decides on whose behalf a request is made: checks the keys and turns a session token into a user.
+/// Determines the principal of a request: checks the keys and resolves the session token to a user.
 struct PrincipalResolver: Sendable {
     let configuration: GatewayConfiguration
     let sessions: SessionCache
     let services: ServiceClient
 
-    /// Whether the keys admit the client at all; nil when they do not (403).
+    /// The principal that the keys give; nil when they are wrong (403).
     func admit(_ request: ParseRequest) -> Principal? {
         let (credentials, address) = (request.credentials, request.clientAddress)
         guard let id = credentials.applicationId, id == configuration.applicationId else { return nil }
@@ -37,7 +37,7 @@ struct PrincipalResolver: Sendable {
         return matches ? principal : nil
     }
 
-    /// Asks for more time for a session in use. Nobody waits for it: the next look-up asks again.
+    /// Requests more time for a session in use. The request does not wait for it: the next look-up tries again.
     private func extend(_ token: String, trace: String) {
         Task {
             _ = try? await services.write(
@@ -62,13 +62,14 @@ struct PrincipalResolver: Sendable {
         principal.roles = Principal.roles(session.roles, restricted: session.restricted)
         principal.sessionToken = token
         principal.anonymous = session.anonymous
+        principal.established = session.established
         principal.restricted = session.restricted
         if session.extendable { extend(token, trace: trace) }
         sessions.keep(principal, expiresAt: session.expiresAt, generation: generation)
         return Self.principal(principal, of: admitted)
     }
 
-    /// The same as far as it is known without asking; nil when somebody has to be asked.
+    /// `signIn` from the cache alone; nil when `users` has to be asked.
     func known(_ admitted: Principal, _ credentials: Credentials) -> Principal? {
         guard let token = credentials.sessionToken, !admitted.isPrivileged else { return admitted }
         guard token.utf8.count <= 128 else { return nil }
@@ -84,6 +85,6 @@ struct PrincipalResolver: Sendable {
 }
 
 extension Principal {
-    /// Somebody of whom only the address is known, as `Network.customerName`.
+    /// A client of which only the network is known, as `Network.customerName` gives it.
     static func stranger(_ network: String) -> Principal { .with { $0.network = network } }
 }

@@ -2,24 +2,24 @@ import NIOCore
 import ParseProtocol
 import Synchronization
 
-/// Counts requests against `SATCHEL_RATE_LIMITS`. In memory: a restart of the gateway starts anew, and each of several
-/// counts what comes to it (docs/gateways.md).
+/// Counts requests against `SATCHEL_RATE_LIMITS`. The counts are in memory: a restart of the gateway resets them, and
+/// each of several gateways counts its own requests (docs/guides/gateways.md).
 final class RateLimiter: Sendable {
-    /// By whom a request is made, as far as it is known.
+    /// The identity of the client, as far as it is known.
     struct Keys {
         let address: SocketAddress?
         var userId = ""
         var sessionToken = ""
     }
 
-    /// The stage of what is known of a request: at first where it comes from, later who makes it.
+    /// The stage at which a rule applies: by address before the session is resolved, by person after it.
     enum Stage { case address, person }
 
     private let rules: [RateRule]
-    /// Without rules nobody needs to know which route it is.
+    /// Without rules the route need not be determined.
     var isOff: Bool { rules.isEmpty }
     private let buckets: Mutex<[RateBuckets]>
-    /// Nanoseconds on a clock that nobody sets.
+    /// Nanoseconds on a monotonic clock.
     private let now: @Sendable () -> Int64
 
     init(_ rules: [RateRule], now: @escaping @Sendable () -> Int64 = RateLimiter.nanoseconds) {
@@ -34,8 +34,8 @@ final class RateLimiter: Sendable {
         return seconds * 1_000_000_000 + attoseconds / 1_000_000_000
     }
 
-    /// Counts a request, unless it is refused.
-    /// - Returns: the seconds after which to come again, or nil when the request is admitted.
+    /// Counts a request, unless a rule refuses it.
+    /// - Returns: the seconds after which the client may retry, or nil when the request is admitted.
     func refusal(_ stage: Stage, _ method: String, _ route: String, _ keys: Keys, isMaster: Bool) -> Int? {
         guard !rules.isEmpty else { return nil }
         let applied = rules.indices.filter { index in
@@ -48,7 +48,7 @@ final class RateLimiter: Sendable {
         let now = now()
         let wait = buckets.withLock { buckets in
             let wait = counted.reduce(0) { max($0, buckets[$1.rule].wait(for: $1.key, at: now)) }
-            // A refused request costs nothing: one rule does not make another stricter.
+            // A refused request is not counted: one rule must not make another stricter.
             if wait == 0 { for (rule, key) in counted { buckets[rule].take(from: key, at: now) } }
             return wait
         }
@@ -64,7 +64,8 @@ extension RateRule.Zone {
         }
     }
 
-    /// Without a user or session the address counts, in a key of its own: what is not known is nobody's excuse.
+    /// Without a user or session the address counts, under a separate key, so that anonymous requests are limited as
+    /// well.
     fileprivate func key(_ keys: RateLimiter.Keys) -> Int {
         var hasher = Hasher()
         switch self {

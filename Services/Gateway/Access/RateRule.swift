@@ -1,41 +1,40 @@
 import ProcessKit
 
-/// A limit on how often something may be asked for: `login=10/60s per ip`, `POST users=5/3600s per ip`,
-/// `functions/*=100/60s per user with master`.
+/// A rate limit: `login=10/60s per ip`, `POST users=5/3600s per ip`, `functions/*=100/60s per user with master`.
 package struct RateRule: Sendable {
-    /// The group of clients whose requests are counted together.
+    /// The clients whose requests are counted together.
     package enum Zone: String, Sendable {
-        /// The client's address; of IPv6 its network of 64 bits, which is what one customer of a provider has.
+        /// The client's address; for IPv6 its network of 64 bits, which one customer of a provider has.
         case ip
         /// The signed-in user, or the address of a client without one.
         case user
         /// The session, or the address of a client without one.
         case session
-        /// Everybody.
+        /// All clients together.
         case global
     }
 
     /// Nil for every method.
     package let method: String?
     package let pattern: RoutePattern
-    /// Requests in `window`, and so many at once after a pause.
+    /// Requests per `window`; after a pause all of them may come at once.
     package let count: Int
     package let window: Duration
     package let zone: Zone
-    /// The master key is usually not counted.
+    /// True when requests with the master key count as well.
     package let includesMaster: Bool
 
-    /// Past it a rule limits nothing that a gateway could answer.
+    /// No gateway answers more requests per window, so that a higher count would not limit anything.
     private static let countMax = 100_000
-    /// A day. Longer counts would have to survive a restart.
+    /// One day. The counts are in memory, and longer windows would have to survive a restart.
     private static let secondsMax = 86_400
-    /// Every request is compared with all of them.
+    /// Bounds the work per request: each request is compared with every rule.
     private static let rulesMax = 32
 
-    /// - Throws: with a text that shows what is wrong.
+    /// - Throws: `StartupProblem` with a text that quotes the invalid rule.
     package init(_ text: String) throws {
         let problem = StartupProblem(
-            "\"\(text)\" is no rate limit, such as login=10/60s per ip.")
+            "\"\(text)\" is not a rate limit, such as login=10/60s per ip.")
         let sides = text.split(separator: "=", omittingEmptySubsequences: false)
         guard sides.count == 2 else { throw problem }
         let route = sides[0].split(separator: " ")
@@ -56,7 +55,7 @@ package struct RateRule: Sendable {
         includesMaster = words.count == 5
     }
 
-    /// Rules between semicolons.
+    /// A semicolon-separated list of rules.
     package static func list(_ text: String) throws -> [RateRule] {
         let rules = try text.split(separator: ";").filter { !$0.allSatisfy { $0 == " " } }.map {
             try RateRule(String($0))

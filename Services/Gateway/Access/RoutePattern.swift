@@ -1,34 +1,34 @@
 import ParseProtocol
 import ProcessKit
 
-/// The routes that a setting speaks of: a path below the mount, where `*` stands for any text, `functions/*`. It must
-/// match the whole path.
+/// A pattern for routes in a setting: a path below the mount, where `*` stands for any text, such as `functions/*`. The
+/// pattern must match the whole path.
 ///
-/// `/classes/_User` and `/users` are one route, so that neither name gets around a rule for the other. Letters count as
-/// they are written: the router knows no other case either.
+/// `/classes/_User` and `/users` count as one route, so that a client cannot avoid a rule by the other name. Letters
+/// are case-sensitive, as in the router.
 package struct RoutePattern: Sendable {
-    /// The texts between the stars.
+    /// The texts between the asterisks.
     private let parts: [[UInt8]]
 
-    /// - Throws: for a text that is no path.
+    /// - Throws: for a text that is not a path.
     package init(_ text: String) throws {
-        // Parse Server's settings hold regular expressions, of which `.*` is the one in use.
+        // Parse Server's settings hold regular expressions; `.*` is the only one in common use.
         let text = text.split(separator: ".*", omittingEmptySubsequences: false).joined(separator: "*")
         let path = text.split(separator: "/").map { $0 }
         guard !path.isEmpty, text.utf8.allSatisfy(Self.isAllowed) else {
-            throw StartupProblem("\"\(text)\" is no route, such as users or functions/*.")
+            throw StartupProblem("\"\(text)\" is not a route, such as users or functions/*.")
         }
         parts = Array(Self.route(path).utf8).split(
             separator: UInt8(ascii: "*"), omittingEmptySubsequences: false
         ).map { Array($0) }
     }
 
-    /// A comma list of patterns.
+    /// A comma-separated list of patterns.
     package static func list(_ text: String) throws -> [RoutePattern] {
         try text.split(separator: ",").map { try RoutePattern($0.drop { $0 == " " }.trimmingEnd) }
     }
 
-    /// A path without its mount as the rules know it.
+    /// The route of a path without its mount, with synonyms replaced.
     package static func route(_ path: [Substring]) -> String {
         guard path.count > 1, path[0] == "classes", let name = synonyms[path[1]] else {
             return path.joined(separator: "/")
@@ -36,8 +36,8 @@ package struct RoutePattern: Sendable {
         return ([name] + path.dropFirst(2)).joined(separator: "/")
     }
 
-    /// In time proportional to the product of both lengths at most: what a star matched is extended, never tried again
-    /// from the start.
+    /// Takes time proportional to the product of both lengths at most: the match of an asterisk is extended, never
+    /// restarted.
     package func matches(_ route: String) -> Bool {
         let text = Array(route.utf8)
         guard let first = parts.first, text.starts(with: first) else { return false }

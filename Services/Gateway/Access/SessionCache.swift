@@ -3,12 +3,12 @@ import Messages
 import ParseProtocol
 import Synchronization
 
-/// The gateway's cache of sessions: who is behind each token, for as long as `users` has not said otherwise.
+/// The gateway's cache of sessions: the principal of each token, until `users` invalidates it.
 ///
-/// `users` puts what must be forgotten into the reply of the call that changed it, and the broker applies it before
-/// that reply goes anywhere: a revoked session is dead when the call that revoked it returns. Where there are several
-/// gateways, `users` tells the others first, and each believes what is here under a lease alone (docs/gateways.md):
-/// without one, `users` is asked for every request.
+/// `users` puts the invalidations into the reply of the call that made the change, and the broker applies them before
+/// it passes that reply on. A revoked session is therefore invalid when the revoking call returns. With several
+/// gateways, `users` informs the others first, and each gateway trusts its cache only under a lease
+/// (docs/guides/gateways.md). Without a valid lease the gateway asks `users` for every request.
 final class SessionCache: Sendable {
     private struct Entry {
         let principal: Principal
@@ -17,9 +17,9 @@ final class SessionCache: Sendable {
 
     private struct State {
         var entries: [String: Entry] = [:]
-        /// The tokens in `entries` by user, so that forgetting one user does not look at everybody.
+        /// The tokens in `entries` by user, so that invalidating one user does not scan all entries.
         var tokens: [String: Set<String>] = [:]
-        /// Counts the forgettings. An answer of `users` that was under way meanwhile may be old and is not kept.
+        /// Counts invalidations. A reply of `users` that was in flight during one may be stale and is not cached.
         var generation = 0
 
         mutating func clear() {
@@ -28,18 +28,18 @@ final class SessionCache: Sendable {
         }
     }
 
-    /// At about 300 bytes each, 30 MB at most. Beyond it everything is looked up again.
+    /// At about 300 bytes each, 30 MB at most. A full cache is emptied.
     private static let entriesMax = 100_000
-    /// A bound for what changes without a message, such as an operator editing the database.
+    /// Bounds the staleness after changes that send no message, such as an operator's edit of the database.
     private static let lifetime = Duration.seconds(60)
 
-    /// Whether what is here may be believed.
-    private let lease: KnowledgeLease
+    /// Whether the entries may be trusted.
+    private let lease: CacheLease
     private let state = Mutex(State())
 
-    init(lease: KnowledgeLease = .endless) { self.lease = lease }
+    init(lease: CacheLease = .endless) { self.lease = lease }
 
-    /// The cached principal, or the generation to give to `keep`.
+    /// The cached principal, or the generation to pass to `keep`.
     func find(_ token: String, now: Timestamp = .now) -> (principal: Principal?, generation: Int) {
         state.withLock { state in
             guard let entry = state.entries[token], entry.validUntil > now.milliseconds, lease.isValid else {

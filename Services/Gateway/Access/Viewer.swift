@@ -2,36 +2,36 @@ import Logging
 import Messages
 import ParseProtocol
 
-/// Somebody else whose view of objects an operator asks for with `X-Satchel-As-User`. There is no session of that user:
-/// what comes of it is a part of the operator's own answer (`NarrowedRead`).
+/// Another user whose view of objects an operator requests with `X-Satchel-As-User`. That user has no session here: the
+/// result is part of the operator's own response (`FilteredRead`).
 ///
-/// A class, because every request carries the place for one along.
+/// A class, so that every request carries only a reference.
 final class Viewer: Sendable {
     let principal: Principal
 
     init(_ principal: Principal) { self.principal = principal }
 
-    /// The name of somebody who is not signed in.
+    /// The name of a guest, a viewer without a session.
     static let guest = "*"
 }
 
-/// The stage of operators who look at objects as somebody else.
+/// The stage that lets operators view objects as another user.
 extension ParseRouter {
-    /// The user that a request names to be looked at objects as; nil when it names none.
-    /// - Parameter request: with a path without the mount.
+    /// The user whose view a request asks for; nil when the request names none.
+    /// - Parameter request: its path without the mount.
     /// - Throws: `.operationForbidden` (119) unless an operator reads objects of a class that clients may name,
-    ///   `.missingObjectId` (104) for what is no user's id, `.objectNotFound` (101) for nobody's.
+    ///   `.missingObjectId` (104) for a name that is not a user's id, `.objectNotFound` (101) for an unknown user.
     func viewer(of request: ParseRequest, for principal: Principal) async throws(ParseError) -> Viewer? {
         guard let name = request.credentials.asUser else { return nil }
         guard principal.isAdmin else {
-            throw ParseError(.operationForbidden, "Only members of the role \(adminsRole) may look as somebody else.")
+            throw ParseError(.operationForbidden, "Only members of the role \(adminsRole) may view as another user.")
         }
         guard Self.readsObjects(request) else {
             throw ParseError(.operationForbidden, "X-Satchel-As-User is for reading objects of a class.")
         }
         let viewer = try await rights(of: name, for: principal, request)
         logger.notice(
-            "An operator looks at objects as somebody else.",
+            "An operator views objects as another user.",
             metadata: [
                 "request.id": "\(request.requestId)", "class.name": "\(request.path[1].prefix(128))",
                 "viewer.id": "\(name)", "operator.id": "\(principal.userID.isEmpty ? "master key" : principal.userID)",
@@ -39,7 +39,7 @@ extension ParseRouter {
         return Viewer(viewer)
     }
 
-    /// Finds, counts and gets under their plain path, and nothing that is built later.
+    /// Allows finds, counts and gets under their plain path only, so that new routes start closed.
     private static func readsObjects(_ request: ParseRequest) -> Bool {
         request.method == .get && !request.isInBatch && (2...3).contains(request.path.count)
             && request.path[0] == "classes" && request.path[1].utf8.first != UInt8(ascii: "_")

@@ -2,11 +2,11 @@ import MessageBus
 import Messages
 import ParseProtocol
 
-/// Sign-up, sign-in and sessions: thin, since `users` decides everything.
+/// Sign-up, sign-in and sessions. The controller is thin: `users` makes every decision.
 struct AccountsController: Sendable {
     let services: ServiceClient
     let configuration: GatewayConfiguration
-    private let refused = RefusedSignIns()
+    private let refused = SignInRefusalDelays()
 
     init(services: ServiceClient, configuration: GatewayConfiguration) {
         self.services = services
@@ -27,14 +27,14 @@ struct AccountsController: Sendable {
         let parameters = try parameters(request)
         let hooks = try await HookedAccounts(request.hooks, principal)
         if let hooks, hooks.has(.beforeLogin) {
-            // The right user hears of the webhook's refusal, and nobody else. A second factor is not used up by the
-            // question.
+            // The webhook runs after the password check, so that only the right user learns of its refusal. The check
+            // leaves out `authData`, so that it does not use up a second factor.
             let question = try JSON(clientText: parameters).removing(["authData"])
-            let user = try await ask(UsersCalls.verifyPassword, request, question.serialized, principal).answer
-            try await hooks.beforeLogin(try JSON(reply: user))
+            let user = try await ask(UsersCalls.verifyPassword, request, question.serialized, principal).account
+            try await hooks.beforeLogin(user.objectID)
         }
-        let answer = try await ask(UsersCalls.logIn, request, parameters, principal).answer
-        try await hooks?.afterLogin(try JSON(reply: answer))
+        let (account, answer) = try await ask(UsersCalls.logIn, request, parameters, principal)
+        try await hooks?.afterLogin(account.objectID, answer)
         return ParseResponse(body: answer)
     }
 
@@ -44,24 +44,24 @@ struct AccountsController: Sendable {
             body: try await ask(UsersCalls.verifyPassword, request, try parameters(request), principal).answer)
     }
 
-    /// Prepares a sign-in with a second factor.
+    /// Requests the challenge for a sign-in with a second factor.
     func challenge(_ request: ParseRequest, _ principal: Principal) async throws(ParseError) -> ParseResponse {
         ParseResponse(body: try await ask(UsersCalls.challenge, request, request.document, principal).answer)
     }
 
-    /// A session for any user, for the master key only.
+    /// Creates a session for any user; master key only.
     func logInAs(_ request: ParseRequest, _ principal: Principal) async throws(ParseError) -> ParseResponse {
         return ParseResponse(
             body: try await ask(UsersCalls.logInAs, request, try parameters(request), principal).answer)
     }
 
-    /// GET carries its parameters in the query string, and so may POST instead of in the body.
+    /// The parameters: a GET has them in the query string, a POST in the query string or in the body.
     private func parameters(_ request: ParseRequest) throws(ParseError) -> [UInt8] {
         let isQuery = request.method == .get || (request.body.isEmpty && request.tunnelled == nil)
         return isQuery ? JSON.object(try request.options(asTexts: true)).serialized : request.document
     }
 
-    /// Asks for a mail with a link. The answer is the same whether or not the address is somebody's, unless a trigger
+    /// Requests a mail with a link. The response does not reveal whether an account has the address, unless a trigger
     /// refuses it.
     func requestMail(
         _ link: MailedLink, _ request: ParseRequest, _ principal: Principal
@@ -98,7 +98,7 @@ struct AccountsController: Sendable {
         let session = try JSON(reply: try await own(UsersCalls.sessionMe, request, principal).body)
         let told = try await hooks.logOut(of: session)
         let answer = try await ask(UsersCalls.logOut, request, request.document, principal).answer
-        await hooks.loggedOut(told)
+        try await hooks.loggedOut(told)
         return ParseResponse(body: answer)
     }
 
@@ -110,7 +110,7 @@ struct AccountsController: Sendable {
         try await own(UsersCalls.sessionMe, request, principal)
     }
 
-    /// Something of the session the request came with.
+    /// Calls `users` about the session of the request.
     private func own(
         _ call: Call<AccountRequest, AccountReply>, _ request: ParseRequest, _ principal: Principal
     ) async throws(ParseError) -> ParseResponse {
@@ -139,7 +139,7 @@ struct AccountsController: Sendable {
 
     private func accountRequest(_ request: ParseRequest, _ principal: Principal) -> AccountRequest {
         AccountRequest.with {
-            // At sign-in the token was not resolved, so that a void one does no harm.
+            // At sign-in the token was not resolved, so that an invalid one does no harm.
             $0.previousSessionToken =
                 principal.sessionToken.isEmpty ? request.credentials.sessionToken ?? "" : principal.sessionToken
         }

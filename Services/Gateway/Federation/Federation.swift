@@ -3,7 +3,7 @@ import MessageBus
 import Messages
 import ParseProtocol
 
-/// Makes the services' stores look like one database: includes and sub-queries, within and across services.
+/// Presents the services' stores as one database: includes and sub-queries work within and across services.
 struct Federation: Sendable {
     let services: ServiceClient
     let limitMax: Int
@@ -18,29 +18,33 @@ struct Federation: Sendable {
         let objectId: String
     }
 
-    /// Objects an answer may hold in place of pointers, each counted as often as it appears: an object that points to
-    /// itself a thousand times would otherwise multiply with every level.
+    /// Objects that may replace pointers in a response, counted once per occurrence: an object with a thousand pointers
+    /// to itself would otherwise multiply with every level.
     private static let includedMax = 20_000
-    /// Objects asked for in one message (Shared/Messages/Protos/objects.proto).
+    /// Objects requested in one message (Shared/Messages/Protos/objects.proto).
     private static let fetchMax = 1000
     private static let tooMany = ParseError(.invalidQuery, "The include brings more than \(includedMax) objects.")
-    /// Bytes of those objects, again counted as often as they appear: what the store allows an answer without includes.
+    /// Bytes of those objects, counted once per occurrence. The store allows as many bytes for a response without
+    /// includes.
     private static let includedBytesMax = 32 << 20
     private static let tooLarge = ParseError(.invalidQuery, "The include is too large; use a smaller limit or keys.")
 
-    /// A find at the class's owner; sub-queries in the filter are answered first. Returns the JSON of the answer.
+    /// Runs a find at the class's owner, after resolving the sub-queries in the filter. Returns the JSON of the
+    /// response.
     func find(
         _ className: String, _ options: QueryOptions, _ principal: Principal, for request: ParseRequest
     ) async throws(ParseError) -> [UInt8] {
         try await found(className, options, principal, for: request).body
     }
 
-    /// The answer of `find`, with what the class's owner says of it.
+    /// The result of `find`, with the metadata of the class's owner.
     struct Found {
         let body: [UInt8]
+        /// The options that were executed: `beforeFind` may have changed them.
+        let options: QueryOptions
         fileprivate let reply: ServiceReply<FindReply>?
 
-        /// Who else would get the same; nil where more than the class's owner had a part in the answer.
+        /// Which other principals would get the same result; nil when more than the class's owner contributed to it.
         var sharing: FindReply? {
             get throws(ParseError) {
                 guard let reply else { return nil }
@@ -49,7 +53,7 @@ struct Federation: Sendable {
         }
     }
 
-    /// As `find`.
+    /// `find` with its metadata.
     func found(
         _ className: String, _ options: QueryOptions, _ principal: Principal, for request: ParseRequest
     ) async throws(ParseError) -> Found {
@@ -60,7 +64,7 @@ struct Federation: Sendable {
             let left = try await hooked.answered(objects, keys: options.keys, excludeKeys: options.excludeKeys)
             var answer: JSON = ["results": .array(left)]
             if options.wantsCount { answer["count"] = .int(Int64(left.count)) }
-            return Found(body: answer.serialized, reply: nil)
+            return Found(body: answer.serialized, options: options, reply: nil)
         }
         var filter = options.filter
         let hasSubQueries = SubQueries.mayOccur(in: filter)
@@ -71,14 +75,16 @@ struct Federation: Sendable {
         let reply = try await services.read(
             ServiceDirectory.calls(ofClass: className).find,
             inRoom: Self.message(className, options, filter: filter, hooks: request.hooks),
-            needed: request.looked?.bytesNeeded ?? 0, for: principal, trace: request.requestId)
+            needed: request.prepared?.bytesNeeded ?? 0, for: principal, trace: request.requestId)
         let body = try reply.document
-        // A plan has no objects.
+        // A query plan has no objects.
         let isOwners = hooked == nil && !hasSubQueries
-        guard let hooked, !options.explains else { return Found(body: body, reply: isOwners ? reply : nil) }
+        guard let hooked, !options.explains else {
+            return Found(body: body, options: options, reply: isOwners ? reply : nil)
+        }
         var answer = try JSON(reply: body)
         answer["results"] = .array(try await hooked.after(answer["results"]?.arrayValue ?? []))
-        return Found(body: answer.serialized, reply: nil)
+        return Found(body: answer.serialized, options: options, reply: nil)
     }
 
     /// - Parameter filter: the options' filter without sub-queries.
@@ -104,8 +110,8 @@ struct Federation: Sendable {
         }
     }
 
-    /// The objects with the tree's pointers replaced, level by level: one request per owner and level (one for each
-    /// thousand objects).
+    /// The objects with the tree's pointers replaced, level by level: one request per owner and level for each thousand
+    /// objects.
     func expand(
         _ objects: [JSON], _ tree: IncludeTree, _ principal: Principal, for request: ParseRequest
     ) async throws(ParseError) -> [JSON] {
@@ -114,54 +120,72 @@ struct Federation: Sendable {
         var level: [(object: JSON, tree: IncludeTree)] = objects.map { ($0, tree) }
         var included = 0
         while !level.isEmpty {
-            var targetsOfLevel: [Name] = []
+            var targets: [(name: Name, tree: IncludeTree)] = []
             for (object, tree) in level {
-                for (field, _) in tree.branches(of: object) {
-                    let targets = Self.targets(of: object[field])
-                    included += targets.count
-                    guard included <= Self.includedMax else { throw Self.tooMany }
-                    targetsOfLevel += targets
-                }
+                targets += Self.targets(in: object, tree)
+                guard included + targets.count <= Self.includedMax else { throw Self.tooMany }
             }
-            let wanted = Set(targetsOfLevel).subtracting(fetched.keys)
+            included += targets.count
+            let wanted = Set(targets.map(\.name)).subtracting(fetched.keys)
             fetched.merge(try await fetch(wanted, principal, for: request)) { _, new in new }
-            for name in targetsOfLevel { bytes += fetched[name]?.bytes ?? 0 }
+            for target in targets { bytes += fetched[target.name]?.bytes ?? 0 }
             guard bytes <= Self.includedBytesMax else { throw Self.tooLarge }
-            level = level.flatMap { object, tree in
-                tree.branches(of: object).filter { !$0.tree.isEmpty }.flatMap { field, subtree in
-                    Self.targets(of: object[field]).compactMap { fetched[$0] }.map { ($0.object, subtree) }
-                }
+            level = targets.compactMap { name, tree in
+                tree.isEmpty ? nil : fetched[name].map { (object: $0.object, tree: tree) }
             }
         }
         return objects.map { Self.replacePointers(in: $0, tree, fetched) }
     }
 
-    private static func targets(of value: JSON?) -> [Name] {
-        if let target = value?.pointerTarget { return [Name(className: target.className, objectId: target.objectId)] }
-        return (value?.arrayValue ?? []).compactMap { element in
-            element.pointerTarget.map { Name(className: $0.className, objectId: $0.objectId) }
-        }
-    }
-
-    /// Pointers whose object is missing or may not be read: the field is dropped, an array element is left out.
-    private static func replacePointers(in object: JSON, _ tree: IncludeTree, _ fetched: [Name: Fetched]) -> JSON {
-        var object = object
-        func replacement(_ pointer: JSON, _ subtree: IncludeTree) -> JSON? {
-            guard let name = targets(of: pointer).first, var target = fetched[name]?.object else { return nil }
-            target = subtree.select(replacePointers(in: target, subtree, fetched))
-            target["__type"] = "Object"
-            target["className"] = .string(name.className)
-            return target
-        }
-        for (field, subtree) in tree.branches(of: object) {
-            guard let value = object[field] else { continue }
-            if case .array(let elements) = value {
-                object[field] = .array(elements.compactMap { $0.pointerTarget == nil ? $0 : replacement($0, subtree) })
-            } else if value.pointerTarget != nil {
-                object[field] = replacement(value, subtree)
+    /// The pointers that a tree reaches in an object, including those in embedded objects and lists.
+    private static func targets(in object: JSON, _ tree: IncludeTree) -> [(name: Name, tree: IncludeTree)] {
+        var targets: [(name: Name, tree: IncludeTree)] = []
+        func add(_ value: JSON, _ tree: IncludeTree) {
+            switch value {
+            case .array(let elements): for element in elements { add(element, tree) }
+            case .object:
+                if let target = value.pointerTarget {
+                    targets.append((Name(className: target.className, objectId: target.objectId), tree))
+                } else if !tree.isEmpty, value.wireType == nil {
+                    addFields(of: value, tree)
+                }
+            default: break
             }
         }
+        func addFields(of object: JSON, _ tree: IncludeTree) {
+            for (field, subtree) in tree.branches(of: object) {
+                if let value = object[field] { add(value, subtree) }
+            }
+        }
+        addFields(of: object, tree)
+        return targets
+    }
+
+    /// Replaces pointers by their objects. When an object is missing or not readable, its field is removed, or its
+    /// array element is left out.
+    private static func replacePointers(in object: JSON, _ tree: IncludeTree, _ fetched: [Name: Fetched]) -> JSON {
+        var object = object
+        for (field, subtree) in tree.branches(of: object) {
+            if let value = object[field] { object[field] = replaced(value, subtree, fetched) }
+        }
         return object
+    }
+
+    private static func replaced(_ value: JSON, _ tree: IncludeTree, _ fetched: [Name: Fetched]) -> JSON? {
+        switch value {
+        case .array(let elements): return .array(elements.compactMap { replaced($0, tree, fetched) })
+        case .object:
+            if let (className, objectId) = value.pointerTarget {
+                guard let target = fetched[Name(className: className, objectId: objectId)]?.object else { return nil }
+                var object = replacePointers(in: tree.select(target), tree, fetched)
+                object["__type"] = "Object"
+                object["className"] = .string(className)
+                return object
+            }
+            guard !tree.isEmpty, value.wireType == nil else { return value }
+            return replacePointers(in: value, tree, fetched)
+        default: return value
+        }
     }
 
     private func fetch(
@@ -196,7 +220,7 @@ struct Federation: Sendable {
         var hooked: [(className: String, read: HookedRead, restriction: HookedRead.Restriction)] = []
         for (className, ids) in idsByClass {
             guard var read = try await HookedRead(request.hooks, className, principal) else { continue }
-            let restriction = try await read.before(ids: ids, isGet: false)
+            let restriction = try await read.before(ids: ids)
             hooked.append((className, read, restriction))
         }
         let message = FetchRequest.with {

@@ -1,13 +1,13 @@
 import Messages
 import ParseProtocol
 
-/// `redirectClassNameForKey`: a question for the members of a relation by a client that does not know their class,
-/// which it then learns from the answer.
+/// `redirectClassNameForKey`: a query for the members of a relation by a client that does not know their class. The
+/// response names the class.
 extension Federation {
-    /// The class of a Relation field's members; the class itself for every other field, a Pointer included, as in Parse
-    /// Server. What is then found there is what the caller may find there by its name.
-    /// - Throws: `.operationForbidden` (119) and `.invalidSessionToken` (209) for members that the caller may not look
-    ///   for.
+    /// The class of a Relation field's members; for every other field, a Pointer included, the class itself, as in
+    /// Parse Server. The query may then return only objects that the caller could query by class name.
+    /// - Throws: `.operationForbidden` (119) and `.invalidSessionToken` (209) for members that the caller may not
+    ///   query.
     func target(
         of key: String, _ className: String, _ principal: Principal, trace: String
     ) async throws(ParseError) -> String {
@@ -15,10 +15,10 @@ extension Federation {
         do throws(ParseError) {
             let message = SchemasRequest.with { $0.className = className }
             let call = ServiceDirectory.calls(ofClass: className).schemas
-            // Of the schema the caller learns one name, that of the class.
+            // The caller learns only the class name from the schema.
             schema = try JSON(reply: try await services.read(call, message, for: .ofSchemas, trace: trace).document)
         } catch  where error.code == .invalidClassName {
-            return className  // Of a class that does not exist yet nothing is found.
+            return className  // A class that does not exist yet has no objects.
         }
         let target = Redirection.target(of: key, className, schema, isMaster: principal.master)
         try OwnClasses.checkFind(target, principal)
@@ -36,7 +36,7 @@ package enum Redirection {
         return target
     }
 
-    /// Whether the field is hidden from anybody: then its class is not told to anybody but the master key.
+    /// Whether the field is hidden from any group: then only the master key learns its class.
     private static func isProtected(_ key: String, _ schema: JSON) -> Bool {
         let groups = schema["classLevelPermissions"]?["protectedFields"]?.objectValue ?? [:]
         return groups.values.contains { $0.arrayValue?.contains(.string(key)) ?? false }
@@ -44,6 +44,6 @@ package enum Redirection {
 }
 
 extension Principal {
-    /// The gateway itself, which looks up what a class's fields are.
+    /// The gateway itself, for reading schemas.
     fileprivate static var ofSchemas: Principal { .with { $0.master = true } }
 }

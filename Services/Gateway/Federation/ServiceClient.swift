@@ -4,13 +4,13 @@ import ParseProtocol
 import ProcessKit
 import SwiftProtobuf
 
-/// Asks services on a client's behalf and turns their failures into Parse errors.
+/// Sends requests to services for a client and maps their failures to Parse errors.
 struct ServiceClient: Sendable {
     let broker: Broker
-    /// How long each service takes to answer.
+    /// Response times by service.
     let times = ServiceTimes()
 
-    /// A request that changes nothing; a function that only looks carries its parameters as a document.
+    /// A request that changes nothing; a reading cloud function carries its parameters as a document.
     func read<Request, Reply>(
         _ call: Call<Request, Reply>, _ message: Request, documents: [[UInt8]] = [], for principal: Principal,
         trace: String
@@ -18,7 +18,7 @@ struct ServiceClient: Sendable {
         try await send(call, message, documents, principal, trace, key: "", timeout: .seconds(10))
     }
 
-    /// The same with a budget of its own, for requests that run at the same time.
+    /// `read` with a separate budget, for concurrent requests.
     func read<Request, Reply>(
         _ call: Call<Request, Reply>, _ message: Request, for principal: Principal, trace: String,
         budget: RequestBudget?
@@ -34,7 +34,7 @@ struct ServiceClient: Sendable {
         }
     }
 
-    /// A request that changes something. It may be repeated when a process dies: the receiver answers it once.
+    /// A request that changes something. It may be retried when a process dies: the receiver runs it once.
     func write<Request, Reply>(
         _ call: Call<Request, Reply>, _ message: Request, documents: [[UInt8]] = [], for principal: Principal,
         trace: String, timeout: Duration = .seconds(10)
@@ -43,8 +43,8 @@ struct ServiceClient: Sendable {
         return try await send(call, message, documents, principal, trace, key: RequestIds.next(), timeout: timeout)
     }
 
-    /// A request that may do what must not be done twice: never repeated, whatever becomes of its answer. Any replica
-    /// may get it that runs what the writer runs.
+    /// A request that must not run twice. It is never retried, even when its reply is lost. Any replica that runs the
+    /// writer's version may get it.
     func once<Request, Reply>(
         _ call: Call<Request, Reply>, _ message: Request, documents: [[UInt8]] = [], for principal: Principal,
         trace: String, timeout: Duration
@@ -53,17 +53,17 @@ struct ServiceClient: Sendable {
     }
 
     /// - Parameters:
-    ///   - key: of a change that may be repeated; empty for what must not.
-    ///   - writes: nil for what `key` says.
+    ///   - key: the deduplication key of a change that may be retried; empty otherwise.
+    ///   - writes: nil to derive it from `key`.
     ///   - shared: see `Envelope.shared`.
-    ///   - reserved: bytes of `AnswerHold.current` that the reply may take.
+    ///   - reserved: bytes of `AnswerHold.current` that the reply may use.
     func send<Request, Reply>(
         _ call: Call<Request, Reply>, _ message: Request, _ documents: [[UInt8]] = [], _ principal: Principal,
         _ trace: String, key: String = "", writes: Bool? = nil, shared: Bool = false,
         timeout: Duration = .seconds(10), reserved: Int = 0
     ) async throws(ParseError) -> ServiceReply<Reply> {
         guard var request = try? Self.request(call, message, principal, trace, timeout) else {
-            throw .internalError  // Only a message that does not encode, which ours always do.
+            throw .internalError  // Only for a message that does not encode; Satchel's messages always do.
         }
         request.documents = documents
         request.writes = writes ?? !key.isEmpty
@@ -72,7 +72,7 @@ struct ServiceClient: Sendable {
         return ServiceReply(try await answer(to: request, of: call.service, reserved: reserved))
     }
 
-    /// Apart from `send`, whose code the compiler makes anew for every kind of message.
+    /// Separate from `send`, which the compiler specializes for every message type.
     private func answer(
         to request: BusRequest, of service: String, reserved: Int
     ) async throws(ParseError) -> BusReply {
@@ -80,7 +80,7 @@ struct ServiceClient: Sendable {
         do throws(BusFailure) {
             let (hold, writes) = (AnswerHold.current, request.writes)
             if writes { hold?.changes() }
-            // What is left to read of a batch, or of a query with many parts.
+            // Stops the remaining reads of a batch, or of a query with many parts.
             guard hold?.isAbandoned != true else { throw BusFailure.abandoned }
             let reply = try await request.budgeted { request in
                 await withCheckedContinuation { continuation in
@@ -101,27 +101,28 @@ struct ServiceClient: Sendable {
 }
 
 extension ServiceClient {
-    /// A read from where there is no task. `broker.wake` has to follow.
+    /// A read outside a task. The caller must call `broker.wake` after it.
     /// - Parameters:
     ///   - budget: microseconds of processor time.
-    ///   - hold: the memory that the answer is held in.
-    ///   - completion: called once, on the broker's thread, so that it must only hand over.
+    ///   - hold: the memory reservation for the response.
+    ///   - completion: called once, on the broker's thread; it must only hand the reply over.
     func ask<Request, Reply>(
         _ call: Call<Request, Reply>, _ message: Request, for principal: Principal, trace: String, _ budget: Int64,
         _ hold: ByteHold, completion: @escaping @Sendable (Result<ServiceReply<Reply>, ParseError>) -> Void
     ) {
         guard var request = try? Self.request(call, message, principal, trace, .seconds(10)) else {
-            return completion(.failure(.internalError))  // Only a message that does not encode, which ours always do.
+            return completion(.failure(.internalError))  // Only for a message that does not encode.
         }
         request.budget = budget
         send(request, of: call.service, hold, completion: completion)
     }
 
-    /// A change from where there is no task, as `write`. `broker.wake` has to follow.
+    /// A change outside a task, as `write`. The caller must call `broker.wake` after it.
     /// - Parameters:
     ///   - budget: microseconds of processor time.
-    ///   - hold: the memory that the answer is held in.
-    ///   - completion: called once, on the broker's thread, so that it must only hand over; or at once.
+    ///   - hold: the memory reservation for the response.
+    ///   - completion: called once, on the broker's thread or before this method returns; it must only hand the reply
+    ///     over.
     func ask<Request, Reply>(
         _ call: Call<Request, Reply>, toChange message: Request, _ document: [UInt8], for principal: Principal,
         trace: String, _ budget: Int64, _ hold: ByteHold, timeout: Duration,
@@ -168,19 +169,19 @@ extension ServiceClient {
     }
 }
 
-/// The time after which nobody waits for what the current task asks of services; nil for what each question says.
+/// The deadline of the current task's calls to services; nil when each call has its own timeout.
 enum CallDeadline {
     @TaskLocal static var current: BusClock.Milliseconds?
 }
 
-/// The answer to a call: its message, decoded when somebody looks at it, and its documents.
+/// The reply to a call: its message, decoded on first use, and its documents.
 struct ServiceReply<Reply: Message>: Sendable {
     private let body: [UInt8]
     let documents: [[UInt8]]
 
     fileprivate init(_ reply: BusReply) { (body, documents) = (reply.body, reply.documents) }
 
-    /// - Throws: `.internalServerError` (1) when a service answered something else.
+    /// - Throws: `.internalServerError` (1) when the service replied with another message.
     var message: Reply {
         get throws(ParseError) {
             do {
@@ -201,13 +202,13 @@ struct ServiceReply<Reply: Message>: Sendable {
 }
 
 extension JSON {
-    /// Smaller answers are not worth counting.
+    /// Smaller replies are not counted.
     private static let countedBytes = 4096
 
     /// The JSON of a service's reply.
-    /// - Throws: `.invalidQuery` (102) when the answer holds more values than the gateway decodes,
-    ///   `.requestLimitExceeded` (155) when there is no room for them now, `.timeout` (124) when nothing is left of the
-    ///   request's budget, `.internalServerError` (1) when it is no JSON.
+    /// - Throws: `.invalidQuery` (102) when the reply holds more values than the gateway decodes,
+    ///   `.requestLimitExceeded` (155) when there is no memory for them now, `.timeout` (124) when the request's budget
+    ///   is used up, `.internalServerError` (1) when it is not JSON.
     init(reply: [UInt8]) throws(ParseError) {
         try AnswerHold.decode(reply.count)
         if reply.count >= Self.countedBytes, let budget = RequestBudget.current {

@@ -3,17 +3,18 @@ import MessageBus
 import Messages
 import ParseProtocol
 
-/// Answers `$inQuery`, `$notInQuery`, `$select` and `$dontSelect` at the owners of their classes, innermost first, and
-/// puts the results into the outer filter as `$in` and `$nin`; also `$relatedTo` of objects that another service keeps.
+/// Resolves `$inQuery`, `$notInQuery`, `$select` and `$dontSelect` at the owners of their classes, innermost first, and
+/// puts the results into the outer filter as `$in` and `$nin`. It also resolves `$relatedTo` of objects that another
+/// service owns.
 ///
-/// All that stand at one level travel together: one request per owner and level.
+/// Sub-queries of one level are sent together: one request per owner and level.
 struct SubQueries {
     let federation: Federation
     let principal: Principal
     let request: ParseRequest
     private var count = 0
 
-    /// Sub-queries in one request, and how deep they nest: past these the client should ask otherwise.
+    /// Limits on sub-queries per request and on their depth. A client that needs more has to send separate queries.
     private static let countMax = 20
     private static let depthMax = 5
 
@@ -23,7 +24,7 @@ struct SubQueries {
         self.request = request
     }
 
-    /// Whether the filter's text names a sub-query at all; most do not and are never decoded here.
+    /// Whether the filter's text names a sub-query. Most filters do not and are not decoded here.
     static func mayOccur(in filter: [UInt8]) -> Bool {
         filter.contains(text: "$")
             && (filter.contains(text: "$inQuery") || filter.contains(text: "$notInQuery")
@@ -31,9 +32,8 @@ struct SubQueries {
                 || filter.contains(text: "$relatedTo"))
     }
 
-    /// - Parameter className: the class the filter is for. Without it a `$relatedTo` is left to the class's owner.
-    /// - Throws: `.invalidQuery` (102) or `.invalidJSON` (107) for a malformed sub-query, and whatever its owner
-    ///   answers.
+    /// - Parameter className: the class that the filter is for. Without it a `$relatedTo` is left to the class's owner.
+    /// - Throws: `.invalidQuery` (102) or `.invalidJSON` (107) for a malformed sub-query, and the errors of its owner.
     mutating func resolve(_ filter: [UInt8], of className: String? = nil) async throws(ParseError) -> [UInt8] {
         guard let json = try? JSON(parsing: filter), case .object(let members) = json else {
             throw ParseError(.invalidJSON, "where must be a JSON object.")
@@ -73,14 +73,14 @@ struct SubQueries {
         return resolved
     }
 
-    /// One request for each owner, at the same time.
+    /// Sends one request to each owner, concurrently.
     private func answers(
         to queries: [(query: SubQuery, filter: [String: JSON])]
     ) async throws(ParseError) -> [[JSON]] {
         var answers: [[JSON]] = queries.map { _ in [] }
         var plain: [Int] = []
         for (index, (query, filter)) in queries.enumerated() {
-            // A class with a webhook is asked like by a find of its own.
+            // A query of a class with a webhook runs as a separate find.
             guard case .find(let className, var options, _, _) = query,
                 try await HookedRead(request.hooks, className, principal) != nil
             else {
@@ -128,13 +128,13 @@ struct SubQueries {
 
     // MARK: Filters
 
-    /// The filter with each sub-query replaced by the values that `answer` gives for it, asked in an order that depends
-    /// on nothing but the filter.
+    /// The filter with each sub-query replaced by the values of `answer`. The order of the calls depends on the filter
+    /// alone.
     private static func rewritten(
         _ filter: SubQueryFilter, _ answer: (SubQuery) throws(ParseError) -> [JSON]
     ) throws(ParseError) -> [String: JSON] {
         var resolved: [String: JSON] = [:]
-        // A constraint that stands beside another of its kind becomes a condition of its own.
+        // A second constraint of the same kind becomes a separate condition.
         var further: [JSON] = []
         for (key, value) in filter.members.sorted(by: { $0.key < $1.key }) {
             if ["$or", "$and", "$nor"].contains(key), case .array(let branches) = value {

@@ -1,22 +1,22 @@
 import Messages
 import ParseProtocol
 
-/// A question about other objects inside a filter, whose answer becomes a list in it.
+/// A query for other objects inside a filter; its result replaces it as a list.
 enum SubQuery {
     /// `$inQuery`, `$notInQuery`, `$select` and `$dontSelect`.
     case find(className: String, options: QueryOptions, filter: [String: JSON], key: String?)
-    /// `$relatedTo` of an object that another service keeps.
+    /// `$relatedTo` of an object that another service owns.
     case members(RelationMembers)
 
-    /// Rows one sub-query may bring: past them the client should ask otherwise.
+    /// Rows that one sub-query may return. A client that needs more has to send a separate query.
     static let rowsMax = 10_000
 
-    /// - Throws: `.invalidQuery` (102) for a malformed one.
+    /// - Throws: `.invalidQuery` (102) for a malformed sub-query.
     init(_ name: String, _ specification: JSON) throws(ParseError) {
         let selects = name.hasSuffix("elect")
         let query = selects ? specification["query"] : specification
         guard let query, let className = query["className"]?.stringValue, Names.isClassName(className),
-            // These would make something else of the answer.
+            // These options would change the form of the response.
             ["explain", "after"].allSatisfy({ query[$0].map(OptionValue.isAbsent) ?? true })
         else { throw ParseError(.invalidQuery, "improper usage of \(name)") }
         let filter = try Self.condition(query["where"])
@@ -47,8 +47,8 @@ enum SubQuery {
         self = .find(className: className, options: options, filter: filter, key: key)
     }
 
-    /// The members of the condition inside. An SDK leaves it out when there is none, and may send it as text.
-    /// - Throws: `.invalidQuery` (102), or `.invalidJSON` (107) for a text that is no object.
+    /// The members of the inner condition. An SDK omits an empty condition, and may send one as text.
+    /// - Throws: `.invalidQuery` (102), or `.invalidJSON` (107) for a text that is not an object.
     private static func condition(_ value: JSON?) throws(ParseError) -> [String: JSON] {
         guard let value, let text = try OptionValue.condition(value) else { return [:] }
         if case .object(let members) = value { return members }
@@ -58,7 +58,7 @@ enum SubQuery {
         return members
     }
 
-    /// The same question about the class that a relation of its class leads to.
+    /// The sub-query with its class replaced by the class of its relation's members.
     func redirected(
         _ target: (_ key: String, _ className: String) async throws(ParseError) -> String
     )
@@ -70,8 +70,8 @@ enum SubQuery {
             className: try await target(redirectKey, className), options: options, filter: filter, key: key)
     }
 
-    /// The members of a relation, when the related object is kept elsewhere than the class that is asked for.
-    /// - Returns: nil for what the owner of the class answers itself, a malformed condition included.
+    /// The members of a relation, when another service owns the related object.
+    /// - Returns: nil when the owner of the class resolves it, a malformed condition included.
     init?(relatedTo value: JSON, of className: String) {
         guard let object = value["object"]?.pointerTarget, let key = value["key"]?.stringValue,
             Names.isClassName(object.className), Names.isObjectId(object.objectId), Names.isIdentifier(key),
@@ -93,7 +93,7 @@ enum SubQuery {
         }
     }
 
-    /// The filter inside and the class it is for, where further sub-queries may be.
+    /// The inner filter and its class, where further sub-queries may be.
     var inner: SubQueryFilter {
         switch self {
         case .find(let className, _, let filter, _): SubQueryFilter(className: className, members: filter)
@@ -101,7 +101,7 @@ enum SubQuery {
         }
     }
 
-    /// - Parameter filter: the filter inside, without sub-queries.
+    /// - Parameter filter: the inner filter, without sub-queries.
     func lookup(filter: [String: JSON], hooks: HookScope?) -> Lookup {
         .with {
             switch self {
@@ -113,8 +113,8 @@ enum SubQuery {
         }
     }
 
-    /// The values of an answer: pointers for the query forms, values of the key for the select forms, ids of members.
-    /// - Throws: `.invalidQuery` (102) for too many.
+    /// The values of a response: pointers for the query forms, values of the key for the select forms, ids for members.
+    /// - Throws: `.invalidQuery` (102) for too many values.
     func values(of answer: [UInt8]) throws(ParseError) -> [JSON] {
         let answer = try JSON(reply: answer)
         guard case .find(let className, _, _, let key) = self else { return answer.arrayValue ?? [] }
@@ -125,13 +125,13 @@ enum SubQuery {
         return rows.flatMap { row -> [JSON] in
             guard let key else { return row["objectId"]?.stringValue.map { [.pointer(className, $0)] } ?? [] }
             let value = key.split(separator: ".").reduce(row as JSON?) { value, part in value?[String(part)] }
-            // Of an array each element is a value, as in Parse Server.
+            // Each element of an array counts as a value, as in Parse Server.
             return value.map { $0.arrayValue ?? [$0] } ?? []
         }
     }
 }
 
-/// A filter and the class it is for; nil when that is not known, which leaves `$relatedTo` as it is.
+/// A filter and its class; without a class `$relatedTo` is left unchanged.
 struct SubQueryFilter {
     let className: String?
     let members: [String: JSON]

@@ -1,24 +1,24 @@
 import ParseProtocol
 
-/// The part of a file that a client wants (RFC 9110, section 14).
+/// The part of a file that a client requests (RFC 9110, section 14).
 enum ByteRange: Equatable {
     case whole
     case part(Range<Int>)
-    /// 416: nothing of what was asked for is in the file.
+    /// 416: the file has none of the requested bytes.
     case unsatisfiable
 
     /// - Parameters:
     ///   - header: the `Range` header; nil when there is none.
-    ///   - condition: the `If-Range` header. Without this very version of the file the range does not count; a date is
-    ///     never it.
-    ///   - size: the file's, in bytes.
+    ///   - condition: the `If-Range` header. Unless it names exactly this version of the file, the range is ignored;
+    ///     a date never matches.
+    ///   - size: the file's size in bytes.
     init(_ header: String?, if condition: String?, etag: String, size: Int) {
         guard let header, condition == nil || condition == etag else {
             self = .whole
             return
         }
         let text = header.filter { $0 != " " && $0 != "\t" }
-        // Another unit, and several ranges at once, may be answered with the whole.
+        // RFC 9110 allows the whole file as the response to another unit and to several ranges.
         guard text.lowercased().hasPrefix("bytes="), !text.contains(",") else {
             self = .whole
             return
@@ -42,7 +42,7 @@ enum ByteRange: Equatable {
         return start..<(min(end, size - 1) + 1)
     }
 
-    /// Digits only, no sign. A number too large to be one is past the end of any file.
+    /// Accepts digits only, without a sign. A number that overflows is past the end of any file.
     private static func position(_ text: Substring) -> Int? {
         guard !text.isEmpty, text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) else {
             return nil

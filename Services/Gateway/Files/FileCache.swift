@@ -4,47 +4,47 @@ import NIOCore
 import ParseProtocol
 import Synchronization
 
-/// The gateway's copies of files that were downloaded lately. They are as exact as the answers of `ReadCache`, and by
-/// the same means: the catalog notes on its board which file it removes before anybody is told of it.
+/// The gateway's copies of recently downloaded files. They are as current as the entries of `ReadCache`: the catalog
+/// records the removal of a file on its board before it reports it.
 final class FileCache: Sendable {
     private typealias Files = CachedReads<File, ChangeStamp>
 
     /// A whole file.
     struct File: Sendable {
-        /// Its type, size and metadata.
+        /// Type, size and metadata.
         let facts: FileReply
         let content: ByteBuffer
     }
 
-    /// A file that the catalog must be asked for, and that may be kept then.
+    /// A file that is not cached. The catalog's reply may be cached under this stamp.
     struct Missing: Sendable {
         fileprivate let key: CachedReads<File, ChangeStamp>.Key
         fileprivate let stamp: ChangeStamp
     }
 
-    /// The outcome of looking for a file.
+    /// The result of a look-up.
     enum Look: Sendable {
         case found(File)
         case missing(Missing)
-        /// The cache has no part in it.
+        /// The cache is not used for this file.
         case unfit
     }
 
-    /// The name under which the board has files among the objects of classes.
+    /// The name under which files are on the board, among the classes.
     private static let className = ChangeSubject.filesClass
 
     private let files: Mutex<Files>
     private let boards: ReadCache
 
-    /// - Parameter boards: nil where nothing is kept.
-    /// - Returns: nil for a cache without room, which is none.
+    /// - Parameter boards: nil when caching is off.
+    /// - Returns: nil when no memory is configured for the cache.
     init?(_ configuration: GatewayConfiguration, boards: ReadCache?) {
         guard let boards, configuration.fileCacheBytes > 0 else { return nil }
         files = Mutex(Files(bytesMax: configuration.fileCacheBytes, entryBytesMax: 2 * FilesController.partBytes))
         self.boards = boards
     }
 
-    /// Looks for a file.
+    /// Looks a file up.
     func look(_ name: String) -> Look {
         let key = Files.Key(isMaster: false, className: Self.className, objectId: name, options: [])
         if let found = files.withLock({ $0.find(key, isSignedIn: false, now: BusClock.now) { $0.isCurrent } }) {
@@ -55,7 +55,7 @@ final class FileCache: Sendable {
         return .missing(Missing(key: key, stamp: stamp))
     }
 
-    /// Keeps a file that was missing, unless it was removed meanwhile.
+    /// Caches a file that was missing, unless it was removed in the meantime.
     func keep(_ file: File, for missing: Missing) {
         guard missing.stamp.isCurrent else { return }
         let bytes = file.content.storageCapacity + file.facts.metadata.count

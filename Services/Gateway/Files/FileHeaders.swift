@@ -1,15 +1,15 @@
 import HTTPTypes
 import ParseProtocol
 
-/// The headers of downloads. They are served from the address of the shop itself, so that nothing in a file may run
-/// there.
+/// The headers of downloads. Files share the shop's origin, so that the headers must stop browsers from running their
+/// content.
 enum FileHeaders {
     static func common(name: String, contentType: String, etag: String) -> HTTPFields {
         var headers: HTTPFields = [
             .contentType: FileNames.shownType(contentType),
             .eTag: etag,
             .acceptRanges: "bytes",
-            // A year is as good as for ever: the content never changes.
+            // The content never changes, so that clients may cache it for a year.
             .cacheControl: "public, max-age=31536000, immutable",
             .xContentTypeOptions: "nosniff",
             .contentSecurityPolicy: "default-src 'none'; sandbox",

@@ -1,15 +1,15 @@
 import Glibc
 import ParseProtocol
 
-/// The URLs of files, and the url that every File value in an answer gets. Stored is only its name, so that
-/// no client can point a File anywhere, and so that a shop can move to another address.
+/// The URLs of files, and the `url` member that every File value in a response gets. Only the name is stored. A client
+/// therefore cannot point a File to another address, and a shop can move to a new one.
 package struct FileLinks: Sendable {
     private let base: String
-    /// What stands before a file's name in its `url`, from the comma behind the name on.
+    /// The text that follows a file's name: from the comma behind the name to the beginning of the URL.
     private let member: [UInt8]
 
-    /// The beginning of a File as `JSON.serialized` writes it and the services keep it. Within a JSON text a quote is
-    /// escaped, so that these bytes are never a part of one.
+    /// The beginning of a File as `JSON.serialized` writes it and the services store it. JSON escapes quotes inside
+    /// texts, so that these bytes never occur within one.
     private static let opening = Array(#"{"__type":"File","name":""#.utf8)
 
     package init(publicURL: String, applicationId: String) {
@@ -25,7 +25,7 @@ package struct FileLinks: Sendable {
     /// The URL of a file.
     func url(of name: String) -> String { base + name.replacing(" ", with: "%20") }
 
-    /// The URL of a file that works: of a private one it is signed and has an end.
+    /// The working URL of a file: for a private file with a signature and an expiry.
     func url(of name: String, signedBy signer: FileSigner, seconds: Int64? = nil, now: Timestamp = .now) -> String {
         guard FileNames.isPrivate(name) else { return url(of: name) }
         return url(of: name) + "?" + signer.query(for: name, now: now, seconds: seconds)
@@ -35,14 +35,15 @@ package struct FileLinks: Sendable {
         "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
     }
 
-    /// A File without a url in a body: where its name begins and ends, and how many spaces the name has.
+    /// A File without a `url` in a body: the bounds of its name, and the number of spaces in it.
     private struct Place {
         let start: Int
         let end: Int
         let spaces: Int
     }
 
-    /// The body with a url in every File that has none. Looks at bytes and decodes nothing: most answers have no File.
+    /// The body with a `url` in every File that has none. It scans bytes and decodes nothing, because most responses
+    /// have no File.
     package func linked(_ body: [UInt8]) -> [UInt8] {
         body.withUnsafeBytes { bytes in
             let places = Self.places(in: bytes)
@@ -89,7 +90,7 @@ package struct FileLinks: Sendable {
                 if bytes[end] == UInt8(ascii: " ") { spaces += 1 }
                 end += 1
             }
-            // Other names are not those of our files, or the File has a url already.
+            // Skips names that Satchel did not give, and Files that already have a `url`.
             if end + 1 < bytes.count, bytes[end] == UInt8(ascii: "\""), bytes[end + 1] == UInt8(ascii: "}") {
                 places.append(Place(start: start, end: end, spaces: spaces))
             }
@@ -98,8 +99,7 @@ package struct FileLinks: Sendable {
         return places
     }
 
-    /// The position of the F in `opening`. Capital letters are rare in JSON, so that `memchr` passes over most of a
-    /// body at its speed.
+    /// The position of the F in `opening`. Capital letters are rare in JSON, so that `memchr` skips most of a body.
     private static let anchor = 11
 
     private static func find(in bytes: UnsafeRawBufferPointer, from start: Int) -> Int? {

@@ -2,18 +2,17 @@ import Cryptography
 import Foundation
 import ParseProtocol
 
-/// Signs the URLs of private files and checks such URLs:
-/// `?expires=<seconds since 1970>&signature=<HMAC-SHA256 in hex>`.
+/// Signs and checks the URLs of private files: `?expires=<seconds since 1970>&signature=<HMAC-SHA256 in hex>`.
 ///
-/// A name tells whether its file is private, so that nothing has to be looked up for this, and a file that is not there
-/// is refused as one that is. Signed is the name with the time at which the URL ends: neither can be exchanged.
+/// The name shows whether a file is private, so that no look-up is needed, and the refusal does not reveal whether a
+/// file exists. The signature covers the name and the expiry, so that neither can be changed.
 package struct FileSigner: Sendable {
-    /// A week; what is longer is better asked for again.
+    /// One week. A client that needs longer requests a new URL.
     package static let secondsMax: Int64 = 604_800
     private static let secondsMin: Int64 = 1
 
     private let key: SymmetricKey
-    /// Life of a URL when nobody asks for another.
+    /// The default lifetime of a URL.
     let seconds: Int64
 
     /// - Parameter key: random bytes.
@@ -22,15 +21,15 @@ package struct FileSigner: Sendable {
         self.seconds = seconds
     }
 
-    /// The query string of a URL for a file.
-    /// - Parameter seconds: how long it works, 1 to `secondsMax`; nil for as long as the settings say.
+    /// The query string of a file's URL.
+    /// - Parameter seconds: the lifetime, 1 to `secondsMax`; nil for the configured one.
     package func query(for name: String, now: Timestamp, seconds: Int64? = nil) -> String {
         let life = min(max(seconds ?? self.seconds, Self.secondsMin), Self.secondsMax)
         let expires = now.milliseconds / 1000 + life
         return "expires=\(expires)&signature=\(signature(of: name, expires).hex)"
     }
 
-    /// Seconds for which a URL still works; nil when it does not.
+    /// The seconds until a URL expires; nil when it is not valid.
     package func secondsLeft(of name: String, query: String?, now: Timestamp) -> Int64? {
         let values = (try? ParseRequest.pairs(Substring(query ?? "").utf8)) ?? [:]
         guard let text = values["expires"], let expires = Int64(text), String(expires) == text,

@@ -1,17 +1,17 @@
 import ParseProtocol
 import ProcessKit
 
-/// The types of files that are taken in: pairs of extension and content type. An allow-list, because the list of what
-/// browsers run is never complete; pairs, because a name that says one thing and a type that says another fool whoever
-/// looks at one of them.
+/// The accepted types of files: pairs of extension and content type. It is an allow-list, because no list of the types
+/// that browsers run is complete. It has pairs, because a name that disagrees with its type misleads software that
+/// checks only one of them.
 package struct FileTypes: Sendable {
     private struct Kind: Sendable {
         let extensions: [String]
-        /// The first is what the file is kept and served as; the others are spellings of clients.
+        /// The first is the type under which the file is stored and served; the others are clients' spellings of it.
         let types: [String]
     }
 
-    /// The kinds of files that Satchel takes in by itself, and those that an operator added.
+    /// The kinds of files that Satchel accepts by default, and the kinds that an operator added.
     private var kinds = standardKinds
 
     private static let standardKinds = [
@@ -68,23 +68,23 @@ package struct FileTypes: Sendable {
         Kind(extensions: ["bin", "dat"], types: [unstated]),
     ]
 
-    /// The type that a file is kept as when nobody stated one.
+    /// The stored type when the client states none.
     private static let unstated = "application/octet-stream"
-    /// The other types that clients and the libraries under them send when they do not know the type, such as that of
-    /// an uploader for bytes, or that of the PHP SDK for a name without an extension.
+    /// The other types that clients and their libraries send for an unknown type, such as for bytes, or in the PHP SDK
+    /// for a name without an extension.
     private static let spellingsOfUnstated: Set<String> = [
         "", "binary/octet-stream", "application/x-www-form-urlencoded", "unknown/unknown",
     ]
-    /// Parts of types that a browser runs or draws from the shop's own address; no setting takes them in.
+    /// Parts of types that a browser would run or draw in the shop's origin; no setting allows them.
     private static let running = ["html", "svg", "xml", "script", "flash"]
 
     package static let standard = FileTypes()
 
     private init() {}
 
-    /// - Parameter added: an operator's list, `dwg=image/vnd.dwg, gpkg=application/geopackage+sqlite3`. An extension
-    ///   that is there already gets the type as another spelling.
-    /// - Throws: for what is no such list, and for types that a browser runs.
+    /// - Parameter added: an operator's list, `dwg=image/vnd.dwg, gpkg=application/geopackage+sqlite3`. A known
+    ///   extension gets the type as another spelling.
+    /// - Throws: for a malformed list, and for types that a browser runs.
     package init(adding added: String) throws {
         for entry in added.split(separator: ",") {
             let parts = entry.lowercased().filter { $0 != " " }.split(separator: "=", omittingEmptySubsequences: false)
@@ -120,11 +120,11 @@ package struct FileTypes: Sendable {
             }
     }
 
-    /// The name and type a file is kept with.
+    /// The name and type under which a file is stored.
     /// - Parameters:
-    ///   - name: as the client gave it; one without an extension gets that of the type.
-    ///   - contentType: as the client gave it; without one, that of the extension counts.
-    /// - Throws: `.invalidFileName` (122) for a bad name, `.fileSaveError` (130) for a pair that is not taken in.
+    ///   - name: from the client; without an extension it gets the one of the type.
+    ///   - contentType: from the client; nil for the type of the extension.
+    /// - Throws: `.invalidFileName` (122) for a bad name, `.fileSaveError` (130) for a pair that is not accepted.
     package func accept(name: String, contentType: String?) throws(ParseError) -> (name: String, contentType: String) {
         try FileNames.check(name)
         let type = try Self.bareType(contentType ?? "")
@@ -132,7 +132,7 @@ package struct FileTypes: Sendable {
             guard let kind = kinds.first(where: { $0.types.contains(type) }) else { throw Self.refused("type \(type)") }
             return ("\(name).\(kind.extensions[0])", kind.types[0])
         }
-        let fileExtension = name[name.index(after: dot)...].lowercased()
+        let fileExtension = name[name.index(after: dot)...].drop { $0 == " " }.lowercased()
         guard let kind = kinds.first(where: { $0.extensions.contains(fileExtension) }) else {
             throw Self.refused("extension \(fileExtension)")
         }
@@ -147,8 +147,8 @@ package struct FileTypes: Sendable {
         ParseError(.fileSaveError, "File upload of \(what.prefix(60)) is disabled.")
     }
 
-    /// The type in lower case. A parameter can change what a browser makes of a type, so that only the one that texts
-    /// have is let pass.
+    /// The type in lower case. A parameter can change how a browser treats a type, so that only the one for texts is
+    /// allowed.
     private static func bareType(_ text: String) throws(ParseError) -> String {
         let parts = text.lowercased().split(separator: ";", omittingEmptySubsequences: false).map {
             $0.filter { $0 != " " && $0 != "\"" }

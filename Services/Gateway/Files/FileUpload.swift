@@ -2,14 +2,14 @@ import Foundation
 import HTTPTypes
 import ParseProtocol
 
-/// The groups of clients that may upload files; each includes those before it.
+/// The clients that may upload files; each group includes the ones before it.
 enum FileUploadRight: String, CaseIterable, Sendable {
     case master, authenticated, anonymous, `public`
 }
 
-/// A file as a client sends it: the bytes as they are with a `Content-Type`, or, as the JavaScript SDK does, in a JSON
-/// body as `{"base64":"…","_ContentType":"image/png","fileData":{"metadata":{},"tags":{}}}` (PARSE_PROTOCOL section
-/// 10). The header `X-Satchel-File-Private: true`, or `"private": true` in `fileData`, makes the file private.
+/// A client's upload: the raw bytes with a `Content-Type`, or, from the JavaScript SDK, a JSON body such as
+/// `{"base64":"…","_ContentType":"image/png","fileData":{"metadata":{},"tags":{}}}` (PARSE_PROTOCOL section 10). The
+/// header `X-Satchel-File-Private: true`, or `"private": true` in `fileData`, makes the file private.
 struct FileUpload {
     let name: String
     let contentType: String
@@ -19,19 +19,19 @@ struct FileUpload {
     /// Whether only signed URLs open the file.
     let isPrivate: Bool
 
-    /// Bytes of the metadata that a client may send with a file, which is kept in the file's row.
+    /// Bytes of the metadata that a client may send with a file. They are stored in the file's row.
     static let metadataBytesMax = 8192
 
     /// - Throws: `.invalidFileName` (122) for a bad name, `.fileTooLarge` (129) when it is too large, `.fileSaveError`
-    ///   (130) for what is not taken in, `.invalidJSON` (107) for a malformed body, `.invalidKeyName` (105) for a
-    ///   prohibited key.
+    ///   (130) for a type that is not accepted, `.invalidJSON` (107) for a malformed body, `.invalidKeyName` (105) for
+    ///   a prohibited key.
     init(
         _ request: ParseRequest, named name: String, bytesMax: Int, types: FileTypes = .standard
     ) throws(ParseError) {
         let stated: String?
         if let body = request.tunnelled {
             guard let text = body["base64"]?.stringValue else { throw Self.invalid }
-            // Before it is decoded: three bytes for four characters.
+            // Checked before decoding: four characters hold three bytes.
             guard text.utf8.count <= (bytesMax + 2) / 3 * 4 else { throw .fileTooLarge(bytesMax) }
             guard let data = Data(base64Encoded: text) else { throw Self.invalid }
             content = Array(data)
@@ -49,9 +49,9 @@ struct FileUpload {
         guard !content.isEmpty else { throw Self.invalid }
     }
 
-    /// The file that cloud code makes of an upload: what it is given has to be as good as a client's.
-    /// - Parameter file: `name`, `metadata` and `tags`, and `base64` with `contentType` for another content.
-    /// - Throws: as for a client's.
+    /// The file that cloud code returns for an upload. It passes the same checks as a client's file.
+    /// - Parameter file: `name`, `metadata` and `tags`, and `base64` with `contentType` when the content changes.
+    /// - Throws: the errors of a client's upload.
     init(_ upload: FileUpload, as file: JSON, bytesMax: Int, types: FileTypes) throws(ParseError) {
         var stated = file["contentType"]?.stringValue
         if let text = file["base64"]?.stringValue {
@@ -71,7 +71,7 @@ struct FileUpload {
 
     private static let invalid = ParseError(.fileSaveError, "Invalid file upload.")
 
-    /// The metadata and tags that SDKs send in headers when the body is the file's bytes: each an object as JSON.
+    /// The metadata and tags that SDKs send in headers with a raw body, each as a JSON object.
     private static func streamedData(_ request: ParseRequest) throws(ParseError) -> JSON? {
         guard request.headers[uploadModeName] == "stream" else { return nil }
         var data: JSON = [:]

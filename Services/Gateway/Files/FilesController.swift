@@ -3,18 +3,18 @@ import Messages
 import NIOCore
 import ParseProtocol
 
-/// `/files`: uploads, downloads without keys, and their removal.
+/// `/files`: uploads, downloads without keys, and deletion.
 struct FilesController: Sendable {
     let services: ServiceClient
     let configuration: GatewayConfiguration
     let cache: FileCache?
 
-    /// A file of 48 MiB is written to a slow disk within this.
+    /// A slow disk writes a file of 48 MiB within this time.
     private static let saveTimeout = Duration.seconds(30)
-    /// Content of one message. A download holds about three of them at a time, whatever the size of the file.
+    /// Bytes of content in one message. A download holds about three messages at a time, whatever the size of the file.
     static let partBytes = 256 << 10
 
-    // MARK: - In and out
+    // MARK: - Requests
 
     /// `POST /files/<name>`.
     func upload(_ request: ParseRequest, _ principal: Principal) async throws(ParseError) -> ParseResponse {
@@ -27,8 +27,8 @@ struct FilesController: Sendable {
         let hooks = try await HookedFiles(request.hooks, principal)
         if let file = try await hooks?.beforeSave(upload) {
             if let url = file["url"]?.stringValue, let name = file["name"]?.stringValue {
-                // The code has stored it itself.
-                await hooks?.afterSave(name, url: url, nil)
+                // The cloud code has stored the file itself.
+                try await hooks?.afterSave(name, url: url, nil)
                 return Self.stored(name, url: url)
             }
             upload = try FileUpload(
@@ -43,7 +43,7 @@ struct FilesController: Sendable {
             FileCalls.save, message, documents: [upload.content], for: principal, trace: request.requestId,
             timeout: Self.saveTimeout)
         let url = configuration.fileLinks.url(of: message.name, signedBy: configuration.fileSigner)
-        await hooks?.afterSave(message.name, url: url, upload)
+        try await hooks?.afterSave(message.name, url: url, upload)
         return Self.stored(message.name, url: url)
     }
 
@@ -51,7 +51,7 @@ struct FilesController: Sendable {
         ParseResponse(status: 201, ["name": .string(name), "url": .string(url)], location: url)
     }
 
-    /// - Throws: `.fileSaveError` (130) for whoever may not upload files.
+    /// - Throws: `.fileSaveError` (130) when the principal may not upload files.
     func authorize(_ principal: Principal) throws(ParseError) {
         guard !principal.master else { return }
         let (needed, who): (FileUploadRight, String) =
@@ -64,7 +64,7 @@ struct FilesController: Sendable {
         else { throw ParseError(.fileSaveError, "File upload by \(who) is disabled.") }
     }
 
-    /// `DELETE /files/<name>`, and `DELETE /files/<application id>/<name>`, which is the path of the file's URL.
+    /// `DELETE /files/<name>`, and `DELETE /files/<application id>/<name>`, which is the path in the file's URL.
     func delete(_ request: ParseRequest, _ principal: Principal) async throws(ParseError) -> ParseResponse {
         guard request.path.count > 1, let name = request.path.last.map(String.init) else {
             throw ParseError(.invalidFileName, "Filename not provided.")
@@ -76,12 +76,11 @@ struct FilesController: Sendable {
         _ = try await services.write(
             FileCalls.delete, DeleteFileRequest.with { $0.name = name }, for: principal,
             trace: request.requestId)
-        await hooks?.afterDelete(name, url: url)
+        try await hooks?.afterDelete(name, url: url)
         return ParseResponse([:])
     }
 
-    /// `GET /files/<application id>/url/<name>?seconds=<n>`: a URL that opens the file, for the master key to give to
-    /// whom it likes.
+    /// `GET /files/<application id>/url/<name>?seconds=<n>`: a URL that opens the file; master key only.
     func sign(_ request: ParseRequest, _ name: String) throws(ParseError) -> ParseResponse {
         guard FileNames.isKept(name) else {
             throw ParseError(.invalidFileName, "Filename contains invalid characters.")
@@ -97,10 +96,9 @@ struct FilesController: Sendable {
         return ParseResponse(["name": .string(name), "url": .string(url)])
     }
 
-    /// `GET /files/<application id>/<name>` and `GET /files/<application id>/metadata/<name>`: whoever knows the name
-    /// may have it, and of a private file who has a URL that was signed and has not ended.
+    /// `GET /files/<application id>/<name>` and `GET /files/<application id>/metadata/<name>`. A public file needs only
+    /// its name; a private file needs a signed URL that has not expired.
     func download(_ request: ParseRequest) async throws(ParseError) -> ParseResponse {
-        if case .found(let begun)? = request.looked?.look { return begun }
         let path = request.path
         let isMetadata = path.count == 4 && path[2] == "metadata"
         guard path.count == 3 || isMetadata, let name = path.last.map(String.init) else { throw ParseRouter.noRoute }
@@ -108,7 +106,7 @@ struct FilesController: Sendable {
         guard FileNames.isKept(name) else { return Self.notFound }
         var secondsLeft: Int64?
         if FileNames.isPrivate(name) {
-            // Before anything is looked up: a stranger does not learn whether there is such a file.
+            // Checked before any look-up, so that the refusal does not reveal whether the file exists.
             secondsLeft = configuration.fileSigner.secondsLeft(of: name, query: request.query, now: .now)
             guard secondsLeft != nil else { return .forbidden() }
         }
@@ -123,22 +121,21 @@ struct FilesController: Sendable {
         }
         if let response = Self.redirection(request, name, file) { return response }
         var response = answer(request, name, file, beginning)
-        // Nobody between may keep it, and the device no longer than its URL works.
+        // Shared caches must not store it, and the device's cache no longer than the URL is valid.
         if let secondsLeft, response.status != 416 {
             response.headers[.cacheControl] = "private, max-age=\(secondsLeft)"
         }
         return response
     }
 
-    /// The beginning of a download of a whole file by whoever knows its name: the answer, of what was kept, or what the
-    /// catalog is asked for.
+    /// The first step of a whole file's plain download: a response from the cache, or the request to the catalog.
     enum Beginning {
         case answer(ParseResponse)
         case question(FileRequest, FileCache.Look)
     }
 
-    /// - Parameter path: under the mount.
-    /// - Returns: nil for every other download, about which `download` decides.
+    /// - Parameter path: below the mount.
+    /// - Returns: nil for every other download, which `download` handles.
     func begin(_ path: [Substring], _ headers: HTTPFields, _ trace: String) -> Beginning? {
         guard path.count == 3, path[1] == configuration.applicationId, FileNames.isKept(path[2]),
             !FileNames.isPrivate(path[2]), headers[.range] == nil, headers[.ifNoneMatch] == nil
@@ -150,7 +147,8 @@ struct FilesController: Sendable {
         }
     }
 
-    /// The answer to such a download when the catalog was asked, with a stream where there is more than the first part.
+    /// The response to such a download after the catalog's reply, with a stream when the file is longer than the first
+    /// part.
     func answer(
         toPlain message: FileRequest, _ look: FileCache.Look, _ file: FileReply, _ firstPart: [UInt8], _ trace: String
     ) -> ParseResponse {
@@ -175,8 +173,8 @@ struct FilesController: Sendable {
         return response
     }
 
-    /// The way to a bucket, from which the client fetches the file; nil where the gateway answers by itself: the URL is
-    /// for `GET` alone, and who has the file already needs none.
+    /// The redirect to the bucket from which the client fetches the file. Nil when the gateway answers itself: the
+    /// bucket's URL is valid for `GET` alone, and a client with a current copy needs none.
     private static func redirection(_ request: ParseRequest, _ name: String, _ file: FileReply) -> ParseResponse? {
         guard !file.url.isEmpty, !request.isHead, !FileHeaders.matches(request.headers[.ifNoneMatch], etag(of: name))
         else { return nil }
@@ -185,7 +183,7 @@ struct FilesController: Sendable {
 
     private static func redirection(to url: String) -> ParseResponse {
         var response = ParseResponse(status: 302, body: [], location: url)
-        // It ends, and not for everybody: that of a private file is for whoever had a signed URL.
+        // The URL expires, and the one of a private file is meant for the holder of a signed URL alone.
         response.headers[.cacheControl] = "no-store"
         return response
     }
@@ -196,7 +194,7 @@ struct FilesController: Sendable {
         return response
     }
 
-    // MARK: - Answers
+    // MARK: - Responses
 
     private func answer(
         _ request: ParseRequest, _ name: String, _ file: FileReply, _ beginning: ByteBuffer
@@ -207,7 +205,7 @@ struct FilesController: Sendable {
         response.headers = FileHeaders.common(name: name, contentType: file.contentType, etag: etag)
         if FileHeaders.matches(request.headers[.ifNoneMatch], etag) {
             response.status = 304
-            // What a download would have had: without it the server would say 0.
+            // The length that a GET would have; without this line the server would send 0.
             response.headers[.contentLength] = String(size)
             return response
         }
@@ -228,11 +226,11 @@ struct FilesController: Sendable {
         return response
     }
 
-    /// A name is never used twice and a file never changes, so that the name's random part is its version.
+    /// Names are never reused and files never change, so that the name's random part is the version.
     private static func etag(of name: String) -> String { "\"\(name.prefix(32))\"" }
 
-    /// The bytes, asked for one part after the other as the client takes them.
-    /// - Parameter beginning: of the file, as far as it is known.
+    /// Streams the bytes; each part is requested when the client has taken the one before.
+    /// - Parameter beginning: the first bytes of the file, as far as they are known.
     private func stream(
         _ name: String, _ wanted: Range<Int>, _ beginning: ByteBuffer, _ trace: String
     ) -> ResponseBody {
@@ -245,7 +243,7 @@ struct FilesController: Sendable {
                     if let known, known.readableBytes > 0 { known } else {
                         try await self.part(name, position, length, trace, proxied: true)?.content ?? ByteBuffer()
                     }
-                // Removed meanwhile. The client notices by the length.
+                // The file was deleted in the meantime. The client detects it by the length.
                 guard part.readableBytes > 0 else { throw ParseError.objectNotFound }
                 position += part.readableBytes
                 try await writer.write(part)
@@ -253,8 +251,8 @@ struct FilesController: Sendable {
         }
     }
 
-    /// A file with its beginning, which is all of it where it was kept; nil when there is none.
-    /// - Parameter length: of the beginning, at most, when the catalog has to be asked.
+    /// A file with its beginning, or with all of its content when it was cached; nil when it does not exist.
+    /// - Parameter length: the limit of the beginning when the catalog has to be asked.
     private func lookedUp(
         _ name: String, _ length: Int, _ trace: String
     ) async throws(ParseError) -> (file: FileReply, beginning: ByteBuffer)? {

@@ -4,10 +4,10 @@ import Messages
 import ParseProtocol
 import ProcessKit
 
-/// The requests that cloud code makes: from the bus into the router, and the answers back.
+/// The requests of cloud code: passes them from the bus to the router, and the responses back.
 struct CodeRequests: Sendable {
     let router: ParseRouter
-    /// What clients' answers are held in, too.
+    /// The memory budget that clients' responses share.
     let answers: ByteBudget
 
     /// Called on the broker's thread.
@@ -24,7 +24,8 @@ struct CodeRequests: Sendable {
         }
     }
 
-    /// What is left of the budget of the request that the code works for. None came with what it does by itself.
+    /// The rest of the budget of the request that the code serves. Code that runs without a request, such as a job, has
+    /// the default budget.
     private func microseconds(of request: ServiceRequest) -> Int64 {
         let own = router.configuration.requestBudgetMicroseconds
         return request.envelope.budget > 0 ? min(own, request.envelope.budget) : own
@@ -39,7 +40,7 @@ struct CodeRequests: Sendable {
         } catch let error as ParseError {
             return .failure(BusFailure(error))
         } catch {
-            return .failure(BusFailure(.internalError))  // Only a message that does not encode, which ours always do.
+            return .failure(BusFailure(.internalError))  // Only for a message that does not encode.
         }
     }
 
@@ -65,7 +66,7 @@ struct CodeRequests: Sendable {
         default: throw ParseError(.invalidJSON, "The body of a request of cloud code must be an object.")
         }
         var credentials = Credentials()
-        // The JavaScript SDK tunnels; whom it asks for is said by `auth` alone.
+        // The JavaScript SDK tunnels the method in the body; `auth` alone gives the principal.
         if let meant = try credentials.take(from: &body, knownId: "") {
             guard let other = ParseRequest.Method(rawValue: meant.uppercased()) else {
                 throw ParseError(.invalidJSON, "_method is not a method of the protocol.")
@@ -92,10 +93,10 @@ struct CodeRequests: Sendable {
         return request
     }
 
-    /// The answer as the code gets it: with the URLs of its files, and in no parts.
+    /// The response for the code: with the URLs of its files, and not as a stream.
     private func document(of answer: ParseResponse) -> [UInt8] {
         guard answer.stream == nil else {
-            return document(of: ParseResponse(ParseError(.commandUnavailable, "Cloud code cannot get files as such.")))
+            return document(of: ParseResponse(ParseError(.commandUnavailable, "Cloud code cannot download files.")))
         }
         var headers: [String: JSON] = [:]
         for field in answer.headers { headers[field.name.canonicalName] = .string(field.value) }

@@ -1,8 +1,8 @@
 import Messages
 import ParseProtocol
 
-/// `/jobs` and `/cloud_code/jobs`: work in the background, now or at times (PARSE_PROTOCOL section 11). For the master
-/// key.
+/// `/jobs` and `/cloud_code/jobs`: background jobs, started at once or by schedule (PARSE_PROTOCOL section 11). Master
+/// key only.
 struct JobsController: Sendable {
     let services: ServiceClient
     let objects: ObjectsController
@@ -26,7 +26,7 @@ struct JobsController: Sendable {
         return response
     }
 
-    /// Ends the runs of a job that wait or are under way; in place of its name there may be the id of one run's status.
+    /// Stops the waiting and running runs of a job. The objectId of one run's status may stand in place of the name.
     func stop(
         _ name: String, _ request: ParseRequest, _ principal: Principal
     ) async throws(ParseError) -> ParseResponse {
@@ -35,7 +35,7 @@ struct JobsController: Sendable {
         return ParseResponse([:])
     }
 
-    /// The jobs there are, and those with a schedule.
+    /// All jobs, and the ones with a schedule.
     func names(_ request: ParseRequest, _ principal: Principal) async throws(ParseError) -> ParseResponse {
         let reply = try await services.read(JobCalls.names, JobsRequest(), for: principal, trace: request.requestId)
         let names = try reply.message.names.map(JSON.string)
@@ -43,7 +43,7 @@ struct JobsController: Sendable {
         return ParseResponse(["in_use": .array(inUse), "jobs": .array(names)])
     }
 
-    /// A bare array, as dashboards expect it.
+    /// Responds with a bare array, as dashboards expect it.
     func schedules(_ request: ParseRequest, _ principal: Principal) async throws(ParseError) -> ParseResponse {
         ParseResponse(.array(try await allSchedules(request, principal)))
     }

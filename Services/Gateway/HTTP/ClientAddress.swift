@@ -1,20 +1,20 @@
 import HTTPTypes
 import NIOCore
 
-/// The address that a request comes from: the other end of the connection, unless that is a proxy of ours.
+/// The address of a request's client: the other end of the connection, unless that is a trusted proxy.
 ///
-/// Anybody can send `X-Forwarded-For`, so only what our own proxies appended to it counts: read from its end, the first
-/// address that is not one of them. (CVE-2023-22474: a header from elsewhere satisfied the list of networks for the
-/// master key.)
+/// Every client can send `X-Forwarded-For`, so that only the addresses which trusted proxies appended count. The
+/// client's address is the last one of the header that is not a trusted proxy's. (CVE-2023-22474: a client's own header
+/// satisfied the list of networks for the master key.)
 enum ClientAddress {
-    /// More hops than any sensible way has; what is before them is not looked at.
+    /// More hops than any sensible setup has; earlier ones are ignored.
     private static let hopsMax = 16
     private static let forwardedFor = headerName("X-Forwarded-For")
 
     /// - Parameters:
-    ///   - headers: those of the request.
+    ///   - headers: of the request.
     ///   - peer: the other end of the connection.
-    /// - Returns: nil when a proxy of ours says something that is no address; then no list of networks contains it.
+    /// - Returns: nil when a trusted proxy sends an invalid address; no list of networks contains nil.
     static func find(in headers: HTTPFields, from peer: SocketAddress?, proxies: [Network]) -> SocketAddress? {
         guard proxies.areProxy(peer) else { return peer }
         var address = peer

@@ -1,8 +1,8 @@
-/// The `ETag` of an answer: a number made of all its bytes, so that a client that has them already is told so with 304.
+/// The `ETag` of an answer: a hash of all its bytes, so that a client whose copy is current gets 304.
 ///
-/// Two texts that differ have the same tag by chance once in 2^64 times, far less often than networks and memories err.
-/// Whoever made that happen on purpose could only hide a change to an object of their own, so that no secret is needed
-/// and the tags stay the same when the gateway starts anew.
+/// Two different texts have the same tag by chance once in 2^64 times, far less often than networks and memories err. A
+/// client that forces a collision could only hide a change to its own object, so that the hash needs no secret
+/// and the tags survive a restart of the gateway.
 enum EntityTag {
     /// The tag with its quotes (RFC 9110, section 8.8.3).
     static func of(_ body: [UInt8]) -> String {
@@ -34,8 +34,8 @@ enum EntityTag {
         }
     }
 
-    /// Two multiplications for 32 bytes, after wyhash (https://github.com/wangyi-fudan/wyhash, in the public domain): a
-    /// page of 10 KB takes about a microsecond.
+    /// Two multiplications for each 32 bytes, after wyhash (https://github.com/wangyi-fudan/wyhash, in the public
+    /// domain): a page of 10 KB takes about a microsecond.
     static func hash(_ body: [UInt8]) -> UInt64 {
         body.withUnsafeBytes { bytes in
             var first = secrets.0 ^ UInt64(bytes.count)
@@ -46,7 +46,7 @@ enum EntityTag {
                 second = mixed(word(bytes, position &+ 16) ^ secrets.3, word(bytes, position &+ 24) ^ second)
                 position &+= 32
             }
-            // The rest, filled with zeros; the length is part of the number.
+            // The rest, padded with zeros; the length is part of the hash.
             var rest: (UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0)
             withUnsafeMutableBytes(of: &rest) { rest in
                 rest.copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[position...]))
@@ -66,7 +66,7 @@ enum EntityTag {
         return product.high ^ product.low
     }
 
-    /// Odd numbers with as many ones as zeros.
+    /// Odd numbers with as many one bits as zero bits.
     private static let secrets: (UInt64, UInt64, UInt64, UInt64) = (
         0x2d35_8dcc_aa6c_78a5, 0x8bb8_4b93_962e_acc9, 0x4b33_a62e_d433_d4a3, 0x4d5a_2da5_1de1_aa47
     )

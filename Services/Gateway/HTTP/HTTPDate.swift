@@ -1,7 +1,7 @@
 import Glibc
 import Synchronization
 
-/// The time as the `Date` header has it (RFC 9110, section 5.6.7), formatted once a second.
+/// The time in the format of the `Date` header (RFC 9110, section 5.6.7), formatted once a second.
 final class HTTPDate: Sendable {
     private struct Formatted {
         var second: time_t = 0
@@ -19,7 +19,7 @@ final class HTTPDate: Sendable {
         }
     }
 
-    /// A second since 1970 as text.
+    /// Formats seconds since 1970.
     static func text(of second: time_t) -> String {
         var second = second
         var parts = tm()

@@ -1,13 +1,13 @@
 import HTTPTypes
 import ProcessKit
 
-/// The web pages that may use the shop from a browser (CORS): every one, or those of `SATCHEL_ALLOW_ORIGINS`.
+/// The web pages that may use the shop from a browser (CORS): all pages, or the origins of `SATCHEL_ALLOW_ORIGINS`.
 package struct OriginRule: Sendable {
-    /// Nil for every page.
+    /// Nil for all pages.
     private let allowed: Set<String>?
 
     /// - Parameter text: a comma list of origins such as `https://shop.example`, or `*`.
-    /// - Throws: for what is no origin; a browser would never send it.
+    /// - Throws: for an invalid origin, which a browser would never send.
     package init(_ text: String) throws {
         guard text != "*" else {
             allowed = nil
@@ -26,17 +26,16 @@ package struct OriginRule: Sendable {
         allowed = origins
     }
 
-    /// Whether a page may open a connection that browsers do not ask about beforehand, a WebSocket. What is no browser
-    /// names no page.
+    /// Whether a page may open a WebSocket, for which browsers send no preflight. Other clients send no origin.
     package func admits(_ origin: String?) -> Bool {
         guard let allowed, let origin else { return true }
         return allowed.contains(origin)
     }
 
-    /// Whether every page hears the same.
+    /// Whether all pages get the same headers.
     var isForAll: Bool { allowed == nil }
 
-    /// Adds what an answer to a page from `origin` says.
+    /// Adds the headers of an answer to a page of `origin`.
     package func apply(to headers: inout HTTPFields, origin: String?) {
         guard let allowed else {
             headers[.accessControlAllowOrigin] = "*"

@@ -1,34 +1,34 @@
 import Messages
 import ParseProtocol
 
-/// The answer of a webhook or of cloud code.
+/// The result of a webhook or of cloud code.
 package struct HookAnswer: Sendable {
-    /// A function's result, or what a trigger makes of what it was told; null for nothing.
+    /// A function's result, or the value that a trigger returns; null for none.
     package var value: JSON
-    /// The request's context, as the code left it; nil where it said nothing of it.
+    /// The request's context after the code ran; nil when the code did not set it.
     package var context: JSON?
-    /// The objects that a beforeFind answers in place of a query; nil where it answers a query.
+    /// The objects that a `beforeFind` returns in place of a query; nil when it returns a query.
     package var objects: [JSON]?
-    /// The fields of the client's change that the code took back.
-    package var takenBack: Set<String> = []
-    /// Whether a function ended without a result, which is not the result null.
+    /// The fields, and paths of members, of the client's change that the code removed.
+    package var removedByCode: Set<String> = []
+    /// Whether a function ended without a result, as opposed to the result null.
     package var isNothing = false
 }
 
-/// Calls functions and triggers of cloud code: what a webhook would be told, in the words of the protocol with Node
+/// Calls functions and triggers of cloud code. It translates a webhook's body into the protocol with Node
 /// (Services/Cloud/Runtime/README.md).
 struct CloudCode: Sendable {
     let services: ServiceClient
+    let links: FileLinks
 
-    /// Calls of cloud code inside of one another. A trigger that saves an object of its own class would else go on for
-    /// ever.
+    /// Nested calls of cloud code. Without a limit, a trigger that saves an object of its class would recurse for ever.
     private static let depthMax = 8
-    /// Past every limit of `cloud`'s own, which ends the call with a clearer text.
+    /// Longer than every limit of `cloud`, which ends the call with a clearer text.
     private static let timeout = Duration.seconds(30)
 
     /// - Parameter body: as for a webhook.
-    /// - Throws: what the code refuses; `.scriptFailed` (141) when it fails, is ended or has called itself too often;
-    ///   `.serviceUnavailable` (2) while nobody runs it.
+    /// - Throws: the code's refusal; `.scriptFailed` (141) when it fails, is stopped or has nested too deep;
+    ///   `.serviceUnavailable` (2) while no process runs it.
     func call(
         _ body: [String: JSON], _ principal: Principal, of request: ParseRequest
     ) async throws(ParseError) -> HookAnswer {
@@ -40,7 +40,7 @@ struct CloudCode: Sendable {
         var message = call.message
         message.depth = UInt32(request.codeDepth)
         let reply = try await services.once(
-            CloudCalls.run, message, documents: [JSON.object(call.members).serialized], for: principal,
+            CloudCalls.run, message, documents: [links.linked(JSON.object(call.members).serialized)], for: principal,
             trace: request.requestId, timeout: Self.timeout)
         let answer = try JSON(reply: reply.document)
         if let error = answer["error"] { throw WebhookAnswer.refusal(error) }
@@ -50,21 +50,30 @@ struct CloudCode: Sendable {
     }
 }
 
-/// One call of cloud code: the members of `run`, and the meaning of its result.
+/// One call of cloud code: the members of `run`, and the interpretation of its result.
 package struct CodeCall: Sendable {
     package let message: RunCode
     package let members: [String: JSON]
     private let told: JSON?
-    /// The member by which the code hears which fields the client writes.
+    /// The member that lists the fields which the client writes.
     package static let written = "dirtyKeys"
-    /// Members of a trigger's call that are the same in both.
+    /// The member that holds the client's operations on members of fields, by path.
+    package static let ofMembers = "members"
+    /// The member that marks an `afterSave` for which the client's response waits.
+    static let awaited = "awaited"
+    /// The member with the new password of a user, for `beforeSave` alone. The object has none, so that no JSON of it
+    /// shows one.
+    package static let password = "password"
+    /// The members that webhooks do not get: webhooks get Parse Server's members only.
+    static let ofCodeAlone: Set<String> = [written, ofMembers, awaited, password]
+    /// Members of a trigger's call that are the same for webhooks and cloud code.
     private static let passed = [
-        "object", "original", "query", "objects", "fileSize", "contentLength", written, "event", "clients",
-        "subscriptions", "sessionToken", "useMasterKey", "sendEvent",
+        "object", "original", "query", "objects", "fileSize", "contentLength", written, ofMembers, awaited, password,
+        "event", "clients", "subscriptions", "sessionToken", "useMasterKey", "sendEvent", "op", "requestId",
     ]
 
     /// - Parameters:
-    ///   - body: what a webhook is told, and `written`.
+    ///   - body: a webhook's body, and `written`.
     ///   - sessionToken: the user's; empty when there is none.
     package init(_ body: [String: JSON], sessionToken: String) {
         var user = body["user"] ?? .null
@@ -83,7 +92,7 @@ package struct CodeCall: Sendable {
             return
         }
         let trigger = body["triggerName"]?.stringValue ?? ""
-        // What is about no object, such as a connection, names its class itself.
+        // A call without an object, such as for a connection, names its class itself.
         let named = (body["object"] ?? body["query"])?["className"] ?? body["className"]
         let className = named?.stringValue ?? ""
         var members: [String: JSON] = [
@@ -100,12 +109,12 @@ package struct CodeCall: Sendable {
         told = body["object"]
     }
 
-    /// The result in the words of a webhook's `success`.
-    /// - Throws: `.invalidKeyName` (105) and `.invalidJSON` (107) for what clients may not send either, and
-    ///   `.scriptFailed` (141) for objects that are none.
+    /// The result in the form of a webhook's `success`.
+    /// - Throws: `.invalidKeyName` (105) and `.invalidJSON` (107) for values that clients may not send either, and
+    ///   `.scriptFailed` (141) for malformed objects.
     package func answer(to result: JSON) throws(ParseError) -> HookAnswer {
         try WebhookAnswer.check(result)
-        // It has triggers of the same names as objects have.
+        // Config has triggers of the same names as objects.
         if message.className == Hook.configClass {
             return HookAnswer(value: message.name == "beforeSave" ? result : .null)
         }
@@ -115,40 +124,51 @@ package struct CodeCall: Sendable {
             guard let object = result["object"] else {
                 return HookAnswer(value: told ?? [:], context: result["context"])
             }
-            // The result has every field that is to be written.
-            let written = Set((members[Self.written]?.arrayValue ?? []).compactMap(\.stringValue))
-            return HookAnswer(
-                value: object, context: result["context"],
-                takenBack: written.subtracting((object.objectValue ?? [:]).keys))
+            return HookAnswer(value: object, context: result["context"], removedByCode: removedByCode(by: object))
         case "beforeSaveFile": return HookAnswer(value: result["file"] ?? .null)
         case "beforeDelete": return HookAnswer(value: .null, context: result["context"])
+        case "afterSave": return HookAnswer(value: result)
         case "beforeFind":
             if let objects = result["objects"] {
                 var answer = HookAnswer(value: .null, context: result["context"])
                 answer.objects = try Self.objects(objects)
                 return answer
             }
-            // The code that is loaded now has no such trigger any more, which is not known here yet.
+            // The current version of the code has no such trigger, and this gateway does not know it yet.
             guard let changed = result["query"] else { return HookAnswer(value: .null) }
             return HookAnswer(value: ["query": query(changed)], context: result["context"])
         case "afterFind": return HookAnswer(value: result["objects"] ?? [:])
-        // What live queries make of them, `LiveTriggers` says.
+        // `LiveTriggers` interprets the results for live queries.
         case "beforeSubscribe", "afterEvent": return HookAnswer(value: result)
         default: return HookAnswer(value: .null)
         }
     }
 
+    /// The fields, and paths of members, that the client writes and that the result lacks. A result is complete, so
+    /// that a missing field was removed by the code.
+    private func removedByCode(by object: JSON) -> Set<String> {
+        let paths = (members[Self.ofMembers]?.objectValue ?? [:]).keys
+        let reached = Set(paths.map { String($0.prefix { $0 != "." }) })
+        let fields = (members[Self.written]?.arrayValue ?? []).compactMap(\.stringValue).filter { field in
+            // When only members of a field are written, the field itself is not in the result.
+            !reached.contains(field) || members["object"]?[field]?["__op"] != nil
+        }
+        return Set(
+            fields.filter { object[$0] == nil }
+                + paths.filter { object[$0] == nil && object[String($0.prefix { $0 != "." })] == nil })
+    }
+
     private static func objects(_ list: JSON) throws(ParseError) -> [JSON] {
         guard case .array(let elements) = list, elements.allSatisfy({ $0.objectValue != nil }) else {
-            throw ParseError(.scriptFailed, "The code's answer to beforeFind is no array of objects.")
+            throw ParseError(.scriptFailed, "The code's answer to beforeFind is not an array of objects.")
         }
         return elements
     }
 
-    /// The query with what the code took out of it: the result is the whole query, and what it lacks is meant so.
+    /// The query with the code's removals: the result is the whole query, so that a missing member was removed.
     private func query(_ result: JSON) -> JSON {
         var query = result
-        let without: [String: JSON] = ["where": [:], "skip": 0, "order": "", "excludeKeys": ""]
+        let without: [String: JSON] = ["where": [:], "skip": 0, "order": "", "excludeKeys": "", "include": ""]
         for (name, nothing) in without where members["query"]?[name] != nil && query[name] == nil {
             query[name] = nothing
         }

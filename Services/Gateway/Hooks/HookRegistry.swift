@@ -3,32 +3,33 @@ import Messages
 import ParseProtocol
 import Synchronization
 
-/// The gateway's copy of what the catalog keeps about webhooks and cloud code, for as long as it holds.
+/// The gateway's cache of the catalog's webhooks and cloud code definitions.
 ///
-/// A change forgets it: the catalog's reply to whoever made it, as it passes the broker (`Forget.hooks`), and where
-/// there are several gateways, what the catalog tells the others before. Then each believes what is here under a lease
-/// alone (docs/gateways.md): without one, the catalog is asked each time.
+/// A change invalidates it: the catalog's reply to the client that made the change, as it passes the broker
+/// (`Forget.hooks`), and with several gateways the catalog's message to the others before that. Each gateway then
+/// trusts its cache only under a lease (docs/guides/gateways.md). Without a valid lease the gateway asks the catalog
+/// each time.
 final class HookCache: Sendable {
     private struct State {
         var table: HookTable?
-        /// The last `table` there was, kept while a change is being made.
+        /// The last known `table`, kept while a change is in progress.
         var last: HookTable?
-        /// Counts the forgettings; what was under way meanwhile may be old and is not kept.
+        /// Counts invalidations; a reply that was in flight during one may be stale and is not cached.
         var generation = 0
     }
 
-    private let lease: KnowledgeLease
+    private let lease: CacheLease
     private let state = Mutex(State())
 
-    init(lease: KnowledgeLease = .endless) { self.lease = lease }
+    init(lease: CacheLease = .endless) { self.lease = lease }
 
-    /// The table as far as it is known; nil before the first answer, while a change is being made, and without a lease.
+    /// The current table; nil before the first reply, during a change, and without a lease.
     var known: HookTable? { find().table }
 
-    /// The table that was known last; nil before the first answer only.
+    /// The last known table; nil only before the first reply.
     var last: HookTable? { state.withLock { $0.last } }
 
-    /// The table, or the generation to give to `keep`.
+    /// The table, or the generation to pass to `keep`.
     func find() -> (table: HookTable?, generation: Int) {
         state.withLock { (lease.isValid ? $0.table : nil, $0.generation) }
     }
@@ -41,7 +42,7 @@ final class HookCache: Sendable {
         }
     }
 
-    /// After a change, whether it succeeded or nobody knows.
+    /// Called after a change, whether it succeeded or its outcome is unknown.
     func forget() {
         state.withLock { state in
             state.table = nil
@@ -50,19 +51,20 @@ final class HookCache: Sendable {
     }
 }
 
-/// The webhooks and the cloud code there are. Until they are known nothing that one of them may have a say in is done:
-/// a gateway that has just started must not skip one.
+/// The webhooks and the cloud code. Until the table is known, no request runs that one of them may affect: a gateway
+/// that has just started must not skip a hook.
 struct HookRegistry: Sendable {
     let cache: HookCache
     let services: ServiceClient
+    var unused: UnusedFunctionsLog?
 
-    /// The table as far as it is known without asking.
+    /// The current table, if it is cached.
     var known: HookTable? { cache.known }
 
-    /// The table that was known last; nil before the first answer only.
+    /// The last known table; nil only before the first reply.
     var last: HookTable? { cache.last }
 
-    /// - Throws: `.serviceUnavailable` (2) while nobody can be asked.
+    /// - Throws: `.serviceUnavailable` (2) while the catalog cannot be reached.
     func table() async throws(ParseError) -> HookTable {
         let (known, generation) = cache.find()
         if let known { return known }
@@ -70,6 +72,7 @@ struct HookRegistry: Sendable {
         let message = try reply.message
         let table = HookTable(message.hooks, code: message.code)
         cache.keep(table, generation: generation)
+        unused?.note(table)
         return table
     }
 

@@ -2,26 +2,26 @@ import HTTPTypes
 import Messages
 import ParseProtocol
 
-/// The state that the webhooks and the cloud code of one request have in common. The request carries it along
-/// (`ParseRequest.hooks`) while there may be any at all, so that reads deep in an include or a sub-query come past
-/// them; a suite without webhooks pays for one look.
+/// The state that the webhooks and cloud code of one request share. The request carries it (`ParseRequest.hooks`)
+/// unless there are no hooks at all, so that reads deep in an include or a sub-query call them too. Without hooks a
+/// request costs one check.
 ///
-/// A class, because the request that it is about carries it.
+/// A class, because it holds the request that carries it.
 final class HookScope: Sendable {
     let registry: HookRegistry
     private let webhooks: Webhooks
     private let code: CloudCode
     let services: ServiceClient
-    /// As it was before it carried this along.
+    /// The request without this scope.
     let request: ParseRequest
 
-    /// Nil when it is known that there are no webhooks.
+    /// Nil when there are no webhooks, according to the current table.
     init?(_ registry: HookRegistry, _ webhooks: Webhooks, _ request: ParseRequest) {
         if let known = registry.known, known.isEmpty { return nil }
         self.registry = registry
         self.webhooks = webhooks
         services = registry.services
-        code = CloudCode(services: registry.services)
+        code = CloudCode(services: registry.services, links: webhooks.links)
         self.request = request
     }
 
@@ -31,17 +31,18 @@ final class HookScope: Sendable {
         return table.has(triggers, className) ? table : nil
     }
 
-    /// Whether the client hears of fields that a webhook removed.
-    var tellsRemovals: Bool { ClientSDK(version: request.credentials.clientVersion).knowsRemovals }
+    /// Whether the client's SDK understands removed fields in a response.
+    var supportsRemovals: Bool { ClientSDK(version: request.credentials.clientVersion).interpretsRemovals }
 
-    /// Headers that prove something; a webhook needs none of them.
+    /// Headers with credentials; no webhook needs them.
     private static let secretHeaders: Set<String> = [
         "authorization", "cookie", "proxy-authorization", "x-parse-master-key", "x-parse-maintenance-key",
         "x-parse-session-token", "x-parse-rest-api-key", "x-parse-javascript-key", "x-parse-client-key",
         "x-parse-windows-key",
     ]
 
-    /// The members by which every call tells of the request: who asks, and from where. Tokens and keys are not in it.
+    /// The members about the request in every call: its principal and its origin, without tokens and keys. The user
+    /// object is complete, whatever the class lets users read of themselves.
     func subject(_ principal: Principal) async throws(ParseError) -> [String: JSON] {
         var headers: [String: JSON] = [:]
         for field in request.headers where !Self.secretHeaders.contains(field.name.canonicalName) {
@@ -53,12 +54,12 @@ final class HookScope: Sendable {
         ]
         if !principal.installationID.isEmpty { members["installationId"] = .string(principal.installationID) }
         if !principal.userID.isEmpty {
-            members["user"] = try await object("_User", principal.userID, as: principal)
+            members["user"] = try await object("_User", principal.userID, as: .ofHooks)
         }
         return members
     }
 
-    /// An object as a webhook is told of it; nil when there is none that the principal may read.
+    /// An object in the form that webhooks get; nil when the principal can read none.
     func object(
         _ className: String, _ objectId: String, as principal: Principal
     ) async throws(ParseError) -> JSON? {
@@ -78,29 +79,44 @@ final class HookScope: Sendable {
     // MARK: Calling
 
     /// Calls a webhook or cloud code.
-    /// - Parameter body: what a webhook is told; cloud code is told the same in its own words.
-    /// - Throws: what it refuses, or what is wrong with its answer.
+    /// - Parameter body: the webhook's body; cloud code gets it in its own form.
+    /// - Throws: the refusal, or an error about a malformed result.
     func call(
         _ target: HookTarget, _ body: [String: JSON], _ principal: Principal
     ) async throws(ParseError) -> HookAnswer {
         switch target {
         case .webhook(let url):
-            // Webhooks are told what Parse Server tells them.
-            let told = body.filter { $0.key != CodeCall.written }
-            return HookAnswer(value: try await webhooks.call(url, told))
+            return HookAnswer(value: try await webhooks.call(url, HookedObject.forWebhook(body)))
         case .code: return try await code.call(body, principal, of: request)
         }
     }
 
-    /// Calls one that has no say any more.
+    /// Calls a hook after a change.
+    /// - Throws: its refusal, when the response waits for it.
     func callAfter(
         _ target: HookTarget, _ principal: Principal,
         _ body: @escaping @Sendable () async throws -> [String: JSON]
-    ) async {
-        await webhooks.afterwards { [self] in _ = try await call(target, body(), principal) }
+    ) async throws(ParseError) {
+        try await webhooks.afterwards { [self] in _ = try await call(target, body(), principal) }
     }
 
-    /// The answer of a function of cloud code or at another host: its `result`, if it has one. Nil when there is no
+    /// Calls the `afterSave` of an object. Its failures are only logged.
+    /// - Returns: the changes to the client's response, when the operator lets the response wait: see
+    ///   `HookedObject.told(_:afterSave:supportsRemovals:)`.
+    func callAfterSave(
+        _ target: HookTarget, _ principal: Principal,
+        _ body: @escaping @Sendable () async throws -> [String: JSON]
+    ) async -> JSON? {
+        guard target == .code, webhooks.awaitsAfter else {
+            try? await callAfter(target, principal, body)
+            return nil
+        }
+        return try? await call(
+            target, body().merging([CodeCall.awaited: true]) { _, new in new }, principal
+        ).value
+    }
+
+    /// The response of a function of cloud code or a webhook: its `result`, if it has one. Nil when there is no
     /// function of that name.
     func call(
         function name: String, _ request: ParseRequest, _ principal: Principal
@@ -109,7 +125,7 @@ final class HookScope: Sendable {
         return try await call(target, function: name, request, principal)
     }
 
-    /// The answer of a function of cloud code; nil when it has none of that name.
+    /// The response of a function of cloud code; nil when there is none of that name.
     func call(
         codeFunction name: String, _ request: ParseRequest, _ principal: Principal
     ) async throws(ParseError) -> JSON? {
@@ -129,6 +145,6 @@ final class HookScope: Sendable {
 }
 
 extension Principal {
-    /// The gateway reading for a webhook, which is told of whole objects.
+    /// The gateway's principal for reading whole objects for a webhook.
     static var ofHooks: Principal { .with { $0.master = true } }
 }

@@ -1,6 +1,6 @@
 import Messages
 
-/// Whoever answers a function or a trigger.
+/// The target of a function or a trigger.
 enum HookTarget: Sendable, Hashable {
     /// Another host, at a URL.
     case webhook(String)
@@ -8,10 +8,10 @@ enum HookTarget: Sendable, Hashable {
     case code
 }
 
-/// Every webhook there is and all that cloud code defines, by what they answer.
+/// All webhooks and all definitions of cloud code, by function and trigger.
 ///
-/// Where there are both, it is the code: as in Parse Server, where what the code registers takes the place of what was
-/// there before.
+/// Cloud code takes precedence over a webhook, as in Parse Server, where the code's registration replaces an earlier
+/// one.
 struct HookTable: Sendable {
     enum Trigger: String, Sendable {
         case beforeSave, afterSave, beforeDelete, afterDelete, beforeFind, afterFind, beforeLogin, afterLogin,
@@ -19,11 +19,11 @@ struct HookTable: Sendable {
             beforeConnect, beforeSubscribe, afterEvent
     }
 
-    /// The webhooks, in the order in which they were told.
+    /// The webhooks, in the order of their registration.
     let hooks: [Hook]
     /// Functions, jobs and triggers of cloud code.
     let code: CodeDefinitions
-    /// Whether there is cloud code that defines anything.
+    /// Whether cloud code defines anything.
     let hasCode: Bool
     private let functions: [String: HookTarget]
     private let triggers: [String: [Trigger: HookTarget]]
@@ -50,13 +50,13 @@ struct HookTable: Sendable {
         self.triggers = triggers
     }
 
-    /// Whether no function and no class has anything to do with it.
+    /// Whether no function and no class has a hook.
     var isEmpty: Bool { functions.isEmpty && triggers.isEmpty }
 
-    /// Whoever answers a function; nil when there is none of that name.
+    /// The target of a function; nil when there is none of that name.
     func target(ofFunction name: String) -> HookTarget? { functions[name] }
 
-    /// Whoever answers a trigger; nil when the class has none.
+    /// The target of a trigger; nil when the class has none.
     func target(_ trigger: Trigger, _ className: String) -> HookTarget? { triggers[className]?[trigger] }
 
     /// The classes that have a trigger.
@@ -64,7 +64,7 @@ struct HookTable: Sendable {
         triggers.filter { $0.value[trigger] != nil }.keys.sorted()
     }
 
-    /// Whether any of the triggers is there.
+    /// Whether the class has any of the triggers.
     func has(_ wanted: [Trigger], _ className: String) -> Bool {
         guard let known = triggers[className] else { return false }
         return wanted.contains { known[$0] != nil }

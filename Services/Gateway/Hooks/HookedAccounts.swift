@@ -1,7 +1,7 @@
 import Messages
 import ParseProtocol
 
-/// The webhooks about signing up and in.
+/// The hooks of sign-up and sign-in.
 struct HookedAccounts: Sendable {
     let scope: HookScope
     private let table: HookTable
@@ -9,7 +9,7 @@ struct HookedAccounts: Sendable {
 
     private static let triggers: [HookTable.Trigger] = [.beforeSave, .afterSave, .beforeLogin, .afterLogin]
 
-    /// Nil when there is no such webhook.
+    /// Nil when there are no such hooks.
     init?(_ scope: HookScope?, _ principal: Principal) async throws(ParseError) {
         guard let scope, let table = try await scope.table(with: Self.triggers, "_User") else {
             return nil
@@ -21,44 +21,63 @@ struct HookedAccounts: Sendable {
 
     func has(_ trigger: HookTable.Trigger) -> Bool { table.target(trigger, "_User") != nil }
 
-    /// - Throws: the webhook's refusal.
-    func beforeLogin(_ user: JSON) async throws(ParseError) {
-        guard let target = table.target(.beforeLogin, "_User") else { return }
+    /// - Throws: the hook's refusal.
+    func beforeLogin(_ userId: String) async throws(ParseError) {
+        guard let target = table.target(.beforeLogin, "_User"),
+            let user = try await scope.object("_User", userId, as: .ofHooks)
+        else { return }
         var body = try await scope.subject(principal)
         body["triggerName"] = "beforeLogin"
-        body["object"] = HookedObject.told(user, of: "_User")
+        body["object"] = user
         _ = try await scope.call(target, body, principal)
     }
 
-    func afterLogin(_ user: JSON) async throws(ParseError) {
-        guard let target = table.target(.afterLogin, "_User") else { return }
+    /// - Parameter answer: the response to the sign-in.
+    /// - Throws: the refusal, when the response waits for it; the session remains.
+    func afterLogin(_ userId: String, _ answer: [UInt8]) async throws(ParseError) {
+        guard let target = table.target(.afterLogin, "_User"),
+            var user = try await scope.object("_User", userId, as: .ofHooks)
+        else { return }
+        user["sessionToken"] = try JSON(reply: answer)["sessionToken"]
         var body = try await scope.subject(principal)
         body["triggerName"] = "afterLogin"
-        body["object"] = HookedObject.told(user, of: "_User")
-        await scope.callAfter(target, principal) { [body] in body }
+        body["object"] = user
+        body["user"] = user
+        try await scope.callAfter(target, principal) { [body] in body }
     }
 
-    /// The client's document with what the webhook set, and that alone.
-    /// - Throws: the webhook's refusal.
-    func beforeSave(_ document: JSON) async throws(ParseError) -> (document: JSON, replaced: [String: JSON]) {
-        guard let target = table.target(.beforeSave, "_User") else { return (document, [:]) }
+    /// The client's document with the hook's fields, and the changed fields for the response.
+    /// - Parameter areProven: whether the proofs in `authData` were verified; only then the code gets them.
+    /// - Throws: the hook's refusal.
+    func beforeSave(
+        _ document: JSON, areProven: Bool
+    ) async throws(ParseError) -> (document: JSON, changed: HookedObject.Changed, context: JSON?) {
+        guard let target = table.target(.beforeSave, "_User") else { return (document, .init(), nil) }
         var body = try await scope.subject(principal)
-        let object = HookedObject.merged(document, into: nil, of: "_User")
+        var object = HookedObject.merged(document, into: nil, of: "_User")
+        if areProven { object["authData"] = HookedObject.links(document["authData"]) }
         body["triggerName"] = "beforeSave"
         body["object"] = object
         let written = HookedObject.written(by: document, told: object)
         body[CodeCall.written] = .array(written.sorted().map(JSON.string))
+        body[CodeCall.password] = HookedObject.password(in: document)
         let answer = try await scope.call(target, body, principal)
         let fields = HookedObject.replaced(by: answer.value, told: object)
-        return (HookedObject.document(document, replacing: fields, without: answer.takenBack), fields)
+        return (
+            HookedObject.document(document, replacing: fields, without: answer.removedByCode),
+            .init(replaced: fields, removedByCode: answer.removedByCode), answer.context
+        )
     }
 
-    func afterSave(_ userId: String) async throws(ParseError) {
-        guard let target = table.target(.afterSave, "_User") else { return }
+    /// - Parameter context: the context that `beforeSave` set; nil when it set none.
+    /// - Returns: the changes to the client's response, as `HookScope.callAfterSave`.
+    func afterSave(_ userId: String, context: JSON?) async throws(ParseError) -> JSON? {
+        guard let target = table.target(.afterSave, "_User") else { return nil }
         let subject = try await scope.subject(principal)
-        await scope.callAfter(target, principal) { [scope] in
+        return await scope.callAfterSave(target, principal) { [scope] in
             var body = subject
             body["triggerName"] = "afterSave"
+            if let context { body["context"] = context }
             body["object"] = try await scope.object("_User", userId, as: .ofHooks)
             return body
         }
@@ -66,43 +85,66 @@ struct HookedAccounts: Sendable {
 }
 
 extension AccountsController {
-    /// Signing up, or in with a linked account, with webhooks.
+    /// Signs up, or in with a linked account, with hooks. `beforeSave` runs for new users only, after their proofs were
+    /// verified.
     func signUp(
         _ request: ParseRequest, _ principal: Principal, _ hooks: HookedAccounts
     ) async throws(ParseError) -> ParseResponse {
-        let (document, replaced) = try await hooks.beforeSave(.object(try request.object))
+        let wanted = JSON.object(try request.object)
+        let mayReturn = hooks.has(.beforeSave) && Self.mayReturn(wanted)
+        if mayReturn {
+            let (account, body) = try await ask(UsersCalls.signInReturning, request, wanted.serialized, principal)
+            if !account.objectID.isEmpty { return try await returned(account.objectID, body, request, hooks) }
+        }
+        let (document, changed, context) = try await hooks.beforeSave(wanted, areProven: mayReturn)
         let (account, body) = try await ask(UsersCalls.signUp, request, document.serialized, principal)
+        guard account.created else { return try await returned(account.objectID, body, request, hooks) }
         var answer = try JSON(reply: body)
         let user = Principal.with { $0.userID = account.objectID }
         let location = "\(configuration.publicURL)/users/\(account.objectID)"
-        guard account.created else {
-            // Who it is shows only now. A session whose token nobody was told is nobody's.
-            do throws(ParseError) {
-                try await hooks.beforeLogin(answer)
-            } catch {
-                var session = user
-                session.sessionToken = answer["sessionToken"]?.stringValue ?? ""
-                _ = try await ask(UsersCalls.logOut, request, Array("{}".utf8), session)
-                throw error
-            }
-            try await hooks.afterLogin(answer)
-            return ParseResponse(body: body, location: location)
+        let supportsRemovals = hooks.scope.supportsRemovals
+        if !changed.isEmpty, let stored = try await hooks.scope.object("_User", account.objectID, as: user) {
+            answer = HookedObject.told(answer, changed, stored: stored, supportsRemovals: supportsRemovals)
         }
-        if !replaced.isEmpty, let stored = try await hooks.scope.object("_User", account.objectID, as: user) {
-            answer = HookedObject.told(answer, replaced, stored: stored, tellsRemovals: hooks.scope.tellsRemovals)
+        if let result = try await hooks.afterSave(account.objectID, context: context) {
+            answer = HookedObject.told(answer, afterSave: result, supportsRemovals: supportsRemovals)
         }
-        try await hooks.afterSave(account.objectID)
         return ParseResponse(status: 201, answer, location: location)
+    }
+
+    /// Whether the request may be the sign-in of an existing user: with proofs and without a password.
+    private static func mayReturn(_ wanted: JSON) -> Bool {
+        (wanted["password"] ?? .null).isNull && wanted["authData"]?.objectValue?.isEmpty == false
+    }
+
+    /// The response to a returning user. Only the sign-in reveals the user, so that a session which `beforeLogin`
+    /// refuses is ended before its token is sent.
+    private func returned(
+        _ userId: String, _ body: [UInt8], _ request: ParseRequest, _ hooks: HookedAccounts
+    ) async throws(ParseError) -> ParseResponse {
+        do throws(ParseError) {
+            try await hooks.beforeLogin(userId)
+        } catch {
+            let token = try JSON(reply: body)["sessionToken"]?.stringValue ?? ""
+            let session = Principal.with {
+                $0.userID = userId
+                $0.sessionToken = token
+            }
+            _ = try await ask(UsersCalls.logOut, request, Array("{}".utf8), session)
+            throw error
+        }
+        try await hooks.afterLogin(userId, body)
+        return ParseResponse(body: body, location: "\(configuration.publicURL)/users/\(userId)")
     }
 }
 
-/// The webhook about signing out.
+/// The hook of sign-out.
 struct HookedSessions: Sendable {
     private let scope: HookScope
     private let target: HookTarget
     private let principal: Principal
 
-    /// Nil when there is no such webhook.
+    /// Nil when there is no such hook.
     init?(_ scope: HookScope?, _ principal: Principal) async throws(ParseError) {
         guard let scope,
             let target = try await scope.table(with: [.afterLogout], "_Session")?.target(.afterLogout, "_Session")
@@ -112,7 +154,7 @@ struct HookedSessions: Sendable {
         self.principal = principal
     }
 
-    /// The call's body about a session that is about to end, made while the session can still be read.
+    /// The call's body about a session that is about to end, built while the session can still be read.
     func logOut(of session: JSON) async throws(ParseError) -> [String: JSON] {
         var body = try await scope.subject(principal)
         body["triggerName"] = "afterLogout"
@@ -120,8 +162,9 @@ struct HookedSessions: Sendable {
         return body
     }
 
-    func loggedOut(_ told: [String: JSON]) async {
-        await scope.callAfter(target, principal) { told }
+    /// - Throws: the refusal, when the response waits for it; the session has ended.
+    func loggedOut(_ told: [String: JSON]) async throws(ParseError) {
+        try await scope.callAfter(target, principal) { told }
     }
 }
 

@@ -1,7 +1,7 @@
 import Messages
 import ParseProtocol
 
-/// Cloud code about changes of Config. There are no webhooks of the kind.
+/// Cloud code triggers of Config. Webhooks have no such triggers.
 struct HookedConfig: Sendable {
     private let scope: HookScope
     private let table: HookTable
@@ -10,8 +10,8 @@ struct HookedConfig: Sendable {
     /// The parameters before the change; nil when there were none.
     private let original: JSON?
 
-    /// Nil when the code has none about Config.
-    /// - Parameter stored: the parameters there are.
+    /// Nil when the code has no trigger of Config.
+    /// - Parameter stored: the current parameters.
     init?(
         _ scope: HookScope?, _ principal: Principal, stored: () async throws(ParseError) -> JSON
     ) async throws(ParseError) {
@@ -26,7 +26,7 @@ struct HookedConfig: Sendable {
         original = parameters["params"]?.objectValue?.isEmpty == false ? parameters : nil
     }
 
-    /// The change that is to be written: the client's, or that of a Config that the code returned.
+    /// The change to write: the client's, or the Config that the code returned.
     /// - Throws: the code's refusal.
     func beforeSave(_ change: JSON) async throws(ParseError) -> JSON {
         guard let target = table.target(.beforeSave, Hook.configClass) else { return change }
@@ -35,18 +35,19 @@ struct HookedConfig: Sendable {
         return Self.change(change, as: parameters, masterKeyOnly: answer["masterKeyOnly"])
     }
 
-    /// The change that the code made of the client's. What the client hides stays hidden unless the code says
-    /// otherwise: one that returns a new Config says nothing of it.
+    /// The change after the code's edit. A parameter that the client hides remains hidden unless the code sets its
+    /// flag: a new Config from the code has no flags.
     private static func change(_ change: JSON, as parameters: JSON, masterKeyOnly: JSON?) -> JSON {
         let own = change["masterKeyOnly"]?.objectValue ?? [:]
         let flags = own.merging(masterKeyOnly?.objectValue ?? [:]) { $1 }
         return ["params": parameters, "masterKeyOnly": .object(flags)]
     }
 
-    /// Tells the code of what was written, which no failure of this undoes.
-    func afterSave(_ stored: @escaping @Sendable () async throws -> JSON) async {
+    /// Reports the stored change to the code. A failure does not undo the change.
+    /// - Throws: its refusal, when the response waits for it.
+    func afterSave(_ stored: @escaping @Sendable () async throws -> JSON) async throws(ParseError) {
         guard let target = table.target(.afterSave, Hook.configClass) else { return }
-        await scope.callAfter(target, principal) { [self] in body("afterSave", try await stored()) }
+        try await scope.callAfter(target, principal) { [self] in body("afterSave", try await stored()) }
     }
 
     private func body(_ trigger: String, _ config: JSON) -> [String: JSON] {

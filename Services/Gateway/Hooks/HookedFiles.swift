@@ -3,20 +3,20 @@ import HTTPTypes
 import Messages
 import ParseProtocol
 
-/// Cloud code about files. There are no webhooks of the kind.
+/// Cloud code triggers of files. Webhooks have no such triggers.
 struct HookedFiles: Sendable {
     private let scope: HookScope
     private let table: HookTable
     private let principal: Principal
     private let subject: [String: JSON]
 
-    /// Bytes of a file's content that the code is given; a larger file it hears of without its content.
+    /// Bytes of a file's content that the code gets; for a larger file it gets no content.
     private static let contentBytesMax = 8 << 20
     private static let triggers: [HookTable.Trigger] = [
         .beforeSaveFile, .afterSaveFile, .beforeDeleteFile, .afterDeleteFile,
     ]
 
-    /// Nil when the code has none about files.
+    /// Nil when the code has no trigger of files.
     init?(_ scope: HookScope?, _ principal: Principal) async throws(ParseError) {
         guard let scope, let table = try await scope.table(with: Self.triggers, Hook.fileClass) else { return nil }
         self.scope = scope
@@ -26,7 +26,7 @@ struct HookedFiles: Sendable {
     }
 
     /// The file as the code wants it stored: `name`, `metadata` and `tags`, another content in `base64` with its
-    /// `contentType`, or the `url` of a file that is stored already; nil where there is no such trigger.
+    /// `contentType`, or the `url` of a file that is already stored. Nil without such a trigger.
     /// - Throws: the code's refusal.
     func beforeSave(_ upload: FileUpload) async throws(ParseError) -> JSON? {
         guard let target = table.target(.beforeSaveFile, Hook.fileClass) else { return nil }
@@ -38,11 +38,12 @@ struct HookedFiles: Sendable {
         return answer.value.isNull ? nil : answer.value
     }
 
-    /// - Parameter upload: nil for a file that was stored already.
-    func afterSave(_ name: String, url: String, _ upload: FileUpload?) async {
+    /// - Parameter upload: nil for a file that was already stored.
+    /// - Throws: the code's refusal, when the response waits for it; the file remains.
+    func afterSave(_ name: String, url: String, _ upload: FileUpload?) async throws(ParseError) {
         guard let target = table.target(.afterSaveFile, Hook.fileClass) else { return }
         let body = body("afterSaveFile", Self.told(name, url: url, upload), of: upload)
-        await scope.callAfter(target, principal) { body }
+        try await scope.callAfter(target, principal) { body }
     }
 
     /// - Throws: the code's refusal.
@@ -52,10 +53,11 @@ struct HookedFiles: Sendable {
         _ = try await scope.call(target, body, principal)
     }
 
-    func afterDelete(_ name: String, url: String) async {
+    /// - Throws: the code's refusal, when the response waits for it.
+    func afterDelete(_ name: String, url: String) async throws(ParseError) {
         guard let target = table.target(.afterDeleteFile, Hook.fileClass) else { return }
         let body = body("afterDeleteFile", Self.told(name, url: url, nil), of: nil)
-        await scope.callAfter(target, principal) { body }
+        try await scope.callAfter(target, principal) { body }
     }
 
     private func body(_ trigger: String, _ file: JSON, of upload: FileUpload?) -> [String: JSON] {

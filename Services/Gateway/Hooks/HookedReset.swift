@@ -1,7 +1,7 @@
 import Messages
 import ParseProtocol
 
-/// The trigger about asking for a new password.
+/// The trigger of password-reset requests.
 struct HookedReset: Sendable {
     private let scope: HookScope
     private let target: HookTarget
@@ -28,9 +28,9 @@ struct HookedReset: Sendable {
 }
 
 extension AccountsController {
-    /// Asks for the mail with a link to a new password, with the trigger's leave. An account that is not there and one
-    /// that the trigger has nothing against are answered alike, at the same moments (`ResetPace`).
-    /// - Throws: the trigger's refusal, which tells that there is an account.
+    /// Requests the mail with a reset link after the trigger has allowed it. Unknown addresses and allowed accounts get
+    /// the same response, at the same moments (`ResetDelay`).
+    /// - Throws: the trigger's refusal, which reveals that the account exists.
     func requestReset(
         to address: String, for request: ParseRequest, _ hook: HookedReset
     ) async throws(ParseError) {
@@ -49,6 +49,6 @@ extension AccountsController {
             $0.email = address
         }
         _ = try await services.write(UsersCalls.mailLink, link, for: stranger, trace: request.requestId)
-        try? await Task.sleep(for: ResetPace.pause(after: ContinuousClock.now - came))
+        try? await Task.sleep(for: ResetDelay.pause(after: ContinuousClock.now - came))
     }
 }

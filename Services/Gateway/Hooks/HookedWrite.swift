@@ -3,9 +3,9 @@ import Messages
 import ParseProtocol
 import ProcessKit
 
-/// Changes of objects whose classes have webhooks. The owner is asked first whether the principal may make each change,
-/// unless it is known that everybody may; then `beforeSave` and `beforeDelete` have their say; then the owner decides
-/// about what they made of it, by its own rules and the principal's rights.
+/// Changes of objects whose classes have hooks. Unless the class is known to be open, the gateway first asks the
+/// class's owner whether the principal may make the change. Then `beforeSave` or `beforeDelete` runs. Finally the owner
+/// checks the resulting change against its rules and the principal's rights.
 struct HookedWrite: Sendable {
     let scope: HookScope
     let table: HookTable
@@ -18,21 +18,20 @@ struct HookedWrite: Sendable {
 
     static let triggers: [HookTable.Trigger] = [.beforeSave, .afterSave, .beforeDelete, .afterDelete]
 
-    /// A change that a webhook has a say in, as it came.
+    /// A change with a hook, as the client sent it.
     private struct Asked: Sendable {
         let item: Item
-        /// Its document, decoded once for all who look into it; nil where nothing hears of it before the change is
-        /// made, and for what is no JSON.
+        /// The change's document, decoded once. Nil when no hook runs before the change, and for invalid JSON.
         let document: JSON?
     }
 
-    /// A change that a webhook has had its say in.
+    /// A change after its `before` trigger.
     private struct Decided: Sendable {
         var item: Item
         var original: JSON?
-        /// Fields that the webhook set.
-        var replaced: [String: JSON] = [:]
-        /// The context, as the trigger before left it for the one after; nil where it left the request's.
+        /// Fields that the hook set or removed.
+        var changed = HookedObject.Changed()
+        /// The context that the `before` trigger set for the `after` trigger; nil when it set none.
         var context: JSON?
         var isConcerned = false
     }
@@ -40,7 +39,7 @@ struct HookedWrite: Sendable {
     private var services: ServiceClient { scope.services }
     private var trace: String { scope.request.requestId }
 
-    /// The scope's table when one of the changes has a webhook. What an operator imports has none.
+    /// The scope's table when one of the changes has a hook. Imports by operators run without hooks.
     static func table(_ scope: HookScope, for changes: [Item]) async throws(ParseError) -> HookTable? {
         let table = try await scope.registry.table()
         return changes.contains { concerns($0.change, table) } ? table : nil
@@ -95,7 +94,7 @@ struct HookedWrite: Sendable {
         return Asked(item: item, document: isHeardOf ? try? JSON(clientText: item.document) : nil)
     }
 
-    /// The stored objects, or why the principal may not change them.
+    /// The stored objects, or the error when the principal may not change them.
     private func originals(of changes: [Asked]) async throws(ParseError) -> [Result<JSON?, ParseError>] {
         let isFree = changes.map(isFree)
         guard isFree.contains(false) else { return changes.map { _ in .success(nil) } }
@@ -103,8 +102,8 @@ struct HookedWrite: Sendable {
         return isFree.compactMap { $0 ? .success(nil) : answers.popFirst() }
     }
 
-    /// Whether nobody has to be asked about a create: everybody may make it, or nothing hears of it before it is made.
-    /// The read-only key makes none.
+    /// Whether a create needs no check before its hook: every client may make it, or no hook runs before it. The
+    /// read-only key creates nothing.
     private func isFree(_ asked: Asked) -> Bool {
         let change = asked.item.change
         guard change.verb == .create, change.objectID.isEmpty, !principal.readOnly else { return false }
@@ -148,31 +147,38 @@ struct HookedWrite: Sendable {
         }
         let document = if let known = asked.document { known } else { try JSON(clientText: item.document) }
         var object = HookedObject.merged(document, into: original, of: className)
-        // Cloud code has the operators themselves, so that its own and the client's become one.
-        if target == .code { object = HookedObject.withOperators(of: document, object) }
+        var members: [String: JSON] = [:]
+        // Cloud code gets the operators themselves, so that its own and the client's are combined.
+        if target == .code {
+            object = HookedObject.withOperators(of: document, object)
+            members = HookedObject.members(of: document, told: object)
+            if !members.isEmpty { body[CodeCall.ofMembers] = .object(members) }
+        }
         body["triggerName"] = "beforeSave"
         body["object"] = object
         body["original"] = told
         let written = HookedObject.written(by: document, told: object)
         body[CodeCall.written] = .array(written.sorted().map(JSON.string))
+        if className == "_User" { body[CodeCall.password] = HookedObject.password(in: document) }
         let answer = try await scope.call(target, body, principal)
         decided.context = answer.context
-        let fields = HookedObject.replaced(by: answer.value, told: object)
+        let fields = HookedObject.replaced(by: answer.value, told: object, members: members)
         decided.item.document =
-            HookedObject.document(document, replacing: fields, without: answer.takenBack).serialized
-        decided.replaced = fields
-        decided.item.change.shown = fields.keys.sorted()
+            HookedObject.document(document, replacing: fields, without: answer.removedByCode).serialized
+        decided.changed = .init(replaced: fields, removedByCode: answer.removedByCode, original: original)
+        decided.item.change.shown = decided.changed.fields.sorted()
         return decided
     }
 
-    /// Adds to the answer what a webhook set, and tells the webhooks that only hear of it.
+    /// Adds the hook's fields to the response and calls the `after` triggers. An error of an awaited `afterDelete` is
+    /// returned; an error of an `afterSave` is not, as in Parse Server.
     private func finished(_ change: Decided, _ outcome: Outcome, _ subject: [String: JSON]) async -> Outcome {
         guard change.isConcerned, !outcome.outcome.hasFailure else { return outcome }
         let (className, objectId) = (change.item.change.className, outcome.outcome.objectID)
         let isDelete = change.item.change.verb == .delete
         if let target = table.target(isDelete ? .afterDelete : .afterSave, className) {
             let original = change.original.map { HookedObject.told($0, of: className) }
-            await scope.callAfter(target, principal) { [scope] in
+            let body: @Sendable () async throws -> [String: JSON] = { [scope] in
                 var body = subject
                 body["triggerName"] = isDelete ? "afterDelete" : "afterSave"
                 body["original"] = isDelete ? nil : original
@@ -180,16 +186,35 @@ struct HookedWrite: Sendable {
                 body["object"] = isDelete ? original : try await scope.object(className, objectId, as: .ofHooks)
                 return body
             }
+            guard isDelete else {
+                return await told(change, outcome, scope.callAfterSave(target, principal, body))
+            }
+            do throws(ParseError) {
+                try await scope.callAfter(target, principal, body)
+            } catch {
+                return (.with { $0.failure = Self.failure(error) }, [])
+            }
         }
-        guard !change.replaced.isEmpty, let answer = try? JSON(reply: outcome.answer),
-            let stored = await stored(outcome.outcome, of: className)
-        else { return outcome }
-        let told = HookedObject.told(answer, change.replaced, stored: stored, tellsRemovals: scope.tellsRemovals)
-        return (outcome.outcome, told.serialized)
+        return await told(change, outcome, nil)
     }
 
-    /// The fields that a webhook set as they are stored, read on the caller's behalf: the answer has nothing in it that
-    /// he may not read. Nil where he may not read the object.
+    /// The outcome with the triggers' changes to the client's response.
+    private func told(_ change: Decided, _ outcome: Outcome, _ afterSave: JSON?) async -> Outcome {
+        guard !change.changed.isEmpty || afterSave != nil, var answer = try? JSON(reply: outcome.answer) else {
+            return outcome
+        }
+        let supportsRemovals = scope.supportsRemovals
+        if !change.changed.isEmpty, let stored = await stored(outcome.outcome, of: change.item.change.className) {
+            answer = HookedObject.told(answer, change.changed, stored: stored, supportsRemovals: supportsRemovals)
+        }
+        if let afterSave {
+            answer = HookedObject.told(answer, afterSave: afterSave, supportsRemovals: supportsRemovals)
+        }
+        return (outcome.outcome, answer.serialized)
+    }
+
+    /// The stored values of the fields that a hook set, read with the caller's rights, so that the response has nothing
+    /// that the caller may not read. Nil when the caller cannot read the object.
     private func stored(_ outcome: WriteOutcome, of className: String) async -> JSON? {
         guard outcome.hasShown else {
             return try? await scope.object(className, outcome.objectID, as: principal)

@@ -1,8 +1,8 @@
 import Messages
 import ParseProtocol
 
-/// `/hooks`: which functions and triggers are answered at other hosts (PARSE_PROTOCOL section 11.1). For the master
-/// key. A change is in effect when its answer is sent.
+/// `/hooks`: registers webhooks for functions and triggers (PARSE_PROTOCOL section 11.1). Master key only. A change is
+/// in effect when its response is sent.
 struct HooksController: Sendable {
     let registry: HookRegistry
     let services: ServiceClient
@@ -39,7 +39,7 @@ struct HooksController: Sendable {
         hook.className = try text("className")
         hook.triggerName = try text("triggerName")
         hook.url = try text("url")
-        // The path says which of the two it is.
+        // The path decides between a function and a trigger.
         guard hook.functionName.isEmpty != (request.path.dropFirst().first == "functions") else { throw Self.invalid }
         if ServiceDirectory.service(ofFunction: hook.functionName) != nil {
             throw ParseError(
@@ -76,7 +76,7 @@ struct HooksController: Sendable {
             $0.verb = verb
             $0.hook = hook
         }
-        // Also when it fails: nobody knows what became of a change whose answer was lost.
+        // Invalidated after a failure too: when the reply is lost, the outcome of the change is unknown.
         defer { registry.forget() }
         _ = try await services.write(HookCalls.set, message, for: principal, trace: request.requestId)
         return ParseResponse(hook.json)

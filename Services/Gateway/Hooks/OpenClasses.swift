@@ -2,28 +2,28 @@ import MessageBus
 import ParseProtocol
 import Synchronization
 
-/// The classes in which everybody may create objects, as far as services have said so: the gateway need not ask before
-/// a trigger hears of such a create. Pure: time and stamps are arguments.
+/// The classes in which every client may create objects, as far as services have reported it. The gateway need not ask
+/// before it runs a trigger of such a create. Pure: time and stamps are arguments.
 ///
-/// A class is known with the fields that it had in creates so far. One with another field is asked about: whether the
-/// client may add it to the class is the service's to say.
-package struct OpenClassBook<Stamp: Sendable> {
+/// An entry lists the fields of earlier creates. A create with another field is checked with the service, which decides
+/// whether the client may add the field to the class.
+package struct OpenClassCache<Stamp: Sendable> {
     private struct Entry {
         let stamp: Stamp
         var fields: Set<String>
         let learntAt: BusClock.Milliseconds
     }
 
-    /// More than services have; classes come and go.
+    /// More classes than any shop has.
     package static var countMax: Int { 4096 }
-    /// A bound for what changes without our doing, such as an operator who edits the database.
+    /// Bounds the staleness after changes outside Satchel, such as an operator's edit of the database.
     package static var lifetime: BusClock.Milliseconds { 60_000 }
 
     private var entries: [String: Entry] = [:]
 
     package init() {}
 
-    /// Whether everybody may create an object with these fields now.
+    /// Whether every client may create an object with these fields now.
     /// - Parameter isCurrent: whether no class of the service has changed since a stamp was taken.
     package mutating func admits(
         _ className: String, _ fields: some Sequence<String>, now: BusClock.Milliseconds, isCurrent: (Stamp) -> Bool
@@ -36,7 +36,7 @@ package struct OpenClassBook<Stamp: Sendable> {
         return fields.allSatisfy(entry.fields.contains)
     }
 
-    /// A service says that everybody may create an object with these fields.
+    /// Records that every client may create an object with these fields.
     /// - Parameter stamp: taken before the service was asked.
     package mutating func learn(
         _ className: String, _ fields: some Sequence<String>, stamp: Stamp, now: BusClock.Milliseconds,
@@ -44,7 +44,7 @@ package struct OpenClassBook<Stamp: Sendable> {
     ) {
         guard isCurrent(stamp) else { return }
         if let entry = entries[className], isCurrent(entry.stamp) {
-            // Nothing has changed since the earlier one either.
+            // The earlier stamp is still current.
             entries[className]?.fields.formUnion(fields)
             return
         }
@@ -53,25 +53,25 @@ package struct OpenClassBook<Stamp: Sendable> {
     }
 }
 
-/// The gateway's list of classes in which everybody may create objects. It holds while the board of their service
-/// (`ChangeBoard`) says that no class was changed; without boards nothing is known.
+/// The gateway's list of classes in which every client may create objects. An entry is valid while the board of its
+/// service (`ChangeBoard`) shows no change of a class. Without boards the list is empty.
 final class OpenClasses: Sendable {
-    private let book = Mutex(OpenClassBook<ChangeStamp>())
+    private let book = Mutex(OpenClassCache<ChangeStamp>())
     private let boards: ReadCache?
 
-    /// - Parameter boards: whoever has the services' boards; nil where nobody has.
+    /// - Parameter boards: the services' boards; nil when there are none.
     init(boards: ReadCache?) { self.boards = boards }
 
-    /// The classes of a service as they are now; nil while one is being changed. To be taken before it is asked.
+    /// The version of a service's classes; nil during a change. Must be taken before the service is asked.
     func stamp(of service: String) -> ChangeStamp? { boards?.stamp(of: .classes, in: service) }
 
-    /// Whether everybody may create such an object.
+    /// Whether every client may create such an object.
     func admit(_ className: String, _ object: JSON?) -> Bool {
         guard case .object(let members)? = object else { return false }
         return book.withLock { $0.admits(className, members.keys, now: BusClock.now) { $0.isCurrent } }
     }
 
-    /// A service says that everybody may.
+    /// Records a service's report that every client may.
     func learn(_ className: String, _ object: JSON?, _ stamp: ChangeStamp?) {
         guard let stamp, case .object(let members)? = object else { return }
         book.withLock { $0.learn(className, members.keys, stamp: stamp, now: BusClock.now) { $0.isCurrent } }

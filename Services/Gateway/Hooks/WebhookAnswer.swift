@@ -1,38 +1,46 @@
 import Outbound
 import ParseProtocol
 
-/// The meaning of a webhook's answer: `{"success": value}`, `{}`, `{"error": "text"}` or
-/// `{"error": {"code": 1, "message": "text"}}` (PARSE_PROTOCOL section 11.1). Everything else is a fault of the
-/// webhook.
+/// Interprets a webhook's response: `{"success": value}`, `{}`, `{"error": "text"}` or `{"error": {"code": 1,
+/// "message": "text"}}` (PARSE_PROTOCOL section 11.1). Any other response is the webhook's fault.
 enum WebhookAnswer {
-    /// As deep as an object's document may be nested.
+    /// The nesting depth that an object's document may have.
     private static let depthMax = 40
     private static let textMax = 1000
-    /// Codes with statuses that let SDKs repeat the request (500, 503, 429): what a webhook did must not be done again
-    /// for its refusal.
+    /// Codes whose statuses let SDKs retry the request (500, 503, 429). A webhook's refusal must not make it run again.
     private static let repeating: Set<Int64> = [1, 2, 100]
 
-    /// The value of `success`; null for no result.
-    /// - Throws: the webhook's own error, or `.webhookError` (143) and `.invalidKeyName` (105) for an answer that
-    ///   cannot be taken.
-    static func success(status: Int, body: [UInt8]) throws(ParseError) -> JSON {
-        guard (200..<300).contains(status) else {
-            throw ParseError(.webhookError, "The webhook answered with status \(status).")
-        }
-        guard let json = try? JSON(parsing: body), case .object(let members) = json else {
-            throw ParseError(.webhookError, "The webhook's answer is not a JSON object.")
-        }
-        if let error = members["error"], !error.isNull { throw refusal(error) }
-        // A host whose function returned nothing; Parse Server takes it for no result, too.
-        if members.isEmpty { return .null }
-        guard let success = members["success"] else {
-            throw ParseError(.webhookError, "The webhook's answer has neither success nor error.")
-        }
-        try check(success)
-        return success
+    enum Outcome {
+        /// The value of `success`; null for no result.
+        case success(JSON)
+        /// The webhook's error.
+        case refusal(ParseError)
+        /// An unusable response: `.scriptFailed` (141), `.invalidKeyName` (105) or `.invalidJSON` (107).
+        case fault(ParseError)
     }
 
-    /// The error for a client when there is no answer. What exactly happened is in the log.
+    static func outcome(status: Int, body: [UInt8]) -> Outcome {
+        guard (200..<300).contains(status) else { return fault("The webhook answered with status \(status).") }
+        guard let json = try? JSON(parsing: body), case .object(let members) = json else {
+            return fault("The webhook's answer is not a JSON object.")
+        }
+        if let error = members["error"], !error.isNull { return .refusal(refusal(error)) }
+        // The host's function returned nothing; Parse Server also treats this as no result.
+        if members.isEmpty { return .success(.null) }
+        guard let success = members["success"] else {
+            return fault("The webhook's answer has neither success nor error.")
+        }
+        do throws(ParseError) {
+            try check(success)
+        } catch {
+            return .fault(error)
+        }
+        return .success(success)
+    }
+
+    private static func fault(_ text: String) -> Outcome { .fault(ParseError(.scriptFailed, text)) }
+
+    /// The client's error when there is no response. The log has the exact cause.
     static func failure(_ reason: OutboundFailure.Reason) -> ParseError {
         let text =
             switch reason {
@@ -41,10 +49,10 @@ enum WebhookAnswer {
             case .answerTooLarge: "The webhook's answer is too large."
             case .unreachable, .refused, .cancelled, .mailRefused: "The webhook cannot be reached."
             }
-        return ParseError(.webhookError, text)
+        return ParseError(.scriptFailed, text)
     }
 
-    /// The error that an answer is, as a client may hear it.
+    /// The webhook's error in the form that a client may see.
     static func refusal(_ error: JSON) -> ParseError {
         let text = error.stringValue ?? error["message"]?.stringValue ?? error["error"]?.stringValue
         var code = ParseError.Code.scriptFailed
@@ -54,7 +62,8 @@ enum WebhookAnswer {
         return ParseError(code, text.map { String($0.prefix(textMax)) } ?? "The webhook refused.")
     }
 
-    /// Refuses in a webhook's answer what clients may not send either: the answer reaches other clients.
+    /// Rejects values in a webhook's response that clients may not send either, because the response reaches other
+    /// clients.
     /// - Throws: `.invalidKeyName` (105) for a prohibited member, `.invalidJSON` (107) for a value that is nested too
     ///   deep.
     static func check(_ value: JSON, depth: Int = 0) throws(ParseError) {

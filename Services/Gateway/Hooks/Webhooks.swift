@@ -3,22 +3,25 @@ import Outbound
 import ParseProtocol
 import Synchronization
 
-/// Calls webhooks: one POST each, never repeated, because a webhook may do something that must not be done twice.
+/// Calls webhooks: one POST each, never retried, because a webhook may not be idempotent.
 final class Webhooks: Sendable {
+    /// Adds URLs to files, which stored objects name only.
+    let links: FileLinks
     private let client: OutboundClient
     private let key: String?
     private let timeout: Duration
-    private let awaitsAfter: Bool
+    let awaitsAfter: Bool
     private let logger: Logger
     private let waiting = Atomic<Int>(0)
 
-    /// Bytes of a webhook's answer, such as the objects of a find.
+    /// Bytes of a webhook's response, such as the objects of a find.
     private static let answerBytesMax = 8 << 20
-    /// Calls that nobody waits for, under way at once. Past this a webhook is too slow for what happens, and the newest
-    /// are left out.
+    /// Concurrent calls for which no response waits. Past the limit the webhook is too slow for the load, and new calls
+    /// are dropped.
     private static let laterMax = 512
 
-    init(client: OutboundClient, settings: CloudSettings, logger: Logger) {
+    init(client: OutboundClient, links: FileLinks, settings: CloudSettings, logger: Logger) {
+        self.links = links
         self.client = client
         key = settings.webhookKey
         timeout = settings.webhookTimeout
@@ -27,12 +30,12 @@ final class Webhooks: Sendable {
     }
 
     /// Calls a webhook and returns the value of `success`.
-    /// - Throws: the webhook's own error; `.webhookError` (143) when there is no answer or none that can be taken;
-    ///   `.invalidKeyName` (105) for prohibited members in it.
+    /// - Throws: the webhook's error; `.scriptFailed` (141) when there is no usable response; `.invalidKeyName` (105)
+    ///   for prohibited members in it.
     func call(_ url: String, _ body: [String: JSON]) async throws(ParseError) -> JSON {
         var request = OutboundRequest(
             .post, url, headers: [("Content-Type", "application/json"), ("Accept", "application/json")],
-            body: JSON.object(body).serialized, timeout: timeout)
+            body: links.linked(JSON.object(body).serialized), timeout: timeout)
         if let key { request.headers.append(("X-Parse-Webhook-Key", key)) }
         request.answerBytesMax = Self.answerBytesMax
         let answer: OutboundResponse
@@ -42,34 +45,41 @@ final class Webhooks: Sendable {
             log("\(error)", body)
             throw WebhookAnswer.failure(error.reason)
         }
-        do throws(ParseError) {
-            return try WebhookAnswer.success(status: answer.status, body: answer.body)
-        } catch {
-            if error.code == .webhookError || error.code == .invalidKeyName { log(error.message, body) }
+        switch WebhookAnswer.outcome(status: answer.status, body: answer.body) {
+        case .success(let value): return value
+        case .refusal(let error): throw error
+        case .fault(let error):
+            log(error.message, body)
             throw error
         }
     }
 
-    /// Makes a call that has no say any more, and waits for it where the operator wants the answer to come after it.
-    /// Its own failures are in the log; the change it is told of stands.
-    func afterwards(_ call: @escaping @Sendable () async throws -> Void) async {
+    /// Makes a call after a change, and waits for it when the operator configured that. A failure does not undo the
+    /// change.
+    /// - Throws: the refusal of an awaited call. Errors that let clients retry the request are not thrown: the change
+    ///   must not be made twice.
+    func afterwards(_ call: @escaping @Sendable () async throws -> Void) async throws(ParseError) {
         guard awaitsAfter else { return later(call) }
-        try? await call()
+        do {
+            try await call()
+        } catch let error as ParseError {
+            if error.code.httpStatus < 429 { throw error }
+        } catch {}
     }
 
     private func later(_ call: @escaping @Sendable () async throws -> Void) {
         guard waiting.wrappingAdd(1, ordering: .relaxed).newValue <= Self.laterMax else {
             waiting.wrappingSubtract(1, ordering: .relaxed)
-            return log("Too many calls are under way.", [:])
+            return log("Too many calls are in flight.", [:])
         }
         Task {
-            // It may take longer than the answer that it comes after.
+            // The call may outlast the response.
             await CallDeadline.$current.withValue(nil) { try? await call() }
             waiting.wrappingSubtract(1, ordering: .relaxed)
         }
     }
 
-    /// The webhook's name only: its URL may hold a secret.
+    /// Logs only the webhook's name, because its URL may hold a secret.
     private func log(_ problem: String, _ body: [String: JSON]) {
         let name = body["functionName"]?.stringValue ?? body["triggerName"]?.stringValue ?? ""
         let className = body["object"]?["className"]?.stringValue ?? body["query"]?["className"]?.stringValue ?? ""

@@ -2,7 +2,7 @@ import Messages
 import NIOCore
 import ParseProtocol
 
-/// The rights to listen: the same keys, sessions, limits and rules as for a find over REST.
+/// The checks of live query clients: the same keys, sessions, limits and rules as for a find over REST.
 struct LiveAccess: Sendable {
     let settings: LiveSettings
     let principals: PrincipalResolver
@@ -10,8 +10,8 @@ struct LiveAccess: Sendable {
     let hooks: HookRegistry
     let leases: GatewayLeases
 
-    /// The client that connects.
-    /// - Throws: `LiveProblem` with code 4 for wrong keys, and for too many connections from there.
+    /// The principal of a connecting client.
+    /// - Throws: `LiveProblem` with code 4 for wrong keys, and for too many connections from its address.
     func admit(_ connect: LiveConnect, from address: SocketAddress?) throws(LiveProblem) -> Principal {
         var request = request(["live"], from: address)
         request.credentials = connect.credentials
@@ -24,7 +24,7 @@ struct LiveAccess: Sendable {
     }
 
     /// Counts a subscription as a find of the class.
-    /// - Throws: `.operationForbidden` (119) where clients may not find, `.connectionFailed` (100) for too many
+    /// - Throws: `.operationForbidden` (119) when clients may not find, `.connectionFailed` (100) for too many
     ///   requests.
     func count(_ className: String, _ principal: Principal, from address: SocketAddress?) throws(ParseError) {
         let request = request(["classes", className[...]], from: address)
@@ -36,16 +36,18 @@ struct LiveAccess: Sendable {
         }
     }
 
-    /// Decides about a class, before its owner is asked about the query.
-    /// - Throws: `.operationForbidden` (119) when it has no live queries.
+    /// Checks the class before its owner checks the query.
+    /// - Throws: `.operationForbidden` (119) when the class has no live queries.
     func check(_ className: String) async throws(ParseError) {
         guard settings.allows(className) else {
             throw ParseError(.operationForbidden, "The class \(className.prefix(128)) has no live queries.")
         }
-        guard LiveStanding(of: className, in: try await hooks.table()) != .closed else { throw Self.closed(className) }
+        guard LiveTriggerPolicy(of: className, in: try await hooks.table()) != .closed else {
+            throw Self.closed(className)
+        }
     }
 
-    /// The error where what finds show of a class is changed and what live queries show is not.
+    /// The error for a class whose triggers change the results of finds but not live query events.
     static func closed(_ className: String) -> ParseError {
         ParseError(
             .operationForbidden,
@@ -55,16 +57,16 @@ struct LiveAccess: Sendable {
             """)
     }
 
-    /// How classes stand by the triggers that there are now, which may have changed since subscriptions began. While
-    /// nobody can be asked it is by those that were known last; nil where another gateway may have changed them.
-    func standing() async -> ((String) -> LiveStanding)? {
+    /// The classes' trigger status by the current table, which may have changed since the subscriptions began. While
+    /// the catalog cannot be reached, the last known table is used; nil when another gateway may have changed it.
+    func standing() async -> ((String) -> LiveTriggerPolicy)? {
         do throws(ParseError) {
             let table = try await hooks.table()
-            return { LiveStanding(of: $0, in: table) }
+            return { LiveTriggerPolicy(of: $0, in: table) }
         } catch {
             guard leases.hooks.isValid else { return nil }
             let last = hooks.last
-            return { name in last.map { LiveStanding(of: name, in: $0) } ?? .open }
+            return { name in last.map { LiveTriggerPolicy(of: name, in: $0) } ?? .open }
         }
     }
 

@@ -3,28 +3,29 @@ import Messages
 import NIOCore
 import ParseProtocol
 
-/// Live queries as Server-Sent Events, for what has no SDK: `GET /live/<class>?where=…`.
+/// Live queries as Server-Sent Events, for clients without an SDK: `GET /live/<class>?where=…`.
 struct LiveController: Sendable {
     let hub: LiveHub
 
-    /// - Throws: as a find of the query would; `.requestLimitExceeded` (155) when there are too many.
+    /// - Throws: the errors of a find with the query; `.requestLimitExceeded` (155) when there are too many
+    ///   connections.
     func stream(
         _ className: String, _ request: ParseRequest, _ principal: Principal
     ) async throws(ParseError)
         -> ParseResponse
     {
         guard !request.isInBatch else { throw ParseRouter.noRoute }
-        // Whoever does not know that the answer has no end would wait for it.
+        // A client that does not accept event streams would wait for the end of the response.
         guard request.headers[.accept]?.lowercased().contains(Self.mediaType) == true else {
-            throw ParseError(.invalidQuery, "Changes are told as \(Self.mediaType), which the header Accept must name.")
+            throw ParseError(.invalidQuery, "Events are sent as \(Self.mediaType); the Accept header must name it.")
         }
         guard hub.access.settings.isOn else { throw ParseError(.commandUnavailable, "Live queries are off.") }
         guard hub.enter() else { throw .tooManyRequests("There are too many connections.", retryAfterSeconds: 10) }
-        // From here on it gives the place back, whatever becomes of the answer.
+        // From here on the stream releases the connection's slot when it ends for any reason.
         let stream = LiveStream(hub)
         let (wish, cursor) = try Self.wish(className, request)
         var credentials = request.credentials
-        // Of a key that is more than a client's the principal tells already.
+        // A privileged key already determines the principal.
         if principal.isPrivileged { credentials.sessionToken = nil }
         let admitted = principal.isPrivileged ? principal : Self.admitted(principal)
         let subscription = LiveSubscription(
@@ -44,7 +45,7 @@ struct LiveController: Sendable {
 
     private static let mediaType = "text/event-stream"
 
-    /// The client without its session, which the hub looks up each time.
+    /// The client without its session, which the hub resolves each time.
     private static func admitted(_ principal: Principal) -> Principal {
         .with {
             $0.network = principal.network
@@ -54,7 +55,7 @@ struct LiveController: Sendable {
 
     private static func wish(
         _ className: String, _ request: ParseRequest
-    ) throws(ParseError) -> (LiveWish, LiveCursor?) {
+    ) throws(ParseError) -> (SubscribedQuery, LiveCursor?) {
         let options = try request.options()
         for name in options.keys where !["where", "keys", "watch", "cursor"].contains(name) {
             throw ParseError(.invalidQuery, "Invalid parameter for query: \(name.prefix(64))")
@@ -63,13 +64,13 @@ struct LiveController: Sendable {
         var cursor: LiveCursor?
         if let text, !text.isEmpty {
             guard let known = LiveCursor(text) else {
-                throw ParseError(.invalidQuery, "The cursor is not one of ours.")
+                throw ParseError(.invalidQuery, "The cursor is not valid.")
             }
             cursor = known
         }
-        let wish = LiveWish(
+        let wish = SubscribedQuery(
             className: className, condition: try options["where"].flatMap(OptionValue.condition) ?? Array("{}".utf8),
-            keys: try LiveWish.names(options["keys"]), watch: try LiveWish.names(options["watch"]))
+            keys: try SubscribedQuery.names(options["keys"]), watch: try SubscribedQuery.names(options["watch"]))
         return (wish, cursor)
     }
 
@@ -77,20 +78,20 @@ struct LiveController: Sendable {
     private static let buffering = headerName("X-Accel-Buffering")
 }
 
-/// One stream of events. It ends its subscription when nobody has it any more.
+/// One event stream. It ends its subscription when its last reference is gone.
 private final class LiveStream: Sendable {
-    let outlet: LiveStreamOutlet
+    let outlet: LiveStreamSink
     private let hub: LiveHub
     private let texts: AsyncStream<ByteBuffer>
 
-    /// A comment so often, so that proxies keep the connection and one that is gone is noticed.
+    /// The interval of comments: they keep proxies from closing the connection and reveal a lost client.
     private static let commentEvery = Duration.seconds(20)
 
     init(_ hub: LiveHub) {
         self.hub = hub
         let (texts, continuation) = AsyncStream.makeStream(of: ByteBuffer.self)
         self.texts = texts
-        outlet = LiveStreamOutlet(
+        outlet = LiveStreamSink(
             continuation, bytesMax: hub.access.settings.queueBytesMax, backlog: hub.backlog)
     }
 

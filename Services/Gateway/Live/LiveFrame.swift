@@ -1,20 +1,20 @@
 import NIOCore
 import NIOWebSocket
 
-/// The server's frames as bytes (RFC 6455, section 5.2): each whole, without a mask, and one piece of memory.
+/// The server's frames as bytes (RFC 6455, section 5.2): each complete, unmasked and in one piece of memory.
 ///
-/// NIO's own encoder sends the head as a second piece, because it finds the content shared with its caller.
+/// NIO's encoder sends the head as a second piece, because the caller also holds the content.
 package enum LiveFrame {
     /// Bytes of the longest head.
     package static let headMax = 10
 
-    /// Leaves room for a head in front of what is written to an empty buffer.
+    /// Reserves room for a head at the front of an empty buffer.
     package static func leaveRoom(in buffer: inout ByteBuffer) {
         buffer.writeRepeatingByte(0, count: headMax)
         buffer.moveReaderIndex(forwardBy: headMax)
     }
 
-    /// A frame with this content. Where there is room in front of that, the head is written there.
+    /// A frame with this content. A head is written into the room that `leaveRoom` has reserved, if there is any.
     package static func bytes(_ opcode: WebSocketOpcode, _ content: consuming ByteBuffer) -> ByteBuffer {
         let count = content.readableBytes
         let headCount = count < 126 ? 2 : count <= Int(UInt16.max) ? 4 : headMax

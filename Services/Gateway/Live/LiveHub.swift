@@ -5,44 +5,50 @@ import ParseProtocol
 import ProcessKit
 import Synchronization
 
-/// The gateway's end of live queries: it asks services for what is new and hands it to the connections that wait for
-/// it.
+/// The gateway's side of live queries: it polls services for events and delivers them to the subscribed connections.
 ///
-/// Rights are those of the moment. When `users` says that sessions have to be looked up again, the broker tells the hub
-/// before the reply that carried it goes anywhere: what is written by somebody who knows of it is matched with their
-/// new rights or not at all.
+/// Rights are checked at the time of each event. When `users` invalidates sessions, the broker informs the hub before
+/// it passes on the reply that carried the invalidation. A later write, by a client that saw the change, is matched
+/// with the new rights or not at all.
 final class LiveHub: ProcessPart {
     let access: LiveAccess
     let triggers: LiveTriggers
+    let decoder: LiveDecoder
     let backlog = LiveBacklog()
-    /// What waits for cloud code. Its lock is taken within that of the register, never around it.
-    let turns: Mutex<LiveTurns>
-    let deciding = Mutex(LiveDeciding())
+    /// Events that wait for cloud code. Lock order: the register's lock first, then this one.
+    let turns: Mutex<LiveTriggerQueue>
+    let deciding = Mutex(PendingSubscribeCounts())
     private let broker: Broker
     private let links: FileLinks
     private let logger: Logger
     /// This gateway's name in the suite.
     private let place: String
-    /// Names this process to services.
+    /// Identifies this process to services.
     private let gateway = UInt64.random(in: 1 ... .max)
-    private let register = Mutex(LiveRegister())
-    private let holds = Mutex(LiveHolds())
+    private let register = Mutex(SubscriptionRegistry())
+    private let holds = Mutex(PendingHolds())
+    private let unsubscriptions = Mutex(LiveUnsubscriptions())
     private let connections = Atomic<Int>(0)
     private let isStopping = Atomic<Bool>(false)
 
-    /// The longest wait for news. A service that has none answers then, so that it knows that the gateway is there.
+    /// The longest poll. A service without events replies after this time, so that the poll also shows that the gateway
+    /// is alive.
     private static let waitMilliseconds: UInt32 = 20_000
-    /// Between two questions after one that failed.
+    /// The pause after a failed poll.
     private static let pause = Duration.milliseconds(100)
-    /// Sessions also end by time, and when somebody edits a database by hand.
+    /// Sessions also expire or are edited in the database, so that the hub resolves them again at this interval.
     private static let sessionsEvery = Duration.seconds(300)
-    /// Subscriptions that are renewed at the same time, after a change of roles.
+    /// Subscriptions that are renewed concurrently after a change of roles.
     private static let renewalsAtOnce = 32
 
-    init(access: LiveAccess, triggers: LiveTriggers, broker: Broker, links: FileLinks, place: String, logger: Logger) {
+    init(
+        access: LiveAccess, triggers: LiveTriggers, decoder: LiveDecoder, broker: Broker, links: FileLinks,
+        place: String, logger: Logger
+    ) {
         self.access = access
         self.triggers = triggers
-        turns = Mutex(LiveTurns(bytesMax: access.settings.queueBytesMax, backlog: backlog))
+        self.decoder = decoder
+        turns = Mutex(LiveTriggerQueue(bytesMax: access.settings.queueBytesMax, backlog: backlog))
         self.broker = broker
         self.links = links
         self.place = place
@@ -51,7 +57,7 @@ final class LiveHub: ProcessPart {
 
     // MARK: Connections
 
-    /// - Returns: whether there is a place for one more; `leave` gives it back.
+    /// - Returns: whether a connection slot was free; `leave` releases it.
     func enter() -> Bool {
         let now = connections.wrappingAdd(1, ordering: .relaxed).newValue
         guard access.settings.isOn, now <= access.settings.connectionsMax, !isStopping.load(ordering: .acquiring) else {
@@ -68,15 +74,15 @@ final class LiveHub: ProcessPart {
 
     // MARK: Subscriptions
 
-    /// Begins a subscription. Its sink is told when it has begun, before the first event.
-    /// - Throws: as a find of the query would.
+    /// Begins a subscription. Its sink gets the confirmation before the first event.
+    /// - Throws: the errors of a find with the query.
     func subscribe(_ subscription: LiveSubscription, after cursor: LiveCursor?) async throws(ParseError) {
         try await begin(subscription, after: cursor, replacing: 0)
-        // Whoever came between the last look at the connections and the end of the gateway would not hear of it.
+        // A connection that came after the hub stopped all others would not be stopped.
         if isStopping.load(ordering: .acquiring) { subscription.sink.stop() }
     }
 
-    /// - Parameter former: the number whose place it takes; 0 for a subscription that the client has just asked for.
+    /// - Parameter former: the number that this subscription replaces; 0 for a new subscription.
     private func begin(
         _ subscription: LiveSubscription, after cursor: LiveCursor?, replacing former: UInt64
     ) async throws(ParseError) {
@@ -88,18 +94,18 @@ final class LiveHub: ProcessPart {
                 return
             } catch {
                 register.withLock { _ = $0.end(number) }
-                // Whatever the register knew: the service may have begun it and the answer be lost.
+                // The service may have begun the subscription although its reply was lost.
                 forget([(subscription.service, number)])
                 throw error
             }
         }
     }
 
-    /// - Returns: false when it has to be asked again, because the rights may have changed meanwhile.
+    /// - Returns: false when the rights may have changed in the meantime, so that the service has to be asked again.
     private func hasBegun(
         _ subscription: LiveSubscription, _ number: UInt64, after cursor: LiveCursor?, replacing former: UInt64
     ) async throws(ParseError) -> Bool {
-        // Whoever ended it before it was there left a sign.
+        // The client may have ended the subscription before it was registered; `isOver` records that.
         guard !subscription.isOver else {
             forget(register.withLock { $0.end(subscription) }.map { (subscription.service, $0) })
             return true
@@ -108,7 +114,7 @@ final class LiveHub: ProcessPart {
         if former == 0 { try access.count(subscription.className, principal, from: subscription.address) }
         try await access.check(subscription.className)
         guard register.withLock({ $0.identify(number, principal.userID) }) else {
-            // Ended, or asked for again.
+            // The subscription has ended, or has to be requested again.
             return !register.withLock { $0.end(number) }
         }
         try await decide(subscription, principal) { () async throws(ParseError) in
@@ -120,12 +126,13 @@ final class LiveHub: ProcessPart {
             switch register.began(number, answer) {
             case .again: return (false, false)
             case .told(let told):
-                // Within the lock, so that no event overtakes it.
+                // Within the lock, so that no event overtakes the confirmation.
                 hand(told)
                 return (true, register.has(number))
             }
         }
-        // Ended while the service was asked, it may have been forgotten there before it began.
+        // The subscription ended while the service was asked. The service may have handled the end before the
+        // beginning.
         if !isWanted { forget([(subscription.service, number)]) }
         return isAnswered
     }
@@ -153,7 +160,8 @@ final class LiveHub: ProcessPart {
             var request = try BusRequest(call, message, timeout: .seconds(10))
             request.principal = principal
             request.documents = [wish.condition]
-            // Only the writer knows what is committed. Repeated by nobody: a second answer would be another position.
+            // Only the writer knows the committed changes. The request is not retried: a second reply would have
+            // another position.
             request.writes = true
             return try LiveSubscribed(serializedBytes: try await broker.call(request).body)
         } catch let failure as BusFailure {
@@ -163,7 +171,7 @@ final class LiveHub: ProcessPart {
         }
     }
 
-    /// Ends subscriptions; nothing more is told of them.
+    /// Ends subscriptions; no further event is delivered to them.
     func end(_ subscriptions: [LiveSubscription]) {
         guard !subscriptions.isEmpty else { return }
         for subscription in subscriptions { subscription.end() }
@@ -172,53 +180,64 @@ final class LiveHub: ProcessPart {
                 register.end(subscription).map { (service: subscription.service, number: $0) }
             }
         }
-        // What waits for cloud code is not told any more.
+        // Drops the events that wait for cloud code.
         turns.withLock { turns in subscriptions.forEach { turns.forget($0) } }
         forget(numbers)
     }
 
-    /// Tells services which numbers are over. What gets lost is told again with the next news of one.
+    /// Sends ended numbers to their services. When the message is lost, services learn of them by the next poll.
     private func forget(_ numbers: [(service: String, number: UInt64)]) {
         for (service, numbers) in Dictionary(grouping: numbers, by: \.service) {
-            let message = LiveUnsubscribe.with {
-                $0.gateway = gateway
-                $0.subscriptions = numbers.map(\.number)
-            }
-            guard var request = try? BusRequest(ObjectCalls(of: service).liveUnsubscribe, message) else { continue }
-            request.writes = true
-            broker.call(request) { _ in }
+            unsubscribe(unsubscriptions.withLock { $0.add(numbers.map(\.number), of: service) }, from: service)
+        }
+    }
+
+    private func unsubscribe(_ numbers: [UInt64]?, from service: String) {
+        guard let numbers else { return }
+        let message = LiveUnsubscribe.with {
+            $0.gateway = gateway
+            $0.subscriptions = numbers
+        }
+        guard var request = try? BusRequest(ObjectCalls(of: service).liveUnsubscribe, message) else {
+            return unsubscribe(unsubscriptions.withLock { $0.answered(service) }, from: service)
+        }
+        request.writes = true
+        broker.call(request) { [weak self] _ in
+            guard let self else { return }
+            unsubscribe(unsubscriptions.withLock { $0.answered(service) }, from: service)
         }
     }
 
     // MARK: Rights
 
-    /// On the broker's thread, before the reply that carried it goes anywhere.
+    /// Handles an invalidation on the broker's thread, before the broker passes on the reply that carried it.
     /// - Parameters:
-    ///   - isGap: changes may have been missed that somebody knows of: what was decided since must not be told.
-    ///   - done: called once, when services hold the subscriptions, or nothing more is told of them.
+    ///   - isGap: changes that other clients know of may have been missed: events matched since then must not be
+    ///     delivered.
+    ///   - done: called once, when services hold the affected subscriptions, or these get no further events.
     func forget(_ forget: Forget, isGap: Bool = false, _ done: @escaping @Sendable () -> Void = {}) {
-        if isGap { end(register.withLock { $0.withSessions(in: forget) }, LiveRegister.reconnect) }
+        if isGap { end(register.withLock { $0.withSessions(in: forget) }, SubscriptionRegistry.reconnect) }
         let renewals = register.withLock { $0.forget(forget) }
         for (service, renewals) in Dictionary(grouping: renewals, by: \.subscription.service) {
             hold(renewals, in: service)
         }
-        // Also for those under way that an earlier forgetting began, perhaps of the same sessions.
+        // Waits also for the holds of an earlier invalidation, which may concern the same sessions.
         if holds.withLock({ $0.wait(done) }) { done() }
         if !renewals.isEmpty { renew(renewals) }
     }
 
-    private func hold(_ renewals: [LiveRegister.Renewal], in service: String) {
+    private func hold(_ renewals: [SubscriptionRegistry.Renewal], in service: String) {
         let message = LiveHold.with {
             $0.gateway = gateway
             $0.subscriptions = renewals.map(\.replaces)
         }
         guard var request = try? BusRequest(ObjectCalls(of: service).liveHold, message) else { return }
         let number = holds.withLock { $0.begin() }
-        // It goes the way of writes, before those that somebody sends who knows of the change.
+        // Ordered before any write by a client that saw the change, because it takes the path of writes.
         request.writes = true
         broker.call(request) { [weak self] result in
-            // Nobody knows what it still tells under the old rights.
-            if case .failure = result { self?.end(renewals.map(\.subscription), LiveRegister.reconnect) }
+            // The service may still match events under the old rights.
+            if case .failure = result { self?.end(renewals.map(\.subscription), SubscriptionRegistry.reconnect) }
             for done in self?.holds.withLock({ $0.end(number) }) ?? [] { done() }
         }
     }
@@ -228,8 +247,8 @@ final class LiveHub: ProcessPart {
         for subscription in subscriptions { subscription.sink.deliver([(subscription, .ended(problem))]) }
     }
 
-    /// Looks up the sessions, and goes on where they still are.
-    private func renew(_ renewals: [LiveRegister.Renewal]) {
+    /// Resolves the sessions again, and renews the subscriptions whose session is still valid.
+    private func renew(_ renewals: [SubscriptionRegistry.Renewal]) {
         Task.detached {
             await withTaskGroup(of: Void.self) { group in
                 for (count, renewal) in renewals.enumerated() {
@@ -240,7 +259,7 @@ final class LiveHub: ProcessPart {
         }
     }
 
-    private func renew(_ renewal: LiveRegister.Renewal) async {
+    private func renew(_ renewal: SubscriptionRegistry.Renewal) async {
         do throws(ParseError) {
             try await begin(renewal.subscription, after: nil, replacing: renewal.replaces)
         } catch {
@@ -250,14 +269,14 @@ final class LiveHub: ProcessPart {
 
     private func end(_ subscription: LiveSubscription, _ error: ParseError) {
         end([subscription])
-        subscription.sink.deliver([(subscription, .ended(LiveProblem(error, requestId: subscription.requestId)))])
+        subscription.sink.deliver([(subscription, subscription.end(by: error))])
     }
 
-    // MARK: News
+    // MARK: Polling
 
     private func startAsking(_ service: String) {
-        guard register.withLock({ $0.startsAsking(service) }) else { return }
-        // Not on the account of the request that happens to be the first.
+        guard register.withLock({ $0.startsPolling(service) }) else { return }
+        // Detached, so that the budget of the first request does not cover the polling.
         Task.detached { await self.askForNews(of: service) }
     }
 
@@ -277,7 +296,7 @@ final class LiveHub: ProcessPart {
                 let reply = try await broker.call(request)
                 await take(try LiveNews(serializedBytes: reply.body), reply.documents, of: service)
             } catch {
-                // A writer that starts anew is asked for its feed, and then it shows whether something was missed.
+                // A restarted writer is polled for its feed, which shows whether events were missed.
                 logger.debug("live.news.failed", metadata: ["bus.service": "\(service)", "error": "\(error)"])
                 try? await Task.sleep(for: Self.pause)
             }
@@ -288,23 +307,23 @@ final class LiveHub: ProcessPart {
         let linked = documents.map(links.linked)
         let standing = news.notices.isEmpty ? { _ in .open } : await access.standing()
         let strangers = register.withLock { register in
-            // After the news have come: what is known of rights at this moment counts for all that they tell.
-            let trust = LiveRegister.Trust(sessions: access.leases.sessions.isValid, classes: standing != nil)
+            // Checked after the poll: the rights that are valid now apply to all of its events.
+            let trust = SubscriptionRegistry.Trust(sessions: access.leases.sessions.isValid, classes: standing != nil)
             let (told, strangers) = register.take(news, linked, of: service, trust: trust) {
                 standing?($0) ?? .closed
             }
-            // Within the lock, so that nothing overtakes anything.
+            // Within the lock, so that events keep their order.
             hand(told)
             return strangers
         }
         forget(strangers.map { (service, $0) })
     }
 
-    // MARK: Life
+    // MARK: Lifecycle
 
-    /// Looks up sessions from time to time until the gateway stops, and then tells every connection.
+    /// Resolves sessions periodically until the gateway stops, then stops every connection.
     func run(until end: ProcessEnd) async throws {
-        while !end.isAskedFor, !Task.isCancelled {
+        while !end.isRequested, !Task.isCancelled {
             await end.cancels {
                 try await Task.sleep(for: Self.sessionsEvery)
                 await self.lookUpSessions()

@@ -1,7 +1,7 @@
 import DequeModule
 import Synchronization
 
-/// The texts that wait for a client which does not take them as fast as they come. Pure.
+/// The texts that wait for a client which reads slower than they arrive. Pure.
 package struct LiveQueue<Text> {
     private let bytesMax: Int
     private var waiting: Deque<(text: Text, bytes: Int)> = []
@@ -11,10 +11,10 @@ package struct LiveQueue<Text> {
 
     package var isEmpty: Bool { waiting.isEmpty }
 
-    /// - Returns: false when there is no room; the client is then told to connect anew rather than that it misses one
-    ///   without knowing.
+    /// - Returns: false when the queue is full; the client then has to reconnect, so that it never misses an event
+    ///   silently.
     package mutating func append(_ text: Text, bytes count: Int) -> Bool {
-        // One that is alone passes whatever its size: an object and what it was may be larger than the bound.
+        // The first text passes at any size: an object with its original may be larger than the limit.
         guard waiting.isEmpty || bytes + count <= bytesMax else { return false }
         waiting.append((text, count))
         bytes += count
@@ -24,7 +24,7 @@ package struct LiveQueue<Text> {
     package mutating func next() -> Text? {
         guard let first = waiting.popFirst() else { return nil }
         bytes -= first.bytes
-        // A quiet connection keeps no room.
+        // An idle connection holds no memory.
         if waiting.isEmpty { waiting = [] }
         return first.text
     }
@@ -35,18 +35,18 @@ package struct LiveQueue<Text> {
     }
 }
 
-/// The bytes that wait for all clients together. Each may have as much as its queue holds, but not all of them at once:
-/// then those that have something waiting are told to connect anew.
+/// The bytes that wait for all clients together. The sum of all queues' limits may exceed this limit. When it is
+/// reached, clients with waiting texts have to reconnect.
 package final class LiveBacklog: Sendable {
-    /// A third of what answers of HTTP may take.
+    /// A third of the memory for HTTP responses.
     package static let bytesMax = 128 << 20
 
     private let bytes = Atomic<Int>(0)
 
     package init() {}
 
-    /// Counts what waits from now on, or does no longer.
-    /// - Returns: whether there is room for it.
+    /// Adds bytes that wait, or subtracts bytes that no longer do.
+    /// - Returns: whether the sum is within the limit.
     @discardableResult
     package func add(_ count: Int) -> Bool {
         bytes.wrappingAdd(count, ordering: .relaxed).newValue <= Self.bytesMax

@@ -4,12 +4,12 @@ import ParseProtocol
 package enum LiveRequest: Sendable, Equatable {
     case connect(LiveConnect)
     case subscribe(LiveSubscribing)
-    /// The query of a subscription that is there is replaced.
+    /// Replaces the query of an existing subscription.
     case update(LiveSubscribing)
     case unsubscribe(requestId: Int64)
 
-    /// - Throws: `LiveProblem` with code 1 for what is no message of the protocol. Unknown members are refused: a
-    ///   client that sends them expects something of them.
+    /// - Throws: `LiveProblem` with code 1 for malformed messages. Unknown members are rejected, because the client
+    ///   would rely on them.
     package init(_ text: [UInt8]) throws(LiveProblem) {
         guard let json = try? JSON(clientText: text), case .object(let members) = json else {
             throw .schema("A message must be a JSON object.")
@@ -28,13 +28,23 @@ package enum LiveRequest: Sendable, Equatable {
     }
 }
 
-/// An error as live queries' clients are told it.
+extension LiveRequest {
+    static func decode(_ text: [UInt8]) -> Result<LiveRequest, LiveProblem> {
+        do throws(LiveProblem) {
+            return .success(try LiveRequest(text))
+        } catch {
+            return .failure(error)
+        }
+    }
+}
+
+/// An error in the form that live query clients get.
 package struct LiveProblem: Error, Sendable, Equatable {
     package let code: Int
     package let message: String
-    /// The subscription that it is about; nil for the connection.
+    /// The subscription that failed; nil for the connection.
     package var requestId: Int64?
-    /// Whether the client should connect anew.
+    /// Whether the client should reconnect.
     package var reconnects = false
 
     package init(_ code: Int, _ message: String, requestId: Int64? = nil, reconnects: Bool = false) {
@@ -52,6 +62,9 @@ package struct LiveProblem: Error, Sendable, Equatable {
 
     static func schema(_ message: String) -> LiveProblem { LiveProblem(1, message) }
 
+    /// SDKs react to this text: they reconnect and omit newer members.
+    static let additionalProperties = LiveProblem(1, "Additional properties not allowed", reconnects: true)
+
     static let notConnected = LiveProblem(
         2, "Can not find this client, make sure you connect to server before subscribing")
 
@@ -64,10 +77,10 @@ package struct LiveProblem: Error, Sendable, Equatable {
     static let wrongKey = LiveProblem(4, "Key in request is not valid")
 }
 
-/// `connect`: which app and who.
+/// `connect`: the app and the session.
 package struct LiveConnect: Sendable, Equatable {
     package let applicationId: String
-    /// Keys by the protocol's names for them.
+    /// Keys by their names in the protocol.
     package let keys: [String: String]
     package let sessionToken: String?
     package let installationId: String?
@@ -87,7 +100,7 @@ package struct LiveConnect: Sendable, Equatable {
         installationId = try members.filledText("installationId")
     }
 
-    /// What a request with the same keys would say in its headers.
+    /// The credentials of an HTTP request with the same keys.
     var credentials: Credentials {
         var credentials = Credentials()
         credentials.applicationId = applicationId
@@ -101,13 +114,13 @@ package struct LiveConnect: Sendable, Equatable {
     }
 }
 
-/// `subscribe` and `update`: what a client wants to hear of.
+/// `subscribe` and `update`: the query of a subscription.
 package struct LiveSubscribing: Sendable, Equatable {
     package let requestId: Int64
-    package let wish: LiveWish
-    /// Counts instead of the connection's.
+    package let wish: SubscribedQuery
+    /// Replaces the session of the connection.
     package let sessionToken: String?
-    /// Where the client stopped listening (an extension of Satchel); nil for now.
+    /// The position up to which the client has received events (an extension of Satchel); nil to start now.
     package let cursor: LiveCursor?
 
     fileprivate init(_ members: LiveMembers) throws(LiveProblem) {
@@ -121,8 +134,10 @@ package struct LiveSubscribing: Sendable, Equatable {
             guard case .object(let query)? = members["query"] else {
                 throw LiveProblem.schema("Missing required property: query")
             }
-            wish = try LiveWish(LiveMembers(query))
+            wish = try SubscribedQuery(LiveMembers(query))
         } catch {
+            // The error concerns the connection: SDKs subscribe again after they have reconnected.
+            if error == .additionalProperties { throw error }
             var problem = error
             problem.requestId = requestId
             throw problem
@@ -131,7 +146,7 @@ package struct LiveSubscribing: Sendable, Equatable {
 }
 
 /// The query of a subscription.
-package struct LiveWish: Sendable, Equatable {
+package struct SubscribedQuery: Sendable, Equatable {
     package let className: String
     /// The condition as JSON text.
     package let condition: [UInt8]
@@ -155,7 +170,7 @@ package struct LiveWish: Sendable, Equatable {
         } catch {
             throw LiveProblem(error, requestId: nil)
         }
-        // `fields` is what SDKs of before 2020 call them.
+        // SDKs from before 2020 use the name `fields`.
         let keys = try members.names("keys") + members.names("fields")
         self.init(
             className: name, condition: condition ?? Array("{}".utf8), keys: keys,
@@ -163,7 +178,7 @@ package struct LiveWish: Sendable, Equatable {
     }
 }
 
-/// A place in what a service tells, by which a client that was away asks for what it missed.
+/// A position in a service's feed, from which a returning client requests missed events.
 package struct LiveCursor: Sendable, Equatable {
     package let feed: UInt64
     package let position: UInt64
@@ -190,13 +205,13 @@ private struct LiveMembers {
     init(_ members: [String: JSON]) { self.members = members }
 
     subscript(_ name: String) -> JSON? {
-        // SDKs send null for what they do not have.
+        // SDKs send null for missing values.
         members[name].flatMap { $0.isNull ? nil : $0 }
     }
 
     func allow(_ names: [String]) throws(LiveProblem) {
-        guard let unknown = members.keys.filter({ !names.contains($0) }).min() else { return }
-        throw .schema("Unknown property: \(unknown.prefix(64))")
+        guard members.keys.contains(where: { !names.contains($0) }) else { return }
+        throw .additionalProperties
     }
 
     func text(_ name: String) throws(LiveProblem) -> String? {
@@ -205,7 +220,7 @@ private struct LiveMembers {
         return text
     }
 
-    /// An empty text is none.
+    /// An empty text counts as missing.
     func filledText(_ name: String) throws(LiveProblem) -> String? {
         guard let text = try text(name), !text.isEmpty else { return nil }
         return text
@@ -216,7 +231,7 @@ private struct LiveMembers {
         return id
     }
 
-    /// A list of different names.
+    /// A list of distinct names.
     func names(_ name: String) throws(LiveProblem) -> [String] {
         guard let value = self[name] else { return [] }
         guard let names = value.arrayValue?.compactMap(\.stringValue), names.count == value.arrayValue?.count,

@@ -1,22 +1,22 @@
 import ParseProtocol
 
-/// One client's side of the protocol: what becomes of its messages. Pure: it is told what arrives and when.
+/// The protocol state of one connection. Pure: messages and times are arguments.
 package struct LiveSession {
-    /// The step that follows from a message.
+    /// The action that follows a message.
     package enum Action: Equatable {
-        /// Check the keys; `connected` or `refused` follows.
+        /// Check the keys; the caller then calls `connected` or refuses.
         case connect(LiveConnect)
-        /// Ends the subscription that has the requestId, if there is one, and begins this one.
+        /// End the subscription with this requestId, if there is one, and begin this one.
         case subscribe(LiveSubscribing)
         case unsubscribe(requestId: Int64)
         case refuse(LiveProblem)
-        /// After the problem is told the connection ends.
+        /// Send the problem and close the connection.
         case end(LiveProblem)
     }
 
     private enum State { case fresh, connecting, connected, over }
 
-    /// Messages at once, and the nanoseconds in which they come back: an app that starts sends some dozens.
+    /// The burst of messages, and the nanoseconds in which it refills: a starting app sends some dozens.
     private static let messages = TokenBucket(count: 300, window: 60_000_000_000)
 
     private let subscriptionsMax: Int
@@ -27,20 +27,35 @@ package struct LiveSession {
     package init(subscriptionsMax: Int) { self.subscriptionsMax = subscriptionsMax }
 
     package var isConnected: Bool { state == .connected }
-    /// Whether anything may still be told.
+    /// Whether no further message may be sent.
     package var isOver: Bool { state == .over }
 
-    /// - Parameter now: nanoseconds of a clock that nobody sets.
+    /// Counts a message and decodes it.
+    /// - Parameter now: nanoseconds on a monotonic clock.
     package mutating func received(_ text: [UInt8], now: Int64) -> Action? {
+        arrived(now: now) ?? decoded(LiveRequest.decode(text))
+    }
+
+    /// Counts a message before it is decoded.
+    /// - Parameter now: nanoseconds on a monotonic clock.
+    /// - Returns: the action that ends the connection when there were too many messages; else nil.
+    package mutating func arrived(now: Int64) -> Action? {
         guard state != .over else { return nil }
         guard Self.messages.wait(fullAt: fullAt, at: now) == 0 else {
             return end(LiveProblem(155, "Too many messages. Connect again later.", reconnects: true))
         }
         fullAt = Self.messages.fullAt(from: max(fullAt, now), at: now)
-        do {
-            return action(for: try LiveRequest(text))
-        } catch {
-            return .refuse(error)
+        return nil
+    }
+
+    package mutating func decoded(_ request: Result<LiveRequest, LiveProblem>) -> Action? {
+        guard state != .over else { return nil }
+        switch request {
+        case .success(let request): return action(for: request)
+        // The client reconnects when it sends the next message without the member.
+        case .failure(let problem) where problem == .additionalProperties: return .refuse(problem)
+        // A client that must reconnect sent a message that was not even decoded.
+        case .failure(let problem): return problem.reconnects ? end(problem) : .refuse(problem)
         }
     }
 
@@ -71,10 +86,10 @@ package struct LiveSession {
         }
     }
 
-    /// The keys are right.
+    /// Called when the keys are valid.
     package mutating func connected() { if state == .connecting { state = .connected } }
 
-    /// A subscription is over, or never came to be.
+    /// Called when a subscription has ended or failed.
     package mutating func ended(_ requestId: Int64) { requestIds.remove(requestId) }
 
     package mutating func end(_ problem: LiveProblem) -> Action {
@@ -82,6 +97,6 @@ package struct LiveSession {
         return .end(problem)
     }
 
-    /// The connection is closed.
+    /// Called when the connection is closed.
     package mutating func closed() { state = .over }
 }

@@ -1,25 +1,25 @@
 import ProcessKit
 
-/// The bounds of live queries.
+/// The limits of live queries.
 package struct LiveSettings: Sendable {
-    /// Whether there are any.
+    /// Whether live queries are enabled.
     package let isOn: Bool
     /// Nil for every class whose name does not begin with `_`.
     let classes: Set<String>?
     /// WebSocket connections and event streams together.
     let connectionsMax: Int
     let subscriptionsPerConnection: Int
-    /// Bytes of one message of a client, however many frames it is in.
+    /// Bytes of one message of a client, over all of its frames.
     let messageBytesMax: Int
-    /// Bytes that wait for a client which does not take them.
+    /// Bytes that may wait for a slow client.
     let queueBytesMax: Int
-    /// Seconds between two pings; a client that sends nothing during two of them is gone.
+    /// Seconds between two pings; a client that sends nothing during two of them is disconnected.
     let pingSeconds: Int
 
-    /// The protocol's own classes that may be listened to, where they are named. Sessions and devices never are.
+    /// The protocol's classes that allow subscriptions when the setting names them. Sessions and devices never do.
     private static let ownClasses: Set<String> = ["_User", "_Role"]
 
-    /// - Parameter connections: the connections that the gateway has at most.
+    /// - Parameter connections: the gateway's limit of connections.
     /// - Throws: `StartupProblem`.
     init(_ settings: Settings, connections: Int) throws(StartupProblem) {
         isOn = try settings.flag("satchel.live", default: true)
@@ -37,7 +37,7 @@ package struct LiveSettings: Sendable {
         pingSeconds = try settings.number("satchel.live.ping.seconds", 1...3600, default: 30)
     }
 
-    /// Whether clients may listen to a class at all.
+    /// Whether clients may subscribe to a class at all.
     func allows(_ className: String) -> Bool {
         guard let classes else { return !className.hasPrefix("_") }
         return classes.contains(className) || classes.contains("*") && !className.hasPrefix("_")

@@ -3,38 +3,40 @@ import Messages
 import NIOCore
 import NIOWebSocket
 import ParseProtocol
-import Synchronization
 
-/// One WebSocket of a client, on its event loop: frames become messages of `LiveSession`, and what the hub tells
-/// becomes frames.
+/// One WebSocket of a client, on its event loop. It turns frames into messages of `LiveSession`, and the hub's messages
+/// into frames.
 ///
-/// It stands before the handlers of HTTP, which stay in the channel and see nothing any more but its end.
+/// Its handlers precede the HTTP handlers, which remain in the channel and only see the connection's end.
 final class LiveSocket: ChannelDuplexHandler {
     typealias InboundIn = WebSocketFrame
-    /// What the handlers of HTTP would still write; it goes nowhere.
+    /// Writes of the HTTP handlers; they are discarded.
     typealias OutboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
-    /// A client that has not said who it is by then is gone.
+    /// The time in which a client has to send `connect`.
     private static let connectSeconds = TimeAmount.seconds(10)
-    /// The time in which a client takes what is left for it and the end, as in `ConnectionGuard`.
+    /// The time in which a client has to read the last messages and the close frame, as in `ConnectionGuard`.
     private static let closeSeconds = TimeAmount.seconds(5)
 
     private let hub: LiveHub
     private let address: SocketAddress?
-    private let outlet = LiveOutlet()
+    private let outlet = LiveSocketSink()
     private let clientId = Names.random(32)
     private var client: LiveText.Client
     private var session: LiveSession
+    private var inbox = LiveInbox()
+    /// The channel requested a read while a message waited to be decoded.
+    private var wantsMore = false
     private var queue: LiveQueue<ByteBuffer>
-    /// Bytes of the queue that are counted among those of all.
+    /// Bytes of the queue that are included in the common backlog.
     private var counted = 0
     private var subscriptions: [Int64: LiveSubscription] = [:]
     private var admitted: (principal: Principal, credentials: Credentials)?
     private var clock: RepeatedTask?
-    /// Ends the connection when it does not become what it should: connected, or closed.
+    /// Closes the connection when the pending step, connect or close, takes too long.
     private var limit: Scheduled<Void>?
-    /// Pings since something came.
+    /// Pings since the client last sent something.
     private var unanswered = 0
     private var isClosing = false
 
@@ -46,7 +48,7 @@ final class LiveSocket: ChannelDuplexHandler {
         queue = LiveQueue(bytesMax: hub.access.settings.queueBytesMax)
     }
 
-    // MARK: Life
+    // MARK: Lifecycle
 
     func handlerAdded(context: ChannelHandlerContext) {
         let bound = NIOLoopBound((socket: self, context: context), eventLoop: context.eventLoop)
@@ -75,6 +77,7 @@ final class LiveSocket: ChannelDuplexHandler {
         limit?.cancel()
         outlet.close()
         session.closed()
+        inbox.removeAll()
         queue.removeAll()
         count()
         hub.end(Array(subscriptions.values))
@@ -83,7 +86,8 @@ final class LiveSocket: ChannelDuplexHandler {
     }
 
     private func ping(_ context: ChannelHandlerContext) {
-        guard !isClosing else { return }
+        // While a message waits to be decoded, the socket is not read, so that a pong cannot be seen.
+        guard !isClosing, !inbox.isBusy else { return }
         guard unanswered < 2 else { return context.close(promise: nil) }
         unanswered += 1
         send(.ping, ByteBuffer(), context)
@@ -92,7 +96,7 @@ final class LiveSocket: ChannelDuplexHandler {
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         switch event {
         case is ChannelShouldQuiesceEvent: close(context, .goingAway)
-        // Half a connection is none: nobody could be asked whether he is still there.
+        // A half-closed connection is closed: pings would get no reply on it.
         case ChannelEvent.inputClosed: context.close(promise: nil)
         default: context.fireUserInboundEventTriggered(event)
         }
@@ -107,13 +111,13 @@ final class LiveSocket: ChannelDuplexHandler {
         }
     }
 
-    // MARK: In
+    // MARK: Incoming
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         let frame = unwrapInboundIn(data)
         unanswered = 0
         guard !isClosing else { return }
-        // RFC 6455, section 5.1. A message in several frames was unmasked when it was put together.
+        // RFC 6455, section 5.1. A message in several frames was unmasked when it was joined.
         switch frame.opcode {
         case .text:
             let text = Array(frame.unmaskedData.readableBytesView)
@@ -123,8 +127,8 @@ final class LiveSocket: ChannelDuplexHandler {
             }
             received(text, context)
         case .binary: close(context, .unacceptableData)
-        // One that sends pings and takes nothing would fill the memory with their answers. The last one is enough (RFC
-        // 6455, section 5.5.3), and ours tell whether it is there.
+        // A client that sends pings and reads nothing would fill the memory with pongs. Replying to the last ping is
+        // enough (RFC 6455, section 5.5.3), and Satchel's pings show whether the client is alive.
         case .ping where context.channel.isWritable:
             send(.pong, frame.unmaskedData, context)
         case .ping: break
@@ -135,9 +139,46 @@ final class LiveSocket: ChannelDuplexHandler {
     }
 
     private func received(_ text: [UInt8], _ context: ChannelHandlerContext) {
-        guard let action = session.received(text, now: Int64(clamping: NIODeadline.now().uptimeNanoseconds)) else {
-            return
+        if let end = session.arrived(now: Int64(clamping: NIODeadline.now().uptimeNanoseconds)) {
+            return perform(end, context)
         }
+        inbox.append(text)
+        decode(context)
+    }
+
+    private func decode(_ context: ChannelHandlerContext) {
+        while !isClosing, let (text, isLarge) = inbox.next() {
+            guard !isLarge else { return decodeInTurn(text, context) }
+            perform(session.decoded(LiveRequest.decode(text)), context)
+        }
+    }
+
+    /// Queues a large message for decoding off the event loop.
+    private func decodeInTurn(_ text: [UInt8], _ context: ChannelHandlerContext) {
+        let bound = NIOLoopBound((socket: self, context: context), eventLoop: context.eventLoop)
+        let loop = context.eventLoop
+        let isOperator = admitted?.principal.isPrivileged ?? false
+        Task { [decoder = hub.decoder, network = Network.customerName(address)] in
+            let request = await decoder.decode(text, from: network, isOperator: isOperator)
+            loop.execute {
+                let (socket, context) = bound.value
+                socket.inbox.decoded()
+                guard socket.clock != nil else { return }
+                socket.perform(socket.session.decoded(request), context)
+                socket.decode(context)
+                guard !socket.inbox.isBusy, socket.wantsMore else { return }
+                socket.wantsMore = false
+                context.read()
+            }
+        }
+    }
+
+    func read(context: ChannelHandlerContext) {
+        if inbox.isBusy { wantsMore = true } else { context.read() }
+    }
+
+    private func perform(_ action: LiveSession.Action?, _ context: ChannelHandlerContext) {
+        guard let action else { return }
         switch action {
         case .connect(let connect): self.connect(connect, context)
         case .subscribe(let subscribing): subscribe(subscribing)
@@ -160,7 +201,7 @@ final class LiveSocket: ChannelDuplexHandler {
         admitted = (principal, credentials)
         client = LiveText.Client(clientId: clientId, installationId: connect.installationId)
         limit?.cancel()
-        guard !hub.areConnectionsFree else { return connected(context) }
+        guard !hub.needsNoConnectTrigger else { return connected(context) }
         let bound = NIOLoopBound((socket: self, context: context), eventLoop: context.eventLoop)
         let loop = context.eventLoop
         Task { [hub, address] in
@@ -174,7 +215,7 @@ final class LiveSocket: ChannelDuplexHandler {
         }
     }
 
-    /// Cloud code has had its say about the connection, which may be gone by now.
+    /// Handles the result of cloud code for the connection, which may be closed by now.
     private func decided(_ problem: LiveProblem?, _ context: ChannelHandlerContext) {
         guard clock != nil, !isClosing else { return }
         if let problem { return end(problem, context) }
@@ -199,17 +240,16 @@ final class LiveSocket: ChannelDuplexHandler {
             do throws(ParseError) {
                 try await hub.subscribe(subscription, after: subscribing.cursor)
             } catch {
-                let problem = LiveProblem(error, requestId: subscription.requestId)
-                outlet.deliver([(subscription, .ended(problem))])
+                outlet.deliver([(subscription, subscription.end(by: error))])
             }
         }
     }
 
-    // MARK: Out
+    // MARK: Outgoing
 
     private func drain(_ context: ChannelHandlerContext) {
         for (subscription, message) in outlet.take() {
-            // What was told before the client unsubscribed is not told after it.
+            // Events that the hub delivered before the client unsubscribed are dropped.
             guard !isClosing, subscriptions[subscription.requestId] === subscription else { continue }
             switch message {
             case .subscribed(let cursor, let missed):
@@ -224,20 +264,24 @@ final class LiveSocket: ChannelDuplexHandler {
                 session.ended(subscription.requestId)
                 problem.requestId = subscription.requestId
                 tell(LiveText.problem(problem), context)
-                // SDKs come back by themselves, with all of their subscriptions.
+                // SDKs reconnect by themselves, with all of their subscriptions.
                 if problem.reconnects { close(context, .tryAgainLater) }
+            case .loggedOut:
+                subscriptions[subscription.requestId] = nil
+                session.ended(subscription.requestId)
+                tell(LiveText.unsubscribed(subscription.requestId, client), context)
             }
         }
-        // It may be gone by then.
+        // The connection may be closed by now.
         if clock != nil { context.flush() }
         if outlet.isStopped { close(context, .goingAway) }
     }
 
-    /// Sends a text, behind those that wait for a slow client.
-    /// - Parameter flushes: false when the caller does it, after the last of several.
+    /// Sends a text, after the texts that wait for a slow client.
+    /// - Parameter flushes: false when the caller flushes after the last of several texts.
     private func tell(_ text: consuming ByteBuffer, _ context: ChannelHandlerContext, flushes: Bool = true) {
         guard !isClosing else { return }
-        // What the caller would flush may be all that is in the way.
+        // The unflushed texts may be the reason why the channel is not writable.
         if queue.isEmpty, !flushes, !context.channel.isWritable { context.flush() }
         guard clock != nil else { return }
         if queue.isEmpty, context.channel.isWritable {
@@ -258,8 +302,8 @@ final class LiveSocket: ChannelDuplexHandler {
             LiveProblem(155, "The connection is too slow for its events. Connect again.", reconnects: true), context)
     }
 
-    /// Counts what waits among what waits for all.
-    /// - Returns: whether there is room for it.
+    /// Updates the common backlog by the queue's bytes.
+    /// - Returns: whether the backlog is within its limit.
     @discardableResult
     private func count() -> Bool {
         defer { counted = queue.bytes }
@@ -286,7 +330,7 @@ final class LiveSocket: ChannelDuplexHandler {
         if opcode != .text { context.flush() }
     }
 
-    /// Tells why, and closes.
+    /// Sends the problem and closes.
     private func end(_ problem: LiveProblem, _ context: ChannelHandlerContext) {
         guard !isClosing else { return }
         send(.text, LiveText.problem(problem), context)
@@ -297,6 +341,7 @@ final class LiveSocket: ChannelDuplexHandler {
         guard !isClosing else { return }
         isClosing = true
         session.closed()
+        inbox.removeAll()
         queue.removeAll()
         count()
         hub.end(Array(subscriptions.values))
@@ -304,7 +349,7 @@ final class LiveSocket: ChannelDuplexHandler {
         var data = ByteBuffer()
         data.write(webSocketErrorCode: code)
         let frame = LiveFrame.bytes(.connectionClose, data)
-        // A client that goes on sending and takes nothing would keep its place.
+        // A client that keeps sending and reads nothing must not hold its slot.
         limit?.cancel()
         let bound = NIOLoopBound(context, eventLoop: context.eventLoop)
         limit = context.eventLoop.scheduleTask(in: Self.closeSeconds) { bound.value.close(promise: nil) }
@@ -317,53 +362,6 @@ final class LiveSocket: ChannelDuplexHandler {
 }
 
 extension WebSocketErrorCode {
-    /// 1013 (registered at IANA): the server cannot go on now.
+    /// 1013 (registered at IANA): the server is temporarily unavailable.
     fileprivate static let tryAgainLater = WebSocketErrorCode(codeNumber: 1013)
-}
-
-/// The way from the hub to a connection's event loop.
-final class LiveOutlet: LiveSink {
-    private struct State {
-        var messages: [(subscription: LiveSubscription, message: LiveMessage)] = []
-        var loop: (any EventLoop)?
-        var wake: (@Sendable () -> Void)?
-        var isStopped = false
-    }
-
-    private let state = Mutex(State())
-
-    /// - Parameter wake: called on the loop when there is something to take.
-    func open(_ loop: any EventLoop, wake: @escaping @Sendable () -> Void) {
-        state.withLock {
-            $0.loop = loop
-            $0.wake = wake
-        }
-    }
-
-    func close() { state.withLock { $0 = State() } }
-
-    var isStopped: Bool { state.withLock { $0.isStopped } }
-
-    func deliver(_ messages: LiveRegister.Told.SubSequence) {
-        state.withLock { state in
-            guard let loop = state.loop, let wake = state.wake else { return }
-            let isAwake = !state.messages.isEmpty
-            state.messages += messages
-            if !isAwake { loop.execute(wake) }
-        }
-    }
-
-    func take() -> [(subscription: LiveSubscription, message: LiveMessage)] {
-        state.withLock { state in
-            defer { state.messages = [] }
-            return state.messages
-        }
-    }
-
-    func stop() {
-        state.withLock { state in
-            state.isStopped = true
-            if let loop = state.loop, let wake = state.wake { loop.execute(wake) }
-        }
-    }
 }

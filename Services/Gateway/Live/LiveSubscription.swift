@@ -1,5 +1,6 @@
 import Messages
 import NIOCore
+import ParseProtocol
 import Synchronization
 
 /// One subscription of one connection.
@@ -8,15 +9,16 @@ package final class LiveSubscription: Sendable {
     let className: String
     /// The service that owns the class.
     let service: String
-    /// The client as its keys and its address make it known.
+    /// The principal by the client's keys and address.
     let admitted: Principal
-    /// With the token of the session, if there is one.
+    /// Includes the session token, if there is one.
     let credentials: Credentials
     let address: SocketAddress?
     let sink: any LiveSink
 
     init(
-        requestId: Int64, wish: LiveWish, admitted: Principal, credentials: Credentials, from address: SocketAddress?,
+        requestId: Int64, wish: SubscribedQuery, admitted: Principal, credentials: Credentials,
+        from address: SocketAddress?,
         sink: any LiveSink
     ) {
         self.requestId = requestId
@@ -29,8 +31,8 @@ package final class LiveSubscription: Sendable {
         self.sink = sink
     }
 
-    /// One of a client of which only its session is known.
-    package convenience init(requestId: Int64, wish: LiveWish, sessionToken: String?, sink: any LiveSink) {
+    /// A subscription of a client of which only the session is given.
+    package convenience init(requestId: Int64, wish: SubscribedQuery, sessionToken: String?, sink: any LiveSink) {
         var credentials = Credentials()
         credentials.sessionToken = sessionToken
         self.init(
@@ -38,53 +40,67 @@ package final class LiveSubscription: Sendable {
     }
 
     private struct Decision {
-        var wish: LiveWish
+        var wish: SubscribedQuery
         var isMade = false
         var isOfCode = false
     }
 
     private let decision: Mutex<Decision>
 
-    /// The query: as the client wrote it, until cloud code has changed it.
-    package var wish: LiveWish { decision.withLock { $0.wish } }
+    /// The query: the client's, until cloud code has changed it.
+    package var wish: SubscribedQuery { decision.withLock { $0.wish } }
 
-    /// Whether the query is the one that counts: there is no trigger, or it has had its say. It has it once, whatever
-    /// becomes of the client's rights later.
+    /// Whether the query is final: there is no trigger, or it has run. The trigger runs once, even when the client's
+    /// rights change later.
     var isDecided: Bool { decision.withLock { $0.isMade } }
 
-    /// Whether `beforeSubscribe` has had its say.
-    var isDecidedByCode: Bool { decision.withLock { $0.isOfCode } }
+    /// Whether `beforeSubscribe` has decided on the query.
+    var hasRunSubscribeTrigger: Bool { decision.withLock { $0.isOfCode } }
 
-    /// Says which query counts. Its class is the client's.
-    /// - Parameter byCode: whether `beforeSubscribe` says so.
-    package func decide(_ wish: LiveWish, byCode: Bool) {
+    /// Sets the final query. Its class is the client's.
+    /// - Parameter byCode: whether `beforeSubscribe` has decided.
+    package func decide(_ wish: SubscribedQuery, byCode: Bool) {
         decision.withLock { $0 = Decision(wish: wish, isMade: true, isOfCode: byCode) }
     }
 
     private let over = Atomic<Bool>(false)
 
-    /// Whether nobody wants it any more.
+    /// Whether the subscription has ended.
     var isOver: Bool { over.load(ordering: .acquiring) }
 
     func end() { over.store(true, ordering: .sequentiallyConsistent) }
+
+    private let isLoggedOut = Atomic<Bool>(false)
+
+    /// Records that the client has logged out of the session.
+    func logOut() { isLoggedOut.store(true, ordering: .releasing) }
+
+    /// The message that ends a subscription after an error. After a logout the client expects the end of its session,
+    /// and Node would end a process for an unhandled error.
+    func end(by error: ParseError) -> LiveMessage {
+        error.code == .invalidSessionToken && isLoggedOut.load(ordering: .acquiring)
+            ? .loggedOut : .ended(LiveProblem(error, requestId: requestId))
+    }
 }
 
-/// The news of a subscription, in their order.
+/// The messages of a subscription, in order.
 package enum LiveMessage: Sendable {
-    /// It has begun.
-    /// - Parameter missed: what came after the client's cursor is not known any more.
+    /// The subscription has begun.
+    /// - Parameter missed: the service no longer has the events after the client's cursor.
     case subscribed(LiveCursor, missed: Bool)
     case event(LiveDelivery)
-    /// Cloud code refused an event, which the client is told in its place. The subscription goes on.
+    /// Cloud code refused an event; the client gets this error in its place. The subscription continues.
     case refused(LiveProblem, LiveCursor)
-    /// It is over.
+    /// The subscription has ended.
     case ended(LiveProblem)
+    /// The subscription has ended, because the client has logged out of its session.
+    case loggedOut
 }
 
-/// A client's connection, to which events go.
+/// A client's connection, which receives events.
 package protocol LiveSink: AnyObject, Sendable {
-    /// Takes messages in the order in which they shall arrive. It must only hand over.
-    func deliver(_ messages: LiveRegister.Told.SubSequence)
-    /// The gateway stops.
+    /// Takes messages in the order of their delivery. It must only hand them over.
+    func deliver(_ messages: SubscriptionRegistry.Told.SubSequence)
+    /// Called when the gateway stops.
     func stop()
 }

@@ -2,9 +2,9 @@ import Messages
 import NIOCore
 import ParseProtocol
 
-/// The texts that clients get.
+/// The texts for clients.
 enum LiveText {
-    /// The parts that the texts of one connection have in common.
+    /// The common members of one connection's texts.
     struct Client: Sendable {
         /// `,"clientId":"…","installationId":"…"`
         fileprivate let members: String
@@ -23,7 +23,7 @@ enum LiveText {
         ByteBuffer(string: #"{"op":"unsubscribed"\#(client.members),"requestId":\#(requestId)}"#)
     }
 
-    /// - Parameter missed: what came after the client's cursor is not known any more.
+    /// - Parameter missed: the service no longer has the events after the client's cursor.
     static func subscribed(_ requestId: Int64, _ cursor: LiveCursor, missed: Bool, _ client: Client) -> ByteBuffer {
         let head = #"{"op":"subscribed"\#(client.members),"requestId":\#(requestId),"cursor":"\#(cursor.text)""#
         return ByteBuffer(string: head + (missed ? #","missed":true}"# : "}"))
@@ -32,7 +32,7 @@ enum LiveText {
     /// Bytes of the names of an event's members and of their short values.
     private static let shortMembersMax = 160
 
-    /// Made for each of those who get an event, so that what is the same for all was put together before.
+    /// Built once per receiver of an event, from parts that are prepared once for all.
     static func event(_ event: LiveDelivery, _ requestId: Int64, _ client: Client) -> ByteBuffer {
         var text = ByteBuffer()
         text.reserveCapacity(
@@ -58,7 +58,7 @@ enum LiveText {
         return text
     }
 
-    /// Every member is there, because SDKs need each.
+    /// Includes every member, because SDKs require each.
     static func problem(_ problem: LiveProblem) -> ByteBuffer {
         let json: JSON = [
             "op": "error", "code": .int(Int64(problem.code)), "error": .string(problem.message),
@@ -68,18 +68,17 @@ enum LiveText {
     }
 }
 
-/// One event as all connections that get it have it. A class, so that a thousand of them hold one thing and not each of
-/// its parts.
+/// One event, shared by all connections that get it. A class, so that a thousand receivers hold one reference each.
 package final class LiveDelivery: Sendable {
     package let kind: LiveNotice.Kind
     package let cursor: LiveCursor
-    /// `cursor` as clients get it.
+    /// `cursor` as text for clients.
     let cursorText: String
     package let object: [UInt8]
     package let original: [UInt8]?
-    /// Fields that the class may hide from those who get it. Cloud code must not add one of them.
+    /// Fields that the class may hide from the receivers. Cloud code must not add any of them.
     package let hidden: [String]
-    /// The bytes that it takes while it waits for a client, with what belongs to it.
+    /// The memory that the event takes while it waits for a client, overhead included.
     package var bytes: Int { 128 + object.count + (original?.count ?? 0) }
 
     package init(

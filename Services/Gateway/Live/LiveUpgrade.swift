@@ -6,11 +6,10 @@ import NIOHTTPTypes
 import NIOWebSocket
 import ParseProtocol
 
-/// Makes a connection a WebSocket (RFC 6455, section 4.2) when its client asks for one at the mount, as Parse's SDKs
-/// do: their address of live queries is that of the server, with `ws` for `http`.
+/// Upgrades a connection to a WebSocket (RFC 6455, section 4.2) when its client requests that at the mount. Parse's
+/// SDKs use the server's address with `ws` in place of `http`.
 ///
-/// The handlers of HTTP stay where they are and are passed by: those of the WebSocket stand before them and let nothing
-/// through but the connection's end.
+/// The HTTP handlers remain in the channel. The WebSocket handlers precede them and pass on only the connection's end.
 final class LiveUpgrade: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPRequestPart
     typealias InboundOut = HTTPRequestPart
@@ -20,9 +19,9 @@ final class LiveUpgrade: ChannelDuplexHandler, RemovableChannelHandler {
     private let hub: LiveHub
     private let configuration: GatewayConfiguration
     private let mount: Mount
-    /// Requests that went on and have no answer yet.
+    /// Requests that were passed on and have no response yet.
     private var open = 0
-    /// The request that asks for an upgrade, until it is complete.
+    /// The upgrade request, until it is complete.
     private var asking: HTTPRequest?
     private var isRefused = false
 
@@ -36,7 +35,7 @@ final class LiveUpgrade: ChannelDuplexHandler, RemovableChannelHandler {
         switch unwrapInboundIn(data) {
         case .head(let head):
             isRefused = false
-            // Behind another request, or with a body, it is one like any other.
+            // After another request, or with a body, it is handled as a plain request.
             if open == 0, Self.asksForWebSocket(head) {
                 asking = head
                 return
@@ -96,7 +95,7 @@ final class LiveUpgrade: ChannelDuplexHandler, RemovableChannelHandler {
         let pipeline = context.pipeline.syncOperations
         let bytesMax = hub.access.settings.messageBytesMax
         do {
-            // While it is alone at the front, what it writes are bytes.
+            // While this handler is the only one at the front, its writes are bytes.
             let announcement = LiveAnnouncement(Self.announcement(key))
             try pipeline.addHandler(announcement, position: .first)
             try pipeline.addHandlers(
@@ -113,11 +112,11 @@ final class LiveUpgrade: ChannelDuplexHandler, RemovableChannelHandler {
         }
     }
 
-    /// Browsers send one frame; libraries that split messages do so at some kilobytes.
+    /// Browsers send one frame; libraries split messages at some kilobytes.
     private static let fragmentsMax = 64
 
     private static func announcement(_ key: String) -> ByteBuffer {
-        // The constant is RFC 6455's, section 1.3.
+        // The constant is from RFC 6455, section 1.3.
         let digest = Insecure.SHA1.hash(data: Array((key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11").utf8))
         return ByteBuffer(
             string: """
@@ -134,7 +133,7 @@ final class LiveUpgrade: ChannelDuplexHandler, RemovableChannelHandler {
     private static let key = headerName("Sec-WebSocket-Key")
 }
 
-/// Writes the answer to an upgrade as the first of a channel's handlers.
+/// Writes the response to an upgrade as the first handler of a channel.
 private final class LiveAnnouncement: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 
@@ -145,8 +144,8 @@ private final class LiveAnnouncement: ChannelInboundHandler {
     func handlerAdded(context: ChannelHandlerContext) { context.writeAndFlush(NIOAny(text), promise: nil) }
 }
 
-/// Refuses what no client may send (RFC 6455, sections 5.1 and 5.5): frames that are not masked, control frames that
-/// are long or in pieces, and bits that no extension gave a meaning.
+/// Rejects frames that no client may send (RFC 6455, sections 5.1 and 5.5): unmasked frames, long or fragmented control
+/// frames, and reserved bits.
 final class LiveFrameGuard: ChannelInboundHandler {
     typealias InboundIn = WebSocketFrame
     typealias InboundOut = WebSocketFrame

@@ -3,7 +3,8 @@ import MessageBus
 import Messages
 import ParseProtocol
 
-/// `/aggregate/<Class>`: pipelines and distinct values, at the service that owns the class. For the master key only.
+/// `/aggregate/<Class>`: pipelines and distinct values, at the class's owner. Pipelines require the master key; every
+/// client that may find the objects may read the distinct values of a field.
 struct AggregateController: Sendable {
     let services: ServiceClient
     let federation: Federation
@@ -15,6 +16,17 @@ struct AggregateController: Sendable {
             throw className.hasPrefix("_") ? .internalClass(className, "find") : .invalidClassName(className)
         }
         let options = try AggregateOptions(request)
+        if !principal.master {
+            guard options.distinct != nil, options.stages.isEmpty else {
+                return .forbidden("unauthorized: master key is required")
+            }
+            try OwnClasses.checkFind(className, principal)
+            guard try await HookedRead(request.hooks, className, principal) == nil else {
+                throw ParseError(
+                    .operationForbidden,
+                    "A webhook or cloud code decides what is found in \(className): distinct needs the master key.")
+            }
+        }
         var message = AggregateRequest()
         message.className = className
         if let field = options.distinct {
@@ -33,7 +45,7 @@ struct AggregateController: Sendable {
         return ParseResponse(body: try reply.document)
     }
 
-    /// A `$match` whose sub-queries are answered.
+    /// A `$match` stage with its sub-queries resolved.
     private func resolved(
         _ stage: JSON, _ principal: Principal, _ request: ParseRequest
     ) async throws(ParseError) -> JSON {

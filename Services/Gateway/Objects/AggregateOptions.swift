@@ -1,15 +1,15 @@
 import ParseProtocol
 
-/// The options of `/aggregate/<Class>`, checked (PARSE_PROTOCOL section 4.2): a field's different values, or a pipeline
-/// as an array, as an object, or as one parameter for each stage.
+/// The validated options of `/aggregate/<Class>` (PARSE_PROTOCOL section 4.2): the field for distinct values, or a
+/// pipeline as an array, as an object, or with one parameter per stage.
 struct AggregateOptions {
     private(set) var distinct: String?
-    /// JSON text of the `where` object of a distinct; empty means all.
+    /// JSON text of the `where` object for distinct values; empty means all.
     private(set) var filter: [UInt8] = []
     private(set) var stages: [JSON] = []
     private(set) var explains = false
 
-    /// Members whose objects have an order that counts: the keys to sort by.
+    /// The stage whose members have a significant order: the keys to sort by.
     private static let sort = "$sort"
 
     /// - Throws: `.invalidQuery` (102) or `.invalidJSON` (107).
@@ -31,7 +31,7 @@ struct AggregateOptions {
                 }
             case "hint", "comment", "readPreference", "includeReadPreference", "subqueryReadPreference": break
             default:
-                // Names without a dollar sign were stages in old servers.
+                // Old servers accepted stage names without a dollar sign.
                 guard name.hasPrefix("$") else {
                     throw ParseError(.invalidQuery, "Invalid aggregate stage '\(name.prefix(100))'.")
                 }
@@ -45,7 +45,7 @@ struct AggregateOptions {
         switch pipeline {
         case .array(let elements):
             for element in elements {
-                // A pair is a member of a pipeline that came as an object.
+                // A pair is a member of a pipeline in object form.
                 if case .array(let pair) = element, pair.count == 2, case .string(let name) = pair[0] {
                     stages.append(.object([name: pair[1]]))
                 } else {
@@ -58,8 +58,7 @@ struct AggregateOptions {
         return stages
     }
 
-    /// The request's parameters in the order in which they came: those of the body, then those of the query string,
-    /// which win.
+    /// The request's parameters in their order: first the body's, then the query string's, which take precedence.
     private static func parameters(of request: ParseRequest) throws(ParseError) -> [(name: String, value: JSON)] {
         guard let query = request.query, !query.isEmpty else { return try parameters(ofBody: request) }
         let inQuery = try ParseRequest.orderedPairs(Substring(query).utf8).map { pair in
@@ -72,7 +71,7 @@ struct AggregateOptions {
     private static func parameters(ofBody request: ParseRequest) throws(ParseError) -> [(name: String, value: JSON)] {
         guard let tunnelled = request.tunnelled else { return try members(request.body) }
         guard request.isInBatch || request.isForm else {
-            // Credentials were taken out there and have no meaning here.
+            // Credentials were removed from `tunnelled`, and here they have no meaning.
             return try members(request.body).filter { tunnelled[$0.name] != nil }
         }
         guard tunnelled.keys.count(where: { $0.hasPrefix("$") }) <= 1 else {
@@ -81,7 +80,7 @@ struct AggregateOptions {
         return tunnelled.map { (name: $0.key, value: $0.value) }
     }
 
-    /// A value of a query string: `where`, `distinct` and `comment` are texts, all others JSON if they parse.
+    /// A value of a query string: `where`, `distinct` and `comment` are texts; every other value is JSON if it parses.
     private static func value(_ text: String, of name: String) -> JSON {
         let isText = name == "where" || name == "distinct" || name == "comment"
         if isText { return .string(OptionValue.unquoted(text)) }

@@ -1,46 +1,58 @@
+import MessageBus
+import Messages
 import ParseProtocol
+import ProcessKit
 
-/// The answer to a batch, put together from the bytes of its parts: nothing of them is decoded.
+/// The response to a batch, joined from the bytes of its parts without decoding them.
 ///
-/// It grows up to a bound. The first part that does not fit is answered with an error instead, and whatever only reads
-/// is not asked for any more; changes go on, because their answers are small and half a batch helps nobody.
+/// Its size is limited. The first part that does not fit is replaced with an error, and after that reads are refused.
+/// Changes continue, because their responses are small and half a batch helps no client.
 struct BatchAnswer {
     private var output: [UInt8] = [UInt8(ascii: "[")]
     private let bytesMax: Int
-    /// Why a part had no room, here or in the memory for all answers. What only reads is not asked for any more.
+    /// The error after a part did not fit, here or in the memory budget of all responses. Reads are refused with it
+    /// from then on.
     private(set) var refusal: ParseError?
 
     init(bytesMax: Int) { self.bytesMax = bytesMax }
 
-    /// How large a part may still be: as much as the bound leaves, and always a small answer.
+    /// The size that the next part may have: the rest of the limit, and always a small response.
     var bytesLeft: Int { max(bytesMax - output.count, CapacitySettings.smallBytes) }
 
     static let full = ParseError(
         .invalidQuery, "The answer of the batch is too large; use a smaller limit or keys, or fewer requests.")
 
-    /// The whole answer.
+    /// The complete response.
     consuming func finished() -> [UInt8] {
         output.append(UInt8(ascii: "]"))
         return output
     }
 
-    /// The answer of a change. It has been made, so that its answer stands whatever its size.
+    /// Appends the response of a change. The change has been made, so that its response is included at any size.
     mutating func append(success body: [UInt8]) {
         if body.count > CapacitySettings.smallBytes { AnswerHold.current?.force(body.count) }
         add("success", body.isEmpty ? Array("{}".utf8) : body)
     }
 
+    mutating func append(_ outcome: WriteOutcome, _ document: [UInt8]) {
+        if outcome.hasFailure {
+            append(ParseError(BusFailure(outcome.failure)))
+        } else {
+            append(success: document)
+        }
+    }
+
     mutating func append(_ error: ParseError) { append("error", error.body.serialized) }
 
-    /// The answer of a request.
+    /// Appends the response of a request.
     mutating func append(_ answer: ParseResponse) {
         guard answer.stream == nil, !answer.body.isEmpty else { return append(.internalError) }
         let isSuccess = (200..<300).contains(answer.status)
-        // Only what says so is not JSON; it is looked at before it stands within JSON.
+        // Only a response with a content type may be other than JSON; it is checked before it is embedded.
         if answer.headers[.contentType] != nil, (try? JSON(parsing: answer.body)) == nil {
             return append(.internalError)
         }
-        // A service was told how much room there is, and has more.
+        // The service got the remaining size with the request, and its response is larger.
         if let error = answer.error, error == Self.full || error == AnswerHold.full { refusal = error }
         append(isSuccess ? "success" : "error", answer.body)
     }
@@ -49,7 +61,7 @@ struct BatchAnswer {
         guard body.count <= CapacitySettings.smallBytes || output.count + body.count <= bytesMax else {
             return refuse(Self.full)
         }
-        // Growing copies, so that both sizes are there for a moment.
+        // Growing the buffer copies it, so that both sizes exist for a moment.
         if body.count > CapacitySettings.smallBytes, let hold = AnswerHold.current, !hold.take(body.count) {
             return refuse(AnswerHold.full)
         }

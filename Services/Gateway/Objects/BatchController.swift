@@ -3,8 +3,8 @@ import Messages
 import ParseProtocol
 import ProcessKit
 
-/// `/batch`: several requests in one, answered in order. It is only a transport: each one is routed by itself, and the
-/// services authorize each one. Neighbouring object changes at one service travel together and share one commit.
+/// `/batch`: several requests in one, run in order. The controller only distributes them: each is routed and authorized
+/// separately. Consecutive object changes at one service share one message and one commit.
 struct BatchController: Sendable {
     let router: ParseRouter
 
@@ -19,7 +19,7 @@ struct BatchController: Sendable {
         guard items.count <= Self.requestsMax else {
             throw ParseError(.invalidJSON, "A batch holds at most \(Self.requestsMax) requests.")
         }
-        // Each item is parsed by itself: one that cannot be fails alone.
+        // Each item is parsed separately, so that an invalid one fails alone.
         let parsed = items.map { item(of: $0, request, principal) }
         let (requests, refusals) = (parsed.map(\.request), parsed.map(\.refusal))
         switch body["transaction"] {
@@ -38,7 +38,7 @@ struct BatchController: Sendable {
                 index += 1
                 continue
             }
-            // Nobody could be told what it brings.
+            // There is no room for the response of a read.
             if let refusal = answer.refusal, isOnlyRead(requests[index]) {
                 answer.append(refusal)
                 index += 1
@@ -57,7 +57,7 @@ struct BatchController: Sendable {
         return ParseResponse(body: answer.finished())
     }
 
-    /// The answer of one request. What it needed on the way is given back before the next one begins.
+    /// The response of one request. Its memory is released before the next one begins.
     private func held(_ request: ParseRequest, _ principal: Principal, bytesLeft: Int) async -> ParseResponse {
         guard let hold = AnswerHold.current else { return await router.answer(inBatch: request, principal) }
         return await AnswerHold.$current.withValue(hold.part(answerBytesMax: bytesLeft)) {
@@ -65,12 +65,12 @@ struct BatchController: Sendable {
         }
     }
 
-    /// Whether a request changes nothing, or is a function, of which nothing is known before it ran.
+    /// Whether a request changes nothing, or is a function, whose effect is unknown before it runs.
     private func isOnlyRead(_ request: ParseRequest) -> Bool {
         request.method == .get || router.mount.stripped(from: request.path)?.first == "functions"
     }
 
-    /// An item's request, and why it is not even tried.
+    /// An item's request, and its refusal when it is not even tried.
     private func item(
         of json: JSON, _ batch: ParseRequest, _ principal: Principal
     ) -> (request: ParseRequest, refusal: ParseResponse?) {
@@ -78,7 +78,7 @@ struct BatchController: Sendable {
             let request = try parse(json, of: batch)
             return (request, router.refusal(inBatch: request, principal))
         } catch {
-            // Stands in the item's place and is never run.
+            // A placeholder for the item; it never runs.
             let nothing = ParseRequest(method: .get, path: [], requestId: batch.requestId, clientAddress: nil)
             return (nothing, ParseResponse(error))
         }
@@ -95,7 +95,7 @@ struct BatchController: Sendable {
         if parts.count > 1 { request.query = String(parts[1]) }
         switch item["body"] {
         case .object(let members)? where method != .get || !members.isEmpty: request.tunnelled = members
-        // `[]` is how PHP writes an empty object.
+        // PHP writes an empty object as `[]`.
         case nil, .null?, .object?, []?: if method != .get { request.tunnelled = [:] }
         default: throw ParseError(.invalidJSON, "The body of a request in a batch must be an object.")
         }
@@ -108,12 +108,12 @@ struct BatchController: Sendable {
         let service: String
     }
 
-    /// Paths that are other names of a class; of sessions the router decides.
+    /// Paths that are synonyms of a class; the router handles sessions.
     private static let classes: [Substring: Substring] = [
         "users": "_User", "roles": "_Role", "installations": "_Installation",
     ]
 
-    /// The request as a plain object change, or nil when it is something else.
+    /// The request as a plain object change; nil for every other request.
     private func change(_ request: ParseRequest) -> ObjectChange? {
         guard var path = router.mount.stripped(from: request.path), let first = path.first else { return nil }
         if let className = Self.classes[first] {
@@ -126,7 +126,7 @@ struct BatchController: Sendable {
         let className = String(path[0])
         let verb: Change.Verb
         switch (request.method, path.count) {
-        // Signing up answers with a session and is no plain change.
+        // Sign-up responds with a session, so that it is not a plain change.
         case (.post, 1) where className != "_User": verb = .create
         case (.put, 2): verb = .update
         case (.delete, 2): verb = .delete
@@ -142,7 +142,7 @@ struct BatchController: Sendable {
             change: change, document: request.document, service: ServiceDirectory.service(ofClass: className))
     }
 
-    /// The longest run of object changes for one service from `start` on.
+    /// The longest run of consecutive changes at one service from `start` on.
     private func changes(startingAt start: Int, in requests: ArraySlice<ParseRequest>) -> [ObjectChange] {
         var run: [ObjectChange] = []
         for request in requests[start...] {
@@ -159,20 +159,15 @@ struct BatchController: Sendable {
             let outcomes = try await router.controllers.objects.write(
                 changes.map { ($0.change, $0.document) }, to: changes[0].service, atomic: false,
                 router.admission.rights(principal, for: ["classes"]), batch)
-            for (outcome, document) in outcomes {
-                if outcome.hasFailure {
-                    answer.append(ParseError(BusFailure(outcome.failure)))
-                } else {
-                    answer.append(success: document)
-                }
-            }
+            for (outcome, document) in outcomes { answer.append(outcome, document) }
         } catch {
-            // What came before in the batch stands, so the whole answer must not be an error that clients repeat.
+            // Earlier requests of the batch have taken effect, so that the whole response must not be an error that
+            // clients retry.
             for _ in changes { answer.append(error) }
         }
     }
 
-    /// All or nothing, which one service can promise.
+    /// Runs the requests atomically, which requires that one service owns all of their classes.
     private func runAtomically(
         _ requests: [ParseRequest], _ principal: Principal, of batch: ParseRequest
     ) async throws(ParseError) -> ParseResponse {
@@ -189,7 +184,7 @@ struct BatchController: Sendable {
             run.map { ($0.change, $0.document) }, to: first.service, atomic: true,
             router.admission.rights(principal, for: ["classes"]), batch)
         var answer = BatchAnswer(bytesMax: router.configuration.capacity.batchAnswerBytesMax)
-        for (_, document) in outcomes { answer.append(success: document) }
+        for (outcome, document) in outcomes { answer.append(outcome, document) }
         return ParseResponse(body: answer.finished())
     }
 }

@@ -2,32 +2,34 @@ import Foundation
 import MessageBus
 import Messages
 import ParseProtocol
+import ProcessKit
 
-/// `/classes/<C>` and its synonyms: reading and writing objects at the service that owns their class.
+/// `/classes/<C>` and its synonyms: reads and writes objects at the class's owner.
 struct ObjectsController: Sendable {
     let services: ServiceClient
     let federation: Federation
     let configuration: GatewayConfiguration
-    /// Nil when nothing is kept.
+    /// Nil when caching is off.
     let cache: ReadCache?
     let openClasses: OpenClasses
 
-    /// The catalog takes up to a few seconds for a product with a new photo, and a batch may have some.
+    /// The catalog takes up to a few seconds for a product with a new photo, and a batch may have several.
     static let writeTimeout = Duration.seconds(30)
 
     func get(
         _ className: String, _ objectId: String, _ request: ParseRequest, _ principal: Principal
     ) async throws(ParseError) -> ParseResponse {
         if let viewer = request.viewer {
-            return try await NarrowedRead(className, objectId, request, principal, self).answer(as: viewer)
+            return try await FilteredRead(className, objectId, request, principal, self).answer(as: viewer)
         }
-        let look = request.looked?.look ?? cache?.look(className, objectId, request, principal) ?? .unfit
+        let look = request.prepared?.look ?? cache?.look(className, objectId, request, principal) ?? .unfit
         if case .found(let answer) = look { return answer }
-        let options =
-            if let known = request.looked?.options { known } else { try QueryOptions(get: request.options()) }
-        let message = Self.message(className, objectId, options)
+        var options =
+            if let known = request.prepared?.options { known } else { try QueryOptions(get: request.options()) }
         var hooked = try await HookedRead(request.hooks, className, principal)
-        let restriction = try await hooked?.before(ids: [objectId], isGet: true)
+        let restriction = try await hooked?.before(ids: [objectId], get: options)
+        if let changed = restriction?.options { options = changed }
+        let message = Self.message(className, objectId, options)
         let reply: ServiceReply<GetReply>?
         var document: [UInt8]
         if let hooked, let objects = restriction?.objects {
@@ -59,16 +61,15 @@ struct ObjectsController: Sendable {
             let expanded = try await federation.expand([object], options.include, principal, for: request)
             object = options.selected(expanded[0])
         }
-        // As Parse Server does, whatever fields were asked for: SDKs take an own user without a token for one who is
-        // signed out.
-        // Cloud code may have answered another one.
+        // Added whatever fields were selected, as in Parse Server: SDKs treat the current user without a token as
+        // signed out. Cloud code may have returned another object.
         if isOwnUser, object["objectId"] == .string(objectId) {
             object["sessionToken"] = .string(principal.sessionToken)
         }
         return ParseResponse(object)
     }
 
-    /// The request for one object, without those that it points to.
+    /// The request for one object, without the objects in its pointers.
     static func message(_ className: String, _ objectId: String, _ options: QueryOptions) -> GetRequest {
         GetRequest.with {
             $0.className = className
@@ -82,12 +83,12 @@ struct ObjectsController: Sendable {
         _ className: String, _ request: ParseRequest, _ principal: Principal
     ) async throws(ParseError) -> ParseResponse {
         if let viewer = request.viewer {
-            return try await NarrowedRead(className, nil, request, principal, self).answer(as: viewer)
+            return try await FilteredRead(className, nil, request, principal, self).answer(as: viewer)
         }
-        let look = request.looked?.look ?? cache?.look(className, nil, request, principal) ?? .unfit
+        let look = request.prepared?.look ?? cache?.look(className, nil, request, principal) ?? .unfit
         if case .found(let answer) = look { return answer }
-        let options =
-            if let known = request.looked?.options {
+        let asked =
+            if let known = request.prepared?.options {
                 known
             } else {
                 try QueryOptions(
@@ -95,10 +96,11 @@ struct ObjectsController: Sendable {
                     mayExplain: principal.runs([.developers]))
             }
         var target = className
-        if let key = options.redirectKey {
+        if let key = asked.redirectKey {
             target = try await federation.target(of: key, className, principal, trace: request.requestId)
         }
-        let found = try await federation.found(target, options, principal, for: request)
+        let found = try await federation.found(target, asked, principal, for: request)
+        let options = found.options
         let expands = !options.include.isEmpty && !options.explains
         guard expands || options.redirectKey != nil else {
             guard case .missing(let missing) = look, let sharing = try found.sharing, let cache else {
@@ -113,7 +115,17 @@ struct ObjectsController: Sendable {
                 try await federation.expand(results, options.include, principal, for: request)
                     .map(options.selected))
         }
-        if options.redirectKey != nil { answer["className"] = .string(target) }
+        if options.redirectKey != nil {
+            answer["className"] = .string(target)
+            if !options.explains, case .array(let results)? = answer["results"] {
+                answer["results"] = .array(
+                    results.map { object in
+                        var object = object
+                        object["className"] = .string(target)
+                        return object
+                    })
+            }
+        }
         return ParseResponse(answer)
     }
 
@@ -124,9 +136,22 @@ struct ObjectsController: Sendable {
         return created(className, outcome, answer)
     }
 
-    /// The answer to a create.
+    /// The response to a create: 201, but 200 for a known device. An existing favourite gets 201 again.
     func created(_ className: String, _ outcome: WriteOutcome, _ answer: [UInt8]) -> ParseResponse {
-        ParseResponse(status: 201, body: answer, location: location(className, outcome.objectID))
+        guard !outcome.existed || className != "_Installation" else { return ParseResponse(body: answer) }
+        return ParseResponse(status: 201, body: answer, location: location(className, outcome.objectID))
+    }
+
+    /// The answer to one change.
+    /// - Parameter reply: to a message with this change alone.
+    func answer(to change: Change, _ reply: ServiceReply<WriteReply>) throws(ParseError) -> ParseResponse {
+        let outcomes = try reply.message.outcomes
+        guard let outcome = outcomes.first, outcomes.count == 1, reply.documents.count == 1 else {
+            throw .internalError
+        }
+        guard !outcome.hasFailure else { throw ParseError(BusFailure(outcome.failure)) }
+        let answer = try reply.document
+        return change.verb == .create ? created(change.className, outcome, answer) : ParseResponse(body: answer)
     }
 
     func update(
@@ -155,10 +180,11 @@ struct ObjectsController: Sendable {
             [(Self.change(verb, className, objectId), request.document)],
             to: ServiceDirectory.service(ofClass: className), atomic: true, principal, request)
         guard let first = outcomes.first else { throw .internalError }
+        guard !first.outcome.hasFailure else { throw ParseError(BusFailure(first.outcome.failure)) }
         return first
     }
 
-    /// The message for one change, to which its document is added.
+    /// The message for one change; the caller adds its document.
     static func change(_ verb: Change.Verb, _ className: String, _ objectId: String?) -> Change {
         Change.with {
             $0.verb = verb
@@ -168,8 +194,9 @@ struct ObjectsController: Sendable {
         }
     }
 
-    /// Several changes at one service in one message.
-    /// - Parameter atomic: all or nothing; then a failure is thrown, else it stands in its outcome.
+    /// Sends several changes to one service in one message.
+    /// - Parameter atomic: all or nothing: a failure is thrown. Otherwise a failure is in its outcome. An error of an
+    ///   awaited `afterDelete` is always in the outcome, because the change was made.
     func write(
         _ changes: [(change: Change, document: [UInt8])], to service: String, atomic: Bool, _ principal: Principal,
         _ request: ParseRequest

@@ -1,22 +1,22 @@
 import Messages
 import ParseProtocol
 
-/// The rules for the protocol's own classes whatever their permissions say.
+/// The rules of the protocol's own classes, which apply regardless of their permissions.
 enum OwnClasses {
-    /// - Throws: `.invalidSessionToken` (209) for sessions of nobody, `.operationForbidden` (119) for devices
+    /// - Throws: `.invalidSessionToken` (209) for sessions without a user, `.operationForbidden` (119) for devices
     ///   (PARSE_PROTOCOL sections 5.2 and 8).
     static func checkFind(_ className: String, _ principal: Principal) throws(ParseError) {
         try checkSessions(className, principal)
         try keepDevicesPrivate(className, "find", principal)
     }
 
-    /// Everybody's sessions are nobody's business: without a user there is nothing to list.
+    /// Clients may list only their user's sessions, so that a client without a user may list none.
     static func checkSessions(_ className: String, _ principal: Principal) throws(ParseError) {
         if className == "_Session", principal.userID.isEmpty, !principal.master { throw .invalidSession }
     }
 
-    /// Devices are listed and deleted with the master key only. Their class says the same; this is the text that
-    /// clients know.
+    /// Devices are listed and deleted with the master key only. The permissions of their class forbid it too; this
+    /// check gives the error text that clients expect.
     static func keepDevicesPrivate(
         _ className: String, _ operation: String, _ principal: Principal
     ) throws(ParseError) {

@@ -2,13 +2,13 @@ import MessageBus
 import Messages
 import ParseProtocol
 
-/// `/schemas` and `/purge`: classes, their fields, permissions and indexes, for the master key (PARSE_PROTOCOL section
+/// `/schemas` and `/purge`: classes with their fields, permissions and indexes; master key only (PARSE_PROTOCOL section
 /// 7).
 struct SchemasController: Sendable {
     let services: ServiceClient
 
     func list(_ request: ParseRequest, _ principal: Principal) async throws(ParseError) -> ParseResponse {
-        // The texts are joined as they are: decoded, the fields would lose their order.
+        // The texts are joined without decoding, because decoding would lose the order of the fields.
         var schemas: [[UInt8]] = []
         for service in ServiceDirectory.objectServices {
             let reply = try await services.read(
@@ -30,7 +30,7 @@ struct SchemasController: Sendable {
         return ParseResponse(body: try reply.document)
     }
 
-    /// Creates or changes a class; the body may name it as well as the path.
+    /// Creates or changes a class; the path or the body names it.
     func save(
         _ verb: SchemaChange.Verb, _ named: String?, _ request: ParseRequest, _ principal: Principal
     ) async throws(ParseError) -> ParseResponse {
@@ -48,8 +48,7 @@ struct SchemasController: Sendable {
         return try await change(verb, className, [try Self.withOrders(request)], request, principal)
     }
 
-    /// The body with the orders in which it names fields, and the fields of its indexes, which a decoded object does
-    /// not keep.
+    /// The body plus two orders that decoding loses: of the fields, and of the fields in each index.
     private static func withOrders(_ request: ParseRequest) throws(ParseError) -> [UInt8] {
         let orders = JSONMemberOrder.names(in: request.body, under: "indexes").filter { $0.value.count > 1 }
         let fields = fieldNames(in: request.body)
@@ -68,13 +67,20 @@ struct SchemasController: Sendable {
         return (ordered?["fields"]?.arrayValue ?? []).compactMap { $0.arrayValue?.first?.stringValue }
     }
 
+    /// Changes the type of a field and converts its values, or only reports what the conversion would do.
+    func convert(
+        _ className: String, _ request: ParseRequest, _ principal: Principal
+    ) async throws(ParseError) -> ParseResponse {
+        try await change(.convert, className, [request.document], request, principal)
+    }
+
     func drop(
         _ className: String, _ request: ParseRequest, _ principal: Principal
     ) async throws(ParseError) -> ParseResponse {
         try await change(.drop, className, [], request, principal)
     }
 
-    /// A large class takes its time.
+    /// Purging a large class takes long.
     private static let purgeTimeout = Duration.seconds(120)
 
     func purge(
@@ -101,7 +107,7 @@ struct SchemasController: Sendable {
         return ParseResponse(body: try reply.document)
     }
 
-    /// - Parameter internalClasses: those that may be meant besides all that clients can name.
+    /// - Parameter internalClasses: internal classes to accept besides the classes that clients can name.
     private func owner(
         _ className: String, orOneOf internalClasses: Set<String> = []
     ) throws(ParseError) -> String {

@@ -3,21 +3,21 @@ import ParseProtocol
 import ProcessKit
 
 /// The OpenAPI 3.1 document of every route. Paths, verbs, names and rights come from `RouteTable`, so that the document
-/// and the router cannot differ; parameters, bodies and answers come from the files in `OpenAPI`, which name schemas:
+/// and the router agree. Parameters, bodies and responses come from the files in `OpenAPI`:
 ///
-/// - `components.json`: schemas, parameters, answers and security schemes, as OpenAPI has them;
-/// - `operations.json`: by operation id, what goes in and comes out; a route without an entry takes and gives any JSON;
+/// - `components.json`: schemas, parameters, responses and security schemes, in OpenAPI's form;
+/// - `operations.json`: request and response by operation id; a route without an entry takes and returns any JSON;
 /// - `functions.json`: the cloud functions with their parameters;
-/// - `examples.json`: by function, a request, its result, and what its parameters mean. `docs/functions.md` is made of
-///   these two.
+/// - `examples.json`: by function, a request, its result, and the meaning of its parameters.
+///   `docs/reference/functions.md` is generated from the last two files.
 struct OpenAPIDocument: Sendable {
     /// The document's bytes.
     let text: [UInt8]
-    /// Satchel's own functions, for operators who look for one: `name`, `service`, whether it `writes`, `summary`,
-    /// `caller`, `parameters`, `required` and an example of a `request`.
+    /// Satchel's functions for the operators' list: `name`, `service`, whether it `writes`, `summary`, `caller`,
+    /// `parameters`, `required` and an example of a `request`.
     let functions: [JSON]
 
-    /// - Throws: when one of the files is missing or broken, which ends the gateway's start.
+    /// - Throws: when one of the files is missing or malformed, which aborts startup.
     init(routes: [Route], outside: [Route], publicURL: String) throws {
         let folder = Bundle.module.bundleURL.appendingPathComponent("OpenAPI")
         func read(_ name: String) throws -> JSON {
@@ -32,6 +32,12 @@ struct OpenAPIDocument: Sendable {
         var paths: [String: JSON] = [:]
         for route in routes { paths[route.path, default: [:]][route.method.member] = operations.operation(of: route) }
         let (functions, examples) = (try read("functions"), try read("examples"))
+        let described = Set((functions.objectValue ?? [:]).keys)
+        let different = described.symmetricDifference(ServiceDirectory.functionNames).sorted()
+        guard different.isEmpty else {
+            throw StartupProblem(
+                "OpenAPI/functions.json and FunctionTable differ: \(different.joined(separator: ", "))")
+        }
         self.functions = ServiceDirectory.functionNames.map { Self.function($0, functions[$0], examples[$0]) }
         for name in ServiceDirectory.functionNames {
             let operation = operations.operation(ofFunction: name, functions[name] ?? [:], examples[name] ?? [:])

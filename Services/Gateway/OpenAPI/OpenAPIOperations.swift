@@ -1,7 +1,7 @@
 import Messages
 import ParseProtocol
 
-/// Makes OpenAPI's operations of routes.
+/// Builds OpenAPI operations from routes.
 struct OpenAPIOperations: Sendable {
     let components: JSON
     /// By operation id: `query`, `headers`, `body`, `bodyTypes`, `bodyOptional`, `status`, `answer`, `answerTypes`,
@@ -32,7 +32,7 @@ struct OpenAPIOperations: Sendable {
             switch function["caller"] {
             case "admin": Self.members(of: function["areas"]?.arrayValue ?? [])
             case "user": "Signed-in users."
-            case "master": "The master key alone."
+            case "master": "Only the master key."
             default: "Everybody."
             }
         var properties = function["parameters"]?.objectValue ?? [:]
@@ -96,7 +96,7 @@ struct OpenAPIOperations: Sendable {
         ]
     }
 
-    /// Media types with the schema of JSON; other types are described by their name alone.
+    /// Media types with the schema for JSON; other types have a name only.
     private static func content(_ schema: String?, _ types: [JSON]) -> JSON {
         var content: [String: JSON] = [:]
         if let schema {
@@ -106,7 +106,7 @@ struct OpenAPIOperations: Sendable {
         return .object(content)
     }
 
-    // MARK: - Answers
+    // MARK: - Responses
 
     private func answers(of route: Route, _ body: JSON) -> JSON {
         var answers = Self.failures(body: route.method.hasBody)
@@ -156,7 +156,7 @@ struct OpenAPIOperations: Sendable {
         }
     }
 
-    /// Client keys are needed where some are configured.
+    /// Client keys are required when some are configured.
     private static let clientKeys: JSON = .array(
         [["applicationId": []]]
             + ["restKey", "javascriptKey", "clientKey", "windowsKey"].map { ["applicationId": [], $0: []] })

@@ -2,7 +2,7 @@ import MessageBus
 import Messages
 import ParseProtocol
 
-/// `/config`: everybody reads the parameters, the master key, admins and developers change them.
+/// `/config`: every client reads the parameters; the master key, admins and developers change them.
 struct ConfigController: Sendable {
     let services: ServiceClient
 
@@ -12,8 +12,8 @@ struct ConfigController: Sendable {
         return ParseResponse(body: try reply.document)
     }
 
-    /// The parameters as the one object of `_GlobalConfig`, in which MongoDB keeps them; clean-ups of SDKs' tests look
-    /// for it there.
+    /// The parameters as the one object of `_GlobalConfig`, which MongoDB uses; clean-ups of SDKs' tests look for it
+    /// there.
     func find(_ request: ParseRequest, _ principal: Principal) async throws(ParseError) -> ParseResponse {
         var object = try await parameters(request, principal)
         let isEmpty = object["params"]?.objectValue?.isEmpty ?? true
@@ -43,7 +43,7 @@ struct ConfigController: Sendable {
         return try await allParameters(request)
     }
 
-    /// Hidden ones as well: cloud code about Config is told of them, whoever changes it.
+    /// Includes hidden parameters: cloud code about Config gets them, whichever principal makes the change.
     private func allParameters(_ request: ParseRequest) async throws(ParseError) -> JSON {
         let reply = try await services.read(
             CatalogCalls.config, ConfigRequest(), for: .ofHooks, trace: request.requestId)
@@ -57,7 +57,7 @@ struct ConfigController: Sendable {
         _ = try await services.write(
             CatalogCalls.setConfig, SetConfigRequest(), documents: [change ?? request.document], for: principal,
             trace: request.requestId)
-        await hooks?.afterSave { try await allParameters(request) }
+        try await hooks?.afterSave { try await allParameters(request) }
         return ParseResponse(["result": true])
     }
 }

@@ -1,8 +1,8 @@
 import Foundation
 
-/// The end of a file that others write.
+/// Reads the end of a file that other processes write.
 enum FileTail {
-    /// The last lines of a file, at most so many bytes of them; empty where there is none. Blocks.
+    /// The last lines of a file, at most `bytes`; empty when it does not exist. Blocks.
     static func text(of path: String, bytes: UInt64) -> String {
         guard let file = FileHandle(forReadingAtPath: path) else { return "" }
         defer { try? file.close() }
@@ -12,7 +12,7 @@ enum FileTail {
             return ""
         }
         let text = String(decoding: data, as: UTF8.self)
-        // The first line of a part is seldom whole.
+        // The first line of the part is usually incomplete.
         return start == 0 ? text : String(text.drop { $0 != "\n" })
     }
 }

@@ -1,16 +1,16 @@
 import Foundation
 import ParseProtocol
 
-/// `/operations/log`: the log for somebody who looks on. Each answer says where the next one begins.
+/// `/operations/log`: follows the log. Each response has the cursor for the next request.
 extension LogController {
-    /// Bytes of one process's log in an answer to who follows; the rest is in the next one.
+    /// Bytes of one process's log in one response; the rest follows in the next.
     private static let followBytes = 128 << 10
-    /// Logs that were put aside and are still there (`compose/program.conf`).
+    /// Rotated logs that are kept (`compose/program.conf`).
     private static let backups = 3
 
     private struct Question: Sendable {
         let options: Options
-        /// Nil at the beginning.
+        /// Nil for the first request.
         let cursor: LogCursor?
         let text: String
         /// A service or a replica; empty for all.
@@ -31,11 +31,11 @@ extension LogController {
             self.options = try Options(options)
         }
 
-        /// - Parameter redacted: a line without secrets. What is not shown is not found either, or a secret could be
-        ///   guessed letter by letter.
+        /// - Parameter redacted: the line without secrets. Only visible text is searched; otherwise a client could
+        ///   guess a secret letter by letter.
         func wants(_ line: LogLine, _ redacted: (JSON) -> JSON) -> Bool {
             guard line.level >= options.level, line.time >= options.from,
-                // What is new is not left out because it was written after the question was asked.
+                // With a cursor, new lines are included even if they were written after the request.
                 cursor != nil || line.time <= options.until,
                 service.isEmpty || line.process == service || line.process.hasPrefix(service + "-")
             else { return false }
@@ -53,8 +53,8 @@ extension LogController {
         var isGap = false
     }
 
-    /// The newest lines, or with `after` those that came since, the oldest first: `entries`, `next` for the next
-    /// question, `isMore` when that may be asked at once, `isGap` when lines between were not there any more.
+    /// The newest lines, or with `after` the lines since then, oldest first. `entries` are the lines and `next` is the
+    /// next cursor; `isMore` is set when more lines are available at once, `isGap` when lines in between are gone.
     func follow(_ request: ParseRequest) async throws(ParseError) -> ParseResponse {
         let question = try Question(request.options())
         guard let found = await Self.disk.run({ find(question) }) else { throw Self.noLogs }
@@ -66,7 +66,7 @@ extension LogController {
         ])
     }
 
-    /// Nil when there is no such folder. Blocks.
+    /// Nil when the folder does not exist. Blocks.
     private func find(_ question: Question) -> Found? {
         guard let logs = logs() else { return nil }
         var found = Found()
@@ -79,7 +79,7 @@ extension LogController {
         return found
     }
 
-    /// What is new in one process's log. Blocks.
+    /// The new lines of one process's log. Blocks.
     private static func take(
         of path: String, _ process: String, _ cursor: LogCursor?, _ isGap: inout Bool
     ) -> LogTake? {
@@ -90,7 +90,7 @@ extension LogController {
             let start = newest.state.size > tailBytes ? newest.state.size - tailBytes : 0
             var take = LogTake(from: .init(inode: newest.state.inode, offset: start), room: Int(tailBytes))
             _ = take.add(read(newest, start, Int(tailBytes)), at: start, of: newest.state)
-            // The first line of a part is seldom whole.
+            // The first line of the part is usually incomplete.
             if start > 0 { take.dropFirst() }
             return take
         }
@@ -111,7 +111,7 @@ extension LogController {
         let state: LogCursor.File
     }
 
-    /// A log and those that were put aside for it, the newest first. One that is put aside meanwhile is there once.
+    /// A log and its rotated files, newest first. A file that is rotated in the meantime appears once.
     private static func open(_ path: String) -> [OpenFile] {
         var files: [OpenFile] = []
         for name in [path] + (1...backups).map({ "\(path).\($0)" }) {
@@ -129,7 +129,7 @@ extension LogController {
     }
 
     private static func read(_ file: OpenFile, _ offset: UInt64, _ count: Int) -> [UInt8] {
-        // Not past the size that was seen: what is written meanwhile comes with the next question.
+        // Only up to the size seen before; later bytes follow with the next request.
         let count = min(count, Int(file.state.size - min(offset, file.state.size)))
         guard count > 0, (try? file.handle.seek(toOffset: offset)) != nil,
             let data = try? file.handle.read(upToCount: count)
@@ -139,8 +139,8 @@ extension LogController {
 }
 
 extension LogLine {
-    /// The lines of a process's log. One of another form, such as the rest of a message with line breaks, is told as a
-    /// line of the level and time of the one before it; without one before it is left out.
+    /// The lines of a process's log. A line of another form, such as the rest of a multi-line message, gets the level
+    /// and time of the line before it; without one it is skipped.
     static func all(_ lines: [String], of process: String) -> [LogLine] {
         var all: [LogLine] = []
         for text in lines {

@@ -1,18 +1,18 @@
 import Foundation
 import ParseProtocol
 
-/// `/scriptlog`: what the processes of this host said lately, for the master key.
+/// `/scriptlog`: recent log lines of the processes of this host; master key only.
 struct LogController: Sendable {
     let directory: String
-    /// Texts that leave no log, should one ever get into it.
+    /// Texts that are redacted, should one ever get into the log.
     let secrets: [String]
 
-    /// Bytes that are read from the end of each process's file: some ten thousand lines, read in milliseconds.
+    /// Bytes read from the end of each process's file: some ten thousand lines, read in milliseconds.
     static let tailBytes: UInt64 = 1 << 20
     private static let sizeMax: Int64 = 1000
     private static let week = Duration.seconds(7 * 86_400)
 
-    /// The options of a request for the log, checked.
+    /// The validated options of a log request.
     struct Options: Sendable {
         var level = LogLine.Level.info
         var size: Int64 = 10
@@ -25,7 +25,7 @@ struct LogController: Sendable {
             for (name, value) in options where !value.isNull && value != "" {
                 switch name {
                 case "level":
-                    guard let level = value.stringValue.flatMap(LogLine.Level.init) else {
+                    guard let level = value.stringValue.flatMap(LogLine.Level.init(asked:)) else {
                         throw ParseError(.invalidQuery, "level must be verbose, info, warn or error.")
                     }
                     self.level = level
@@ -41,7 +41,7 @@ struct LogController: Sendable {
                     }
                     if name == "from" { from = time } else { until = time }
                 case "startDate":
-                    // Parse Dashboard's word for `from`.
+                    // Parse Dashboard's name for `from`.
                     guard let milliseconds = value.intValue else {
                         throw ParseError(.invalidQuery, "startDate must be milliseconds since 1970.")
                     }
@@ -71,19 +71,19 @@ struct LogController: Sendable {
     static let noLogs = ParseError(
         .commandUnavailable, "The processes of this suite keep no logs where the gateway is.")
 
-    /// By time. Lines of one second stay in the order in which their process wrote them.
+    /// Sorted by time. Lines of one second keep the order in which their process wrote them.
     static func sorted(_ lines: [LogLine]) -> [LogLine] {
         lines.enumerated().sorted { ($0.element.time, $0.offset) < ($1.element.time, $1.offset) }.map(\.element)
     }
 
-    /// The processes that have logs, each with the path of its newest one; nil when there is no such folder. Blocks.
+    /// The processes with logs, each with the path of its newest one; nil when the folder does not exist. Blocks.
     func logs() -> [(process: String, path: String)]? {
         guard let names = try? FileManager.default.contentsOfDirectory(atPath: directory) else { return nil }
         return names.sorted().filter { $0.hasSuffix(".log") && $0 != "supervisord.log" }
             .map { (String($0.dropLast(4)), "\(directory)/\($0)") }
     }
 
-    /// The lines that are asked for; nil when there is no such folder. Blocks.
+    /// The requested lines; nil when the folder does not exist. Blocks.
     private func lines(_ options: Options) -> [LogLine]? {
         logs()?.flatMap { log in
             FileTail.text(of: log.path, bytes: Self.tailBytes).split(separator: "\n").compactMap { LogLine($0) }.filter

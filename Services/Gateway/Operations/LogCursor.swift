@@ -1,9 +1,9 @@
 import ParseProtocol
 
-/// The places up to which somebody has read the logs of the processes: what follows is new to him, and nothing is told
-/// twice, also after a log was put aside for a new one. No I/O.
+/// The positions up to which a reader has read the processes' logs. Each line is read once, also after a log was
+/// rotated. No I/O.
 package struct LogCursor: Equatable, Sendable {
-    /// A place in one file, which has its inode as long as it is there, whatever its name.
+    /// A position in one file, identified by its inode, which survives renaming.
     package struct Place: Equatable, Sendable {
         package var inode: UInt64
         /// Bytes from the file's beginning.
@@ -15,7 +15,7 @@ package struct LogCursor: Equatable, Sendable {
         }
     }
 
-    /// A file as it is now.
+    /// The current state of a file.
     package struct File: Equatable, Sendable {
         package let inode: UInt64
         /// In bytes.
@@ -27,27 +27,27 @@ package struct LogCursor: Equatable, Sendable {
         }
     }
 
-    /// The bytes that are to be read, from a place to the file's end.
+    /// The bytes to read, from a position to the file's end.
     package struct Part: Equatable, Sendable {
-        /// The file's index among those that there are.
+        /// The index in the list of files.
         package let file: Int
         /// Bytes from the file's beginning.
         package let offset: UInt64
     }
 
-    /// By the process's name.
+    /// By process name.
     package var places: [String: Place] = [:]
 
     package init() {}
 
-    /// A cursor as `text` has it.
-    /// - Throws: `.invalidQuery` (102) for what is no cursor of ours.
+    /// Parses `text`.
+    /// - Throws: `.invalidQuery` (102) for a malformed cursor.
     package init(_ text: String) throws(ParseError) {
         for part in text.split(separator: ",") {
             let fields = part.split(separator: ":", omittingEmptySubsequences: false)
             guard fields.count == 3, let inode = UInt64(fields[1]), let offset = UInt64(fields[2]),
                 places.count < Self.processesMax
-            else { throw ParseError(.invalidQuery, "after is no cursor of the log.") }
+            else { throw ParseError(.invalidQuery, "after is not a cursor of the log.") }
             places[String(fields[0])] = Place(inode: inode, offset: offset)
         }
     }
@@ -61,11 +61,11 @@ package struct LogCursor: Equatable, Sendable {
             .joined(separator: ",")
     }
 
-    /// The parts that follow a place, in the order in which they were written.
+    /// The parts that follow a position, in the order in which they were written.
     /// - Parameters:
     ///   - place: nil for a log that is new to the reader.
-    ///   - files: the log, and those that were put aside for it, the newest first.
-    /// - Returns: `isGap` when what follows the place is not there any more.
+    ///   - files: the log and its rotated files, newest first.
+    /// - Returns: `isGap` when the bytes after the position no longer exist.
     package static func parts(after place: Place?, of files: [File]) -> (parts: [Part], isGap: Bool) {
         guard !files.isEmpty else { return ([], false) }
         guard let place else { return ([Part(file: 0, offset: 0)], false) }
@@ -76,24 +76,24 @@ package struct LogCursor: Equatable, Sendable {
     }
 }
 
-/// Whole lines of what was read of one process's log, part after part. No I/O.
+/// Collects whole lines from the parts of one process's log. No I/O.
 package struct LogTake: Sendable {
     /// The lines so far.
     package private(set) var lines: [String] = []
-    /// The place after the last whole line.
+    /// The position after the last whole line.
     package private(set) var place: LogCursor.Place
     /// Bytes that may still be read.
     package private(set) var room: Int
     private let roomMax: Int
-    /// Whether there is more than was read.
+    /// Whether there is more to read.
     package private(set) var isMore = false
-    /// The beginning of a line whose end is in the next file: a log may be put aside in the middle of one.
+    /// The beginning of a line that continues in the next file: rotation may split a line.
     private var carry: [UInt8] = []
 
-    /// Nothing yet.
+    /// Creates an empty collection.
     /// - Parameters:
-    ///   - place: where the first part begins.
-    ///   - room: bytes that are read at most.
+    ///   - place: the beginning of the first part.
+    ///   - room: the limit of bytes to read.
     package init(from place: LogCursor.Place, room: Int) {
         self.place = place
         self.room = room
@@ -103,7 +103,7 @@ package struct LogTake: Sendable {
     /// Leaves out the first line.
     package mutating func dropFirst() { lines = Array(lines.dropFirst()) }
 
-    /// Takes what was read of a part.
+    /// Adds the bytes of a part.
     /// - Returns: whether the next part is to be read.
     package mutating func add(_ bytes: [UInt8], at offset: UInt64, of file: LogCursor.File) -> Bool {
         room -= bytes.count
@@ -113,7 +113,7 @@ package struct LogTake: Sendable {
             place = .init(inode: file.inode, offset: offset + UInt64(end + 1 - carry.count))
             carry = Array(all[(end + 1)...])
         } else if all.count >= roomMax {
-            // A line that is longer than all that is read at once is left out, or nothing would go on.
+            // A line longer than the limit of one response is skipped, so that the reader can continue.
             place = .init(inode: file.inode, offset: offset + UInt64(bytes.count))
             carry = []
         } else {

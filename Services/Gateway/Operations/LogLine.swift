@@ -15,6 +15,18 @@ struct LogLine: Equatable, Sendable {
             (allCases.firstIndex(of: a) ?? 0) < (allCases.firstIndex(of: b) ?? 0)
         }
 
+        /// A level's name in a request, case-insensitive: the protocol's name, or the name of the `console` function.
+        init?(asked name: String) {
+            switch name.lowercased() {
+            case "debug", "trace": self = .verbose
+            case "log": self = .info
+            case "warning": self = .warn
+            case let name:
+                guard let level = Self(rawValue: name) else { return nil }
+                self = level
+            }
+        }
+
         /// swift-log's name of a level.
         init?(logged: Substring) {
             switch logged {
@@ -35,7 +47,7 @@ struct LogLine: Equatable, Sendable {
         self.metadata = metadata
     }
 
-    /// Nil for a line of another form, such as the rest of a message with line breaks.
+    /// Nil for a line of another form, such as the rest of a multi-line message.
     init?(_ line: Substring) {
         let parts = line.split(separator: " ", maxSplits: 3)
         guard parts.count == 4, let time = Self.time(parts[0]), let level = Level(logged: parts[1]),
@@ -63,7 +75,7 @@ struct LogLine: Equatable, Sendable {
         metadata = pairs
     }
 
-    /// `2026-11-21T15:18:58+0000`; another zone is none of ours, since services log in the host's, which is UTC in
+    /// `2026-11-21T15:18:58+0000`; other zones are rejected, because services log in the host's zone, which is UTC in
     /// containers.
     private static func time(_ text: Substring) -> Timestamp? {
         guard text.utf8.count == 24, let base = Timestamp(iso: String(text.prefix(19)) + ".000Z") else { return nil }
@@ -75,7 +87,7 @@ struct LogLine: Equatable, Sendable {
         return Timestamp(milliseconds: base.milliseconds - offset)
     }
 
-    /// As `/scriptlog` shows it (PARSE_PROTOCOL section 12).
+    /// The form in `/scriptlog` (PARSE_PROTOCOL section 12).
     var json: JSON {
         var members: [String: JSON] = [
             "timestamp": .string(time.iso), "level": .string(level.rawValue), "message": .string(message),

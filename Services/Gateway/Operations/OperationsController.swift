@@ -4,20 +4,22 @@ import Messages
 import ParseProtocol
 import ProcessKit
 
-/// `/operations`: the running suite for operators. Whoever gets here is one; services are asked with our own rights.
+/// `/operations`: information about the running suite for operators. The router has checked that the caller is one;
+/// services are called with the gateway's rights.
 struct OperationsController: Sendable {
     let broker: Broker
     let services: ServiceClient
     let federation: Federation
     let registry: HookRegistry
-    /// Satchel's own functions (`OpenAPIDocument`).
+    /// Satchel's functions (`OpenAPIDocument`).
     let ownFunctions: [JSON]
+    private let unused: UnusedFunctions
     private let ownName: String
     private let ownReport: ProcessReport
     private let codePath: String
     private let backupLog: BackupLog
 
-    /// For one that says nothing the others do not wait longer.
+    /// The time to wait for a service that does not reply.
     private static let timeout = Duration.seconds(3)
 
     init(
@@ -29,6 +31,7 @@ struct OperationsController: Sendable {
         self.federation = federation
         self.registry = registry
         ownFunctions = functions
+        unused = UnusedFunctions(codeReplacesOwn: configuration.cloud.codeReplacesFunctions)
         ownName = configuration.replica
         ownReport = ProcessReport(replica: configuration.replica, settings: configuration.settings)
         let data = configuration.start.dataDirectory
@@ -38,13 +41,13 @@ struct OperationsController: Sendable {
 
     // MARK: - Processes
 
-    /// By service; of its replicas one answers. Services that do not answer are not there.
+    /// Settings by service, from one replica each. Services that do not reply are missing.
     func settings(_ request: ParseRequest) async -> ParseResponse {
         let processes = await reports(request.requestId)
         return ParseResponse(["processes": .array(processes)])
     }
 
-    /// Counts go on from the start of their process; whoever asks twice has the rates between.
+    /// Counters run from the start of their process; a reader takes two samples to get rates.
     func metrics(_ request: ParseRequest, _ times: AnswerTimes) async -> ParseResponse {
         let processes = await reports(request.requestId).map { report -> JSON in
             var report = report
@@ -68,7 +71,7 @@ struct OperationsController: Sendable {
         ])
     }
 
-    /// The gateway's first, then those of the services by name.
+    /// The gateway's report first, then the services' by name.
     private func reports(_ trace: String) async -> [JSON] {
         let present = broker.services.filter { !$0.value.replicas.isEmpty }.keys
         let answers = await withTaskGroup(of: (String, JSON?).self) { group in
@@ -85,7 +88,7 @@ struct OperationsController: Sendable {
             }
     }
 
-    /// Nil when it does not answer, which health tells.
+    /// Nil when the service does not reply, which health reports.
     private func report(of service: String, _ trace: String) async -> JSON? {
         let reply = try? await services.send(
             ObjectCalls(of: service).function, FunctionRequest.with { $0.name = ProcessReport.function },
@@ -95,7 +98,8 @@ struct OperationsController: Sendable {
 
     // MARK: - Cloud code
 
-    /// Satchel's own functions, and what cloud code has; `version` is that of the code, where there are versions.
+    /// Satchel's functions and the ones of cloud code. `unused` lists the code's functions that are never called;
+    /// `version` is the code's version, where there are versions.
     func functions() async throws(ParseError) -> ParseResponse {
         let table = try await registry.table()
         let triggers = table.code.triggers.map { trigger -> JSON in
@@ -105,22 +109,23 @@ struct OperationsController: Sendable {
             "own": .array(ownFunctions),
             "code": [
                 "functions": .array(table.code.functions.sorted().map(JSON.string)),
+                "unused": .array(unused.names(in: table).map(JSON.string)),
                 "jobs": .array(table.code.jobs.sorted().map(JSON.string)), "triggers": .array(triggers),
                 "version": codeVersion.map(JSON.string) ?? .null,
             ],
         ])
     }
 
-    /// The number of the version that is run (`scripts/cloud`); nil for code without versions, or where the gateway
-    /// does not have it.
+    /// The number of the running version (`scripts/cloud`); nil for code without versions, or when the gateway has no
+    /// copy of it.
     private var codeVersion: String? {
         guard let target = try? FileManager.default.destinationOfSymbolicLink(atPath: codePath) else { return nil }
         let name = target.split(separator: "/").last.map(String.init) ?? ""
         return UInt(name) == nil ? nil : name
     }
 
-    /// `limit` runs, 50 unless told, of `jobName` or of all jobs.
-    /// - Throws: what a query of objects throws.
+    /// The runs of `jobName`, or of all jobs; `limit` of them, by default 50.
+    /// - Throws: the errors of an object query.
     func jobRuns(_ request: ParseRequest) async throws(ParseError) -> ParseResponse {
         let asked = try request.options()
         var options = try QueryOptions(

@@ -1,7 +1,7 @@
 import Messages
 import ParseProtocol
 
-/// `/push` and `/push_audiences` (PARSE_PROTOCOL section 9). Both need the master key.
+/// `/push` and `/push_audiences` (PARSE_PROTOCOL section 9). Both require the master key.
 struct PushController: Sendable {
     let services: ServiceClient
     let objects: ObjectsController
@@ -9,7 +9,7 @@ struct PushController: Sendable {
 
     private static let audienceClass = "_Audience"
 
-    /// Sends a push, now or later. Sub-queries in its condition are answered now.
+    /// Sends a push, at once or later. Sub-queries in its condition are resolved at once.
     func send(_ request: ParseRequest, _ principal: Principal) async throws(ParseError) -> ParseResponse {
         var body = try request.object
         if let condition = body["where"], SubQueries.mayOccur(in: condition.serialized) {
@@ -27,7 +27,7 @@ struct PushController: Sendable {
 
     private static let statusIdName = headerName("X-Parse-Push-Status-Id")
 
-    /// Audiences as objects, except that their condition is text when written and an object when read.
+    /// Audiences as objects, except that their condition is a text when written and an object when read.
     func audiences(_ request: ParseRequest, _ principal: Principal) async throws(ParseError) -> ParseResponse {
         let id = request.path.dropFirst().first.map(String.init)
         switch (request.method, id) {

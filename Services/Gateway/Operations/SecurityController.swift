@@ -1,21 +1,24 @@
 import Foundation
+import MessageBus
 import Messages
 import NIOCore
 import ParseProtocol
 
-/// `/security`: what an operator should mend before customers come, looked up in the settings and classes as they are
-/// now.
+/// `/security`: reports weaknesses in the current settings and classes that an operator should fix before opening the
+/// shop.
 struct SecurityController: Sendable {
     let configuration: GatewayConfiguration
     let settings: CloudSettings
     let services: ServiceClient
+    let broker: Broker
     let registry: HookRegistry
 
     func report(_ request: ParseRequest) async throws(ParseError) -> ParseResponse {
         var report = SecurityReport()
+        let sold = try await purchases(request)
         report.groups = [
             ("Keys", keys), ("Transport", transport), ("Classes", try await classes(request)),
-            ("Files", files), ("Webhooks", webhooks(try await registry.table())),
+            ("Files", files + sold), ("Quotas", quotas), ("Webhooks", webhooks(try await registry.table())),
         ]
         return ParseResponse(report.json)
     }
@@ -25,7 +28,7 @@ struct SecurityController: Sendable {
         let anywhere = [
             try? SocketAddress(ipAddress: "192.0.2.1", port: 0), try? SocketAddress(ipAddress: "2001:db8::1", port: 0),
         ]
-        // Addresses that are nobody's stand for everybody's.
+        // These addresses belong to no host and stand for all others.
         let isOpen = configuration.masterKeyNetworks.contains { network in anywhere.contains { network.contains($0) } }
         return [
             .init(
@@ -58,6 +61,39 @@ struct SecurityController: Sendable {
                 "File upload needs a user",
                 isFine: configuration.fileUpload == .authenticated || configuration.fileUpload == .master,
                 "People without an account can fill the disk.", "Set SATCHEL_FILE_UPLOAD to authenticated.")
+        ]
+    }
+
+    /// A shop without in-app purchases needs no setting.
+    private func purchases(_ request: ParseRequest) async throws(ParseError) -> [SecurityReport.Check] {
+        let message = FindRequest.with {
+            $0.className = "_Product"
+            $0.limit = 1
+        }
+        let reply = try await services.read(
+            ServiceDirectory.calls(ofClass: message.className).find, message, for: .ofHooks, trace: request.requestId)
+        let sells = try JSON(reply: reply.document)["results"]?.arrayValue?.isEmpty == false
+        return [
+            .init(
+                "Purchases are of the shop's apps (SATCHEL_APPLE_BUNDLE_IDS)",
+                isFine: !settings.bundleIds.isEmpty || !sells,
+                "There are products to buy within an app, and none is unlocked.",
+                "Name the bundle ids of your apps in SATCHEL_APPLE_BUNDLE_IDS."),
+            .init(
+                "Receipts of Apple's sandbox unlock nothing (SATCHEL_APPLE_SANDBOX_RECEIPTS)",
+                isFine: !settings.takesSandboxReceipts,
+                "Receipts that nobody paid for unlock paid files.",
+                "Take SATCHEL_APPLE_SANDBOX_RECEIPTS away when your tests and Apple's review are over."),
+        ]
+    }
+
+    private var quotas: [SecurityReport.Check] {
+        let alarms = broker.services.filter { $0.value.warning.contains("SATCHEL_QUOTAS") }.keys
+        return [
+            .init(
+                "Clients stay below the global quotas", isFine: alarms.isEmpty,
+                "Strangers have used most of what all clients together may add to: \(Self.names(Array(alarms))).",
+                "Find out who adds so much. If it is your customers, raise the rates per global in SATCHEL_QUOTAS.")
         ]
     }
 

@@ -1,10 +1,10 @@
 import ParseProtocol
 
-/// The result of a self-check in the form that Parse Server gives it.
+/// The result of a self-check in Parse Server's form.
 struct SecurityReport: Sendable {
     struct Check: Sendable {
         let title: String
-        /// The fault that was found and the way to mend it; nil when nothing is wrong.
+        /// The problem and its solution; nil when the check passes.
         let problem: (warning: String, solution: String)?
 
         init(_ title: String, isFine: Bool, _ warning: String, _ solution: String) {

@@ -1,33 +1,36 @@
 import MessageBus
 import ParseProtocol
 
-/// The answer of `/health`: each service's state, and whether a load balancer should send customers here.
+/// The response of `/health`: each service's state, and whether a load balancer should send requests.
 ///
-/// It should as long as those services are well without which nothing works. Any other service that is missing is
-/// named, and only its own functions are missed: a stopped crash service must not close the shop. `cloud` is missed
-/// only where there is code for it.
+/// The suite serves as long as the essential services are healthy. Another missing service is named, and only its
+/// functions fail: a stopped crash service must not close the shop. `cloud` counts only when the shop has cloud code.
 package struct SuiteHealth {
     package enum State: String {
         case ok
-        /// It has no replica.
+        /// The service has no replica.
         case missing
-        /// It has no writer yet.
+        /// The service has no writer yet.
         case starting
-        /// It serves, and says itself what is missing.
+        /// The service works, and reports that something is missing.
         case degraded
-        /// It says itself what is wrong.
+        /// The service reports a failure.
         case failing
     }
 
-    /// Products and every class of the app; sign-in and sessions.
+    /// The owners of products and every class of the app, and of sign-in and sessions.
     package static let essential: Set<String> = ["catalog", "users"]
 
     package let services: [String: (state: State, seen: Broker.ServiceState)]
-    /// The services that somebody misses when they are not there.
+    /// The services whose absence counts.
     private let needed: Set<String>
+    private let hasManager: Bool
 
-    /// - Parameter hasCode: whether there is cloud code, or nobody knows.
-    package init(_ seen: [String: Broker.ServiceState], hasCode: Bool) {
+    /// - Parameters:
+    ///   - hasCode: whether there is cloud code, or the gateway does not know.
+    ///   - hasManager: false when the process manager was killed.
+    package init(_ seen: [String: Broker.ServiceState], hasCode: Bool, hasManager: Bool = true) {
+        self.hasManager = hasManager
         needed = Set(ServiceDirectory.services.filter { $0 != "cloud" || hasCode || seen[$0] != nil })
         services = Dictionary(
             uniqueKeysWithValues: ServiceDirectory.services.map { name in
@@ -47,12 +50,12 @@ package struct SuiteHealth {
         names.allSatisfy { services[$0].map { states.contains($0.state) } ?? false }
     }
 
-    /// Whether customers are served.
+    /// Whether the essential services work.
     package var isServing: Bool { all([.ok, .degraded], in: Self.essential) }
 
-    /// `ok`, `degraded` when something is missing that is not essential; else `failing` or `starting`.
+    /// `ok`; `degraded` when something else than an essential service is missing; otherwise `failing` or `starting`.
     package var status: String {
-        if all([.ok], in: needed) { return "ok" }
+        if hasManager, all([.ok], in: needed) { return "ok" }
         if isServing { return "degraded" }
         return Self.essential.contains { services[$0]?.state == .failing } ? "failing" : "starting"
     }
@@ -67,12 +70,16 @@ package struct SuiteHealth {
             if let current = seen.current { members[name]?["current"] = .int(Int64(current.count)) }
             if !seen.trouble.isEmpty { members[name]?["problem"] = .string(seen.trouble) }
         }
-        return ["status": .string(status), "services": .object(members)]
+        var body: JSON = ["status": .string(status), "services": .object(members)]
+        if !hasManager {
+            body["problem"] = "The process manager was killed: a service that ends stays away. scripts/up repairs it."
+        }
+        return body
     }
 }
 
 extension ParseResponse {
-    /// The suite's health as a gateway sees it.
+    /// The suite's health as one gateway sees it.
     init(_ health: SuiteHealth, seenBy gateway: String) {
         var body = health.body
         body["gateway"] = .string(gateway)

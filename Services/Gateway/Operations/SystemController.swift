@@ -1,36 +1,41 @@
+import Foundation
 import HTTPTypes
 import MessageBus
 import ParseProtocol
 import ProcessKit
 
-/// The routes by which operators and SDKs ask about the suite itself.
+/// The routes through which operators and SDKs query the suite itself.
 struct SystemController: Sendable {
-    let standing: GatewayStanding
+    let standing: GatewayReadiness
     let broker: Broker
     let cache: ReadCache?
     let files: FileCache?
     let hooks: HookCache
+    let codeFile: String
     let document: OpenAPIDocument
+    private let manager = ProcessManager()
 
     /// The OpenAPI document of this gateway.
     func openAPI() -> ParseResponse {
         var response = ParseResponse(body: document.text)
-        // Says that the body is final: its examples of files get no links.
+        // Marks the body as final, so that its examples of files get no URLs.
         response.headers[.contentType] = "application/json; charset=utf-8"
         return response
     }
 
-    /// Of the suite; with `of=gateway` of this gateway alone, which is what a balancer before several asks.
+    /// The health of the suite, or with `of=gateway` of this gateway alone, for a balancer in front of several.
     func health(_ request: ParseRequest) -> ParseResponse {
-        let health = SuiteHealth(broker.services, hasCode: hooks.last?.hasCode ?? true)
+        // The catalog may not have reported the installed code yet.
+        let hasCode = hooks.last?.hasCode ?? true || FileManager.default.fileExists(atPath: codeFile)
+        let health = SuiteHealth(broker.services, hasCode: hasCode, hasManager: !manager.isGone)
         let status = standing.status(health)
-        // One that stops has nothing else to say.
+        // A stopping gateway reports only that.
         guard status != .stopping, request.query != "of=gateway" else { return ParseResponse(status, of: standing) }
         return ParseResponse(health, seenBy: standing.name)
     }
 
-    /// The features SDKs and dashboards look for (PARSE_PROTOCOL section 12); false where Satchel has none yet.
-    /// `replicas` is ours: the requests that each replica was sent since it joined.
+    /// The features that SDKs and dashboards look for (PARSE_PROTOCOL section 12); false for the ones that Satchel does
+    /// not have. `replicas` is Satchel's: the number of requests to each replica since it joined.
     func serverInfo() async -> ParseResponse {
         let replicas = await broker.requestsByReplica.mapValues { JSON.int(Int64($0)) }
         let none: JSON = false

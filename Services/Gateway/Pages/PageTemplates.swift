@@ -2,20 +2,20 @@ import Foundation
 import Mustache
 import ProcessKit
 
-/// The pages that links in mails open: Mustache templates inside one frame, every value escaped.
+/// The pages behind links in mails: Mustache templates inside one frame, with every value escaped.
 struct PageTemplates: Sendable {
     enum Name: String, CaseIterable, Sendable {
         /// A form for a new password.
         case choosePassword = "choose-password"
         case passwordChanged = "password-changed"
-        /// The link is void; a form asks for another mail.
+        /// The link is not valid; a form requests another mail.
         case passwordLinkVoid = "password-link-void"
         case emailVerified = "email-verified"
         case emailAlreadyVerified = "email-already-verified"
         case verificationLinkVoid = "verification-link-void"
-        /// A mail was asked for; the same whether or not there is one.
+        /// A mail was requested. The page is the same whether or not one is sent.
         case mailRequested = "mail-requested"
-        /// Something that has nothing to do with the link.
+        /// An error that does not concern the link.
         case problem
     }
 
@@ -23,8 +23,8 @@ struct PageTemplates: Sendable {
     private let templates: [String: MustacheTemplate]
     private let shopName: String
 
-    /// Reads the templates beside the executable; `SATCHEL_PAGES` may hold others of the same names.
-    /// - Throws: when one is missing or cannot be parsed, which ends the gateway's start.
+    /// Reads the templates beside the executable; `SATCHEL_PAGES` may hold replacements of the same names.
+    /// - Throws: when a template is missing or cannot be parsed, which aborts startup.
     init(configuration: GatewayConfiguration) throws {
         shopName = configuration.shopName
         let standard = Bundle.module.bundleURL.appendingPathComponent("Pages")
@@ -45,7 +45,7 @@ struct PageTemplates: Sendable {
 
     func html(_ name: Name, _ values: [String: String]) -> String {
         let values = values.merging(["shop": shopName]) { own, _ in own }
-        // Only the frame takes its content as it is, and that was escaped here.
+        // Only the frame inserts its content unescaped; the inner template has escaped it.
         let content = templates[name.rawValue]?.render(values) ?? ""
         return templates[Self.frame]?.render(["shop": shopName, "content": content]) ?? content
     }

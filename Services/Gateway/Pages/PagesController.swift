@@ -2,10 +2,10 @@ import HTTPTypes
 import Messages
 import ParseProtocol
 
-/// `/apps/…`: what people see who follow a link from a mail. Works without scripts, and without keys: the link's token
-/// is the key.
+/// `/apps/…`: the pages behind links in mails. They work without scripts and without keys: the link's token authorizes
+/// the request.
 ///
-/// Nothing a client sends appears on a page, apart from a link's token, which is 32 hex digits or is not shown.
+/// A page shows nothing that a client sent, except a link's token of 32 hex digits.
 struct PagesController: Sendable {
     let templates: PageTemplates
     let accounts: AccountsController
@@ -62,7 +62,7 @@ struct PagesController: Sendable {
         let token = Self.token(form)
         let password = form["new_password"] ?? ""
         if Self.isScript(request) { return try await changePassword(form, token, password, request) }
-        // Clients that post for the user have asked for it twice themselves.
+        // A client that submits for the user has already asked for the password twice.
         guard password == form["repeated_password"] ?? password else {
             return page(.choosePassword, 400, ["token": token, "error": "The two passwords are not the same."])
         }
@@ -76,7 +76,7 @@ struct PagesController: Sendable {
         }
     }
 
-    /// The same for a page's script, which is answered as Parse Server does.
+    /// `changePassword` for a page's script, with the responses of Parse Server.
     /// - Throws: `.otherCause` (-1), `.validationError` (142) and `.passwordMissing` (201).
     private func changePassword(
         _ form: [String: String], _ token: String, _ password: String, _ request: ParseRequest
@@ -94,7 +94,7 @@ struct PagesController: Sendable {
         return ParseResponse(.string("Password successfully reset"))
     }
 
-    /// Whether a page's script asks, as jQuery and its like say, and not a person who follows a link.
+    /// Whether a page's script sent the request, by the header that jQuery and similar libraries send.
     private static func isScript(_ request: ParseRequest) -> Bool {
         request.headers[requestedWithName]?.lowercased() == "xmlhttprequest"
     }
@@ -113,7 +113,7 @@ struct PagesController: Sendable {
         }
     }
 
-    /// A link's token, or an empty text for what cannot be one.
+    /// A link's token, or an empty text when it is malformed.
     private static func token(_ values: [String: String]) -> String {
         let token = values["token"] ?? ""
         let isToken =
@@ -161,7 +161,7 @@ struct PagesController: Sendable {
         return response
     }
 
-    /// A page holds a token: it is neither kept nor framed nor told to anybody else, and nothing in it runs.
+    /// A page holds a token: it must not be cached, framed or sent as a referrer, and no script may run in it.
     private static let headers: HTTPFields = [
         headerName("Content-Security-Policy"):
             """
@@ -175,8 +175,8 @@ struct PagesController: Sendable {
 }
 
 extension AccountsController {
-    /// Follows a link from a mail.
-    /// - Parameter uses: whether that uses it up.
+    /// Calls `users` about a link from a mail.
+    /// - Parameter uses: whether the call uses the link up.
     func follow(
         _ call: Call<LinkRequest, LinkReply>, _ token: String, password: String = "", uses: Bool,
         for request: ParseRequest

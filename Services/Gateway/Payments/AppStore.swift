@@ -2,14 +2,15 @@ import Logging
 import Outbound
 import ParseProtocol
 
-/// Apple's answers to receipts (`verifyReceipt`). Receipts of the sandbox are recognised by Apple's own answer.
+/// Verifies receipts with Apple (`verifyReceipt`). Apple's status identifies sandbox receipts. They are accepted only
+/// when the operator allows them, because they cost nothing.
 struct AppStore: Sendable {
     let client: OutboundClient
     let settings: CloudSettings
     let logger: Logger
 
     enum Verdict: Equatable, Sendable {
-        /// The receipt is Apple's, for these products of this app.
+        /// Apple issued the receipt, for these products of this app.
         case valid(bundleId: String, products: Set<String>)
         /// Apple's status for it.
         case invalid(status: Int64)
@@ -18,11 +19,11 @@ struct AppStore: Sendable {
     private static let isOfSandbox: Int64 = 21007
     private static let timeout = Duration.seconds(10)
 
-    /// - Throws: `.serviceUnavailable` (2) when Apple cannot be asked now, `.invalidServerResponse` (148) when it does
-    ///   not answer as it should.
+    /// - Throws: `.serviceUnavailable` (2) when Apple cannot be reached, `.invalidServerResponse` (148) when its
+    ///   response is not usable.
     func verify(_ receipt: String) async throws(ParseError) -> Verdict {
         let verdict = try await ask(settings.receiptURL, receipt)
-        guard verdict == .invalid(status: Self.isOfSandbox) else { return verdict }
+        guard verdict == .invalid(status: Self.isOfSandbox), settings.takesSandboxReceipts else { return verdict }
         return try await ask(settings.sandboxReceiptURL, receipt)
     }
 
@@ -30,13 +31,13 @@ struct AppStore: Sendable {
         let body: JSON = ["receipt-data": .string(receipt)]
         var request = OutboundRequest(
             .post, url, headers: [("Content-Type", "application/json")], body: body.serialized, timeout: Self.timeout)
-        // Apple changes nothing by it.
+        // The request changes nothing at Apple.
         request.isRepeatable = true
         let answer: OutboundResponse
         do throws(OutboundFailure) {
             answer = try await client.send(request)
         } catch {
-            logger.warning("The App Store cannot be asked.", metadata: ["error": "\(error)"])
+            logger.warning("The App Store cannot be reached.", metadata: ["error": "\(error)"])
             throw error.reason == .answerTooLarge ? Self.garbage : Self.unavailable
         }
         guard answer.status < 500, answer.status != 429 else { throw Self.unavailable }
@@ -44,10 +45,10 @@ struct AppStore: Sendable {
         return try Self.verdict(answer.body)
     }
 
-    private static let unavailable = ParseError(.serviceUnavailable, "The App Store cannot be asked now.")
-    private static let garbage = ParseError(.invalidServerResponse, "The App Store's answer is not one.")
+    private static let unavailable = ParseError(.serviceUnavailable, "The App Store cannot be reached now.")
+    private static let garbage = ParseError(.invalidServerResponse, "The App Store's response is not usable.")
 
-    /// The verdict that Apple's answer gives. A receipt lists its purchases in `in_app`; one of before iOS 7 is its
+    /// The verdict in Apple's response. A receipt lists its purchases in `in_app`; a receipt from before iOS 7 is its
     /// only purchase.
     static func verdict(_ body: [UInt8]) throws(ParseError) -> Verdict {
         guard let json = try? JSON(parsing: body), let status = json["status"]?.intValue else { throw garbage }

@@ -2,17 +2,19 @@ import Foundation
 import Messages
 import ParseProtocol
 
-/// `/validate_purchase`: a receipt of Apple's App Store becomes the file that was bought (PARSE_PROTOCOL section 12).
+/// `/validate_purchase`: exchanges a receipt of Apple's App Store for the purchased file (PARSE_PROTOCOL section 12).
 struct PurchaseController: Sendable {
     let store: AppStore
     let services: ServiceClient
     let links: FileLinks
     let signer: FileSigner
 
-    /// Receipts of customers with years of purchases have some hundred KB.
+    /// Receipts of customers with years of purchases have some hundred kilobytes.
     private static let receiptBytesMax = 2 << 20
 
-    func validate(_ request: ParseRequest) async throws(ParseError) -> ParseResponse {
+    /// - Throws: `.operationForbidden` (119) while `SATCHEL_APPLE_BUNDLE_IDS` names no app: a receipt of any app would
+    ///   unlock the shop's files. `.requestLimitExceeded` (155) past the quota `receipts`.
+    func validate(_ request: ParseRequest, _ principal: Principal) async throws(ParseError) -> ParseResponse {
         let body = try request.object
         let receipt = body["receipt"]
         let text = receipt?.stringValue ?? (receipt?.wireType == "Bytes" ? receipt?["base64"]?.stringValue : nil)
@@ -22,20 +24,26 @@ struct PurchaseController: Sendable {
         guard text.utf8.count <= Self.receiptBytesMax, Data(base64Encoded: text) != nil else {
             throw ParseError(.invalidJSON, "The receipt is not base64.")
         }
+        _ = try await services.write(
+            CatalogCalls.countReceipt, ConfigRequest(), for: principal, trace: request.requestId)
+        guard !store.settings.bundleIds.isEmpty else {
+            store.logger.warning("A purchase was refused: SATCHEL_APPLE_BUNDLE_IDS names no app.")
+            throw ParseError(
+                .operationForbidden, "This shop unlocks no purchases: SATCHEL_APPLE_BUNDLE_IDS names no app.")
+        }
         switch try await store.verify(text) {
         case .invalid(let status):
             return ParseResponse(["status": .int(status), "error": .string(Self.text(of: status))])
         case .valid(let bundleId, let products):
-            let bundles = store.settings.bundleIds
-            guard bundles.isEmpty || bundles.contains(bundleId), products.contains(product) else {
-                throw ParseError(.invalidProductIdentifier, "The receipt is for something else.")
+            guard store.settings.bundleIds.contains(bundleId), products.contains(product) else {
+                throw ParseError(.invalidProductIdentifier, "The receipt is for another product.")
             }
             return ParseResponse(try await download(of: product, request))
         }
     }
 
-    /// The file, with a URL that works for some time. Read with every right: clients do not see a product's `download`,
-    /// and what was bought stays bought when it is not for sale any more.
+    /// The file, with a URL that expires. It is read with the master key: clients cannot read a product's `download`,
+    /// and a purchase remains valid when the product is no longer sold.
     private func download(of product: String, _ request: ParseRequest) async throws(ParseError) -> JSON {
         let filter: JSON = ["productIdentifier": .string(product)]
         let message = FindRequest.with {

@@ -1,8 +1,7 @@
 import HTTPTypes
 import ParseProtocol
 
-/// The readers that bytes of a client meet before anything else looks at them, each as one call, so that tests can put
-/// any bytes in.
+/// The parsers of clients' bytes, each as one call, so that tests can feed them any input.
 package enum ClientInput {
     /// The components of a path.
     /// - Throws: `.invalidJSON` (107).
@@ -16,9 +15,24 @@ package enum ClientInput {
         return try request.options()
     }
 
-    /// Credentials and the rest of a tunnelled body (PARSE_PROTOCOL section 1.2), and the file that it may be.
-    /// - Throws: `.invalidJSON` (107); of the file `.invalidJSON` (107), `.invalidFileName` (122), `.fileTooLarge`
-    ///   (129) and `.fileSaveError` (130).
+    /// The parameters of a cloud function in a query string.
+    /// - Throws: `.invalidJSON` (107).
+    package static func parameters(query: String) throws -> [String: JSON] {
+        var request = ParseRequest(method: .post, path: [], requestId: "", clientAddress: nil)
+        request.query = query
+        return try request.parameters(asTexts: true)
+    }
+
+    /// The number of fields that `keys` include, over all objects of a list.
+    package static func branches(of list: JSON, keys: [String]) -> Int {
+        var tree = IncludeTree()
+        tree.select(keys: keys, excludeKeys: [])
+        return (list.arrayValue ?? []).reduce(0) { $0 + tree.branches(of: $1).count }
+    }
+
+    /// The credentials and the remaining members of a tunnelled body (PARSE_PROTOCOL section 1.2), as a file.
+    /// - Throws: `.invalidJSON` (107) for the body; `.invalidJSON` (107), `.invalidFileName` (122), `.fileTooLarge`
+    ///   (129) and `.fileSaveError` (130) for the file.
     package static func file(
         tunnelled body: [UInt8], named name: String, bytesMax: Int
     ) throws -> (name: String, contentType: String, content: [UInt8]) {
@@ -48,7 +62,7 @@ package enum ClientInput {
         return (upload.name, upload.contentType, upload.content)
     }
 
-    /// The bytes of a file that a `Range` header asks for; nil for none of them.
+    /// The bytes of a file that a `Range` header requests; nil when the range cannot be satisfied.
     package static func range(_ header: String, size: Int) -> Range<Int>? {
         switch ByteRange(header, if: nil, etag: "", size: size) {
         case .whole: 0..<size

@@ -1,13 +1,13 @@
-/// The SDK that a client says it is, by `X-Parse-Client-Version` (`js5.3.0`, `i1.19`): a closed list, because anybody
-/// can send anything and every name is a line on a graph.
+/// The client's SDK by `X-Parse-Client-Version` (`js5.3.0`, `i1.19`). The list is closed, because clients can send any
+/// text and every name becomes a line in a chart.
 package enum ClientSDK: UInt8, CaseIterable, Sendable {
-    /// No version was sent, as by curl and plain REST clients.
+    /// The client sent no version, as curl and plain REST clients.
     case unknown
     case js, php, ios, osx, android, swift, dotnet, unity, flutter, embedded
     /// A name that is not in the list.
     case other
 
-    /// Reads the letters in front of the version. Looks at no more bytes than the longest name has.
+    /// Reads the letters before the version. It inspects no more bytes than the longest name has.
     package init(version: String?) {
         guard let version, !version.isEmpty else {
             self = .unknown
@@ -30,11 +30,11 @@ package enum ClientSDK: UInt8, CaseIterable, Sendable {
 
     package var name: String { "\(self)" }
 
-    /// Whether the SDK takes `{"__op":"Delete"}` in an answer for a removal: JavaScript's, and clients without one
-    /// (Parse Server's rule). Others would keep the operator as the field's value.
-    package var knowsRemovals: Bool { self == .js || self == .unknown }
+    /// Whether the SDK interprets `{"__op":"Delete"}` in a response as a removal: JavaScript's does, and clients
+    /// without a version count as such (Parse Server's rule). Other SDKs would store the operator as the field's value.
+    package var interpretsRemovals: Bool { self == .js || self == .unknown }
 
-    /// The kind of device that such an SDK runs on, as far as its name tells.
+    /// The kind of device for this SDK, as far as its name shows it.
     package var deviceType: String {
         switch self {
         case .ios, .swift: "ios"

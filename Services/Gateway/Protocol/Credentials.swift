@@ -2,7 +2,7 @@ import Foundation
 import HTTPTypes
 import ParseProtocol
 
-/// A client's statements about itself, in headers or tunnelled in the body (PARSE_PROTOCOL section 1).
+/// The client's credentials and statements about itself, from headers or a tunnelled body (PARSE_PROTOCOL section 1).
 struct Credentials: Sendable {
     var applicationId: String?
     var masterKey: String?
@@ -12,9 +12,10 @@ struct Credentials: Sendable {
     var installationId: String?
     /// `_ContentType` of a tunnelled file.
     var contentType: String?
-    /// The SDK and its version, as it says.
+    /// The SDK and its version, as sent by the client.
     var clientVersion: String?
-    /// Somebody as whom an operator wants to look (`X-Satchel-As-User`); an empty text is nobody's id, and not nothing.
+    /// The user as whom an operator wants to view objects (`X-Satchel-As-User`). An empty text counts as an unknown id,
+    /// not as a missing header.
     var asUser: String?
     /// The client's context for webhooks: the header's text, or `_context` of a tunnelled body.
     var context: JSON?
@@ -24,7 +25,7 @@ struct Credentials: Sendable {
     init(headers: HTTPFields) {
         var basic: String?
         for field in headers {
-            // One pass over the fields; a look-up for each of the names would be many.
+            // One pass over the fields is faster than a look-up of every name.
             switch field.name.canonicalName {
             case "x-parse-application-id": Self.set(&applicationId, field.value)
             case "x-parse-session-token": Self.set(&sessionToken, field.value)
@@ -45,8 +46,8 @@ struct Credentials: Sendable {
         if applicationId == nil, let basic { readBasic(basic) }
     }
 
-    /// An empty header is none. A header that comes twice is, as everywhere in HTTP, a list, and no list is a key:
-    /// which of the two counts is not left to whoever looks first.
+    /// An empty header counts as missing. A repeated header is joined to a list, as everywhere in HTTP. A list is never
+    /// a valid key, so that no component can pick one of the two values.
     private static func set(_ credential: inout String?, _ value: String) {
         guard !value.isEmpty else { return }
         credential = credential.map { "\($0), \(value)" } ?? value
@@ -56,7 +57,7 @@ struct Credentials: Sendable {
     private mutating func readBasic(_ value: String) {
         let parts = value.split(separator: " ", maxSplits: 1)
         guard parts.count == 2, parts[0].lowercased() == "basic", let data = Data(base64Encoded: String(parts[1])),
-            let text = String(data: data, encoding: .utf8), let colon = text.firstIndex(of: ":")
+            let text = String(data: data, encoding: .utf8), !text.exceedsMarkLimit, let colon = text.firstIndex(of: ":")
         else { return }
         applicationId = String(text[..<colon])
         let key = text[text.index(after: colon)...]
@@ -67,8 +68,8 @@ struct Credentials: Sendable {
         }
     }
 
-    /// Takes the credentials out of a body, as the JavaScript SDK puts them there, and returns the method it means.
-    /// - Parameter knownId: the shop's application id; a header that says it is not overruled by the body.
+    /// Removes the credentials from a body, where the JavaScript SDK puts them, and returns the method in it.
+    /// - Parameter knownId: the shop's application id; a header with this id takes precedence over the body.
     /// - Throws: `.invalidJSON` (107) when one of them is not a string.
     mutating func take(from body: inout [String: JSON], knownId: String) throws(ParseError) -> String? {
         func take(_ key: String) throws(ParseError) -> String? {

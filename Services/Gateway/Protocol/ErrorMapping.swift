@@ -1,6 +1,6 @@
 import ParseProtocol
 
-/// The HTTP status that a Parse error travels with (PARSE_PROTOCOL section 1.4). No other place decides it.
+/// The HTTP status of a Parse error (PARSE_PROTOCOL section 1.4). No other place decides it.
 extension ParseResponse {
     init(_ error: ParseError) {
         self.init(status: error.code.httpStatus, error.body)
@@ -10,7 +10,7 @@ extension ParseResponse {
         if let seconds = error.retryAfterSeconds { retryAfterSeconds = seconds }
     }
 
-    /// An answer without a code: problems with keys.
+    /// A response without a code, for problems with keys.
     static func forbidden(_ text: String = "unauthorized") -> ParseResponse {
         ParseResponse(status: 403, ["error": .string(text)])
     }

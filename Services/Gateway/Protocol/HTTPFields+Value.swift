@@ -1,8 +1,8 @@
 import HTTPTypes
 
 extension HTTPFields {
-    /// The value of a field, as the subscript has it. That one joins the values of all fields of a name, also where
-    /// there is only one, at a price that profiles show.
+    /// The value of a field, as from the subscript. The subscript builds a joined value even for a single field, at a
+    /// cost that profiles show.
     func value(_ name: HTTPField.Name) -> String? {
         var found: String?
         for field in self where field.name == name {

@@ -1,20 +1,19 @@
 import Foundation
 import ParseProtocol
 
-/// The meaning of a query option's value, however an SDK wrote it: iOS sends numbers as texts, Android every option as
-/// text, Flutter null and empty texts (Parse Server reads them with JavaScript's `Number()` and by whether they are
-/// truthy).
+/// Interprets a query option's value in the form of each SDK: iOS sends numbers as texts, Android every option as text,
+/// Flutter null and empty texts. Parse Server reads them with JavaScript's `Number()` and truthiness.
 package enum OptionValue {
-    /// Null and an empty text say nothing: the option is not there.
+    /// Null and an empty text count as a missing option.
     package static func isAbsent(_ value: JSON) -> Bool { value.isNull || value == "" }
 
-    /// A whole number, as a number or as the text of one.
+    /// A whole number, as a number or as text.
     package static func wholeNumber(_ value: JSON) -> Int64? {
         guard case .string(let text) = value else { return value.intValue }
         return (try? JSON(parsing: text))?.intValue
     }
 
-    /// Whether a flag is set: by anything but false, zero, null and an empty text.
+    /// Whether a flag is set: by any value except false, zero, null and an empty text.
     package static func isSet(_ value: JSON) -> Bool {
         switch value {
         case .null: false
@@ -44,7 +43,7 @@ package enum OptionValue {
         return skip
     }
 
-    /// A text; one that stands in JSON quotes, as in a query string whose values are JSON, is the text that they quote.
+    /// A text without its JSON quotes, if it has any, as in a query string whose values are JSON.
     package static func unquoted(_ text: String) -> String {
         guard text.utf8.first == UInt8(ascii: "\""), case .string(let quoted)? = try? JSON(parsing: text) else {
             return text
@@ -54,7 +53,7 @@ package enum OptionValue {
 
     /// The JSON text of a condition, which may come as an object, as its text, or as that text in JSON quotes; nil when
     /// there is none.
-    /// - Throws: `.invalidQuery` (102) for anything else, and for more patterns than a query may have.
+    /// - Throws: `.invalidQuery` (102) for any other value, and for more patterns than a query may have.
     package static func condition(_ value: JSON) throws(ParseError) -> [UInt8]? {
         switch value {
         case .null, "", "null": return nil
@@ -73,11 +72,11 @@ package enum OptionValue {
         }
     }
 
-    /// Bytes that more patterns than a query may have take at least, each in `{"$regex":""}`.
-    private static let patternedBytesMin = PatternAllowance.countMax * 13
+    /// The fewest bytes of a query with too many patterns, each in `{"$regex":""}`.
+    private static let patternedBytesMin = PatternBudget.countMax * 13
 
     private static func checkPatterns(of condition: JSON) throws(ParseError) {
-        var patterns = PatternAllowance()
+        var patterns = PatternBudget()
         try patterns.take(allOf: condition)
     }
 }

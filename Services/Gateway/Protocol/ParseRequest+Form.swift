@@ -3,13 +3,12 @@ import ParseProtocol
 
 /// Bodies that are forms (application/x-www-form-urlencoded).
 extension ParseRequest {
-    /// Reads a body that is a form (`username=ann&password=x`). Curl says of JSON, too, that it is one: then it begins
-    /// like JSON.
+    /// Reads a form body (`username=ann&password=x`). Curl also labels JSON as a form; such a body begins like JSON.
     ///
-    /// A form has texts only, so that a password of digits stays one; what is an object or an array in JSON becomes it.
+    /// A form has only texts, so that a password of digits remains a text; objects and arrays in JSON are decoded.
     /// - Throws: `.invalidJSON` (107) when it cannot be decoded.
     mutating func readForm() throws(ParseError) {
-        // What begins like JSON needs no look at its type.
+        // A body that begins like JSON needs no check of its type.
         guard tunnelled == nil, let first = body.first(where: { !Self.blanks.contains($0) }),
             !Self.jsonOpenings.contains(first), Self.isForm(headers.value(.contentType)),
             body.contains(UInt8(ascii: "="))
@@ -37,6 +36,6 @@ extension ParseRequest {
     private static let blanks = Array(" \t\r\n".utf8)
     /// The first bytes of an object, an array and a text in JSON.
     private static let jsonOpenings = Array("{[\"".utf8)
-    /// Fields whose texts people choose, so that they may begin with anything.
+    /// Fields with texts of the user's choice, which may begin with any character.
     private static let secretTexts: Set<String> = ["username", "password", "email"]
 }

@@ -1,14 +1,14 @@
 import ParseProtocol
 
-/// Query strings, and forms, which are written alike (application/x-www-form-urlencoded).
+/// Query strings and forms, which share a syntax (application/x-www-form-urlencoded).
 extension ParseRequest {
-    /// Names and values of a query string or a form; of a repeated name the last value counts.
+    /// Names and values of a query string or a form; the last value of a repeated name counts.
     /// - Throws: `.invalidJSON` (107) when it cannot be decoded.
     static func pairs(_ text: Substring.UTF8View) throws(ParseError) -> [String: String] {
         Dictionary(try orderedPairs(text).map { ($0, $1) }) { _, last in last }
     }
 
-    /// The same in the order of the text.
+    /// `pairs` in the order of the text.
     /// - Throws: `.invalidJSON` (107) when it cannot be decoded.
     static func orderedPairs(_ text: Substring.UTF8View) throws(ParseError) -> [(name: String, value: String)] {
         var pairs: [(name: String, value: String)] = []
@@ -17,15 +17,17 @@ extension ParseRequest {
             guard let name = decoded(parts[0]), let value = parts.count > 1 ? decoded(parts[1]) : "" else {
                 throw ParseError(.invalidJSON, "The query string is not valid.")
             }
+            try name.checkMarks()
+            try value.checkMarks()
             pairs.append((name, value))
         }
         return pairs
     }
 
-    /// A name or value, with percent escapes and `+` for a space; nil when an escape or the UTF-8 is broken. By hand,
-    /// because Foundation leaves the `+` and replacing it costs more than all the rest.
+    /// A name or value, with percent escapes and `+` for a space decoded; nil for an invalid escape or invalid UTF-8.
+    /// Foundation does not decode the `+`, and replacing it would cost more than all the rest.
     private static func decoded(_ text: Substring.UTF8View) -> String? {
-        // Most names, and the values that are words or numbers, are what they stand for.
+        // Most names and plain values need no decoding.
         guard text.contains(where: { $0 == UInt8(ascii: "%") || $0 == UInt8(ascii: "+") }) else {
             return String(Substring(text))
         }

@@ -3,7 +3,7 @@ import HTTPTypes
 import NIOCore
 import ParseProtocol
 
-/// A request of the Parse protocol, freed from its transport: from HTTP, from a tunnelled body, or from a batch.
+/// A request of the Parse protocol, independent of its transport: HTTP, a tunnelled body or a batch.
 struct ParseRequest: Sendable {
     enum Method: String, Sendable {
         case get = "GET"
@@ -19,33 +19,32 @@ struct ParseRequest: Sendable {
     var path: [Substring]
     let requestId: String
     let clientAddress: SocketAddress?
-    /// `Network.customerName` of it.
+    /// `Network.customerName` of `clientAddress`.
     let network: String
     var credentials = Credentials()
     /// The raw query string of a GET.
     var query: String?
-    /// The body as it came.
+    /// The body as received.
     var body: [UInt8] = []
-    /// The headers as they came; empty inside a batch.
+    /// The headers as received; empty inside a batch.
     var headers: HTTPFields = [:]
-    /// The body as an object, when credentials were taken out of it (or it came in a batch, or as a form); then `body`
-    /// is stale.
+    /// The body as an object, after credentials were removed from it, or from a batch or a form; then `body` is stale.
     var tunnelled: [String: JSON]?
     /// Whether `tunnelled` was a form.
     var isForm = false
-    /// True once the path is known to be one under the mount; such requests are in the statistics.
+    /// True once the path is known to be under the mount; such requests are in the statistics.
     var isCounted = false
-    /// The client's context for webhooks, an object; a batch's requests have the batch's.
+    /// The client's context for webhooks, an object; requests of a batch have the batch's.
     var context: JSON?
-    /// The webhooks that may have a say in it; nil before its route is known, and while there are none at all.
+    /// The hooks that may affect the request; nil before its route is known, and when there are none at all.
     var hooks: HookScope?
-    /// A read of objects, or a download, that was begun on the way of plain reads.
-    var looked: LookedRead?
-    /// Somebody else whose view of the objects an operator asks for.
+    /// The state that an earlier stage prepared for a read of objects.
+    var prepared: PreparedRead?
+    /// The user whose view of the objects an operator requests.
     var viewer: Viewer?
-    /// True inside a batch, where another batch is refused.
+    /// True inside a batch, where another batch is rejected.
     var isInBatch = false
-    /// The calls of cloud code that it is made inside of; 0 for a client's.
+    /// The number of enclosing calls of cloud code; 0 for a client's request.
     var codeDepth = 0
 
     init(method: Method, path: [Substring], requestId: String, clientAddress: SocketAddress?) {
@@ -56,10 +55,10 @@ struct ParseRequest: Sendable {
         network = Network.customerName(clientAddress)
     }
 
-    /// A request that cloud code makes while it works for a client.
+    /// A request that cloud code makes on behalf of a client.
     /// - Parameters:
     ///   - network: the client's, as `Network.customerName`.
-    ///   - depth: the calls of cloud code that it is made inside of, from 1.
+    ///   - depth: the number of enclosing calls of cloud code, from 1.
     init(method: Method, path: [Substring], requestId: String, ofCodeFor network: String, depth: Int) {
         self.method = method
         self.path = path
@@ -70,8 +69,8 @@ struct ParseRequest: Sendable {
     }
 
     /// A request of this batch.
-    /// - Parameter path: as the client or the code wrote it.
-    /// - Throws: `.invalidJSON` (107) for a path that leads elsewhere.
+    /// - Parameter path: as written by the client or the code.
+    /// - Throws: `.invalidJSON` (107) for a path outside the mount.
     func part(_ method: Method, _ path: String, under mount: Mount) throws(ParseError) -> ParseRequest {
         guard codeDepth > 0 else {
             return ParseRequest(
@@ -82,10 +81,10 @@ struct ParseRequest: Sendable {
             depth: codeDepth)
     }
 
-    /// The components of a path; empty ones (a trailing slash) do not count.
+    /// The components of a path; empty ones (a trailing slash) are dropped.
     /// - Throws: `.invalidJSON` (107) when it cannot be decoded.
     static func path(_ text: String) throws(ParseError) -> [Substring] {
-        // Split as bytes: splitting a String looks for grapheme clusters.
+        // Split as bytes: splitting a String searches for grapheme clusters.
         let parts = text.utf8.split(separator: UInt8(ascii: "/")).map { Substring($0) }
         guard text.utf8.contains(UInt8(ascii: "%")) else { return parts }
         var components: [Substring] = []
@@ -93,13 +92,13 @@ struct ParseRequest: Sendable {
             guard let decoded = part.removingPercentEncoding else {
                 throw ParseError(.invalidJSON, "The path is not valid.")
             }
+            try decoded.checkMarks()
             components.append(decoded[...])
         }
         return components
     }
 
-    /// The JSON text to hand to a service: the body as the client sent it, or what was left of a tunnelled one.
-    /// An empty body counts as `{}`.
+    /// The JSON text for a service: the body as sent, or the rest of a tunnelled one. An empty body counts as `{}`.
     var document: [UInt8] {
         if let tunnelled { return JSON.object(tunnelled).serialized }
         return body.isEmpty ? Array("{}".utf8) : body
@@ -118,9 +117,9 @@ struct ParseRequest: Sendable {
         }
     }
 
-    /// Query options: of the body (a tunnelled one, as a rule) and of the query string, which wins (Unity sends both).
-    /// Each value of a query string is JSON if it parses and text if not.
-    /// - Parameter asTexts: leaves a query string's values as they are, for passwords that look like numbers.
+    /// The query options of the body (usually a tunnelled one) and of the query string, which takes precedence (Unity
+    /// sends both). Each value of a query string is JSON if it parses, and text otherwise.
+    /// - Parameter asTexts: leaves the values of a query string undecoded, for passwords that look like numbers.
     func options(asTexts: Bool = false) throws(ParseError) -> [String: JSON] {
         let inBody = tunnelled != nil || method == .get ? try object : [:]
         guard let query, !query.isEmpty else { return inBody }
@@ -131,28 +130,30 @@ struct ParseRequest: Sendable {
         _ query: Substring.UTF8View, asTexts: Bool
     ) throws(ParseError) -> [String: JSON] {
         var options: [String: JSON] = [:]
+        var lists: [String: [String]] = [:]
         for (name, text) in try orderedPairs(query) {
             let isText = asTexts || textOptions.contains(name)
             let value = isText ? .string(text) : (try? JSON(parsing: text)) ?? .string(text)
-            // `keys=a&keys=b` is the list of both.
-            if listOptions.contains(name), case .string(let first)? = options[name], case .string(let more) = value {
-                options[name] = .string("\(first),\(more)")
+            // `keys=a&keys=b` is joined to one list.
+            if listOptions.contains(name), case .string(let list) = value {
+                lists[name, default: []].append(list)
             } else {
-                options[name] = value
+                lists[name] = nil
             }
+            options[name] = value
         }
+        for (name, list) in lists where list.count > 1 { options[name] = .string(list.joined(separator: ",")) }
         return options
     }
 
-    /// Options that are text whatever they look like: JSON that is read later, and objectIds that may look like
-    /// numbers.
+    /// Options that are always text: JSON that is decoded later, and objectIds that may look like numbers.
     private static let textOptions: Set<String> = ["where", "after"]
     /// Options that are lists of names.
     private static let listOptions: Set<String> = ["keys", "excludeKeys", "include", "order"]
 
-    /// The body of a function with the parameters of the query string, which win.
-    /// - Parameter asTexts: a value of the query string is a text, and of a repeated name a list of texts: what Parse
-    ///   Server gives to cloud code. Otherwise it is JSON if it parses, for functions that ask for a number.
+    /// The body of a function with the parameters of the query string, which take precedence.
+    /// - Parameter asTexts: a value of the query string is a text, and a repeated name gives a list of texts, as Parse
+    ///   Server passes them to cloud code. Otherwise a value is JSON if it parses, for functions that expect a number.
     /// - Throws: `.invalidJSON` (107).
     func parameters(asTexts: Bool) throws(ParseError) -> [String: JSON] {
         guard let query, !query.isEmpty else { return try object }
@@ -162,14 +163,8 @@ struct ParseRequest: Sendable {
     }
 
     private static func texts(_ query: Substring.UTF8View) throws(ParseError) -> [String: JSON] {
-        var texts: [String: JSON] = [:]
-        for (name, text) in try orderedPairs(query) {
-            switch texts[name] {
-            case nil: texts[name] = .string(text)
-            case .array(let first)?: texts[name] = .array(first + [.string(text)])
-            case let first?: texts[name] = .array([first, .string(text)])
-            }
-        }
-        return texts
+        var texts: [String: [JSON]] = [:]
+        for (name, text) in try orderedPairs(query) { texts[name, default: []].append(.string(text)) }
+        return texts.mapValues { $0.count == 1 ? $0[0] : .array($0) }
     }
 }

@@ -1,19 +1,19 @@
 import HTTPTypes
 import ParseProtocol
 
-/// The answer to a `ParseRequest`.
+/// The response to a `ParseRequest`.
 struct ParseResponse: Sendable {
     var status: Int
     var body: [UInt8]
-    /// Sent instead of `body` when it is set: an answer that may be kept, or was.
+    /// Sent instead of `body` when it is set: a cached response.
     var final: FinalBody?
-    /// Sent instead of `body` when it is set, a part at a time: files.
+    /// Sent in parts instead of `body` when it is set: a file.
     var stream: ResponseBody?
     var location: String?
     var retryAfterSeconds: Int?
-    /// Further headers; they replace those that every answer has, such as the content type.
+    /// Further headers; they replace default headers such as the content type.
     var headers: HTTPFields = [:]
-    /// The error that it was made of; nil for every other answer.
+    /// The error behind the response; nil for every other response.
     var error: ParseError?
 
     init(status: Int = 200, body: [UInt8], location: String? = nil) {
@@ -27,7 +27,7 @@ struct ParseResponse: Sendable {
         self.final = final
     }
 
-    /// Bytes of an answer that is sent at once, as far as they are counted.
+    /// Bytes of a response without a stream.
     var bodyBytes: Int { final?.buffer.readableBytes ?? body.count }
 
     /// A page for a person's browser.

@@ -1,6 +1,6 @@
 import ParseProtocol
 
-/// The options of a query or a get, checked (PARSE_PROTOCOL section 4).
+/// The validated options of a query or a get (PARSE_PROTOCOL section 4).
 struct QueryOptions: Sendable {
     /// JSON text of the `where` object; empty means all.
     var filter: [UInt8] = []
@@ -8,24 +8,26 @@ struct QueryOptions: Sendable {
     var limit = 100
     var skip = 0
     var wantsCount = false
-    /// As the client wrote them, with dots. An empty list of the client's is here `objectId`, which leaves the four
-    /// standard fields.
+    /// As the client wrote them, with dots. An empty list becomes `objectId`, which selects the four standard fields.
     var keys: [String] = []
-    /// Keys that stand beside an include of everything: each pointer and array is sent as well (PARSE_PROTOCOL section
-    /// 4), and which fields those are shows in the objects only.
-    private(set) var keysBesidePointers: [String] = []
+    /// The keys of a request that also includes everything: each pointer and array is sent as well (PARSE_PROTOCOL
+    /// section 4), and only the objects show which fields those are.
+    private(set) var keysWithIncludeAll: [String] = []
+    private var selectionBesidePointers = KeySelection.everything
     var excludeKeys: [String] = []
     var include = IncludeTree()
-    /// The place where a page that goes on by cursors begins (docs/protocol-extras.md); nil for pages by `skip`.
+    /// The cursor at which a page begins (docs/reference/protocol-extras.md); nil for pages by `skip`.
     var after: String?
-    /// The answer is the database's plan.
+    /// The response is the database's plan.
     var explains = false
-    /// The answer is of the class that this Relation field leads to.
+    /// The response holds objects of the class that this Relation field leads to.
     var redirectKey: String?
+    /// Options that triggers get in the client's form; lists are comma-separated texts.
+    private(set) var told: [String: JSON] = [:]
 
     init() {}
 
-    /// - Throws: `.invalidQuery` (102) for an option that a get does not know.
+    /// - Throws: `.invalidQuery` (102) for an option that a get does not support.
     init(get options: [String: JSON]) throws(ParseError) {
         for (name, value) in options {
             guard try readShared(name, value) else {
@@ -35,13 +37,13 @@ struct QueryOptions: Sendable {
         includeByKeys()
     }
 
-    /// - Parameter mayExplain: whether the master key or a developer asks, who may have the plan of a query.
+    /// - Parameter mayExplain: whether the caller may see the plan of a query: the master key or a developer.
     /// - Throws: `.invalidQuery` (102), `.invalidJSON` (107), 117 for a bad limit, 118 for a bad skip or
     ///   `.operationForbidden` (119).
     init(
         find options: [String: JSON], limitMax: Int, skipMax: Int = .max, mayExplain: Bool = false
     ) throws(ParseError) {
-        // A plan tells of more than the objects: whether somebody may have it comes before whether it is well-formed.
+        // A plan reveals more than the objects, so that the right is checked before the syntax.
         if let explain = options["explain"], !OptionValue.isAbsent(explain), !mayExplain {
             throw ParseError(.operationForbidden, "unauthorized: master key is required for explain")
         }
@@ -53,8 +55,9 @@ struct QueryOptions: Sendable {
             case "limit": limit = Int(min(try OptionValue.limit(value), Int64(limitMax)))
             case "skip": skip = Int(try OptionValue.skip(value, max: skipMax))
             case "count": wantsCount = OptionValue.isSet(value)
-            // What `trace` asked for, how long the server took, nobody measures any more.
-            case "hint", "comment", "trace": break
+            // `trace` requested the server's processing time, which is no longer measured.
+            case "trace": break
+            case "hint", "comment": if !value.isNull { told[name] = value }
             case "after":
                 guard case .string(let after) = value else {
                     throw ParseError(.invalidQuery, "after must be an objectId or a cursor.")
@@ -71,8 +74,8 @@ struct QueryOptions: Sendable {
         includeByKeys()
     }
 
-    /// Options that mean nothing when they are null or empty. An empty `after` begins a list, and an empty `keys` is a
-    /// list of none.
+    /// Options that are ignored when they are null or empty. An empty `after` begins a list, and an empty `keys` is an
+    /// empty list.
     private static let absentable: Set<String> = [
         "where", "order", "limit", "skip", "count", "explain", "redirectClassNameForKey",
     ]
@@ -84,45 +87,75 @@ struct QueryOptions: Sendable {
             keys = try Self.list(value, name)
             if keys.isEmpty { keys = ["objectId"] }
         case "excludeKeys": if !value.isNull { excludeKeys = try Self.list(value, name) }
-        case "include": if !value.isNull { try include.add(paths: try Self.list(value, name)) }
-        case "includeAll": if OptionValue.isSet(value) { include.includeAll() }
-        case "readPreference", "includeReadPreference", "subqueryReadPreference": break
+        case "include":
+            guard !value.isNull else { break }
+            let paths = try Self.list(value, name)
+            try include.add(paths: paths)
+            told[name] = .string(paths.joined(separator: ","))
+        case "includeAll":
+            guard OptionValue.isSet(value) else { break }
+            include.includeAll()
+            told[name] = true
+        case "readPreference", "includeReadPreference", "subqueryReadPreference":
+            if !value.isNull { told[name] = value }
         default: return false
         }
         return true
     }
 
-    /// Names with dots lead into objects behind pointers, which are included for them.
+    /// Names with dots lead into objects behind pointers, which are then included.
     private mutating func includeByKeys() {
-        include.add(keys: keys)
-        include.add(excludeKeys: excludeKeys)
+        include.select(keys: keys, excludeKeys: excludeKeys)
         guard include.includesAll, !keys.isEmpty else { return }
-        // The rank of a text search is no field: only who asks for it has it.
-        (keysBesidePointers, keys) = (keys, keys.contains("$score") ? ["*", "$score"] : [])
+        // The rank of a text search is not a field: it is sent only when the client selects it.
+        (keysWithIncludeAll, keys) = (keys, keys.contains("$score") ? ["*", "$score"] : [])
+        selectionBesidePointers = KeySelection(keys: keysWithIncludeAll, excludeKeys: [])
     }
 
-    /// An object of the answer with what `keysBesidePointers` leaves of it.
+    /// The options for a trigger, besides `where`, order and page.
+    var triggerOptions: [String: JSON] {
+        var query = told
+        let keys = keysWithIncludeAll.isEmpty ? keys : keysWithIncludeAll
+        if !keys.isEmpty { query["keys"] = .string(keys.joined(separator: ",")) }
+        if !excludeKeys.isEmpty { query["excludeKeys"] = .string(excludeKeys.joined(separator: ",")) }
+        return query
+    }
+
+    /// The options after a trigger's changes.
+    /// - Throws: the errors of a client's options.
+    func changed(by changes: [String: JSON], limitMax: Int) throws(ParseError) -> QueryOptions {
+        guard !changes.isEmpty else { return self }
+        var result = try QueryOptions(find: triggerOptions.merging(changes) { _, new in new }, limitMax: limitMax)
+        if changes["where"] == nil { result.filter = filter }
+        if changes["order"] == nil { result.order = order }
+        if changes["limit"] == nil { result.limit = limit }
+        if changes["skip"] == nil { result.skip = skip }
+        (result.wantsCount, result.after) = (wantsCount, after)
+        (result.explains, result.redirectKey) = (explains, redirectKey)
+        return result
+    }
+
+    /// An object of the response, reduced by `keysWithIncludeAll`.
     func selected(_ object: JSON) -> JSON {
-        guard !keysBesidePointers.isEmpty, case .object(let members) = object else { return object }
-        let selection = KeySelection(keys: keysBesidePointers, excludeKeys: [])
+        guard !keysWithIncludeAll.isEmpty, case .object(let members) = object else { return object }
         var left: [String: JSON] = [:]
         for (name, value) in members {
-            let isScore = name == "score" && keysBesidePointers.contains("$score")
+            let isScore = name == "score" && keysWithIncludeAll.contains("$score")
             let stays =
                 isScore || Self.alwaysSent.contains(name) || value.pointerTarget != nil || value.arrayValue != nil
-            left[name] = stays ? value : selection.selection(of: name.utf8)?.applied(to: value)
+            left[name] = stays ? value : selectionBesidePointers.selection(of: name.utf8)?.applied(to: value)
         }
         return .object(left)
     }
 
     private static let alwaysSent: Set<String> = ["objectId", "createdAt", "updatedAt", "ACL"]
 
-    /// A comma list or, from newer clients, an array of names.
+    /// A comma-separated list or, from newer clients, an array of names.
     /// - Throws: `.invalidQuery` (102) for anything else, and for too many.
     static func list(_ value: JSON, _ name: String) throws(ParseError) -> [String] {
         switch value {
         case .string(let text):
-            // Looked at as a whole first: splitting is what would take the time.
+            // The total length is checked first, because splitting takes the time.
             guard text.utf8.count <= KeySelection.nameBytesMax + KeySelection.namesMax else {
                 throw ParseError(
                     .invalidQuery, "\(name) may hold at most \(KeySelection.nameBytesMax) bytes of names.")
@@ -144,7 +177,7 @@ struct QueryOptions: Sendable {
         }
     }
 
-    /// - Throws: `.invalidQuery` (102) for what is no field's name.
+    /// - Throws: `.invalidQuery` (102) for a text that is not a field's name.
     static func redirectKey(_ value: JSON) throws(ParseError) -> String {
         guard case .string(let key) = value, Names.isIdentifier(key) else {
             throw ParseError(.invalidQuery, "redirectClassNameForKey must be the name of a field.")
@@ -152,7 +185,7 @@ struct QueryOptions: Sendable {
         return key
     }
 
-    /// MongoDB's verbosities are accepted, and the texts of iOS; there is one kind of plan.
+    /// MongoDB's verbosity levels are accepted, and the texts of iOS; there is one kind of plan.
     private static func explains(_ value: JSON) throws(ParseError) -> Bool {
         switch value {
         case .bool(let flag): return flag
@@ -164,7 +197,7 @@ struct QueryOptions: Sendable {
 }
 
 extension Substring {
-    /// As bytes: to look for characters took more than a third of decoding a page's options.
+    /// Works on bytes: searching for characters took more than a third of the decoding time of a page's options.
     fileprivate var trimmingSpaces: String {
         var name = utf8.drop { $0 == UInt8(ascii: " ") }
         while name.last == UInt8(ascii: " ") { name = name.dropLast() }

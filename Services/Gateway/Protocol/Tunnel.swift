@@ -1,25 +1,25 @@
 import ParseProtocol
 
-/// The way around headers and verbs: a body that carries credentials, options and the real verb, whatever its content
-/// type says (PARSE_PROTOCOL section 1.2).
+/// A tunnelled request: a body with credentials, options and the real verb, whatever its content type (PARSE_PROTOCOL
+/// section 1.2).
 struct Tunnel: Sendable {
-    /// The shop's.
+    /// The shop's application id.
     let applicationId: String
 
-    /// Takes out of a request's body what is not the body's.
-    /// - Parameter request: with a path without the mount.
+    /// Removes credentials, options and the verb from a request's body.
+    /// - Parameter request: its path without the mount.
     /// - Returns: whether the request now has another verb.
-    /// - Throws: `.invalidJSON` (107) for a body that cannot be read as one, or a verb that is none.
+    /// - Throws: `.invalidJSON` (107) for an invalid body or an invalid verb.
     func open(_ request: inout ParseRequest) throws(ParseError) -> Bool {
-        // A client that knows its headers sends the application id there; its body is passed on as it is.
+        // A client that sets headers sends the application id there; its body is passed on unchanged.
         let isFile = request.path.first == "files"
         if request.path.first == "import" { return false }
         if !isFile { try request.readForm() }
         guard request.method == .post,
-            // An id that is not the shop's may be a proxy's or an older app's: what the body says counts then.
+            // Another id may be a proxy's or an older app's: then the body's id counts.
             request.credentials.applicationId != applicationId || (!isFile && mayOverrideMethod(request))
         else { return false }
-        // The bytes of a file without an application id are no JSON that somebody got wrong.
+        // The bytes of a file without an application id are not malformed JSON.
         if isFile, request.body.first != UInt8(ascii: "{") { return false }
         let method = request.method
         var body = try request.object
@@ -33,13 +33,14 @@ struct Tunnel: Sendable {
         return request.method != method
     }
 
-    /// Whether it is seen at once that `open` finds nothing in a request. Most have an object whose first byte says so.
+    /// Whether it is obvious that `open` would change nothing. The first byte of most bodies shows it.
     func isEmpty(_ request: ParseRequest) -> Bool {
         request.credentials.applicationId == applicationId && request.body.first == UInt8(ascii: "{")
             && (request.method != .post || !mayOverrideMethod(request))
     }
 
-    /// Header clients may still send `_method` in a body (Swift's POST queries); looking for the text avoids a decode.
+    /// Clients that use headers may still send `_method` in a body (Swift's POST queries); searching the text avoids
+    /// decoding it.
     private func mayOverrideMethod(_ request: ParseRequest) -> Bool {
         request.isForm ? request.tunnelled?["_method"] != nil : request.body.contains(text: "\"_method\"")
     }

@@ -2,14 +2,14 @@ import Foundation
 import ParseProtocol
 import Synchronization
 
-/// Counts of answers since the start, by the time that they took and by how they ended. Whoever looks twice knows the
-/// rate and the percentiles between; nothing is reset. Recording costs one lock that a thread hardly ever shares.
+/// Counts responses since the start by duration and outcome. A reader takes two samples to get the rate and the
+/// percentiles of the time between; nothing is reset. Recording takes one lock, which threads hardly ever share.
 final class AnswerTimes: Sendable {
     enum End: Sendable {
         case done
-        /// The caller's own doing: 4xx.
+        /// The caller's error: 4xx.
         case refused
-        /// Ours: 5xx.
+        /// Satchel's error: 5xx.
         case failed
 
         init(status: Int) { self = status >= 500 ? .failed : status >= 400 ? .refused : .done }
@@ -33,8 +33,8 @@ final class AnswerTimes: Sendable {
         let counts = Mutex(Counts(buckets: [UInt64](repeating: 0, count: AnswerTimes.bounds.count + 1)))
     }
 
-    /// Upper ends of the buckets in microseconds, four for each doubling from 50 µs to half a minute: a percentile is
-    /// known to a fifth. What took longer is in one bucket more.
+    /// Upper ends of the buckets in microseconds, four for each doubling from 50 µs to 30 s: percentiles are exact to a
+    /// fifth. One more bucket counts slower responses.
     static let bounds: [Int64] = (0..<78).map { Int64((50 * pow(2, Double($0) / 4)).rounded()) }
 
     private let shards = (0..<8).map { _ in Shard() }
@@ -60,7 +60,7 @@ final class AnswerTimes: Sendable {
         return min(bounds.count, Int((log2(microseconds / 50) * 4).rounded(.up)))
     }
 
-    /// `buckets` are counts, in the order of `bounds` and one more.
+    /// `buckets` are counts, in the order of `bounds` plus one.
     var json: JSON {
         var buckets = [UInt64](repeating: 0, count: Self.bounds.count + 1)
         var (refused, failed): (UInt64, UInt64) = (0, 0)
@@ -77,12 +77,12 @@ final class AnswerTimes: Sendable {
     }
 
     private static var shardOfThisThread: Int {
-        // Thread structures are far apart in memory; the low bits say nothing.
+        // Thread structures are far apart in memory, so the low bits carry no information.
         Int(truncatingIfNeeded: (UInt(pthread_self()) >> 12) % 8)
     }
 }
 
-/// The times of the services' answers, as the gateway sees them: the bus and the waiting for a lane are in them.
+/// The services' response times as the gateway measures them: they include the bus and the wait for a lane.
 struct ServiceTimes: Sendable {
     private let times: [String: AnswerTimes]
 

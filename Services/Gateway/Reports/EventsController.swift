@@ -2,7 +2,7 @@ import MessageBus
 import Messages
 import ParseProtocol
 
-/// `/events/<name>`: what apps report of themselves.
+/// `/events/<name>`: analytics events that apps report.
 struct EventsController: Sendable {
     let services: ServiceClient
 
@@ -16,12 +16,12 @@ struct EventsController: Sendable {
         return Self.answer(to: reply)
     }
 
-    /// The one event that is no figure: what the SDKs of hosted Parse report of a crash.
+    /// The one event that is not counted: a crash report from the SDKs of hosted Parse.
     private static let crashReport = "_CrashReport"
 
     static let timeout = Duration.seconds(10)
 
-    /// An event that is a figure, by its name in a path; nil for the report of a crash.
+    /// A counted event, by its name in a path; nil for a crash report.
     static func event(named name: Substring) -> AppEvent? {
         guard name != crashReport else { return nil }
         return AppEvent.with { $0.name = String(name) }

@@ -2,30 +2,29 @@ import Foundation
 import ParseProtocol
 import Synchronization
 
-/// Counts answered requests in memory. A request pays for one dictionary access under a lock that its thread hardly
-/// ever shares.
+/// Counts answered requests in memory. Each request costs one dictionary access under a lock that threads hardly ever
+/// share.
 final class RequestMeter: Sendable {
     private struct Shard {
         var counts: [RequestKind: UInt64] = [:]
-        /// Names of classes that this shard has read from those known to all, so that a request asks for them at most
-        /// once.
+        /// Names that this shard has already found in the common set of classes, so that it consults the set once per
+        /// class.
         var classes: Set<String> = RequestMeter.shopClasses
     }
 
-    /// How long answers take.
+    /// Response times.
     let times = AnswerTimes()
 
-    /// Classes that exist as far as answers showed, on any thread: they may be counted by name.
+    /// Classes that responses have shown to exist, on any thread: they may be counted by name.
     private let classes = Mutex(RequestMeter.shopClasses)
 
-    /// Threads are spread over these.
+    /// Threads are distributed over the shards.
     private let shards: [Mutexed] = (0..<8).map { _ in Mutexed() }
     private final class Mutexed: Sendable { let shard = Mutex(Shard()) }
 
-    /// Clients choose class names, so only so many are counted by name.
+    /// Clients choose class names, so that the number of names is limited.
     private static let classesMax = 256
-    /// Lines of one shard between two flushes. Classes, verbs, SDKs and statuses multiply, and a hostile client varies
-    /// them all.
+    /// Lines of one shard between two flushes. A hostile client can vary classes, verbs, SDKs and statuses.
     private static let kindsMax = 2048
 
     private static let shopClasses: Set<String> = [
@@ -34,7 +33,7 @@ final class RequestMeter: Sendable {
         "Order", "OrderItem", "OrderDeskNote", "PaymentMethod", "Promotion",
     ]
 
-    /// Routes that stand for a class.
+    /// Routes that address a class.
     private static let classRoutes: [Substring: String] = [
         "users": "_User", "sessions": "_Session", "roles": "_Role", "installations": "_Installation",
     ]
@@ -42,7 +41,7 @@ final class RequestMeter: Sendable {
     private static let routes: [Substring: String] = Dictionary(
         uniqueKeysWithValues: RouteTable.mounted.firstComponents.map { ($0, "/\($0)") })
 
-    /// Counts one request and the answer it got.
+    /// Counts one request and its response.
     func count(_ request: ParseRequest, _ response: ParseResponse) {
         let sdk = ClientSDK(version: request.credentials.clientVersion)
         let statusClass = UInt8(clamping: response.status / 100)
@@ -66,7 +65,7 @@ final class RequestMeter: Sendable {
     }
 
     /// Whether a class may be counted by name.
-    /// - Parameter exists: whether the answer just given shows it.
+    /// - Parameter exists: whether the current response shows that it exists.
     private func isKnown(_ className: String, exists: Bool) -> Bool {
         classes.withLock { classes in
             if exists, classes.count < Self.classesMax { classes.insert(className) }
@@ -74,14 +73,14 @@ final class RequestMeter: Sendable {
         }
     }
 
-    /// A refused request, or a query that finds nothing, proves no class.
+    /// A refused request, or a query without results, does not prove that the class exists.
     private static func shows(_ response: ParseResponse, thatAClassExists request: ParseRequest) -> Bool {
         guard (200..<300).contains(response.status) else { return false }
-        // `{"results":[],"count":0}` has 24 bytes, an object in it more.
+        // `{"results":[],"count":0}` has 24 bytes; a response with an object has more.
         return request.method != .get || request.path.count == 3 || response.bodyBytes > 32
     }
 
-    /// Returns the counts since the last call, and begins anew.
+    /// Returns the counts since the last call and resets them.
     func drain() -> [RequestKind: UInt64] {
         var counts: [RequestKind: UInt64] = [:]
         for element in shards {
@@ -95,7 +94,7 @@ final class RequestMeter: Sendable {
     }
 
     private static var shardOfThisThread: Int {
-        // Thread structures are far apart in memory; the low bits say nothing.
+        // Thread structures are far apart in memory, so the low bits carry no information.
         Int(truncatingIfNeeded: (UInt(pthread_self()) >> 12) % 8)
     }
 }

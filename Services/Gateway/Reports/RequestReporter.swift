@@ -4,8 +4,8 @@ import Messages
 import ParseProtocol
 import ProcessKit
 
-/// Hands the counts of requests to analytics every few seconds, and once more when the gateway stops. What is in memory
-/// when the gateway is killed, the last seconds' counts, is lost.
+/// Sends the request counts to analytics every few seconds, and a last time when the gateway stops. A kill of the
+/// gateway loses the counts of the last seconds.
 struct RequestReporter: ProcessPart {
     let meter: RequestMeter
     let services: ServiceClient
@@ -17,7 +17,7 @@ struct RequestReporter: ProcessPart {
 
     func run(until end: ProcessEnd) async throws {
         var tally = RequestTally(gateway: "\(Timestamp.now.milliseconds)-\(Names.random(8))")
-        while !end.isAskedFor, !Task.isCancelled {
+        while !end.isRequested, !Task.isCancelled {
             await end.cancels { try await Task.sleep(for: Self.interval) }
             await report(&tally, timeout: .seconds(10))
         }

@@ -16,12 +16,12 @@ package struct RequestKind: Hashable, Sendable {
         self.statusClass = statusClass
     }
 
-    /// The target that stands for all that are not known, and for those that are too many.
+    /// The common target of unknown classes and of classes past the limit.
     package static let otherTarget = "(other)"
 }
 
-/// Counts of requests on their way to analytics: collected per hour, sent as one numbered message at a time, which is
-/// repeated unchanged until it is acknowledged. No I/O.
+/// Request counts waiting for analytics: collected per hour, sent as one numbered message at a time, which is retried
+/// unchanged until it is acknowledged. No I/O.
 package struct RequestTally: Sendable {
     private struct Slot: Hashable {
         let hour: Int64
@@ -33,11 +33,10 @@ package struct RequestTally: Sendable {
     private var waiting: [Slot: UInt64] = [:]
     private var underWay: RequestCounts?
 
-    /// Different lines that may wait while analytics is down, a few megabytes; past it targets are no longer told
-    /// apart.
+    /// Lines that may wait while analytics is down, a few megabytes; past the limit targets are merged.
     private static let slotsMax = 20_000
 
-    /// - Parameter gateway: one life of one process.
+    /// - Parameter gateway: identifies one run of one process.
     package init(gateway: String) { self.gateway = gateway }
 
     package mutating func add(_ counts: [RequestKind: UInt64], hour: Int64) {
@@ -77,6 +76,6 @@ package struct RequestTally: Sendable {
         return message
     }
 
-    /// Analytics has what `message` said.
+    /// Analytics has stored the current message.
     package mutating func acknowledged() { underWay = nil }
 }

@@ -3,8 +3,8 @@ import MessageBus
 import Messages
 import ParseProtocol
 
-/// `POST /api/<project>/envelope/` and `/store/`, where Sentry SDKs send crash reports. Outside the mount: the SDK
-/// builds the path from its DSN. The body goes on as it came; `crash` decides about it.
+/// `POST /api/<project>/envelope/` and `/store/`, where Sentry SDKs send crash reports. The paths are outside the
+/// mount, because the SDK builds them from its DSN. The gateway passes the body on unchanged; `crash` checks it.
 struct SentryController: Sendable {
     let services: ServiceClient
 
@@ -26,7 +26,7 @@ struct SentryController: Sendable {
         return refusal(answer)
     }
 
-    /// SDKs look at the status and the two headers that say how long to be silent.
+    /// SDKs read the status and the two headers that tell them how long to pause.
     private func refusal(_ answer: CrashAnswer) -> ParseResponse {
         var response = ParseResponse(status: Int(answer.status), ["detail": .string(answer.detail), "causes": []])
         response.headers[Self.errorName] = answer.detail
@@ -37,7 +37,7 @@ struct SentryController: Sendable {
         return Self.readable(response)
     }
 
-    /// Lets a browser's SDK read what it must obey.
+    /// Lets a browser's SDK read the rate limit headers.
     private static func readable(_ response: ParseResponse) -> ParseResponse {
         var response = response
         response.headers[.accessControlExposeHeaders] = "X-Sentry-Error, X-Sentry-Rate-Limits, Retry-After"

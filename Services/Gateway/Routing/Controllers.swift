@@ -16,7 +16,7 @@ struct Controllers: Sendable {
     let events: EventsController
     let sentry: SentryController
     let pages: PagesController
-    /// Nil where the operator wants no pages of it.
+    /// Nil where the operator has turned the pages off.
     let site: WebSite?
     let config: ConfigController
     let live: LiveController

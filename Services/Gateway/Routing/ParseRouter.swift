@@ -3,11 +3,10 @@ import MessageBus
 import Messages
 import ParseProtocol
 
-/// The stages of a request between HTTP and the handler of its route (`RouteTable`). `passed` has them in order: mount,
-/// tunnel, keys, session, admission, viewer, once, route. Before them stand the pages for people, which are none of the
-/// protocol's.
+/// The components that the stages of a request use (`RequestMachine`). It also runs requests that pass fewer stages:
+/// requests of a batch and of cloud code.
 ///
-/// A class, because every call carries it along: as a value it would be copied with all it holds.
+/// A class, because every call carries it: a struct would be copied with all of its parts.
 final class ParseRouter: Sendable {
     let configuration: GatewayConfiguration
     let mount: Mount
@@ -34,116 +33,52 @@ final class ParseRouter: Sendable {
         self.logger = logger
     }
 
-    /// Answers a request from the wire, under a budget of its own, and counts it. Never throws: every error is an
-    /// answer.
-    func answer(_ request: ParseRequest) async -> ParseResponse {
-        let budget = RequestBudget(microseconds: configuration.requestBudgetMicroseconds)
-        budget.use(jsonBytes: request.body.count)
-        return await RequestBudget.$current.withValue(budget) {
-            var request = request
-            let response = await answered(&request)
-            if request.isCounted { meter.count(request, response) }
-            return response
-        }
+    // MARK: - Routes
+
+    /// The result of checking a request's route.
+    enum Admitted {
+        case call(RouteCall)
+        /// The route is not open to the principal.
+        case refused(ParseResponse)
     }
 
-    private func answered(_ request: inout ParseRequest) async -> ParseResponse {
-        do throws(ParseError) {
-            return try await passed(&request)
-        } catch {
-            return response(to: error)
-        }
-    }
-
-    // MARK: - The stages
-
-    /// Every stage in order; each may be the last one and answer.
-    private func passed(_ request: inout ParseRequest) async throws(ParseError) -> ParseResponse {
-        // Pages for people, which are beside the mount wherever that is.
-        if let page = controllers.site?.answer(request) { return page }
-
-        // Mount: what is not under it has routes of its own. Some routes under it need no keys.
-        guard let path = mount.stripped(from: request.path) else { return try await runOutside(request) }
-        request.path = path
-        var route = RouteTable.mounted.route(request.method, path)
-        if route?.access == .anyone || path.first == "apps" { return try await runOpen(request, route) }
-        request.isCounted = true
-
-        // Tunnel: credentials and verb come out of the body.
-        if try tunnel.open(&request) { route = RouteTable.mounted.route(request.method, path) }
-
-        // Keys: which app it is, and whether the operator. Wrong ones count by address, too.
-        let admitted = principals.admit(request)
-        if let refusal = admission.refusal(byAddress: request, admitted) { return refusal }
-        guard let client = admitted else { return .forbidden() }
-
-        // Session: which user it is.
-        let principal = try await signedIn(client, request, route)
-        // The operator's exports and imports take what they take; each query of them has the store's own limit.
-        if principal.isPrivileged { RequestBudget.current?.lift() }
-
-        // Admission: the read-only key, the routes that are open to clients, limits by user.
-        if let refusal = admission.refusal(to: request, principal) { return refusal }
-
-        // Viewer: as whom an operator looks.
-        request.viewer = try await viewer(of: request, for: principal)
-
-        // Once, then the route.
-        return try await runOnce(request, route, principal)
-    }
-
-    /// A route beside the mount, for anybody.
-    private func runOutside(_ request: ParseRequest) async throws(ParseError) -> ParseResponse {
-        let route = RouteTable.outside.route(request.method, request.path)
-        return try await run(request, route, .stranger(request.network))
-    }
-
-    /// A route that needs no keys. Whoever follows a broken link from a mail is told so on a page.
-    private func runOpen(_ request: ParseRequest, _ route: Route?) async throws(ParseError) -> ParseResponse {
-        let open = route?.access == .anyone ? route : nil
-        // Load balancers and payment providers are not counted.
-        if open?.tag != .system, let refusal = admission.refusal(byAddress: request, nil) { return refusal }
-        guard let open else { return await controllers.pages.answer(request) }
-        return try await run(request, open, .stranger(request.network))
-    }
-
-    /// A request with an id that was here before is not run again.
-    private func runOnce(
-        _ request: ParseRequest, _ route: Route?, _ principal: Principal
-    ) async throws(ParseError) -> ParseResponse {
-        guard let id = try admission.onceId(of: request) else { return await runAdmitted(request, route, principal) }
-        return try await admission.once(id, trace: request.requestId) {
-            await self.runAdmitted(request, route, principal)
-        }
-    }
-
-    /// A request that nothing stands before any more, from the wire or of a batch.
-    func runAdmitted(_ request: ParseRequest, _ route: Route?, _ principal: Principal) async -> ParseResponse {
-        do throws(ParseError) {
-            if request.isInBatch, route?.access == .anyone { throw Self.noRoute }
-            return try await run(request, route, admission.rights(principal, for: request.path))
-        } catch {
-            return response(to: error)
-        }
-    }
-
-    /// The only place that runs a route's handler.
-    private func run(
-        _ request: ParseRequest, _ route: Route?, _ principal: Principal
-    ) async throws(ParseError) -> ParseResponse {
+    /// The call of a route's handler.
+    /// - Throws: for a route that does not exist, and for a context that is not valid.
+    func call(_ request: ParseRequest, _ route: Route?, _ principal: Principal) throws(ParseError) -> Admitted {
         guard let route else { throw Self.noRoute }
-        guard route.access.admits(principal) else { return .forbidden("unauthorized: master key is required") }
-        guard let handler = route.handler else { throw .notBuilt(route.path) }
+        let principal = admission.rights(principal, for: request.path)
+        guard route.access.admits(principal) else {
+            // The one route of the protocol that refuses with a code.
+            if route.id == "logInAs" { throw ParseError(.operationForbidden, "master key is required") }
+            return .refused(.forbidden("unauthorized: master key is required"))
+        }
+        guard route.handler != nil else { throw .notBuilt(route.path) }
         var request = request
         if let context = request.credentials.context { request.context = try Self.context(context) }
         request.hooks = hooks.scope(of: request)
-        let call = RouteCall(router: self, route: route, request: request, principal: principal)
+        return .call(RouteCall(router: self, route: route, request: request, principal: principal))
+    }
+
+    /// The only place that runs a route's handler.
+    func run(_ call: RouteCall) async throws(ParseError) -> ParseResponse {
+        guard let handler = call.route.handler else { throw .notBuilt(call.route.path) }
         do {
             return try await handler(call)
         } catch let error as ParseError {
             throw error
         } catch {
             throw .internalError
+        }
+    }
+
+    private func run(_ request: ParseRequest, _ route: Route?, _ principal: Principal) async -> ParseResponse {
+        do throws(ParseError) {
+            switch try call(request, route, principal) {
+            case .call(let call): return try await run(call)
+            case .refused(let answer): return answer
+            }
+        } catch {
+            return response(to: error)
         }
     }
 
@@ -157,10 +92,78 @@ final class ParseRouter: Sendable {
         return context
     }
 
+    // MARK: - Sessions
+
+    /// The admitted client with the user of its session, unless the route ignores sessions.
+    /// - Throws: `.invalidSessionToken` (209) for a session that has ended, except for a sign-up: an app whose user was
+    ///   deleted still sends that user's token, and needs a new account.
+    func signedIn(_ client: Principal, _ request: ParseRequest, _ route: Route?) async throws(ParseError) -> Principal {
+        if route?.ignoresSession == true { return client }
+        do throws(ParseError) {
+            return try await principals.signIn(client, request.credentials, trace: request.requestId)
+        } catch  where error.code == .invalidSessionToken && Self.signsUp(request) {
+            return client
+        }
+    }
+
+    private static func signsUp(_ request: ParseRequest) -> Bool {
+        request.method == .post && (request.path == ["users"] || request.path == ["classes", "_User"])
+    }
+
+    /// Whether the request signs in, so that its session does not count.
+    static func signsIn(_ request: ParseRequest) -> Bool {
+        RouteTable.mounted.route(request.method, request.path)?.ignoresSession ?? false
+    }
+
+    // MARK: - Batches
+
+    /// Refuses a request of a batch that does not run. Keys and session were checked with the batch.
+    /// - Returns: nil for a request that runs.
+    func refusal(inBatch request: ParseRequest, _ principal: Principal) -> ParseResponse? {
+        guard let path = mount.stripped(from: request.path) else { return ParseResponse(Self.noRoute) }
+        // Rate limits and the route list are for clients, not for the code that works for them.
+        guard request.codeDepth == 0 else { return nil }
+        var request = request
+        request.path = path
+        return admission.refusal(inBatch: request, principal)
+    }
+
+    /// Answers a request of a batch that `refusal(inBatch:)` lets pass.
+    func answer(inBatch request: ParseRequest, _ principal: Principal) async -> ParseResponse {
+        var request = request
+        request.path = mount.stripped(from: request.path) ?? []
+        let route = RouteTable.mounted.route(request.method, request.path)
+        guard route?.access != .anyone else { return response(to: Self.noRoute) }
+        return await run(request, route, principal)
+    }
+
+    // MARK: - Cloud code
+
+    /// Answers a request of cloud code. The code needs no keys, and its requests count for no rate limit: the client's
+    /// call of the code did. Never throws: every error is an answer.
+    /// - Parameters:
+    ///   - request: with the mount in its path.
+    ///   - isMaster: whether the code used the master key; else the caller is the user of the request's session token,
+    ///     or a guest.
+    func answer(ofCode request: ParseRequest, isMaster: Bool) async -> ParseResponse {
+        guard let path = mount.stripped(from: request.path) else { return response(to: Self.noRoute) }
+        var request = request
+        request.path = path
+        var client = Principal.stranger(request.network)
+        client.master = isMaster
+        if let id = request.credentials.installationId { client.installationID = id }
+        let route = RouteTable.mounted.route(request.method, path)
+        do throws(ParseError) {
+            return await run(request, route, try await signedIn(client, request, route))
+        } catch {
+            return response(to: error)
+        }
+    }
+
     // MARK: - Errors
 
     func response(to error: ParseError) -> ParseResponse {
-        // Unknown routes are 404 for health checks of SDKs; the code says what it is.
+        // Unknown routes are 404 for health checks of SDKs.
         error == Self.noRoute ? ParseResponse(status: 404, error.body) : ParseResponse(error)
     }
 

@@ -1,13 +1,13 @@
 import Messages
 
-/// One route of the gateway: a row of `RouteTable`, from which both the router and the OpenAPI document are made.
+/// One route of the gateway: a row of `RouteTable`, from which the router and the OpenAPI document are made.
 ///
-/// A class, so that finding one among those that begin alike copies nothing.
+/// A class, so that a look-up copies nothing.
 final class Route: Sendable {
-    /// The code that answers a call. It runs after the caller's keys, session and rights to the route were checked.
+    /// The code that answers a call, after the checks of keys, session and rights to the route.
     ///
-    /// It throws `ParseError`; the type does not say so, because closures that are written as `{ try await $0… }`
-    /// cannot have it.
+    /// It throws `ParseError`. The type does not say so, because a closure such as `{ try await $0… }` cannot have a
+    /// typed throw.
     typealias Handler = @Sendable (RouteCall) async throws -> ParseResponse
 
     let method: ParseRequest.Method
@@ -19,11 +19,11 @@ final class Route: Sendable {
     /// One sentence.
     let summary: String
     let access: Access
-    /// Whether a session token is left alone, so that an app whose session has ended can get a new one.
+    /// Whether the route ignores the session token, so that an app whose session has ended can get a new one.
     let ignoresSession: Bool
-    /// Nil for what the protocol has and Satchel does not: such a route says so.
+    /// Nil for a route of the protocol that Satchel does not have: it answers with an error.
     let handler: Handler?
-    /// The places of the parts in braces.
+    /// The positions of the components in braces.
     private let places: [(name: String, place: Int)]
 
     convenience init(
@@ -33,7 +33,7 @@ final class Route: Sendable {
         self.init(method, path, tag, id, summary, access, ignoresSession, handler)
     }
 
-    /// A route of the protocol that is not there yet.
+    /// A route of the protocol that Satchel does not have.
     static func notBuilt(
         _ method: ParseRequest.Method, _ path: String, _ tag: Tag, _ id: String, _ summary: String,
         access: Access = .client
@@ -58,21 +58,21 @@ final class Route: Sendable {
         }
     }
 
-    /// The place of the part in braces among the path's components; nil when there is none of that name.
+    /// The position of the component in braces; nil when no component has that name.
     func place(of name: String) -> Int? { places.first { $0.name == name }?.place }
 
-    /// The groups of clients that may call a route. What a caller may then do is decided by the services.
+    /// The groups of clients that may call a route. The services check the rights to objects.
     enum Access: Sendable, Equatable {
-        /// Anybody, without keys. Such a route cannot be called in a batch.
+        /// All clients, without keys. Such a route cannot be called in a batch.
         case anyone
         /// An app with the application id and, where keys are configured, one of them.
         case client
         /// The master key.
         case master
-        /// The master key, and a session of somebody who runs the area.
+        /// The master key, and the session of an operator of the area.
         case desk(OperatorArea)
 
-        /// Whether the services are asked at all. For anybody's routes and those of clients they decide alone.
+        /// Whether the route admits the principal. For `anyone` and `client` the services decide alone.
         func admits(_ principal: Principal) -> Bool {
             switch self {
             case .anyone, .client: true
@@ -100,7 +100,7 @@ final class Route: Sendable {
     }
 }
 
-/// A request on its way to a route's handler.
+/// The arguments of a route's handler.
 struct RouteCall: Sendable {
     let router: ParseRouter
     let route: Route
@@ -110,7 +110,7 @@ struct RouteCall: Sendable {
     /// The controllers, which handlers call.
     var controllers: Controllers { router.controllers }
 
-    /// The part of the request's path where the route's has `{name}`; empty when the route has no such part.
+    /// The component of the request's path at the route's `{name}`; empty when the route has none of that name.
     subscript(_ name: String) -> String {
         guard let place = route.place(of: name), place < request.path.count else { return "" }
         return String(request.path[place])

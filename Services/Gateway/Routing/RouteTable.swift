@@ -1,13 +1,13 @@
-/// Finds the route of a request by the first component of its path, then among the few that share it.
+/// Finds the route of a request by the first component of its path, then among the few routes that share it.
 struct RouteTable: Sendable {
     private struct Entry: Sendable {
         let route: Route
-        /// Nil stands for a part in braces, which takes any text.
+        /// Nil stands for a component in braces, which matches every text.
         let components: [String?]
 
         func matches(_ path: [Substring]) -> Bool {
             guard path.count == components.count else { return false }
-            // The first one was compared by the dictionary.
+            // The dictionary has compared the first component.
             for index in components.indices.dropFirst() {
                 if let text = components[index], text != path[index] { return false }
             }
@@ -18,7 +18,7 @@ struct RouteTable: Sendable {
     let routes: [Route]
     private let entries: [Substring: [Entry]]
 
-    /// Of two routes that fit, the one that stands first is taken: literal paths stand before those with parameters.
+    /// The first route that matches is taken: literal paths precede paths with parameters.
     init(_ routes: [Route]) {
         var entries: [Substring: [Entry]] = [:]
         for route in routes {
@@ -45,7 +45,7 @@ struct RouteTable: Sendable {
 
     /// Everything under the mount.
     static let mounted = RouteTable(
-        // The configuration has a path among those of classes.
+        // The configuration comes first: its path begins like the paths of classes.
         Route.config + Route.objects + Route.accounts + Route.files + Route.cloud + Route.hooks + Route.push
             + Route.schemas + Route.system + Route.operations + Route.pages)
 

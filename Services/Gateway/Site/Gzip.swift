@@ -1,15 +1,15 @@
 import CZlib
 
-/// The compression of the files of pages (RFC 1952), done once when the gateway starts.
+/// Compresses the pages' files (RFC 1952), once at startup.
 enum Gzip {
-    /// - Returns: the bytes as small as zlib makes them; nil when it has no memory for that.
+    /// - Returns: the bytes at zlib's best compression; nil when it has no memory.
     static func compressed(_ bytes: [UInt8]) -> [UInt8]? {
         guard let inputCount = UInt32(exactly: bytes.count) else { return nil }
-        // zlib keeps the address of the stream, so it must not move.
+        // zlib stores the address of the stream, so that it must not move.
         let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
         stream.initialize(to: z_stream())
         defer { stream.deallocate() }
-        // 16 more than the window's bits stands for gzip's header.
+        // Adding 16 to the window's bits selects gzip's header.
         guard satchel_deflate_start(stream, Z_BEST_COMPRESSION, 15 + 16) == Z_OK else { return nil }
         defer { deflateEnd(stream) }
         let capacity = Int(deflateBound(stream, UInt(bytes.count)))

@@ -1,20 +1,20 @@
 import Foundation
 import ProcessKit
 
-/// The pictures below the dashboard's maps, which browsers fetch from a host that the operator names; none unless told.
+/// The tiles of the dashboard's maps, which browsers fetch from a host that the operator configures; none by default.
 ///
-/// Maps need no pictures: without them they are lines of degrees.
+/// Maps work without tiles and then draw lines of degrees.
 package struct MapTiles: Sendable, Equatable {
-    /// The address of one picture, with `{z}`, `{x}` and `{y}` where its zoom, column and row go; empty for none.
+    /// The address of one tile, with `{z}`, `{x}` and `{y}` for its zoom, column and row; empty for none.
     package let template: String
-    /// Whose the pictures are, a text that is shown on each map; an address at its end becomes a link.
+    /// The attribution, shown on each map; an address at its end becomes a link.
     package let attribution: String
-    /// Scheme, host and port of the address: what the dashboard's policy allows pictures of. Nil for none.
+    /// Scheme, host and port of the address, which the dashboard's content policy allows. Nil for none.
     package let origin: String?
 
     private static let places = ["{z}", "{x}", "{y}"]
 
-    /// - Throws: `StartupProblem` for an address that lacks a part, or whose host a policy could not name.
+    /// - Throws: `StartupProblem` for an address that lacks a part, or whose host a policy cannot name.
     package init(_ settings: Settings) throws(StartupProblem) {
         let key = "satchel.dashboard.tiles"
         let text = settings.text(key, default: "")
@@ -27,7 +27,7 @@ package struct MapTiles: Sendable, Equatable {
         let address = Self.places.reduce(text) { $0.replacing($1, with: "0") }
         guard Self.places.allSatisfy({ text.contains($0) }), !address.contains(where: { $0 == "{" || $0 == "}" }),
             let found = SiteHeaders.origin(of: address),
-            // No part of the host is filled in, and nobody's name and password are in it.
+            // The host has no placeholder, and no name or password precedes it.
             text.hasPrefix(found + "/")
         else {
             throw settings.wrong(key, "must be like https://tiles.example.org/{z}/{x}/{y}.png, with one host.")

@@ -2,9 +2,9 @@ import HTTPTypes
 import NIOCore
 import ParseProtocol
 
-/// A file of the pages as it goes out, plain and compressed, with the headers that it has.
+/// A file of the pages in its final form, plain and compressed, with its headers.
 struct SiteFile: Sendable {
-    /// One of the two ways in which it goes out.
+    /// One of the two forms.
     struct Form: Sendable {
         let body: FinalBody
         /// Content type, caching, policy and encoding, without the `ETag`.
@@ -12,10 +12,10 @@ struct SiteFile: Sendable {
     }
 
     let plain: Form
-    /// Nil where it would save nothing.
+    /// Nil when compression would save nothing.
     let gzipped: Form?
 
-    /// Bytes below which a compressed file is hardly shorter than its own header.
+    /// Files up to this size hardly shrink below the size of gzip's header.
     private static let plainBytesMax = 256
 
     /// - Parameter headers: content type, caching and policy.
@@ -30,7 +30,7 @@ struct SiteFile: Sendable {
         }
     }
 
-    /// The answer to a `GET`; 304 for a client that has these bytes.
+    /// The response to a `GET`; 304 for a client that has these bytes.
     func answer(to asked: HTTPFields) -> ParseResponse {
         let form = gzipped.flatMap { Self.takesGzip(asked[.acceptEncoding]) ? $0 : nil } ?? plain
         let body = form.body
@@ -40,13 +40,13 @@ struct SiteFile: Sendable {
         response.headers[.eTag] = body.tag
         if isKnown {
             response.headers[.contentEncoding] = nil
-            // What the whole answer would have had: without it the server would say 0.
+            // The length of the full response; without this line the server would send 0.
             response.headers[.contentLength] = String(body.buffer.readableBytes)
         }
         return response
     }
 
-    /// Whether an `Accept-Encoding` admits gzip (RFC 9110, section 12.5.3). What refuses it by `q=0` gets it plain.
+    /// Whether an `Accept-Encoding` admits gzip (RFC 9110, section 12.5.3). `q=0` refuses it.
     static func takesGzip(_ header: String?) -> Bool {
         guard let header else { return false }
         if browsersTakeGzip.contains(header) { return true }
@@ -58,6 +58,6 @@ struct SiteFile: Sendable {
         }
     }
 
-    /// What browsers send over TLS and over HTTP, so that it is not taken apart each time.
+    /// The values that browsers send over TLS and HTTP, which need no parsing.
     private static let browsersTakeGzip = ["gzip, deflate, br, zstd", "gzip, deflate, br", "gzip, deflate", "gzip"]
 }

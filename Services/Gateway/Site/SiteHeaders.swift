@@ -1,14 +1,14 @@
 import Foundation
 import HTTPTypes
 
-/// The headers of pages for people and of their files.
+/// The headers of pages for browsers and of their files.
 ///
-/// A page runs only scripts that came from this address as files, makes no markup from texts, asks no other address
-/// for anything, is in no frame and sends no form. What a shopper wrote can therefore never run in it, even if one of
-/// the page's modules made a mistake.
+/// A page runs only script files from this origin, creates no markup from texts, connects to no other origin, cannot be
+/// framed and submits no form elsewhere. A shopper's text therefore never runs in it, even if one of the page's modules
+/// has an error.
 enum SiteHeaders {
-    /// Of a page: kept, but asked for again each time, so that it names the files of this release.
-    /// - Parameter pictures: the origins beside the page's own that pictures may be of.
+    /// For a page: stored, but revalidated each time, so that it names the files of this release.
+    /// - Parameter pictures: further origins of pictures.
     static func page(pictures: [String]) -> HTTPFields {
         var headers = common
         headers[.contentType] = "text/html; charset=utf-8"
@@ -20,12 +20,12 @@ enum SiteHeaders {
         return headers
     }
 
-    /// Of a file whose path names its content: it never changes.
+    /// For a file whose path names its content: it never changes.
     static func file(contentType: String) -> HTTPFields {
         var headers = common
         headers[.contentType] = contentType
         headers[.cacheControl] = "public, max-age=31536000, immutable"
-        // For who opens a picture or a text by itself.
+        // Applies when a picture or a text is opened directly.
         headers[.contentSecurityPolicy] = "default-src 'none'; frame-ancestors 'none'"
         return headers
     }
@@ -34,7 +34,7 @@ enum SiteHeaders {
         .xContentTypeOptions: "nosniff",
         headerName("Referrer-Policy"): "no-referrer",
         headerName("Cross-Origin-Resource-Policy"): "same-origin",
-        // The origin as well: where only some are allowed, each is told another thing.
+        // Varies by origin as well, because the response depends on it when only some origins are allowed.
         .vary: "Accept-Encoding, Origin",
     ]
 
@@ -46,13 +46,13 @@ enum SiteHeaders {
     static func policy(pictures: [String]) -> String {
         [
             "default-src 'none'", "script-src 'self'", "style-src 'self'", "connect-src 'self'", "font-src 'self'",
-            // Blobs are pictures that somebody is about to upload.
+            // Blobs are pictures selected for upload.
             "img-src 'self' blob:" + pictures.map { " " + $0 }.joined(), "base-uri 'none'", "form-action 'self'",
             "frame-ancestors 'none'", "require-trusted-types-for 'script'", "trusted-types 'none'",
         ].joined(separator: "; ")
     }
 
-    /// Scheme, host and port of a URL; nil when it has none that a policy could name.
+    /// Scheme, host and port of a URL; nil when a policy cannot name them.
     static func origin(of url: String) -> String? {
         guard let parts = URLComponents(string: url), let scheme = parts.scheme, scheme == "http" || scheme == "https",
             let host = parts.percentEncodedHost, !host.isEmpty,

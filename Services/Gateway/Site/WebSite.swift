@@ -5,33 +5,33 @@ import Mustache
 import ParseProtocol
 import ProcessKit
 
-/// The pages that people open in a browser: the dashboard at `/dashboard`, the page for app developers at
-/// `/developers`, and at `/` one that leads there.
+/// The pages for browsers: the dashboard at `/dashboard`, the page for app developers at `/developers`, and a start
+/// page at `/`.
 ///
-/// They stand beside the mount and need no key: they are the same for everybody, and what they show they ask the
-/// protocol for, with the session of whoever signed in. Everything is read and compressed once, at the start. The files
-/// are under `/<page>/assets/<digest of all files>/`, so that a page and its files are always of one release and a
-/// browser keeps them for ever.
+/// They are outside the mount and need no key: they are the same for every user, and load their data through the
+/// protocol with the session of the signed-in user. All files are read and compressed once at startup. They are under
+/// `/<page>/assets/<digest of all files>/`, so that a page and its files always belong to one release and browsers can
+/// cache them for ever.
 struct WebSite: Sendable {
     private let start: SiteFile
-    /// By the first part of their path.
+    /// By the first component of their path.
     private let pages: [Substring: SiteFile]
-    /// By their path as browsers ask for it, which names its page first.
+    /// By path, as browsers request it; the page comes first.
     private let files: [String: SiteFile]
 
-    /// The folders that have a page, which is also the first part of its path.
+    /// The folders with a page; the name is also the first component of its path.
     static let folders: [Substring] = ["dashboard", "developers"]
-    /// The one of them that has maps.
+    /// The page with maps.
     private static let mapped: Substring = "dashboard"
     private static let assets = "assets"
-    /// A page's own part, filled in when it is read; it is never served as it is.
+    /// A page's template, filled in at startup; it is never served itself.
     private static let template = "mustache"
     private static let types = [
         "css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8",
         "json": "application/json; charset=utf-8", "svg": "image/svg+xml",
     ]
 
-    /// - Throws: when a file is missing or cannot be used, which ends the gateway's start.
+    /// - Throws: when a file is missing or unusable, which aborts startup.
     init(configuration: GatewayConfiguration) throws {
         try self.init(
             reading: Bundle.module.bundleURL.appendingPathComponent("Web"), publicURL: configuration.publicURL,
@@ -39,29 +39,30 @@ struct WebSite: Sendable {
             values: [
                 "shop": configuration.shopName, "mount": "/" + configuration.mount.joined(separator: "/"),
                 "applicationId": configuration.applicationId, "currency": configuration.currency.code,
-                // Made for pages, which everybody can read. The other clients' keys are not told.
+                // Made for pages, which every client can read. The keys of other clients are not included.
                 "clientKey": configuration.clientKeys[.javascript] ?? "",
                 "url": configuration.publicURL,
-                "live": Self.hearsOfChanges(configuration) ? "true" : "",
+                "live": Self.offersLiveQueries(configuration) ? "true" : "",
                 "tiles": configuration.mapTiles.template, "tilesAttribution": configuration.mapTiles.attribution,
-                // Which kinds of keys there are, so that examples have a place for them. The keys stay unsaid.
+                // The kinds of configured keys, so that examples have a place for them. The keys themselves are not
+                // included.
                 "keyKinds": GatewayConfiguration.ClientKey.allCases.filter { configuration.clientKeys[$0] != nil }
                     .map { "\($0)" }.joined(separator: " "),
             ])
     }
 
-    /// Whether the dashboard is to open a connection for live queries: a browser calls one that is refused an error.
-    private static func hearsOfChanges(_ configuration: GatewayConfiguration) -> Bool {
+    /// Whether the dashboard should connect for live queries: a browser logs a refused connection as an error.
+    private static func offersLiveQueries(_ configuration: GatewayConfiguration) -> Bool {
         configuration.live.isOn
             && configuration.admission.origins.admits(SiteHeaders.origin(of: configuration.publicURL))
     }
 
     /// - Parameters:
     ///   - root: the folder with `shared` and the folders of the pages.
-    ///   - publicURL: where pictures are, which the operator may have put at another address than the page's.
-    ///   - tiles: the pictures of maps, which the dashboard alone has.
-    ///   - values: what the templates name.
-    /// - Throws: when a file is missing or cannot be used.
+    ///   - publicURL: the origin of pictures, which may differ from the page's.
+    ///   - tiles: the tiles of maps, for the dashboard alone.
+    ///   - values: the values for the templates.
+    /// - Throws: when a file is missing or unusable.
     init(reading root: URL, publicURL: String, tiles: MapTiles, values: [String: String]) throws {
         let contents = try Self.contents(of: root)
         guard !contents.isEmpty else { throw StartupProblem("The pages in \(root.path) are missing.") }
@@ -92,21 +93,25 @@ struct WebSite: Sendable {
         }
     }
 
-    /// Files, and pages at their own address, by their path as browsers send it.
+    /// The files and the pages by path, as browsers request them.
     var byPath: [String: SiteFile] {
         pages.reduce(into: files) { files, page in files["/\(page.key)"] = page.value }
     }
 
-    /// The answer to a request for a page or one of its files; nil when it asks for something else.
+    /// The response to a request for a page or one of its files; nil for any other request.
     func answer(_ request: ParseRequest) -> ParseResponse? {
         guard request.method == .get else { return nil }
         return answer(path: request.path, headers: request.headers)
     }
 
-    /// The same for any path. One below a page's that names no file is a view of it, which the page itself looks at.
+    /// True when the path may belong to a page; false for nearly all requests.
+    static func mayAnswer(_ path: [Substring]) -> Bool { path.first.map { folders.contains($0) } ?? true }
+
+    /// `answer` for a path. A path below a page that names no file is a view of the page, which the page itself
+    /// resolves.
     func answer(path: [Substring], headers: HTTPFields) -> ParseResponse? {
         guard let first = path.first else {
-            // Programs that look whether somebody is there are told what they always were.
+            // Clients that probe `/` without accepting HTML get the router's response as before.
             return headers[.accept]?.contains("text/html") == true ? start.answer(to: headers) : nil
         }
         guard let page = pages[first] else { return nil }
@@ -117,7 +122,7 @@ struct WebSite: Sendable {
         return rest.last?.contains(".") == true ? Self.missing : page.answer(to: headers)
     }
 
-    /// Not kept by anybody: during an upgrade it may be there a moment later.
+    /// Never cached: during an upgrade the file may exist a moment later.
     private static let missing: ParseResponse = {
         var response = ParseResponse(status: 404, ParseRouter.noRoute.body)
         response.headers[.cacheControl] = "no-store"
@@ -127,12 +132,12 @@ struct WebSite: Sendable {
     // MARK: - Reading
 
     private struct Entry {
-        /// Below the root, with slashes.
+        /// Relative to the root, with slashes.
         let path: String
         let bytes: [UInt8]
     }
 
-    /// Every file of the folder by its path's order.
+    /// Every file of the folder, sorted by path.
     private static func contents(of root: URL) throws -> [Entry] {
         let paths = FileManager.default.subpaths(atPath: root.path) ?? []
         return try paths.sorted().compactMap { path in

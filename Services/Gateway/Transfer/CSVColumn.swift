@@ -1,16 +1,19 @@
 import ParseProtocol
 
-/// A column of an exported class: how a field's values become texts, and texts values again.
+/// A column of an exported class: converts a field's values to texts and back.
 struct CSVColumn {
     let name: String
     /// The type's name in the class's schema; nil for a field that the class does not have yet.
     let type: String?
     let targetClass: String?
+    /// A Number column that accepts a text as well.
+    private let takesText: Bool
 
     init(_ name: String, schema: JSON?) {
         self.name = name
         type = schema?["type"]?.stringValue
         targetClass = schema?["targetClass"]?.stringValue
+        takesText = schema?["alsoText"] == true
     }
 
     /// The columns of a class: its id first, its times and ACL last. Relations are not part of an object.
@@ -22,20 +25,22 @@ struct CSVColumn {
 
     private static let ends = ["createdAt", "updatedAt", "ACL"]
 
-    /// A missing field is an empty text; so is null, which reads back as missing.
+    /// A missing field gives an empty text; so does null, which reads back as missing. Numbers need no guard against
+    /// formulas.
     func text(_ value: JSON?) -> String {
         guard let value, !value.isNull else { return "" }
         switch value {
-        case .string(let text): return text
+        case .string(let text): return CSVFormula.guarded(text)
         case .object where value.wireType == "Date": return value["iso"]?.stringValue ?? ""
-        case .object where value.wireType == "Pointer": return value["objectId"]?.stringValue ?? ""
+        case .object where value.wireType == "Pointer": return CSVFormula.guarded(value["objectId"]?.stringValue ?? "")
         default: return value.serializedText
         }
     }
 
-    /// - Returns: nil for an empty text, which says nothing about the field.
-    /// - Throws: `.incorrectType` (111) when the text is not of the field's type.
-    func value(_ text: String) throws(ParseError) -> JSON? {
+    /// - Returns: nil for an empty text, which leaves the field unset.
+    /// - Throws: `.incorrectType` (111) when the text does not match the field's type.
+    func value(_ cell: String) throws(ParseError) -> JSON? {
+        let text = CSVFormula.unguarded(cell)
         guard !text.isEmpty else { return nil }
         switch type {
         case "String": return .string(text)
@@ -44,10 +49,11 @@ struct CSVColumn {
             return ["__type": "Date", "iso": .string(text)]
         case "Pointer": return .pointer(targetClass ?? "", text)
         case nil:
-            // A new field: what looks like JSON is JSON.
+            // For a new field, text that parses as JSON is JSON.
             return (try? JSON(parsing: text)) ?? .string(text)
         default:
             guard let value = try? JSON(parsing: text) else {
+                if takesText { return .string(text) }
                 throw ParseError(.incorrectType, "\(name) must be of type \(type ?? "").")
             }
             return value

@@ -2,18 +2,16 @@ import ParseProtocol
 
 /// Rows of texts as comma-separated values (RFC 4180), in UTF-8.
 ///
-/// Read by bytes: a parser that goes by Swift's characters takes a comma and a combining mark after it for one
-/// character.
+/// Parsed by bytes: a parser by Swift's characters would join a comma with a following combining mark.
 struct CSVTable {
     var rows: [[String]] = []
 
-    /// A class has at most so many fields.
+    /// More columns than a class may have fields.
     private static let columnsMax = 1100
-    /// Each is an object in memory while the file is read.
+    /// Each row is an object in memory while the file is read.
     static let rowsMax = 100_000
 
-    /// - Throws: `.invalidJSON` (107) for quotes that do not end, text after a closing quote, or bytes that are not
-    ///   UTF-8.
+    /// - Throws: `.invalidJSON` (107) for unterminated quotes, text after a closing quote, or bytes that are not UTF-8.
     init(parsing bytes: [UInt8]) throws(ParseError) {
         var rest = bytes[...]
         if rest.starts(with: [0xEF, 0xBB, 0xBF]) { rest = rest.dropFirst(3) }  // Spreadsheets write a byte order mark.
@@ -28,7 +26,7 @@ struct CSVTable {
             }
             if rest.first == UInt8(ascii: "\r") { rest = rest.dropFirst() }
             if rest.first == UInt8(ascii: "\n") { rest = rest.dropFirst() }
-            if row != [""] {  // An empty line is no row.
+            if row != [""] {  // An empty line is not a row.
                 guard rows.count < Self.rowsMax else {
                     throw ParseError(.objectTooLarge, "A file has at most \(Self.rowsMax) rows; split it.")
                 }
@@ -38,7 +36,7 @@ struct CSVTable {
         }
     }
 
-    /// Takes a field; what follows is a comma, the end of the line or the end of the text.
+    /// Takes a field; a comma, the end of the line or the end of the text follows.
     private static func field(_ rest: inout ArraySlice<UInt8>, line: Int) throws(ParseError) -> String {
         guard rest.first == UInt8(ascii: "\"") else {
             let end = rest.firstIndex {
@@ -67,6 +65,7 @@ struct CSVTable {
 
     private static func text(_ bytes: ArraySlice<UInt8>, _ line: Int) throws(ParseError) -> String {
         guard let text = String(validating: bytes, as: UTF8.self) else { throw malformed(line) }
+        try text.checkMarks()
         return text
     }
 
@@ -74,7 +73,8 @@ struct CSVTable {
         ParseError(.invalidJSON, "The file is not valid CSV near row \(line).")
     }
 
-    /// One line, with its end. Quoted where it has to be and where a spreadsheet would change it.
+    /// One line with its line end. Fields are quoted where the format requires it and where a spreadsheet would change
+    /// them.
     static func line(_ fields: [String]) -> [UInt8] {
         var bytes: [UInt8] = []
         for (index, field) in fields.enumerated() {

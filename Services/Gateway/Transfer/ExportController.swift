@@ -2,9 +2,9 @@ import HTTPTypes
 import Messages
 import ParseProtocol
 
-/// `GET /export/<Class>?format=json|csv&where=…`: every object of a class that the caller may read, in the order of
-/// their ids. The JSON form is that of hosted Parse's exports. Objects travel a page at a time, so a class of any size
-/// needs the memory of a page, which is counted like any large answer (`AnswerHold`).
+/// `GET /export/<Class>?format=json|csv&where=…`: every object of a class that the caller may read, ordered by id. The
+/// JSON has the form of hosted Parse's exports. Objects are read page by page, so that a class of any size needs the
+/// memory of one page, which counts as a large response (`AnswerHold`).
 struct ExportController: Sendable {
     let services: ServiceClient
     let federation: Federation
@@ -17,8 +17,9 @@ struct ExportController: Sendable {
         self.capacity = capacity
     }
 
-    /// - Throws: `.operationForbidden` (119) for anybody but operators and for internal classes, `.invalidQuery` (102)
-    ///   for another format, `.requestLimitExceeded` (155) when too many exports run or there is no room for a page.
+    /// - Throws: `.operationForbidden` (119) for callers that are not operators and for internal classes,
+    ///   `.invalidQuery` (102) for another format, `.requestLimitExceeded` (155) when too many exports run or there is
+    ///   no memory for a page.
     func run(
         _ className: String, _ request: ParseRequest, _ principal: Principal
     ) async throws(ParseError) -> ParseResponse {
@@ -37,7 +38,7 @@ struct ExportController: Sendable {
             find: options.filter { $0.key == "where" }, limitMax: ExportPageSize.rowsMax
         ).filter
         let place = try places.take(principal.userID.isEmpty ? request.network : principal.userID)
-        // The first page and the schema are read before the answer begins, so that an error can still be one.
+        // The first page and the schema are read before the response begins, so that an error can still set the status.
         let pages = ExportPages(
             className: className, condition: filter.isEmpty ? [:] : try JSON(clientText: filter),
             federation: federation, principal: principal, request: request, hold: AnswerHold.current)

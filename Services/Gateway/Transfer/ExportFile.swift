@@ -1,7 +1,7 @@
 import ParseProtocol
 import Synchronization
 
-/// The file of an export as its client takes it: a page in memory, and the next one when that was sent.
+/// The file of an export, sent at the client's pace: one page is in memory, and the next is read when it was sent.
 final class ExportFile: Sendable {
     enum Format {
         case json
@@ -12,10 +12,10 @@ final class ExportFile: Sendable {
     private let format: Format
     private let settings: CapacitySettings
     private let place: ExportPlaces.Place
-    /// The page that is sent next; the closure of a response would hold one for as long as it lives.
+    /// The next page to send. The response's closure would hold a page as long as it lives.
     private let page: Mutex<ExportPage?>
 
-    /// A page that finds no room is asked for again after this.
+    /// The pause before a page that found no memory is requested again.
     private static let pause = Duration.milliseconds(500)
 
     init(
@@ -29,9 +29,9 @@ final class ExportFile: Sendable {
         page = Mutex(first)
     }
 
-    /// Sends everything.
-    /// - Throws: what the services say, when the client is too slow or has gone. Ending the connection tells it that
-    ///   the file is not complete.
+    /// Sends the whole file.
+    /// - Throws: the services' errors, and when the client is too slow or has disconnected. Closing the connection
+    ///   shows the client that the file is incomplete.
     func send(through writer: ResponseBodyWriter) async throws {
         var sender = AnswerWriter.Sender(settings)
         try await sender.send(head, through: writer)
@@ -44,8 +44,8 @@ final class ExportFile: Sendable {
         try await sender.send(tail, through: writer)
     }
 
-    /// Sends the page that is there, which is gone when this returns.
-    /// - Returns: where the next one begins; nil after the last one.
+    /// Sends the current page and releases it.
+    /// - Returns: the cursor of the next page; nil after the last one.
     private func sendPage(
         _ size: inout ExportPageSize, isFirst: Bool, _ sender: inout AnswerWriter.Sender,
         _ writer: ResponseBodyWriter
@@ -56,7 +56,8 @@ final class ExportFile: Sendable {
         return page.next
     }
 
-    /// Other answers are taken by and by: a file that was begun waits for its next page as long as for its client.
+    /// Other responses release their memory over time, so that a started file waits for its next page as long as for
+    /// its client.
     private func read(after cursor: String, _ size: inout ExportPageSize) async throws {
         let end = ContinuousClock.now + .seconds(settings.stallSeconds)
         while true {

@@ -3,36 +3,36 @@ import Messages
 import ParseProtocol
 import Synchronization
 
-/// A page of an export, and the room that it takes until the last copy of this is gone.
+/// A page of an export, with its memory reservation, which the last copy releases.
 struct ExportPage: Sendable {
     let objects: [JSON]
-    /// Where the next page begins; nil when nothing came any more.
+    /// The cursor of the next page; nil after the last one.
     let next: String?
-    /// Bytes that it had as a service's reply.
+    /// The size of the page as a service's reply.
     let bytes: Int
     fileprivate let hold: ByteHold?
 }
 
-/// The objects of a class in pages by id: what others write meanwhile makes no page skip or repeat an object. A webhook
-/// has its say in each page and none in where the next one begins.
+/// The objects of a class in pages by id: concurrent writes make no page skip or repeat an object. A webhook may change
+/// the objects of a page, but not the cursor of the next.
 struct ExportPages: Sendable {
     let className: String
     let condition: JSON
     let federation: Federation
     let principal: Principal
     let request: ParseRequest
-    /// The export's part of the memory for answers; nil where nobody counts.
+    /// The export's part of the memory for responses; nil when memory is not counted.
     let hold: ByteHold?
 
     /// - Parameters:
     ///   - cursor: empty for the first page.
-    ///   - rows: objects at most.
-    /// - Throws: `.requestLimitExceeded` (155) when there is no room for the page now, `.invalidQuery` (102) when it is
-    ///   larger than any answer.
+    ///   - rows: the limit of objects.
+    /// - Throws: `.requestLimitExceeded` (155) when there is no memory for the page now, `.invalidQuery` (102) when it
+    ///   is larger than any response may be.
     func page(after cursor: String, rows: Int) async throws(ParseError) -> ExportPage {
         let part = hold?.part()
         do {
-            // The body of an answer is made when the task-local value of its request is gone.
+            // The body is sent after the request's task-local value is gone.
             return try await AnswerHold.$current.withValue(part) { try await read(after: cursor, rows, part) }
         } catch let error as ParseError {
             throw error
@@ -56,26 +56,26 @@ struct ExportPages: Sendable {
     }
 }
 
-/// Decides how many objects the next page of an export asks for, by how large those before were. Pure.
+/// Chooses the number of objects in the next page of an export, by the size of the earlier ones. Pure.
 package struct ExportPageSize {
-    /// Of the first page, whose objects may be as large as any.
+    /// For the first page, whose objects may have any size.
     package static let rowsAtFirst = 10
     package static let rowsMax = 500
-    /// What a page is meant to have: less than an answer that needs room set aside (`AnswerRoom`).
+    /// The target size of a page: less than a response that needs reserved memory (`AnswerRoom`).
     private static let bytes = 512 << 10
 
     package private(set) var rows = Self.rowsAtFirst
 
     package init() {}
 
-    /// A page came.
+    /// Records a received page.
     package mutating func came(rows count: Int, bytes: Int) {
         guard count > 0 else { return }
         rows = max(1, min(Self.rowsMax, Self.bytes / max(1, bytes / count)))
     }
 
-    /// A page was larger than an answer may be: the objects after small ones are large.
-    /// - Returns: whether it is worth asking for fewer.
+    /// Records that a page was larger than a response may be: large objects follow small ones.
+    /// - Returns: whether a smaller page should be tried.
     package mutating func wasTooLarge() -> Bool {
         guard rows > Self.rowsAtFirst else { return false }
         rows = Self.rowsAtFirst
@@ -83,25 +83,27 @@ package struct ExportPageSize {
     }
 }
 
-/// The places of exports that run at a time: each may last as long as its client takes to read it.
+/// The slots of concurrent exports: each is held until its client has read the file.
 final class ExportPlaces: Sendable {
-    /// As many classes as somebody copies side by side; and of several operators.
+    /// Enough for copying several classes at once, and for several operators.
     private let shares = Mutex(ConnectionShares(max: 16, perNetwork: 4))
 
-    /// A place, free again when the last copy of it is gone.
+    /// A slot, released with its last copy.
     final class Place: Sendable {
         private let places: ExportPlaces
-        private let caller: [UInt8]
+        private let caller: ClientNetwork
 
-        fileprivate init(_ places: ExportPlaces, _ caller: [UInt8]) { (self.places, self.caller) = (places, caller) }
+        fileprivate init(_ places: ExportPlaces, _ caller: ClientNetwork) {
+            (self.places, self.caller) = (places, caller)
+        }
 
         deinit { places.shares.withLock { $0.leave(caller) } }
     }
 
-    /// - Parameter caller: a user's id, or the network of who comes with a key.
-    /// - Throws: `.requestLimitExceeded` (155) when too many exports run, of the caller or of all.
+    /// - Parameter caller: a user's id, or the network of a caller with a key.
+    /// - Throws: `.requestLimitExceeded` (155) when too many exports run, of the caller or in total.
     func take(_ caller: String) throws(ParseError) -> Place {
-        let caller = Array(caller.utf8)
+        let caller = ClientNetwork(caller)
         guard shares.withLock({ $0.enter(caller) }) else {
             throw .tooManyRequests("Too many exports are under way. Try again later.", retryAfterSeconds: 5)
         }

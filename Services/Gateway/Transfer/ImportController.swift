@@ -2,16 +2,16 @@ import HTTPTypes
 import Messages
 import ParseProtocol
 
-/// `POST /import/<Class>`: objects from a JSON or CSV file, as exported here or by hosted Parse. An object whose id is
-/// there already is changed, others are created with their id and times. Each stands for itself; those that fail are
-/// listed.
+/// `POST /import/<Class>`: imports objects from a JSON or CSV file in the form of Satchel's or hosted Parse's exports.
+/// An object with a known id is updated, any other is created with its id and times. Objects fail independently; the
+/// failures are listed.
 struct ImportController: Sendable {
     let objects: ObjectsController
     let services: ServiceClient
 
-    /// One message and one commit; a batch's limit as well.
+    /// Changes in one message and one commit; the limit of a batch as well.
     private static let changesAtOnce = 200
-    /// A file that is wrong is wrong in every row.
+    /// A malformed file usually fails in every row.
     private static let failuresListedMax = 100
 
     func run(
@@ -87,18 +87,18 @@ struct ImportController: Sendable {
     }
 }
 
-/// The parts that export and import have in common.
+/// The common parts of export and import.
 enum Transfers {
-    /// The shop's admins, or whoever runs an area, not with a restricted session, and the master key; each sees and
-    /// changes what its rights allow.
-    /// - Throws: `.operationForbidden` (119) for anybody else.
+    /// Requires the master key, or an operator of the area or an admin without a restricted session; each sees and
+    /// changes only what its rights allow.
+    /// - Throws: `.operationForbidden` (119) for any other caller.
     static func requireOperator(_ principal: Principal, of area: OperatorArea = .admins) throws(ParseError) {
         guard principal.runs([area]) else {
             throw ParseError(.operationForbidden, "Only members of the role \(adminsRole) may do this.")
         }
     }
 
-    /// The class's schema, empty for a class that is not there yet. Only names and types come of it.
+    /// The class's schema; empty for a class that does not exist yet. Only names and types are used.
     static func schema(
         of className: String, _ services: ServiceClient, trace: String
     ) async throws(ParseError) -> JSON {

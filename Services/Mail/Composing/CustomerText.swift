@@ -1,9 +1,9 @@
 import Foundation
 
-/// A customer's words, as a mail repeats them: short, and nothing in them that a mail program makes a link of. Whoever
-/// orders with a stranger's address would have the shop advertise to that stranger otherwise.
+/// A customer's text for use in a mail: short, and without anything that a mail program turns into a link. Otherwise
+/// anyone who orders with another person's address could make the shop send advertisements to that person.
 package enum CustomerText {
-    /// Characters of a note that a mail repeats.
+    /// Maximum characters of a note in a mail.
     private static let noteMax = 500
     private static let lineMax = 100
 
@@ -23,18 +23,18 @@ package enum CustomerText {
     /// One line, such as a part of an address.
     package static func line(_ text: String, max length: Int = lineMax) -> String {
         let line = unlinked(HeaderText.singleLine(text))
-        // No text has more characters than bytes, and those need not be looked for.
+        // A text never has more characters than bytes, so most texts need no character count.
         return line.utf8.count > length && line.count > length ? "\(line.prefix(length))…" : line
     }
 
-    /// Signs that stand for a full stop in a host's name (UTS #46).
+    /// Characters that count as a full stop in a host name (UTS #46).
     private static let stops: Set<Character> = [".", "\u{3002}", "\u{FF0E}", "\u{FF61}"]
 
-    /// ASCII, and none of the signs that links are made of.
+    /// ASCII, and not a character that marks a link.
     private static func isHarmless(_ byte: UInt8) -> Bool { byte < 0x80 && !".@/:".utf8.contains(byte) }
 
-    /// Puts a space where a URL or an address would hold together: `www. shop. example`, `ann @shop. example`,
-    /// `https: / /`. A person reads the same.
+    /// Inserts a space where a URL or an address would be recognised: `www. shop. example`, `ann @shop. example`,
+    /// `https: / /`. People can still read the text.
     private static func unlinked(_ text: String) -> String {
         if text.utf8.allSatisfy(isHarmless) { return text }
         let characters = Array(text)

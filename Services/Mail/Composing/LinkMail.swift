@@ -1,14 +1,14 @@
 import ParseProtocol
 
-/// The values of `email-verification` and `password-reset`: a link with a secret that works for some hours.
+/// The values of `email-verification` and `password-reset`: a link with a secret that is valid for some hours.
 struct LinkMail {
     let values: [String: Any]
 
-    /// Ten years; more is a mistake.
+    /// Ten years; a larger value is a mistake.
     private static let hoursMax: Int64 = 87_600
 
-    /// - Parameter model: `link`, an `http` or `https` URL; `hours`, how long it works, 1 or more; `name` optional.
-    ///   Nil for anything else.
+    /// - Parameter model: `link`, an `http` or `https` URL; `hours`, its lifetime, 1 or more; `name` optional. Nil for
+    ///   anything else.
     init?(_ model: JSON) {
         guard let link = model["link"]?.stringValue.flatMap(WebLink.init),
             let hours = model["hours"]?.intValue, (1...Self.hoursMax).contains(hours)

@@ -1,13 +1,13 @@
 import Foundation
 import ParseProtocol
 
-/// Makes a mail of what was asked for.
+/// Composes a mail from a request.
 package struct MailComposer: Sendable {
     private let sender: MailAddress
     private let shopName: String
     private let templates: MailTemplates
 
-    /// The reason for which a mail can never be sent. The mail stays in the queue's table for the operator.
+    /// Why a mail can never be sent. The mail stays in the queue's table for the operator.
     package enum Problem: Error, Equatable, CustomStringConvertible {
         case unknownTemplate
         case address
@@ -16,8 +16,8 @@ package struct MailComposer: Sendable {
         package var description: String {
             switch self {
             case .unknownTemplate: "There is no such template."
-            case .address: "The address cannot be written to."
-            case .model: "The template's values are not as they should be."
+            case .address: "The address is not valid."
+            case .model: "The template's values are not valid."
             }
         }
     }
@@ -28,7 +28,7 @@ package struct MailComposer: Sendable {
         self.templates = templates
     }
 
-    /// The names of mails that can be composed: templates, and what was written by who asked for it.
+    /// The names of mails that can be composed: the templates, and `WrittenMail`.
     static let known = Set(MailTemplates.models.keys).union([WrittenMail.template])
 
     package func compose(_ mail: QueuedMail) throws(Problem) -> MailMessage {
@@ -47,9 +47,14 @@ package struct MailComposer: Sendable {
     private func written(_ mail: QueuedMail) throws(Problem) -> MailMessage {
         guard let to = MailAddress(mail.toAddress, name: Self.harmlessName(mail.toName)) else { throw .address }
         guard let content = (try? JSON(parsing: mail.model)).flatMap(WrittenMail.init) else { throw .model }
-        return message(
+        var copy = message(
             mail, to: to, replyTo: content.replyTo,
             MailTemplates.Content(subject: content.subject, text: content.text, html: content.html))
+        copy.namedTo = content.to.compactMap(Self.harmless)
+        copy.cc = content.cc.compactMap(Self.harmless)
+        copy.isBlind = content.isBlind
+        copy.attachments = content.attachments
+        return copy
     }
 
     private func message(
@@ -61,9 +66,14 @@ package struct MailComposer: Sendable {
             messageId: "\(mail.messageId)@\(sender.domain)")
     }
 
-    /// Whoever signs up with somebody else's address chooses a name as well, and would have us mail an advertisement to
-    /// that address: a name that looks like a link is not repeated.
+    private static func harmless(_ address: MailAddress) -> MailAddress? {
+        MailAddress(address.address, name: harmlessName(address.name))
+    }
+
+    /// A client that signs up with another person's address also chooses a name, and could make the shop mail an
+    /// advertisement to that address. A name that looks like a link is therefore left out.
     private static func harmlessName(_ name: String) -> String {
+        let name = HeaderText.singleLine(name)
         let looksLikeLink = name.contains("/") || name.contains("@") || name.lowercased().contains("www.")
         return looksLikeLink ? "" : CustomerText.line(name)
     }

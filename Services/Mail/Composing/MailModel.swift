@@ -1,13 +1,13 @@
 import ParseProtocol
 
-/// The input of a template: which members the sender's JSON has, and the values made of them.
+/// The input of a template: the members of the sender's JSON and the values made from them.
 package enum MailModel: Sendable {
     /// `{"link", "hours", "name"?}`, see `LinkMail`.
     case link
-    /// The order's receipt and what happened to it, see `OrderMail`.
+    /// The order's receipt and its later changes, see `OrderMail`.
     case order
 
-    /// Nil for a model that is not of this kind.
+    /// Nil for a model of another kind.
     func values(_ model: JSON) -> [String: Any]? {
         switch self {
         case .link: LinkMail(model)?.values
@@ -15,7 +15,7 @@ package enum MailModel: Sendable {
         }
     }
 
-    /// Values with everything that a template may ask for.
+    /// Values with everything that a template may use.
     var example: [String: Any] {
         let model: JSON =
             switch self {
@@ -32,7 +32,7 @@ package enum MailModel: Sendable {
         return (values(model) ?? [:]).merging(["shopName": "Shop", "name": "Ann"]) { $1 }
     }
 
-    /// Without this a mail is of no use.
+    /// A text of the example that every rendered template must contain; without it the mail is useless.
     var exampleMustContain: String {
         switch self {
         case .link: "https://shop.example/link"
@@ -40,6 +40,7 @@ package enum MailModel: Sendable {
         }
     }
 
+    /// The tag that renders `exampleMustContain`, for error texts.
     var mustContain: String {
         switch self {
         case .link: "{{link}}"

@@ -5,9 +5,9 @@ import ProcessKit
 /// The shop's mails: for each name three Mustache files, `<name>.subject.mustache`, `.text.mustache` and
 /// `.html.mustache`, and the parts that several of them share. Only the HTML is escaped.
 ///
-/// An operator changes them with files of the same names in a folder of their own (`SATCHEL_MAIL_TEMPLATES`). Templates
-/// are read once, at start; each is tried on an example, so that a broken one stops the start and not the mail to a
-/// customer.
+/// An operator replaces them with files of the same names in a separate folder (`SATCHEL_MAIL_TEMPLATES`). Templates
+/// are read once, at start. Each is rendered with an example, so that a broken template aborts startup instead of
+/// losing a mail to a customer.
 package struct MailTemplates: Sendable {
     package struct Content: Sendable {
         package let subject: String
@@ -15,7 +15,7 @@ package struct MailTemplates: Sendable {
         package let html: String
     }
 
-    /// Every template and what it is given.
+    /// Every template and its model.
     package static let models: [String: MailModel] = [
         "email-verification": .link, "password-reset": .link,
         "order-confirmation": .order, "order-shipped": .order, "order-delivered": .order, "order-cancelled": .order,
@@ -27,7 +27,7 @@ package struct MailTemplates: Sendable {
 
     private let library: MustacheLibrary
 
-    /// Reads the templates that are installed beside the executable, and those that replace them.
+    /// Reads the templates installed beside the executable, and their replacements.
     /// - Parameter replacements: a folder, or nil for none.
     /// - Throws: `StartupProblem`.
     package init(replacements: String? = nil) throws {

@@ -1,11 +1,10 @@
 import ParseProtocol
 
-/// Amounts as people read them.
+/// Formats amounts for people.
 package enum Money {
     private static let symbols = ["usd": "$", "eur": "€", "gbp": "£", "jpy": "¥"]
 
-    /// `$1234.50`, `CHF 12.00`, `¥350`. Of a currency that ISO 4217 does not have nobody knows the decimals, and the
-    /// text says so.
+    /// `$1234.50`, `CHF 12.00`, `¥350`. The decimals of a currency outside ISO 4217 are unknown, and the text says so.
     /// - Parameter code: ISO 4217 in lower case.
     package static func text(minorUnits: Int64, currency code: String) -> String {
         guard let currency = try? Currency(code) else { return "\(code.uppercased()) \(minorUnits) minor units" }

@@ -1,7 +1,7 @@
 import Foundation
 import ParseProtocol
 
-/// The values of the templates about an order, from the receipt that the bag sends.
+/// The values of the order templates, from the receipt that the bag sends.
 struct OrderMail {
     let values: [String: Any]
 
@@ -32,7 +32,7 @@ struct OrderMail {
         if let date = model["orderDate"]?["iso"]?.stringValue { values["date"] = String(date.prefix(10)) }
         for name in ["note", "giftMessage"] {
             let lines = CustomerText.note(model[name]?.stringValue ?? "")
-            // `{{note}}` in templates of an operator's own, `{{#noteLines}}` where each line is marked.
+            // `{{note}}` is for operators' own templates; `{{#noteLines}}` marks each line.
             guard !lines.isEmpty else { continue }
             values[name] = lines.joined(separator: "\n")
             values["\(name)Lines"] = lines.map { ["line": $0] }
@@ -43,7 +43,7 @@ struct OrderMail {
             let text = HeaderText.singleLine(model[name]?.stringValue ?? "")
             if !text.isEmpty { values[name] = text }
         }
-        // A link that is none is left out: a mistyped one is no reason to keep the customer waiting for the mail.
+        // An invalid link is left out: a typing error should not delay the customer's mail.
         if let link = model["trackingUrl"]?.stringValue.flatMap(WebLink.init) { values["trackingUrl"] = link.url }
         if let refunded = model["refundedMinorUnits"]?.intValue, refunded > 0 {
             values["refunded"] = Money.text(minorUnits: refunded, currency: currency)
@@ -51,7 +51,7 @@ struct OrderMail {
         self.values = values
     }
 
-    /// The lines of an envelope.
+    /// The lines of a postal address.
     private static func address(_ address: JSON) -> [String] {
         let lines = [["firstName", "lastName"], ["address1"], ["address2"], ["zipcode", "city", "state"], ["phone"]]
         return lines.map { names in

@@ -2,7 +2,7 @@ import Foundation
 import Mustache
 import ProcessKit
 
-/// The files of the templates: the installed ones, and those of the operator's folder in place of them.
+/// The template files: the installed ones, replaced by those in the operator's folder.
 struct TemplateFiles {
     /// By file name without `.mustache`.
     private(set) var templates: [String: MustacheTemplate] = [:]
@@ -11,8 +11,8 @@ struct TemplateFiles {
     private static let fileBytesMax = 256 << 10
 
     /// - Parameters:
-    ///   - names: what there must be.
-    ///   - includable: those that the others may include.
+    ///   - names: the required templates.
+    ///   - includable: the parts that templates may include.
     init(names: [String], includable: [String], replacements: String?) throws(StartupProblem) {
         let installed = Bundle.module.bundleURL.appendingPathComponent("Templates").path
         let replaced = try Self.files(in: replacements, names)
@@ -24,7 +24,7 @@ struct TemplateFiles {
             else {
                 throw StartupProblem("The mail template \(path) cannot be read as UTF-8 text of at most 256 KB.")
             }
-            // A part that included itself would never end.
+            // A part that included itself would recurse forever.
             let allowed = includable.contains(name) ? [] : includable
             if let stranger = Self.included(by: text).first(where: { !allowed.contains($0) }) {
                 throw StartupProblem(
@@ -34,7 +34,7 @@ struct TemplateFiles {
                     """
                 )
             }
-            // Without this everything is escaped as HTML, also in the subject and the text.
+            // Without this pragma everything is escaped as HTML, including the subject and the text.
             let pragma = name.hasSuffix(".html") ? "" : "{{% CONTENT_TYPE:TEXT}}\n"
             do {
                 templates[name] = try MustacheTemplate(string: pragma + text)
@@ -48,13 +48,13 @@ struct TemplateFiles {
     private static func files(in folder: String?, _ names: [String]) throws(StartupProblem) -> Set<String> {
         guard let folder else { return [] }
         guard let files = try? FileManager.default.contentsOfDirectory(atPath: folder) else {
-            throw StartupProblem("SATCHEL_MAIL_TEMPLATES=\(folder) is not a folder that can be read.")
+            throw StartupProblem("SATCHEL_MAIL_TEMPLATES=\(folder) is not a readable folder.")
         }
         var found: Set<String> = []
         for file in files where file.hasSuffix(ending) {
             let name = String(file.dropLast(ending.count))
             guard names.contains(name) else {
-                throw StartupProblem("\(folder)/\(file) replaces no mail template; is its name right?")
+                throw StartupProblem("\(folder)/\(file) replaces no mail template. Check the file name.")
             }
             found.insert(name)
         }

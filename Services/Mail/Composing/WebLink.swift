@@ -1,7 +1,7 @@
 import Foundation
 
 /// A URL that a mail may link to: `http` or `https` with a host, in plain ASCII. Anything else (`javascript:`, a line
-/// break, a quotation mark) is none.
+/// break, a quotation mark) is refused.
 struct WebLink {
     let url: String
 
@@ -16,7 +16,7 @@ struct WebLink {
         self.url = url
     }
 
-    /// Printable, and not one of the characters that RFC 3986 leaves out of URLs because they end them in texts.
+    /// Printable, and not a character that RFC 3986 excludes from URLs because it delimits them in text.
     private static func isPlain(_ byte: UInt8) -> Bool {
         (0x21...0x7E).contains(byte) && !"\"<>\\^`{|}".utf8.contains(byte)
     }

@@ -1,17 +1,24 @@
 import ParseProtocol
 
-/// A mail that whoever asked for it wrote himself, as cloud code does: no template has a part in it.
+/// A mail that cloud code wrote itself, without a template.
 package struct WrittenMail: Sendable, Equatable {
-    /// What the queue has in the place of a template's name.
+    /// The queue stores this instead of a template's name.
     package static let template = "message"
 
-    /// One line or more; the header makes one of them. May be empty.
+    /// One or more lines, which the header joins into one. May be empty.
     package let subject: String
-    /// As it is sent. Of `text` and `html` one may be empty.
+    /// Sent unchanged. Either `text` or `html` may be empty.
     package let text: String
     package let html: String
-    /// Nil where answers go to the shop.
+    /// Nil: replies go to the shop.
     package let replyTo: MailAddress?
+    /// The `To` recipients named in copies for `Cc` and `Bcc`; empty when the recipient is the only one.
+    package var to: [MailAddress] = []
+    /// The `Cc` recipients, named in every copy.
+    package var cc: [MailAddress] = []
+    /// Whether this copy's recipient is hidden from the others (`Bcc`).
+    package var isBlind = false
+    package var attachments: [MailAttachment] = []
 
     package init(subject: String, text: String, html: String, replyTo: MailAddress? = nil) {
         self.subject = subject
@@ -30,15 +37,33 @@ package struct WrittenMail: Sendable, Equatable {
             replyTo: model["replyTo"]?.stringValue.flatMap {
                 MailAddress($0, name: model["replyToName"]?.stringValue ?? "")
             })
+        to = Self.addresses(model["to"])
+        cc = Self.addresses(model["cc"])
+        isBlind = model["isBlind"] == true
+        attachments = (model["attachments"]?.arrayValue ?? []).compactMap(MailAttachment.init(stored:))
     }
 
-    /// What the queue keeps until the mail is sent.
+    private static func addresses(_ list: JSON?) -> [MailAddress] {
+        (list?.arrayValue ?? []).compactMap { entry in
+            entry["address"]?.stringValue.flatMap { MailAddress($0, name: entry["name"]?.stringValue ?? "") }
+        }
+    }
+
+    private static func stored(_ addresses: [MailAddress]) -> JSON {
+        .array(addresses.map { ["address": .string($0.address), "name": .string($0.name)] })
+    }
+
+    /// The form stored in the queue until the mail is sent.
     package var model: JSON {
         var model: JSON = ["subject": .string(subject), "text": .string(text), "html": .string(html)]
         if let replyTo {
             model["replyTo"] = .string(replyTo.address)
             model["replyToName"] = .string(replyTo.name)
         }
+        if !to.isEmpty { model["to"] = Self.stored(to) }
+        if !cc.isEmpty { model["cc"] = Self.stored(cc) }
+        if isBlind { model["isBlind"] = true }
+        if !attachments.isEmpty { model["attachments"] = .array(attachments.map(\.stored)) }
         return model
     }
 }

@@ -1,9 +1,10 @@
 import Foundation
+import ParseProtocol
 
-/// Addresses as people write them one after the other: `ann@shop.example, "Long, Ada" <ada@shop.example>`.
+/// Parses lists of addresses: `ann@shop.example, "Long, Ada" <ada@shop.example>`.
 package enum AddressList {
-    /// The addresses in their order; nil in the place of what is none. A comma in quotation marks or angle brackets
-    /// separates nothing, and nothing between two commas is no address.
+    /// The addresses in order, with nil for an invalid one. A comma in quotation marks or angle brackets does not
+    /// separate, and an empty entry between two commas is skipped.
     package static func addresses(in text: String) -> [MailAddress?] {
         parts(of: text).map { $0.trimmingCharacters(in: .whitespacesAndNewlines) }.filter { !$0.isEmpty }.map(address)
     }
@@ -31,17 +32,22 @@ package enum AddressList {
         return parts + [part]
     }
 
-    /// `ann@shop.example`, `<ann@shop.example>` or `Ann <ann@shop.example>`; no bracket is in an address.
+    /// Parses `ann@shop.example`, `<ann@shop.example>` or `Ann <ann@shop.example>`. An address contains no angle
+    /// bracket.
     private static func address(_ part: String) -> MailAddress? {
-        guard part.hasSuffix(">"), let bracket = part.lastIndex(of: "<") else { return MailAddress(part, name: "") }
-        let address = part[part.index(after: bracket)...].dropLast()
+        guard part.hasSuffix(">"), let bracket = part.lastIndex(of: "<") else { return address(part, name: "") }
+        let inBrackets = part[part.index(after: bracket)...].dropLast()
         return name(part[..<bracket].trimmingCharacters(in: .whitespacesAndNewlines)).flatMap {
-            MailAddress(address.trimmingCharacters(in: .whitespacesAndNewlines), name: $0)
+            address(inBrackets.trimmingCharacters(in: .whitespacesAndNewlines), name: $0)
         }
     }
 
-    /// A name without its quotation marks, and without the backslashes that stand in them. Nil for what may be the rest
-    /// of another address, of which a quotation mark is missing: nobody is left out in silence.
+    private static func address(_ text: String, name: String) -> MailAddress? {
+        Mailbox.isAddress(text) ? MailAddress(text, name: name) : nil
+    }
+
+    /// A name without its quotation marks and backslashes. Nil for text that may be the rest of another address with a
+    /// missing quotation mark: no recipient may be dropped silently.
     private static func name(_ text: String) -> String? {
         guard text.count > 1, text.hasPrefix("\""), text.hasSuffix("\"") else {
             return text.contains { "\"<>,".contains($0) } ? nil : text

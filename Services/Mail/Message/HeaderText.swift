@@ -1,12 +1,16 @@
 import Foundation
+import ParseProtocol
 
-/// Text in headers: one line, and encoded words where it is not plain ASCII (RFC 2047).
+/// Text in headers: one line, with encoded words where it is not plain ASCII (RFC 2047).
 package enum HeaderText {
-    /// The text with every control character and line separator as a space, trimmed.
+    /// The trimmed text, with a space for every control character, line separator and invisible character. Joiners and
+    /// tags remain where words and emoji need them (`JoiningMarks`); marks that change the text direction are replaced.
     package static func singleLine(_ text: String) -> String {
         if isPlainLine(text) { return text }
+        var joining = JoiningMarks()
         let scalars = text.unicodeScalars.map { scalar -> Unicode.Scalar in
-            switch scalar.properties.generalCategory {
+            if joining.keeps(scalar) { return scalar }
+            return switch scalar.properties.generalCategory {
             case .control, .lineSeparator, .paragraphSeparator, .format: " "
             default: scalar
             }
@@ -14,7 +18,7 @@ package enum HeaderText {
         return String(String.UnicodeScalarView(scalars)).trimmingCharacters(in: .whitespaces)
     }
 
-    /// Whether it is plain ASCII without a space at its ends, as nearly every text is.
+    /// Whether it is plain ASCII without spaces at its ends, as nearly every text is.
     private static func isPlainLine(_ text: String) -> Bool {
         let space = UInt8(ascii: " ")
         return text.utf8.first != space && text.utf8.last != space && text.utf8.allSatisfy(isPrintable)
@@ -26,7 +30,7 @@ package enum HeaderText {
         return line.utf8.allSatisfy(isPrintable) && !line.contains("=?") ? folded(line) : encodedWords(line)
     }
 
-    /// A display name: atoms as they are, other ASCII quoted, the rest encoded.
+    /// A display name: atoms unchanged, other ASCII quoted, the rest encoded.
     package static func phrase(_ text: String) -> String {
         let line = singleLine(text)
         if line.utf8.allSatisfy({ isAtomText($0) || $0 == UInt8(ascii: " ") }), !line.contains("=?") { return line }
@@ -47,28 +51,31 @@ package enum HeaderText {
 
     private static func isPrintable(_ byte: UInt8) -> Bool { (0x20...0x7E).contains(byte) }
 
-    /// An encoded word has 75 characters at most, of which `=?UTF-8?B?` and `?=` take 12: 63 are 15 groups of Base64,
-    /// 45 bytes.
+    /// An encoded word has at most 75 characters, of which `=?UTF-8?B?` and `?=` take 12. The remaining 63 hold 15
+    /// groups of Base64, which are 45 bytes.
     private static let wordBytesMax = 45
 
     /// Words of whole characters, one per line.
     private static func encodedWords(_ text: String) -> String {
         var words: [[UInt8]] = [[]]
+        func begin(for bytes: Int) {
+            if words[words.count - 1].count + bytes > wordBytesMax { words.append([]) }
+        }
         for character in text {
-            let bytes = Array(String(character).utf8)
-            if words[words.count - 1].count + bytes.count > wordBytesMax { words.append([]) }
-            // A character of more than 45 bytes (many joined scalars) is cut; the parts join again when they are
-            // decoded as bytes.
-            for byte in bytes {
-                if words[words.count - 1].count == wordBytesMax { words.append([]) }
-                words[words.count - 1].append(byte)
+            begin(for: character.utf8.count)
+            // A character of more than 45 bytes is split between two of its scalars, because readers decode each word
+            // separately.
+            for scalar in character.unicodeScalars {
+                let bytes = String(scalar).utf8
+                begin(for: bytes.count)
+                words[words.count - 1].append(contentsOf: bytes)
             }
         }
         return words.filter { !$0.isEmpty }.map { "=?UTF-8?B?\(Data($0).base64EncodedString())?=" }
             .joined(separator: "\r\n ")
     }
 
-    /// Breaks before a word that would pass column 76.
+    /// Breaks the line before a word that would pass column 76.
     private static func folded(_ line: String) -> String {
         var output = ""
         var column = 10  // About the length of the header's name.

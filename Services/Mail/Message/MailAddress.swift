@@ -1,4 +1,4 @@
-/// An address with the name shown beside it. Neither can break out of its header.
+/// An address with a display name. Neither can break out of its header.
 package struct MailAddress: Sendable, Equatable {
     /// `local@domain`, ASCII.
     package let address: String
@@ -9,7 +9,7 @@ package struct MailAddress: Sendable, Equatable {
     private static let nameMax = 100
 
     /// Nil for an address that is not `local@domain` of unquoted atoms (RFC 5322 section 3.2.3). Line breaks and other
-    /// control characters of the name become spaces: a strange name is no reason to lose an order's mail.
+    /// control characters of the name become spaces: an odd name must not lose an order's mail.
     package init?(_ address: String, name: String) {
         let parts = address.utf8.split(separator: UInt8(ascii: "@"), omittingEmptySubsequences: false)
         guard parts.count == 2, address.utf8.count <= Self.addressBytesMax, Self.areAtoms(parts[0]),
@@ -21,7 +21,7 @@ package struct MailAddress: Sendable, Equatable {
 
     var domain: String { address.split(separator: "@").last.map(String.init) ?? "" }
 
-    /// As it stands in a header: `Ann Example <ann@shop.example>`.
+    /// The form in a header: `Ann Example <ann@shop.example>`.
     package var header: String {
         name.isEmpty ? "<\(address)>" : "\(HeaderText.phrase(name)) <\(address)>"
     }

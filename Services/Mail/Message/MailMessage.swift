@@ -1,19 +1,25 @@
 import Foundation
 
-/// One mail as it is sent: RFC 5322 with a text and an HTML part that say the same, or with one of them.
+/// A complete mail in RFC 5322 form, with a text and an HTML part of the same content, or with one of them.
 package struct MailMessage: Sendable {
     package let from: MailAddress
     package let to: MailAddress
-    /// Where answers go; nil for the sender.
+    /// The address for replies; nil for the sender.
     package let replyTo: MailAddress?
     package let subject: String
-    /// Of `text` and `html` one may be empty: then it is not there.
+    /// Either `text` or `html` may be empty; that part is then omitted.
     package let text: String
     package let html: String
-    /// The time at which the mail was asked for.
+    /// The time at which the mail was requested.
     package let date: Date
-    /// Without angle brackets. Stable, so that a mail that is written twice is the same mail.
+    /// Without angle brackets. The same for every attempt, so that mail programs recognise a mail that was sent twice.
     package let messageId: String
+    /// The `To` recipients in a copy for a `Cc` or `Bcc` recipient; empty when `To` names `to`.
+    package var namedTo: [MailAddress] = []
+    package var cc: [MailAddress] = []
+    /// Whether `to` is named as `Bcc`, in this copy only.
+    package var isBlind = false
+    package var attachments: [MailAttachment] = []
 
     package init(
         from: MailAddress, to: MailAddress, replyTo: MailAddress? = nil, subject: String, text: String, html: String,
@@ -29,9 +35,12 @@ package struct MailMessage: Sendable {
         self.messageId = messageId
     }
 
-    /// The mail's bytes: lines end with CRLF. The same mail always has the same bytes.
+    /// The mail's bytes, with CRLF line ends. The same mail always has the same bytes.
     package var bytes: [UInt8] {
-        var lines = ["Date: \(Self.dateText(date))", "From: \(from.header)", "To: \(to.header)"]
+        var lines = ["Date: \(Self.dateText(date))", "From: \(from.header)"]
+        lines += Self.addressLines("To", namedTo.isEmpty ? [to] : namedTo)
+        lines += Self.addressLines("Cc", cc)
+        if isBlind { lines += Self.addressLines("Bcc", [to]) }
         if let replyTo { lines.append("Reply-To: \(replyTo.header)") }
         let subject = HeaderText.unstructured(subject)
         if !subject.isEmpty { lines.append("Subject: \(subject)") }
@@ -40,14 +49,33 @@ package struct MailMessage: Sendable {
             "MIME-Version: 1.0",
             "Auto-Submitted: auto-generated",
         ]
-        lines += text.isEmpty ? Self.part("html", html) : html.isEmpty ? Self.part("plain", text) : bothParts
+        lines += attachments.isEmpty ? content : withAttachments
         return Array((lines + [""]).joined(separator: "\r\n").utf8)
     }
 
-    private var bothParts: [String] {
-        // No line of quoted-printable begins with two dashes and an underscore-equals pair: `=_` cannot be in it.
+    /// A header with one address per line, because a line is limited to 998 bytes (RFC 5322 section 2.1.1).
+    private static func addressLines(_ name: String, _ addresses: [MailAddress]) -> [String] {
+        addresses.isEmpty ? [] : ["\(name): " + addresses.map(\.header).joined(separator: ",\r\n ")]
+    }
+
+    private var content: [String] {
+        text.isEmpty ? Self.part("html", html) : html.isEmpty ? Self.part("plain", text) : bothParts
+    }
+
+    private var withAttachments: [String] {
+        let boundary = boundary("mixed")
+        let parts = ([content] + attachments.map(\.part)).flatMap { ["--\(boundary)"] + $0 }
+        return ["Content-Type: multipart/mixed;\r\n boundary=\"\(boundary)\"", ""] + parts + ["--\(boundary)--"]
+    }
+
+    /// No line of quoted-printable or base64 contains `=_`.
+    private func boundary(_ name: String) -> String {
         let hash = messageId.utf8.reduce(UInt64(14_695_981_039_346_656_037)) { ($0 ^ UInt64($1)) &* 1_099_511_628_211 }
-        let boundary = "=_satchel_\(hash)"
+        return "=_\(name)_\(hash)"
+    }
+
+    private var bothParts: [String] {
+        let boundary = boundary("satchel")
         let parts = [("plain", text), ("html", html)].flatMap { ["--\(boundary)"] + Self.part($0, $1) }
         return ["Content-Type: multipart/alternative;\r\n boundary=\"\(boundary)\"", ""] + parts + ["--\(boundary)--"]
     }
@@ -59,7 +87,7 @@ package struct MailMessage: Sendable {
         ]
     }
 
-    /// Made once: a new one costs a hundred times what it is then asked for.
+    /// Created once: creating a formatter costs a hundred times more than using it.
     private static let dateFormatter: DateFormatter = {
         let formatter = DateFormatter()
         formatter.locale = Locale(identifier: "en_US_POSIX")

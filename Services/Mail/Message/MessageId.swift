@@ -1,9 +1,9 @@
-/// The local part of a Message-ID, which also names the mail's file.
+/// The local part of a Message-ID, which is also the mail's file name.
 package enum MessageId {
     private static let lengthMax = 150
 
-    /// The same id for the same key, and different ids for different keys: letters, digits and dashes stay, any other
-    /// byte becomes `_` and two hexadecimal digits. Nil for a key that is empty or too long for a file name.
+    /// Deterministic and unique per key: letters, digits and dashes are kept, any other byte becomes `_` and two
+    /// hexadecimal digits. Nil for a key that is empty or too long for a file name.
     package static func of(_ key: String) -> String? {
         let text = key.utf8.map { byte in
             let isPlain =

@@ -1,4 +1,4 @@
-/// Text in UTF-8 as seven-bit lines of at most 76 characters (RFC 2045 section 6.7).
+/// Encodes UTF-8 text as seven-bit lines of at most 76 characters (RFC 2045 section 6.7).
 package enum QuotedPrintable {
     private static let lineMax = 76
     private static let lineFeed = UInt8(ascii: "\n")
@@ -28,7 +28,7 @@ package enum QuotedPrintable {
             let isLast = place == line.endIndex - 1
             let isPlain = isPlain(line[place], isLast: isLast)
             let width = isPlain ? 1 : 3
-            // One column stays free for the `=` of a soft line break.
+            // One column is reserved for the `=` of a soft line break.
             if column + width > lineMax - (isLast ? 0 : 1) {
                 output += [equals, carriageReturn, lineFeed]
                 column = 0

@@ -3,7 +3,7 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// The cloud functions for operators, none of which shows what a mail says, and that for cloud code.
+/// The functions with which operators see and retry mails, without their content, and `sendShopMail` for cloud code.
 struct MailFunctions: Sendable {
     let store: ClassStore
     let sender: MailSender
@@ -13,7 +13,7 @@ struct MailFunctions: Sendable {
     func install(in routes: inout ServiceRoutes) {
         routes.function("sendShopMail", send)
         routes.function("mails") { parameters, request in
-            // Of one order its desk sees them as well.
+            // The order desk also sees the mails of a single order.
             let isOfOrder = parameters["orderNo"].map { !$0.isNull } ?? false
             if isOfOrder { try request.requireArea(.support, .orders) } else { try request.requireArea(.support) }
             let list = try MailList(parameters)
@@ -49,9 +49,10 @@ struct MailFunctions: Sendable {
         }
     }
 
-    /// `sendShopMail {to, subject?, text?, html?, from?, replyTo?}` queues a mail to each recipient, or none at all.
+    /// `sendShopMail {to, cc?, bcc?, subject?, text?, html?, from?, replyTo?, attachments?}` queues a mail to each
+    /// recipient, or none at all.
     @Sendable private func send(_ parameters: JSON, _ request: ServiceRequest) async throws -> BusReply {
-        // Anybody could say anything in the shop's name otherwise.
+        // Otherwise any client could send any text in the shop's name.
         try request.requireMaster()
         let wish = try ShopMailRequest(parameters, sender: written.sender)
         return try await store.write { transaction in
@@ -65,7 +66,7 @@ struct MailFunctions: Sendable {
         }
     }
 
-    /// Queues a mail again that was given up or held, as if it had been asked for now.
+    /// Queues a mail again that was held or given up; its age starts again. A queued mail becomes due now.
     private static func retry(_ id: Int64, in transaction: StoreTransaction) throws {
         guard
             let row = try transaction.rows("SELECT state, length(model) AS size FROM mails WHERE id = ?", [.int(id)])
@@ -74,9 +75,9 @@ struct MailFunctions: Sendable {
         let state = try row.text("state")
         guard state != "sent" else { throw ParseError(.validationError, "This mail was sent.") }
         guard try row.int("size") > 0 else {
-            throw ParseError(.validationError, "What this mail said is not kept any more.")
+            throw ParseError(.validationError, "The content of this mail is no longer stored.")
         }
-        // One that was never tried is due, or being sent.
+        // A mail without attempts is already due, or being sent.
         let now = SQLValue.int(transaction.now.milliseconds)
         try transaction.execute(
             """

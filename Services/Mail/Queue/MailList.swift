@@ -2,17 +2,17 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// `mails {limit?, state?, orderNo?}`: mails, the newest first, without what they say.
+/// `mails {limit?, state?, orderNo?}`: mails, newest first, without their content.
 package struct MailList: Sendable {
     private var conditions: [String] = []
     private var arguments: [SQLValue] = []
     private let limit: Int64
-    /// Left to itself SQLite may take the index by state, and look at every mail that was sent.
+    /// Without this hint SQLite may choose the index by state and scan every sent mail.
     private var index: String?
 
     private static let states = ["queued", "sent", "failed", "bounced", "suppressed", "held"]
 
-    /// - Throws: `.validationError` (142) for parameters that mean nothing.
+    /// - Throws: `.validationError` (142) for invalid parameters.
     package init(_ parameters: JSON) throws {
         limit = try parameters.listLimit()
         if let state = parameters["state"], !state.isNull {
@@ -44,7 +44,7 @@ package struct MailList: Sendable {
             """
     }
 
-    /// SQLite's plan for the list, for tests: a step in each line.
+    /// SQLite's query plan for the list, for tests: one step per line.
     package func plan(in reader: some ObjectReading) throws -> String {
         let rows = try reader.rows("EXPLAIN QUERY PLAN " + sql(reader.dialect), arguments + [.int(limit)])
         return try rows.map { try $0.text("detail") }.joined(separator: "\n")
@@ -61,7 +61,7 @@ package struct MailList: Sendable {
             if let problem = try row["problem"].textValue { mail["problem"] = .string(problem) }
             if let orderNo = try row["orderNo"].intValue { mail["orderNo"] = .int(orderNo) }
             if let sentAt = try row["sentAt"].intValue { mail["sentAt"] = Timestamp(milliseconds: sentAt).wire }
-            // One that was never tried is due, or being sent.
+            // A mail without attempts is already due, or being sent.
             if try row.text("state") == "queued", try row.int("attempts") > 0 {
                 mail["nextAttemptAt"] = try Timestamp(milliseconds: row.int("dueAt")).wire
             }
@@ -69,7 +69,7 @@ package struct MailList: Sendable {
         }
     }
 
-    /// `a…@shop.example`: enough to recognise, too little to collect.
+    /// `a…@shop.example`: enough to recognise an address, too little to collect it.
     private static func masked(_ address: String) -> String {
         guard let at = address.lastIndex(of: "@") else { return "…" }
         return "\(address.prefix(1))…\(address[at...])"

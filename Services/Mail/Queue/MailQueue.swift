@@ -2,25 +2,25 @@ import Messages
 import ObjectStore
 import ParseProtocol
 
-/// The table of mails. A row is never removed by the service: it is the record of what was sent to whom. What a mail
-/// says is removed once it is sent, because a link in it may be a secret.
+/// The table of mails. The service never removes a row: it is the record of sent mails. A mail's content is removed
+/// once it is sent, because a link in it may be a secret.
 package struct MailQueue: Sendable {
     let store: ClassStore
     private let claimedFor: Duration?
 
-    /// - Parameter claimedFor: where several processes send, the time for which a mail is nobody else's, longer than it
-    ///   takes to send one; nil where one process does.
+    /// - Parameter claimedFor: with several sending processes, how long a process holds a claimed mail; longer than
+    ///   sending takes. Nil with one process.
     package init(store: ClassStore, claimedFor: Duration? = nil) {
         self.store = store
         self.claimedFor = claimedFor
     }
 
-    /// Queues a mail. Apart from an unknown template, what is wrong with it shows when it is sent: an error here would
-    /// make the sender's outbox try for ever.
+    /// Queues a mail. Only an unknown template is an error here, because the sender's outbox repeats a message after
+    /// every error. All other problems are found when the mail is sent.
     /// - Parameter quotas: nil counts nothing.
-    /// - Returns: what became of it, for the log.
-    /// - Throws: `.validationError` (142) for an unknown template. The sender keeps such a mail, so that one asked for
-    ///   by a newer release is sent once this service is as new.
+    /// - Returns: the result, for the log.
+    /// - Throws: `.validationError` (142) for an unknown template. The sender keeps the message and repeats it, so a
+    ///   mail of a newer release is sent once this service is updated too.
     @discardableResult package static func add(
         _ message: SendMailRequest, key: String, quotas: MailQuotas? = nil, in transaction: StoreTransaction
     ) throws -> MailQuotas.Verdict {
@@ -54,34 +54,39 @@ package struct MailQueue: Sendable {
         return verdict
     }
 
-    /// Mails to send now: first those that were never tried, oldest first.
+    /// Mails to send now: mails without attempts first, oldest first.
     ///
-    /// Where several processes send, `fresh` mails in all at most are claimed for this one. When a claim runs out while
-    /// this process is still at the mail, that one may be among them, and the caller leaves it out.
-    /// - Parameter underWay: mails to leave out where one process sends.
-    package func due(fresh freshMax: Int, retries: Int, underWay: [Int64]) async throws -> [QueuedMail] {
+    /// With several sending processes, claims at most `fresh` mails in total for this process. If a claim expires while
+    /// this process still sends the mail, the result may contain that mail again, and the caller must skip it.
+    /// - Parameters:
+    ///   - underWay: mails to leave out when one process sends.
+    ///   - domains: domains whose mails are left out.
+    package func due(
+        fresh freshMax: Int, retries: Int, underWay: [Int64], without domains: [String] = []
+    ) async throws -> [QueuedMail] {
+        let others = Self.others(than: domains)
         if let claimedFor {
-            let fresh = try await claim("attempts = 0", orderedBy: "id", limit: freshMax, for: claimedFor)
+            let fresh = try await claim("attempts = 0", others, orderedBy: "id", limit: freshMax, for: claimedFor)
             do {
                 return fresh
                     + (try await claim(
-                        "attempts > 0", orderedBy: "dueAt", limit: min(retries, freshMax - fresh.count),
+                        "attempts > 0", others, orderedBy: "dueAt", limit: min(retries, freshMax - fresh.count),
                         for: claimedFor))
             } catch  where !fresh.isEmpty {
-                // Those are taken; the others are looked for again soon.
+                // The fresh mails are already claimed; the retries are tried again soon.
                 return fresh
             }
         }
         let left = SQLValue.text(JSON.array(underWay.map(JSON.int)).serializedText)
         return try await store.read { reader in
-            // Left to itself SQLite takes the index by state, and looks at every mail that waits for the one that is
-            // tried again.
+            // Without this hint SQLite chooses the index by state and scans every waiting mail to find the next retry.
             func mails(by index: String, _ condition: String, _ values: [SQLValue]) throws -> [QueuedMail] {
                 try reader.rows(
                     """
                     SELECT \(QueuedMail.columns) FROM mails\(reader.dialect.using(index: index))
-                    WHERE state = 'queued' AND id\(reader.dialect.isNotIn("?1", as: .integer)) AND \(condition) LIMIT ?
-                    """, [left] + values
+                    WHERE state = 'queued' AND id\(reader.dialect.isNotIn("?", as: .integer)) AND \(others.sql)
+                    AND \(condition) LIMIT ?
+                    """, [left] + others.arguments + values
                 ).map(QueuedMail.init)
             }
             let fresh = try mails(by: "mailsFresh", "attempts = 0 ORDER BY id", [.int(Int64(freshMax))])
@@ -92,23 +97,54 @@ package struct MailQueue: Sendable {
         }
     }
 
-    /// A replica of a newer release may have queued one that this one does not know.
+    /// Whether mails to a domain can be left out of the query. Other characters could act as wildcards in the pattern,
+    /// and no host name contains them.
+    static func canSkipDomain(_ domain: String) -> Bool {
+        domain.utf8.count <= 253
+            && domain.utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."),
+                    UInt8(ascii: "-"):
+                    true
+                default: false
+                }
+            }
+    }
+
+    /// The condition that a mail goes to none of these domains.
+    private static func others(than domains: [String]) -> (sql: String, arguments: [SQLValue]) {
+        let domains = domains.filter(canSkipDomain)
+        guard !domains.isEmpty else { return ("TRUE", []) }
+        let sql = domains.map { _ in "lower(toAddress) NOT LIKE ?" }.joined(separator: " AND ")
+        return ("(\(sql))", domains.map { .text("%@\($0)") })
+    }
+
+    /// The times to shorten after the clock was set back. With one sending process, a mail without attempts is due
+    /// regardless of `dueAt`.
+    static func waits(atMost longest: Duration, _ writers: StoreWriters) -> StoredWaits {
+        let tried = writers == .one ? " AND attempts > 0" : ""
+        return StoredWaits("dueAt", of: "mails", atMost: longest, where: "state = 'queued'\(tried)")
+    }
+
+    /// A replica of a newer release may have queued a template that this one does not know.
     private static let isKnown: (sql: String, arguments: [SQLValue]) = {
         let names = MailComposer.known.sorted()
         return ("template IN (\(names.map { _ in "?" }.joined(separator: ", ")))", names.map(SQLValue.text))
     }()
 
     private func claim(
-        _ condition: String, orderedBy order: String, limit: Int, for time: Duration
+        _ condition: String, _ others: (sql: String, arguments: [SQLValue]), orderedBy order: String, limit: Int,
+        for time: Duration
     ) async throws -> [QueuedMail] {
         guard limit > 0 else { return [] }
         let claim = RowClaim(
-            QueuedMail.columns, of: "mails", where: "state = 'queued' AND \(condition) AND \(Self.isKnown.sql)",
-            Self.isKnown.arguments, orderedBy: order, limit: limit, for: time)
+            QueuedMail.columns, of: "mails",
+            where: "state = 'queued' AND \(condition) AND \(Self.isKnown.sql) AND \(others.sql)",
+            Self.isKnown.arguments + others.arguments, orderedBy: order, limit: limit, for: time)
         return try await store.claim(claim).map(QueuedMail.init).sorted { $0.id < $1.id }
     }
 
-    /// Leaves mails to whoever sends next, for which there is no time any more.
+    /// Releases claimed mails that this process did not start to send.
     package func giveBack(_ ids: [Int64]) async throws {
         guard claimedFor != nil, !ids.isEmpty else { return }
         try await store.write { transaction in
@@ -120,16 +156,20 @@ package struct MailQueue: Sendable {
         }
     }
 
-    /// When the next mail that was tried before is tried again; nil when none waits for that.
-    /// - Parameter underWay: mails to leave out.
-    func nextAttempt(underWay: [Int64]) async throws -> Timestamp? {
+    /// When the next retry is due; nil when there is none.
+    /// - Parameters:
+    ///   - underWay: mails to leave out.
+    ///   - domains: domains whose mails are left out.
+    func nextAttempt(underWay: [Int64], without domains: [String]) async throws -> Timestamp? {
+        let others = Self.others(than: domains)
         let left = SQLValue.text(JSON.array(underWay.map(JSON.int)).serializedText)
         return try await store.read {
             try $0.rows(
                 """
                 SELECT min(dueAt) AS dueAt FROM mails\($0.dialect.using(index: "mailsTried"))
                 WHERE state = 'queued' AND attempts > 0 AND id\($0.dialect.isNotIn("?", as: .integer))
-                """, [left]
+                AND \(others.sql)
+                """, [left] + others.arguments
             ).first?["dueAt"].intValue.map { Timestamp(milliseconds: $0) }
         }
     }
@@ -167,10 +207,10 @@ package struct MailQueue: Sendable {
         }
     }
 
-    /// The time for which the content of a mail that was not sent is kept, for an operator who wants to try again.
+    /// How long the content of an unsent mail is kept, so that an operator can retry it.
     private static let contentKept = Duration.seconds(7 * 86_400)
 
-    /// Removes what mails say that are not going to be sent any more.
+    /// Removes the content of mails that will not be sent any more.
     package static func forgetContent(in transaction: StoreTransaction) throws {
         try transaction.execute(
             """

@@ -8,15 +8,15 @@ package struct QueuedMail: Sendable {
     package let toAddress: String
     package let toName: String
     package let model: [UInt8]
-    /// Local part of the Message-ID and name of the file.
+    /// Local part of the Message-ID, also the file name.
     package let messageId: String
     package let queuedAt: Timestamp
-    /// The number of attempts to send it.
+    /// The number of earlier attempts.
     package let attempts: Int
     /// Whether the address is on the suppression list.
     package let isSuppressed: Bool
 
-    /// What `init` needs of a row of `mails`.
+    /// The columns of `mails` that `init` needs.
     static let columns = """
         id, template, toAddress, toName, model, messageId, queuedAt, attempts, \
         EXISTS (SELECT 1 FROM suppressedAddresses WHERE address = lower(toAddress)) AS isSuppressed

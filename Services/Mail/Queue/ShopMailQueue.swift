@@ -3,12 +3,12 @@ import Messages
 import ObjectStore
 import ParseProtocol
 
-/// The way of written mails into the queue.
+/// Queues mails written by cloud code.
 package struct ShopMailQueue: Sendable {
     private let quotas: MailQuotas
-    /// The address that every mail comes from.
+    /// The sender address of every mail.
     package let sender: MailAddress
-    /// The mailboxes of the shop's own people. No stranger is written to there, so that no quota counts.
+    /// The mailboxes of the shop's own staff. Quotas do not apply to them.
     private let staff: Set<Mailbox>
 
     package init(sender: MailAddress, staff: Set<Mailbox>, quotas: MailQuotas) {
@@ -19,16 +19,16 @@ package struct ShopMailQueue: Sendable {
 
     /// Queues a mail to each recipient.
     /// - Returns: each mail's number and Message-ID.
-    /// - Throws: `.requestLimitExceeded` (155) when one of the recipients has had his mails of the day; the transaction
-    ///   must not be kept then. Whoever asked hears of it, so that nothing is held for an operator.
+    /// - Throws: `.requestLimitExceeded` (155) when a recipient's daily quota is used up; the caller must roll the
+    ///   transaction back. The caller gets the error, so no mail is held for an operator.
     package func add(_ wish: ShopMailRequest, in transaction: StoreTransaction) throws -> [JSON] {
-        let model = Data(wish.mail.model.serialized)
-        return try wish.recipients.enumerated().map { index, recipient in
+        try wish.copies.enumerated().map { index, copy in
+            let recipient = copy.recipient
             let message = SendMailRequest.with {
                 $0.template = WrittenMail.template
                 $0.toAddress = recipient.address
                 $0.toName = recipient.name
-                $0.model = model
+                $0.model = Data(copy.mail.model.serialized)
                 $0.byShop = staff.contains(Mailbox(recipient.address))
             }
             let key = Names.random(20)
@@ -36,7 +36,7 @@ package struct ShopMailQueue: Sendable {
                 throw ParseError(
                     .requestLimitExceeded,
                     """
-                    Address \(index + 1) of to has had its mails of today (SATCHEL_MAILS_PER_RECIPIENT). No mail was \
+                    The daily quota of recipient \(index + 1) is used up (SATCHEL_MAILS_PER_RECIPIENT). No mail was \
                     queued.
                     """)
             }

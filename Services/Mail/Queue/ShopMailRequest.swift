@@ -1,83 +1,122 @@
 import ParseProtocol
 
-/// The parameters of `sendShopMail`, checked: a mail, and who gets it.
+/// The validated parameters of `sendShopMail`: a mail and its recipients.
 package struct ShopMailRequest: Sendable {
-    /// One mail each; an address that is named twice is here once.
-    package let recipients: [MailAddress]
-    package let mail: WrittenMail
+    /// The mail for one of its recipients.
+    package struct Copy: Sendable {
+        package let recipient: MailAddress
+        package let mail: WrittenMail
+    }
 
-    private static let members: Set = ["to", "subject", "text", "html", "from", "replyTo"]
+    /// One copy per recipient, `to` first. An address that is named twice appears once.
+    package let copies: [Copy]
+    package var recipients: [MailAddress] { copies.map(\.recipient) }
+
+    private static let members: Set = [
+        "to", "cc", "bcc", "subject", "text", "html", "from", "replyTo", "attachments",
+    ]
+    /// Maximum of `to`, `cc` and `bcc` together.
     package static let recipientsMax = 50
-    /// Of a text in `to`: more than fifty addresses with names need.
+    package static let attachmentsMax = 10
+    /// Maximum of all attachments of a mail. The queue stores them once per recipient.
+    package static let attachmentBytesMax = 1 << 20
+    /// Maximum of a text in `to`: more than fifty addresses with names need.
     private static let textBytesMax = 32 << 10
-    /// A word of this length still fits into a line of a header (998 bytes, RFC 5322 section 2.1.1).
+    /// A word of this length still fits into a header line (998 bytes, RFC 5322 section 2.1.1).
     package static let subjectBytesMax = 900
-    /// Of text and HTML together. The queue has them once per recipient.
+    /// Maximum of text and HTML together. The queue stores them once per recipient.
     package static let contentBytesMax = 256 << 10
 
     /// - Parameters:
     ///   - parameters: `to`, a text or an array of texts with one or more addresses each; `text` or `html` or both;
-    ///     optional `subject`, `from` and `replyTo`.
-    ///   - sender: the shop's address. Every mail comes from it: other ones are where answers go.
-    /// - Throws: `.validationError` (142) for anything else, also for a member that is not known: what a mail cannot
-    ///   have must not be left out in silence.
+    ///     optional `cc` and `bcc` like `to`, `subject`, `from`, `replyTo` and `attachments`.
+    ///   - sender: the shop's address. Every mail is sent from it; a different `from` becomes the reply address.
+    /// - Throws: `.validationError` (142) for anything else, also for an unknown member, so that no requested feature
+    ///   is dropped silently.
     package init(_ parameters: JSON, sender: MailAddress) throws {
         for (name, value) in parameters.objectValue ?? [:] where !Self.members.contains(name) && !value.isNull {
             throw ParseError(
                 .validationError,
                 "\(name.prefix(64)) is not supported. A mail has \(Self.members.sorted().joined(separator: ", ")).")
         }
-        recipients = try Self.recipients(parameters)
+        var known: Set<String> = []
+        let to = try Self.recipients(parameters, "to", &known)
+        guard !to.isEmpty else { throw ParseError(.validationError, "to is needed: a mail address.") }
+        let cc = try Self.recipients(parameters, "cc", &known)
+        let bcc = try Self.recipients(parameters, "bcc", &known)
         let text = try Self.content(parameters, "text", bytesMax: Self.contentBytesMax)
         let html = try Self.content(parameters, "html", bytesMax: Self.contentBytesMax)
         guard !(text.isEmpty && html.isEmpty) else { throw ParseError(.validationError, "text or html is needed.") }
         guard text.utf8.count + html.utf8.count <= Self.contentBytesMax else {
-            throw ParseError(.validationError, "text and html have \(Self.contentBytesMax) bytes together at most.")
+            throw ParseError(.validationError, "text and html may have at most \(Self.contentBytesMax) bytes together.")
         }
         let from = try Self.address(parameters, "from")
         let answers = try Self.address(parameters, "replyTo") ?? from
         let isOwn = answers?.address.lowercased() == sender.address.lowercased()
-        mail = WrittenMail(
+        var mail = WrittenMail(
             subject: try Self.content(parameters, "subject", bytesMax: Self.subjectBytesMax), text: text, html: html,
             replyTo: isOwn ? nil : answers)
+        mail.attachments = try Self.attachments(parameters)
+        mail.cc = cc
+        var copy = mail
+        copy.to = to
+        var blind = copy
+        blind.isBlind = true
+        copies = [(to, mail), (cc, copy), (bcc, blind)].flatMap { recipients, mail in
+            recipients.map { Copy(recipient: $0, mail: mail) }
+        }
     }
 
-    /// A text; an empty one for none.
+    private static func attachments(_ parameters: JSON) throws -> [MailAttachment] {
+        guard let value = parameters["attachments"], !value.isNull else { return [] }
+        guard let list = value.arrayValue, list.count <= attachmentsMax else {
+            throw ParseError(.validationError, "attachments must be an array of at most \(attachmentsMax).")
+        }
+        let attachments = try list.map { try MailAttachment($0) }
+        guard attachments.reduce(0, { $0 + $1.content.count }) <= attachmentBytesMax else {
+            throw ParseError(.validationError, "attachments may have at most \(attachmentBytesMax) bytes together.")
+        }
+        return attachments
+    }
+
+    /// A text; empty when absent.
     private static func content(_ parameters: JSON, _ name: String, bytesMax: Int) throws -> String {
         parameters[name] == "" ? "" : try parameters.textParameter(name, bytesMax: bytesMax) ?? ""
     }
 
-    private static func recipients(_ parameters: JSON) throws -> [MailAddress] {
-        let value = parameters["to"] ?? .null
+    /// - Parameter known: the addresses named before, in lower case.
+    private static func recipients(
+        _ parameters: JSON, _ name: String, _ known: inout Set<String>
+    ) throws -> [MailAddress] {
+        let value = parameters[name] ?? .null
         let texts = value.arrayValue ?? (value.isNull ? [] : [value])
         guard texts.count <= recipientsMax else { throw tooMany }
         var recipients: [MailAddress] = []
-        var known: Set<String> = []
         var place = 0
         for text in texts {
             guard let text = text.stringValue, text.utf8.count <= textBytesMax else {
                 throw ParseError(
-                    .validationError, "to must be a text of \(textBytesMax) bytes at most, or an array of such.")
+                    .validationError, "\(name) must be a text of \(textBytesMax) bytes at most, or an array of such.")
             }
             for found in AddressList.addresses(in: text) {
                 place += 1
-                // Not the address itself: errors come into logs.
+                // Leaves out the address itself, because errors are logged.
                 guard let found else {
                     throw ParseError(
                         .validationError,
-                        "Address \(place) of to is none. It must be a@b.example or Ann <a@b.example>.")
+                        "Address \(place) of \(name) is not valid. It must be a@b.example or Ann <a@b.example>.")
                 }
                 if known.insert(found.address.lowercased()).inserted { recipients.append(found) }
-                guard recipients.count <= recipientsMax else { throw tooMany }
+                guard known.count <= recipientsMax else { throw tooMany }
             }
         }
-        guard !recipients.isEmpty else { throw ParseError(.validationError, "to is needed: a mail address.") }
         return recipients
     }
 
-    private static let tooMany = ParseError(.validationError, "to has \(recipientsMax) addresses at most.")
+    private static let tooMany = ParseError(
+        .validationError, "to, cc and bcc may have at most \(recipientsMax) addresses together.")
 
-    /// The one address that a parameter names; nil for none.
+    /// The single address in a parameter; nil when absent.
     private static func address(_ parameters: JSON, _ name: String) throws -> MailAddress? {
         guard let value = parameters[name], !value.isNull, value != "" else { return nil }
         let found = value.stringValue.map(AddressList.addresses(in:)) ?? []

@@ -1,9 +1,10 @@
 import ObjectStore
 import ParseProtocol
 
-/// Addresses that a mail server said do not exist. Nothing is sent to them until an operator takes them off the list: a
-/// sender who keeps writing to dead addresses is soon taken for a spammer. Addresses are kept in the clear because
-/// operators must read them, and in lower case, since hardly any server tells `Ann@` from `ann@`.
+/// Addresses that a mail server reported as nonexistent. No mail is sent to them until an operator removes them from
+/// the list, because mail to dead addresses gives the shop a reputation as a spammer. Addresses are stored in plain
+/// text because operators must read them, and in lower case, because hardly any server distinguishes `Ann@` from
+/// `ann@`.
 package enum SuppressionList {
     /// Adds the address of a mail that bounced.
     static func add(addressOf mailId: Int64, reason: String, in transaction: StoreTransaction) throws {
@@ -20,7 +21,7 @@ package enum SuppressionList {
         try transaction.execute("DELETE FROM suppressedAddresses WHERE address = lower(?)", [.text(address)]) > 0
     }
 
-    /// The addresses, the one that came last first.
+    /// The addresses, last added first.
     static func newest(limit: Int64, _ reader: ObjectReader) throws -> [JSON] {
         try reader.rows("SELECT * FROM suppressedAddresses ORDER BY suppressedAt DESC LIMIT ?", [.int(limit)]).map {
             row in

@@ -2,11 +2,12 @@ import Messages
 import ObjectStore
 import ParseProtocol
 
-/// The bound on the mails that somebody who need not prove who he is can cause in a day: per mailbox over all kinds of
-/// mail and all accounts, per user and per network. What is over it is not sent: it is held, for an operator to see and
-/// to send, and of what is held in masses only the number is kept. Whoever caused it is told nothing.
+/// Daily quotas on mails that clients can cause without proving that the address is theirs: per mailbox (all kinds of
+/// mail and all accounts together), per user and per network. A mail over a quota is held: an operator can see and send
+/// it. After `heldPerDay` held mails of a mailbox, further mails are dropped and only counted. The client that caused
+/// the mail gets no error.
 package struct MailQuotas: Sendable {
-    /// Mails a day; 0: no quota.
+    /// Mails per day; 0: no quota.
     package struct Limits: Sendable {
         /// `SATCHEL_MAILS_PER_RECIPIENT`
         package var perRecipient = 12
@@ -22,14 +23,13 @@ package struct MailQuotas: Sendable {
     package enum Verdict: Sendable, Equatable {
         case send
         case held(reason: String)
-        /// It is counted on the mail that was held last under this subject.
+        /// Dropped; counted on the mail last held under this subject.
         case dropped(subject: String)
     }
 
-    /// The part of a mailbox's quota that is kept for links: mails about orders must not keep anybody from a new
-    /// password.
+    /// The part of a mailbox's quota reserved for links, so that mails about orders never block a password reset.
     private static let keptForLinks = 3
-    /// Mails that are kept to look at, a day and mailbox.
+    /// Maximum held mails per day and mailbox.
     private static let heldPerDay = 5
 
     private let limits: Limits
@@ -39,31 +39,31 @@ package struct MailQuotas: Sendable {
     /// Counts a mail that is about to be queued.
     package func verdict(on message: SendMailRequest, in transaction: StoreTransaction) throws -> Verdict {
         let isLink = MailTemplates.models[message.template] == .link
-        // A link can be asked for by anybody, also to a verified address.
+        // Links are counted also for verified addresses: any client can request one for any address.
         guard !message.byShop, isLink || !message.addressVerified else { return .send }
         let mailbox = Mailbox(message.toAddress).digest
         let quotas = [
-            ("network:\(message.network)", message.network.isEmpty ? 0 : limits.perNetwork, 0, "by this network"),
-            ("user:\(message.userID)", message.userID.isEmpty ? 0 : limits.perUser, 0, "by this user"),
-            ("to:\(mailbox)", limits.perRecipient, isLink ? 0 : Self.keptForLinks, "to this address"),
+            ("network:\(message.network)", message.network.isEmpty ? 0 : limits.perNetwork, 0, "of this network"),
+            ("user:\(message.userID)", message.userID.isEmpty ? 0 : limits.perUser, 0, "of this user"),
+            ("to:\(mailbox)", limits.perRecipient, isLink ? 0 : Self.keptForLinks, "of this address"),
         ]
         for (subject, perDay, kept, who) in quotas where perDay > 0 {
             if try take(subject, perDay: perDay, keeping: kept, in: transaction) { continue }
             let held = "held:\(mailbox)"
             guard try take(held, perDay: Self.heldPerDay, in: transaction) else { return .dropped(subject: held) }
-            return .held(reason: "Held: more than \(perDay) mails a day were caused \(who).")
+            return .held(reason: "Held: over the quota \(who), which is \(perDay) mails a day.")
         }
         return .send
     }
 
-    /// Notes which mail was held last, for the count of those that are dropped after it.
+    /// Records the last held mail, which later counts the dropped ones.
     static func held(_ mailId: Int64, to address: String, in transaction: StoreTransaction) throws {
         try transaction.execute(
             "UPDATE mailAllowances SET heldMail = ? WHERE subject = ?",
             [.int(mailId), .text("held:\(Mailbox(address).digest)")])
     }
 
-    /// Counts a mail that is not even kept.
+    /// Counts a dropped mail.
     static func drop(_ subject: String, in transaction: StoreTransaction) throws {
         let counted = try transaction.rows(
             "UPDATE mailAllowances SET dropped = dropped + 1 WHERE subject = ? RETURNING dropped, heldMail",
@@ -78,7 +78,7 @@ package struct MailQuotas: Sendable {
         _ subject: String, perDay: Int, keeping kept: Int = 0, in transaction: StoreTransaction
     ) throws -> Bool {
         let stored = try transaction.rows("SELECT fullAt FROM mailAllowances WHERE subject = ?", [.text(subject)])
-        var allowance = MailAllowance(perDay: perDay, fullAt: try stored.first?.int("fullAt") ?? 0)
+        var allowance = MailQuotaBucket(perDay: perDay, fullAt: try stored.first?.int("fullAt") ?? 0)
         guard allowance.take(at: transaction.now.milliseconds, keeping: kept) else { return false }
         try transaction.execute(
             """
@@ -89,7 +89,7 @@ package struct MailQuotas: Sendable {
         return true
     }
 
-    /// Removes allowances that are full again, which are as good as none.
+    /// Removes full buckets, which equal missing ones.
     package static func forgetFull(in transaction: StoreTransaction) throws {
         try transaction.execute(
             "DELETE FROM mailAllowances WHERE fullAt <= ?", [.int(transaction.now.milliseconds)])

@@ -1,14 +1,14 @@
 import Outbound
 
 extension MailProblem {
-    /// The problem behind an SMTP server's refusal: who was refused (the stage tells), for good or for now (the code's
-    /// first digit), and why (the enhanced code of RFC 3463, where there is one).
+    /// Classifies an SMTP server's refusal. The stage names the refused part of the session. The first digit of the
+    /// code says whether the refusal is permanent. The enhanced code (RFC 3463), if present, gives the reason.
     package init(smtp failure: OutboundFailure) {
         let stage = failure.stage ?? .connection
         let isBeforeTheMail = stage == .connection || stage == .login || stage == .sender
         let summary = Self.summary(failure, stage)
         guard failure.reason == .mailRefused else {
-            // Also a server without STARTTLS and one whose certificate is not trusted.
+            // Includes a server without STARTTLS and one with an untrusted certificate.
             let isOurs = failure.reason == .unreachable && stage == .connection && !failure.reply.isEmpty
             self.init(
                 isOurs ? .configuration : .temporary, affectsAll: isBeforeTheMail, summary, reply: failure.reply)
@@ -22,7 +22,7 @@ extension MailProblem {
             case (_, .recipient): Self.ofRecipient(code, EnhancedCode(failure.reply))
             case (_, .content): Self.ofContent(EnhancedCode(failure.reply))
             }
-        // 421: the server closes the channel, whoever the mail is for (RFC 5321 section 3.8).
+        // 421: the server closes the channel, regardless of the recipient (RFC 5321 section 3.8).
         self.init(kind, affectsAll: isBeforeTheMail || code == 421, summary, reply: failure.reply)
     }
 
@@ -45,16 +45,16 @@ extension MailProblem {
         }
     }
 
-    /// A mailbox that is full may have room tomorrow; a refusal by policy (`X.7.X`: relaying denied, our host is on a
-    /// list) or of a command says nothing about whether the address exists.
+    /// A full mailbox may have room later. A refusal by policy (`X.7.X`: relaying denied, our host is on a block list)
+    /// or of the command itself does not say whether the address exists, so it suppresses no address.
     private static func ofRecipient(_ code: Int, _ enhanced: EnhancedCode?) -> Kind {
         if code == 552 || enhanced?.isFullMailbox == true { return .temporary }
         let isOfCommand = (500...504).contains(code) || [530, 534, 535, 538].contains(code)
         return isOfCommand || enhanced?.subject == 7 ? .configuration : .recipient
     }
 
-    /// Some servers look at the address only now. Anything else is about what we send, and the next mail may fare no
-    /// better.
+    /// Some servers check the address only at this stage. Other refusals concern the content, and the next mail may be
+    /// refused too.
     private static func ofContent(_ enhanced: EnhancedCode?) -> Kind {
         if enhanced?.isFullMailbox == true { return .temporary }
         return enhanced?.subject == 1 ? .recipient : .configuration

@@ -2,24 +2,32 @@ import Logging
 import ParseProtocol
 import ServiceKit
 
-/// Sends what is queued, in each process that writes; several mails at once, in no particular order.
+/// Sends queued mails in each writing process, several at once, in no particular order.
 ///
-/// A mail is marked sent after the transport has it for good. A crash in between sends the same mail again, under the
-/// same Message-ID; where several processes send, once its claim is over.
+/// A mail is marked as sent after the transport has accepted it. A crash in between sends the same mail again under the
+/// same Message-ID; with several sending processes, once its claim has expired.
 package actor MailSender {
     package struct Settings: Sendable {
         package let schedule: RetrySchedule
-        /// Mails of this process under way at once, 1 or more.
+        /// Concurrent mails of this process, 1 or more.
         package let connections: Int
-        /// Between two looks at the queue at most. Mails are due by the wall clock, which may be set forward.
+        /// Concurrent mails to the mailboxes of one domain.
+        package let perDomain: Int
+        /// Maximum interval between checks of the queue. Mails are due by the wall clock, which may be set forward.
         package var pause = Duration.seconds(10)
 
-        package init(schedule: RetrySchedule, connections: Int) {
+        /// - Parameter perDomain: nil gives one domain half of the connections.
+        package init(schedule: RetrySchedule, connections: Int, perDomain: Int? = nil) {
             self.schedule = schedule
             self.connections = connections
+            self.perDomain = perDomain ?? max(1, connections / 2)
         }
 
-        /// Mails that failed before get half of the connections, so that a few which hang never hold up the others.
+        /// The longest wait of a queued mail: after a failure, for a server that asks for an hour, or for the end of a
+        /// claim.
+        package var longestWait: Duration { max(schedule.longest * 2, .seconds(7200)) }
+
+        /// Retries get at most half of the connections, so that a few hanging mails never block the others.
         var retriesMax: Int { max(1, connections / 2) }
     }
 
@@ -32,10 +40,11 @@ package actor MailSender {
     private nonisolated let wakeUp = WakeUp()
 
     private var health: ServerHealth
-    /// The mails under way, and whether each failed before.
+    /// The mails being sent, and whether each is a retry.
     private var underWay: [Int64: Bool] = [:]
+    private var shares: DomainLimits
     private var isStopping = false
-    /// Whether mails are being taken that nobody else may take.
+    /// Whether `startDue` runs, which may claim mails.
     private var isTaking = false
 
     package init(
@@ -49,57 +58,74 @@ package actor MailSender {
         self.background = background
         self.logger = logger
         health = ServerHealth(first: settings.schedule.first)
+        shares = DomainLimits(perDomain: settings.perDomain)
     }
 
-    /// Something was queued.
+    /// Called when a mail was queued.
     package nonisolated func wake() { wakeUp.ring() }
 
-    /// Sending.
+    /// The background work that sends.
     package nonisolated var work: BackgroundWork {
         BackgroundWork(
             "mail.send", every: settings.pause, problem: "The mail queue could not be read.", logger: logger,
             wakeUp: wakeUp
         ) { [self] in
-            try await startDue()
-            return .due(at: try await nextDue())
+            try await startDue() ? .more : .due(at: try await nextDue())
         }
     }
 
-    /// Starts no other mail and waits for those under way: one that is cut off between the server's reply and our
-    /// record of it would be sent twice.
+    /// Starts no further mails and waits for the running ones: a mail that is interrupted between the server's reply
+    /// and its record would be sent twice.
     package func stop(within limit: Duration) async {
         isStopping = true
         let end = ContinuousClock.now + limit
         while isTaking || !underWay.isEmpty, ContinuousClock.now < end { try? await Task.sleep(for: .milliseconds(20)) }
     }
 
-    private func startDue() async throws {
-        guard room > 0, !isStopping else { return }
+    /// - Returns: true when mails were skipped because their domain reached its limit. The next query leaves these
+    ///   domains out, so it may find other mails.
+    private func startDue() async throws -> Bool {
+        guard room > 0, !isStopping else { return false }
         isTaking = true
         defer { isTaking = false }
-        // What is under way now may be recorded before the rows are here, which then are older than that: it is left
-        // out whatever becomes of it meanwhile.
+        // The query may return a row that was read before the result of its mail was recorded. Mails that run now are
+        // therefore skipped, even if they end during the query.
         let busy = underWay
         let due = try await queue.due(
-            fresh: room, retries: settings.retriesMax - busy.values.count { $0 }, underWay: Array(busy.keys))
+            fresh: room, retries: settings.retriesMax - busy.values.count { $0 }, underWay: Array(busy.keys),
+            without: shares.full)
+        var hasSkippedMails = false
         for mail in due where busy[mail.id] == nil && room > 0 && !isStopping {
+            let domain = DomainLimits.domain(of: mail.toAddress)
+            guard shares.begin(domain) else {
+                hasSkippedMails = hasSkippedMails || MailQueue.canSkipDomain(domain)
+                continue
+            }
             underWay[mail.id] = mail.attempts > 0
-            if !background.begin({ [self] in await deliver(mail) }) { underWay[mail.id] = nil }
+            if !background.begin({ [self] in await deliver(mail, domain) }) {
+                underWay[mail.id] = nil
+                shares.end(domain, after: nil)
+            }
         }
         try await queue.giveBack(due.map(\.id).filter { underWay[$0] == nil })
+        return hasSkippedMails && room > 0 && !isStopping
     }
 
-    /// When the next attempt is due; nil when none waits. Those under way wake when they end.
+    /// When the next attempt is due; nil when none waits. Running mails wake the sender when they end.
     private func nextDue() async throws -> Timestamp? {
-        if let resumesAt = health.resumesAt, resumesAt > .now { return resumesAt }
-        return try await queue.nextAttempt(underWay: Array(underWay.keys))
+        if let resumesAt = health.resumesAt(from: .now) { return resumesAt }
+        return try await queue.nextAttempt(underWay: Array(underWay.keys), without: shares.full)
     }
 
     private var room: Int { health.slots(of: settings.connections, at: .now) - underWay.count }
 
-    private func deliver(_ mail: QueuedMail) async {
-        await record(mail, await attempt(mail))
+    private func deliver(_ mail: QueuedMail, _ domain: String) async {
+        let start = ContinuousClock.now
+        let step = await attempt(mail)
+        let time = ContinuousClock.now - start
+        await record(mail, step)
         underWay[mail.id] = nil
+        shares.end(domain, after: time)
         wake()
     }
 
@@ -127,15 +153,15 @@ package actor MailSender {
         ]
         var outage: Duration?
         if problem.affectsAll {
-            let (pause, isNews) = health.failed(at: .now, asked: problem.pause)
+            let (pause, shouldReport) = health.failed(at: .now, asked: problem.pause)
             outage = pause
-            if isNews { logger.error("Mails cannot be sent now; all of them wait.", metadata: metadata) }
+            if shouldReport { logger.error("Mails cannot be sent now; all of them wait.", metadata: metadata) }
         } else {
             health.worked()
             switch problem.kind {
             case .configuration:
-                logger.error("The mail server refuses what we send. The settings need attention.", metadata: metadata)
-            case .temporary: logger.warning("A mail was not sent and is tried again.", metadata: metadata)
+                logger.error("The mail server refuses mails. The operator must check the settings.", metadata: metadata)
+            case .temporary: logger.warning("A mail was not sent and will be retried.", metadata: metadata)
             case .recipient: logger.notice("A mail's address does not exist.", metadata: metadata)
             }
         }
@@ -145,15 +171,15 @@ package actor MailSender {
             jitter: .random(in: 0...1))
     }
 
-    /// Records what happened. A mail that was sent and whose record fails (a full disk) stays under way until the
-    /// record succeeds: otherwise it would be sent again at once, and again.
+    /// Records the result. While the record fails, for example because the disk is full, the mail counts as running:
+    /// otherwise a sent mail would be sent again and again.
     private func record(_ mail: QueuedMail, _ step: RetrySchedule.Step) async {
         while true {
             do {
                 return try await queue.record(mail.id, step)
             } catch {
                 logger.error(
-                    "What became of a mail could not be recorded.",
+                    "The result of a mail could not be recorded.",
                     metadata: ["mail.id": "\(mail.id)", "error": "\(error)"])
                 if isStopping { return }
                 try? await Task.sleep(for: .seconds(1))

@@ -1,30 +1,30 @@
-/// A way out for mails.
+/// A transport for outgoing mails.
 package protocol MailTransport: Sendable {
-    /// Returns when somebody else has taken responsibility for the mail.
-    /// - Parameter name: unique per mail; letters, digits, `-` and `_`. Sending the same name again is sending the same
-    ///   mail.
+    /// Returns when the server, or the disk, has accepted the mail.
+    /// - Parameter name: unique per mail; letters, digits, `-` and `_`. The same name identifies the same mail.
     func send(_ message: MailMessage, name: String) async throws(MailProblem)
 }
 
-/// The reason for which a mail was not taken.
+/// Why a mail was not accepted.
 package struct MailProblem: Error, Sendable, Equatable {
     package enum Kind: Sendable {
-        /// It may work later by itself.
+        /// A retry may succeed.
         case temporary
-        /// It will not work before somebody changes something: our settings, our account, our reputation.
+        /// Fails until the operator changes something: the settings, the account at the provider, or the shop's
+        /// reputation.
         case configuration
-        /// Nobody has this address.
+        /// The address does not exist.
         case recipient
     }
 
     package let kind: Kind
-    /// Whether any other mail would meet it as well.
+    /// Whether every other mail would fail as well.
     package let affectsAll: Bool
-    /// For the log: holds neither addresses nor words of the server.
+    /// For the log: contains neither addresses nor the server's text.
     package let summary: String
-    /// The server's own words, for the operator only: they may name the recipient. Empty when there are none.
+    /// The server's own text, for the operator only: it may name the recipient. Empty when there is none.
     package let reply: String
-    /// The pause that the server asks for.
+    /// The delay that the server asks for.
     package let pause: Duration?
 
     package init(
@@ -37,6 +37,6 @@ package struct MailProblem: Error, Sendable, Equatable {
         self.pause = pause
     }
 
-    /// As the operator reads it in the list of mails.
+    /// The text for the operator in the list of mails.
     package var text: String { reply.isEmpty ? summary : "\(summary): \(reply)" }
 }

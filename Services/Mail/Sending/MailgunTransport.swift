@@ -2,7 +2,7 @@ import Foundation
 import Outbound
 import ParseProtocol
 
-/// Hands each mail to Mailgun's HTTP API as the MIME message that we made ourselves,
+/// Sends each mail to Mailgun's HTTP API as a complete MIME message,
 /// https://documentation.mailgun.com/docs/mailgun/api-reference/send/mailgun/messages.
 package struct MailgunTransport: MailTransport {
     package struct Settings: Sendable {
@@ -23,7 +23,7 @@ package struct MailgunTransport: MailTransport {
     private let settings: Settings
     private let client: OutboundClient
 
-    /// A real answer has some hundred bytes.
+    /// Real answers have about a hundred bytes.
     private static let answerBytesMax = 1 << 16
 
     package init(_ settings: Settings, client: OutboundClient) {
@@ -33,7 +33,7 @@ package struct MailgunTransport: MailTransport {
 
     package func send(_ message: MailMessage, name: String) async throws(MailProblem) {
         let login = Data("api:\(settings.key)".utf8).base64EncodedString()
-        // No line of a MIME message of ours begins like this: its lines are quoted-printable or headers.
+        // No line of the MIME message begins like this: its lines are quoted-printable or headers.
         let boundary = "=_form_\(name)"
         let base = settings.url.hasSuffix("/") ? String(settings.url.dropLast()) : settings.url
         var request = OutboundRequest(
@@ -68,7 +68,7 @@ package struct MailgunTransport: MailTransport {
 }
 
 extension MailProblem {
-    /// The problem that an answer of Mailgun's tells of; nil when it has the mail.
+    /// The problem that Mailgun's answer reports; nil when Mailgun accepted the mail.
     package init?(mailgun response: OutboundResponse) {
         let answer = try? JSON(parsing: response.body)
         let reply = HeaderText.singleLine(String((answer?["message"]?.stringValue ?? "").prefix(400)))
@@ -88,7 +88,7 @@ extension MailProblem {
         }
     }
 
-    /// The problem when there is no whole answer.
+    /// The problem when no complete answer arrived.
     package init(mailgun failure: OutboundFailure) {
         switch failure.reason {
         case .unreachable: self.init(.temporary, affectsAll: true, "Mailgun cannot be reached (\(failure.detail))")

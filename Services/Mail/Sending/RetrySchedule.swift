@@ -1,12 +1,13 @@
 import ParseProtocol
+import ServiceKit
 
-/// The decision about a mail after an attempt to send it. It only decides; `MailSender` acts.
+/// Decides the next step after an attempt to send a mail. No I/O; `MailSender` acts.
 package struct RetrySchedule: Sendable {
-    /// The pause after the first failure; each further one doubles it.
+    /// The delay after the first failure; each further failure doubles it.
     package let first: Duration
-    /// The longest pause.
+    /// The longest delay.
     package let longest: Duration
-    /// After so long in the queue a failing mail is given up.
+    /// A failing mail is given up after this time in the queue.
     package let giveUpAfter: Duration
 
     package init(first: Duration, longest: Duration = .seconds(3600), giveUpAfter: Duration) {
@@ -18,18 +19,18 @@ package struct RetrySchedule: Sendable {
     package enum Step: Sendable, Equatable {
         case sent
         case again(after: Duration, problem: String)
-        /// The address is put on the suppression list.
+        /// The address is added to the suppression list.
         case bounced(problem: String)
         case failed(problem: String)
-        /// Not tried, because the address is on the suppression list.
+        /// Not sent, because the address is on the suppression list.
         case suppressed
     }
 
     /// - Parameters:
     ///   - attempts: including this one, from 1.
     ///   - age: time since the mail was queued.
-    ///   - outage: when the problem affects all mails, how long all of them wait.
-    ///   - jitter: 0 to 1, at random, so that mails which failed together do not come back together.
+    ///   - outage: how long all mails wait, when the problem affects all of them.
+    ///   - jitter: random, 0 to 1, so that mails that failed together do not retry together.
     package func step(
         after problem: MailProblem?, attempts: Int, age: Duration, outage: Duration? = nil, jitter: Double
     ) -> Step {
@@ -40,10 +41,8 @@ package struct RetrySchedule: Sendable {
             after: outage ?? problem.pause ?? pause(attempts: attempts, jitter: jitter), problem: problem.text)
     }
 
-    /// Doubles, with a fifth more or less.
+    /// Doubles per attempt, with up to a fifth more or less.
     package func pause(attempts: Int, jitter: Double) -> Duration {
-        let doubled = first * (1 << (min(max(attempts, 1), 21) - 1))
-        let permille = Int64(800 + 400 * min(max(jitter, 0), 1))
-        return min(doubled, longest) * permille / 1000
+        Backoff(first: first, longest: longest).pause(afterFailures: attempts, jitter: jitter)
     }
 }

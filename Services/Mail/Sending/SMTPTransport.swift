@@ -1,9 +1,9 @@
 import Outbound
 
-/// Hands each mail to an SMTP server, which then is responsible for it.
+/// Sends each mail to an SMTP server, which delivers it.
 package struct SMTPTransport: MailTransport {
     package struct Settings: Sendable {
-        /// `smtp://host:587` or `smtps://host:465`. A path is the name we greet with.
+        /// `smtp://host:587` or `smtps://host:465`. A path is the host name in the greeting.
         package var url: String
         package var login: (user: String, password: String)?
         package var encryption: OutboundMail.Encryption
@@ -37,7 +37,7 @@ package struct SMTPTransport: MailTransport {
         do throws(OutboundFailure) {
             do throws(OutboundFailure) {
                 try await client.send(mail)
-            } catch  where error.isOfAnOldConnection {
+            } catch  where error.isStaleConnection {
                 try await client.send(mail)
             }
         } catch {
@@ -47,6 +47,6 @@ package struct SMTPTransport: MailTransport {
 }
 
 extension OutboundFailure {
-    /// The server closed a connection that was kept for the next mail, which we find by using it.
-    fileprivate var isOfAnOldConnection: Bool { reason == .broken && wasNotSent && stage == .sender }
+    /// The server closed a kept-alive connection, which the transport notices only when it uses it.
+    fileprivate var isStaleConnection: Bool { reason == .broken && wasNotSent && stage == .sender }
 }

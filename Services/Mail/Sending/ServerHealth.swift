@@ -1,52 +1,57 @@
 import ParseProtocol
+import ServiceKit
 
-/// The mail server's health: how many mails may be under way, by what the server did last. After a problem that any
-/// mail would meet (no connection, our password is wrong) nothing is sent for a while, then one mail alone: a thousand
-/// mails with a wrong password would get the account locked.
+/// The mail server's health: limits concurrent mails by the server's latest answers. After a problem that affects every
+/// mail (no connection, a wrong password) sending pauses, then continues with a single mail: a thousand mails with a
+/// wrong password would lock the account.
 package struct ServerHealth: Sendable {
     private enum State {
         case works
-        case fails(outages: Int, until: Timestamp)
+        case fails(outages: Int, pause: Duration, until: Timestamp)
     }
 
     private var state = State.works
-    private let first: Duration
     /// Short, because every mail waits for it.
-    private let longest: Duration
+    private let backoff: Backoff
 
     package init(first: Duration, longest: Duration = .seconds(300)) {
-        self.first = first
-        self.longest = max(first, longest)
+        backoff = Backoff(first: first, longest: longest)
     }
 
-    /// Mails that may be under way now, of at most `connections`.
+    /// Mails that may be sent concurrently now, at most `connections`.
     package func slots(of connections: Int, at now: Timestamp) -> Int {
         switch state {
         case .works: connections
-        case .fails(_, let until): now < until ? 0 : 1
+        case .fails: isWaiting(at: now) ? 0 : 1
         }
     }
 
-    /// The time at which sending goes on; nil when it need not wait.
-    package var resumesAt: Timestamp? {
-        if case .fails(_, let until) = state { until } else { nil }
+    /// An end that is further away than the whole pause means that the clock was set back.
+    private func isWaiting(at now: Timestamp) -> Bool {
+        guard case .fails(_, let pause, let until) = state else { return false }
+        return now < until && until <= now.advanced(by: pause)
     }
 
-    /// The server took or refused a mail by itself.
+    /// When sending resumes; nil when it is not paused.
+    package func resumesAt(from now: Timestamp) -> Timestamp? {
+        if case .fails(_, _, let until) = state, isWaiting(at: now) { until } else { nil }
+    }
+
+    /// The server is working: it accepted a mail, or refused that one mail.
     package mutating func worked() { state = .works }
 
-    /// A problem that any mail would have met.
-    /// - Parameter asked: how long the server asks us to wait.
-    /// - Returns: how long all mails wait, and whether this is news: mails that were under way together fail together.
-    package mutating func failed(at now: Timestamp, asked: Duration? = nil) -> (pause: Duration, isNews: Bool) {
+    /// A problem that affects every mail.
+    /// - Parameter asked: the delay that the server asks for.
+    /// - Returns: how long all mails wait, and whether the problem is new: concurrent mails fail together.
+    package mutating func failed(at now: Timestamp, asked: Duration? = nil) -> (pause: Duration, shouldReport: Bool) {
         var outages = 0
-        if case .fails(let count, let until) = state {
-            if now < until { return (.milliseconds(until.milliseconds - now.milliseconds), false) }
+        if case .fails(let count, _, let until) = state {
+            if isWaiting(at: now) { return (.milliseconds(until.milliseconds - now.milliseconds), false) }
             outages = count
         }
         outages += 1
-        let pause = asked ?? min(first * (1 << min(outages - 1, 20)), longest)
-        state = .fails(outages: outages, until: now.advanced(by: pause))
+        let pause = asked ?? backoff.pause(afterFailures: outages)
+        state = .fails(outages: outages, pause: pause, until: now.advanced(by: pause))
         return (pause, true)
     }
 }

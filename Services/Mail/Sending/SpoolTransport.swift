@@ -3,13 +3,13 @@ import ParseProtocol
 import ServiceKit
 import Synchronization
 
-/// Writes each mail to a file `<name>.eml`, for development and for shops that collect mails themselves. A mail that a
-/// crash makes us write again has the same name and bytes.
+/// Writes each mail to a file `<name>.eml`, for development and for shops that collect the mails themselves. A mail
+/// that is written again after a crash has the same name and bytes.
 ///
-/// What comes while files are written is written together after them, so that many mails share the wait for the folder,
-/// and then the commit that records them.
+/// Mails that arrive while files are written form the next batch. Many mails thus share one sync of the folder, and
+/// then one commit that records them.
 package final class SpoolTransport: MailTransport {
-    /// Mails that are written at once: as many as share a wait, few enough to be written again after a crash.
+    /// Concurrent mails, and so mails per batch: many share one sync, but few are written again after a crash.
     static let mailsMax = 16
 
     private struct Waiting: Sendable {
@@ -20,10 +20,10 @@ package final class SpoolTransport: MailTransport {
 
     private let folder: SpoolFolder
     private let waiting = Mutex<[Waiting]>([])
-    /// Waiting for the disk blocks a thread; one that no other work needs.
+    /// Disk writes block a thread; this queue is used for nothing else.
     private let queue = DispatchQueue(label: "mail-spool")
 
-    /// - Throws: `CocoaError` when the folder cannot be made.
+    /// - Throws: `CocoaError` when the folder cannot be created.
     package init(directory: String) throws { folder = try SpoolFolder(directory) }
 
     package func send(_ message: MailMessage, name: String) async throws(MailProblem) {
@@ -34,7 +34,7 @@ package final class SpoolTransport: MailTransport {
             }
             if isFirst { queue.async { [self] in writeWaiting() } }
         }
-        // A full disk, or a folder that somebody removed: no mail could be written.
+        // With a full disk, or a folder that cannot be created, no mail can be written.
         if case .failure(let failure) = result {
             throw MailProblem(.temporary, affectsAll: true, "The spool cannot be written, \(failure)")
         }

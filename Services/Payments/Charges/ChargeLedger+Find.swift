@@ -2,17 +2,17 @@ import ObjectStore
 import ParseProtocol
 
 extension ChargeLedger {
-    /// The ledger's knowledge of an operation.
+    /// The ledger's state of an operation.
     package enum Found: Sendable, Hashable {
         case answer(ChargeOutcome)
-        /// Begun and undecided: the provider knows.
+        /// Started and undecided: the provider must be asked.
         case askProvider(ChargeOrder)
-        /// Not made, and it never will be.
+        /// Not made, and never will be.
         case never
     }
 
-    /// Looks an operation up. One that was never begun is given up at once, so that a charge that arrives later finds
-    /// it so.
+    /// Looks up an operation. An operation that was never started is abandoned at once, so that a charge that arrives
+    /// later is refused.
     static func find(_ operationId: String, in transaction: StoreTransaction) throws -> Found {
         guard let row = try row(operationId, in: transaction) else {
             _ = try transaction.execute(
@@ -30,9 +30,9 @@ extension ChargeLedger {
         }
     }
 
-    /// Gives up a charge of which the provider said that it was not made and never will be.
+    /// Abandons a charge after the provider confirmed that it was not made and never will be.
     static func abandon(_ operationId: String, in transaction: StoreTransaction) throws {
-        try OpenProblems.clear(operationId, in: transaction)
+        try UndecidedReasons.clear(operationId, in: transaction)
         _ = try transaction.execute(
             "UPDATE charges SET state = 'abandoned', changedAt = ? WHERE operationId = ? AND state = 'created'",
             [.int(transaction.now.milliseconds), .text(operationId)])

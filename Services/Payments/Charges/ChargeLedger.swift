@@ -8,12 +8,12 @@ package enum ChargeOutcome: Sendable, Hashable {
     case declined(ProviderFailure)
 }
 
-/// The stored side of a charge. Its recovery points are the states of its row:
+/// The stored state of a charge. Its recovery points are the states of its row:
 ///
-/// - no row: nothing was asked of the provider;
-/// - `created`: the provider may or may not have taken the money; asking it again with the same key tells;
-/// - `succeeded`, `declined`: decided, and the answer to every repetition;
-/// - `abandoned`: somebody asked what became of it while nothing had, and it never will.
+/// - no row: no request was sent to the provider;
+/// - `created`: the provider may or may not have charged the customer; a retry with the same key shows which;
+/// - `succeeded`, `declined`: decided, and the answer to every retry;
+/// - `abandoned`: the bag looked for the charge, and it was not made; it never will be.
 package enum ChargeLedger {
     /// The next step for a request.
     package enum Step: Sendable, Hashable {
@@ -22,13 +22,13 @@ package enum ChargeLedger {
     }
 
     /// Finds the operation or starts it.
-    /// - Throws: `.validationError` (142) when the operation id was used for another charge or given up,
-    ///   `.objectNotFound` (101) when the payment method or customer is not the user's.
+    /// - Throws: `.validationError` (142) when the operation id was used for another charge or abandoned,
+    ///   `.objectNotFound` (101) when the payment method or customer does not belong to the user.
     static func begin(_ request: ChargeRequest, in transaction: StoreTransaction) throws -> Step {
         let requested = try RequestedSource(request)
         if let row = try row(request.operationID, in: transaction) {
             guard try row.text("state") != "abandoned" else { throw givenUp }
-            // Of a deleted user nothing but the operation is left to compare.
+            // Charges of a deleted account have no user id, so the user is not compared.
             guard try row.text("orderId") == request.orderID, try ["", request.userID].contains(row.text("userId")),
                 try row.int("amount") == request.amountMinorUnits, try row.text("currency") == request.currency,
                 try row.text("requested") == requested.stored
@@ -53,7 +53,8 @@ package enum ChargeLedger {
         return .askProvider(order)
     }
 
-    /// Stores what the provider decided. The first outcome stands.
+    /// Stores the provider's decision, unless one is stored.
+    /// - Returns: the stored outcome.
     static func decide(
         _ operationId: String, _ outcome: ChargeOutcome, in transaction: StoreTransaction
     ) throws -> ChargeOutcome {
@@ -68,17 +69,17 @@ package enum ChargeLedger {
             UPDATE charges SET state = ?, chargeId = ?, brand = ?, lastFour = ?, failure = ?, changedAt = ?
             WHERE operationId = ? AND state = 'created'
             """, values + [.int(transaction.now.milliseconds), .text(operationId)])
-        try OpenProblems.clear(operationId, in: transaction)
+        try UndecidedReasons.clear(operationId, in: transaction)
         guard let row = try row(operationId, in: transaction) else { throw ParseError.internalError }
         if try row.text("state") == "abandoned", case .succeeded(let charge) = outcome {
-            throw ChargedAfterAll(operationId: operationId, chargeId: charge.id)
+            throw LateCharge(operationId: operationId, chargeId: charge.id)
         }
         guard case .answer(let stored) = try step(row) else { throw ParseError.internalError }
         return stored
     }
 
-    /// The provider took money for a charge of which it had said that it never would.
-    struct ChargedAfterAll: Error {
+    /// The provider charged the customer after it had confirmed that it never would.
+    struct LateCharge: Error {
         let operationId: String
         let chargeId: String
     }
@@ -109,7 +110,7 @@ package enum ChargeLedger {
     }
 }
 
-/// The source of money that the request names; the ledger compares it, and resolves it to a source once.
+/// The payment source that the request names. The ledger compares it, and resolves it once.
 private enum RequestedSource {
     case method(String)
     case customer(String)

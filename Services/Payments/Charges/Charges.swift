@@ -4,10 +4,10 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// `payments.charge.v1`: takes money once per operation id, however often it is asked and wherever it is interrupted.
+/// `payments.charge.v1`: charges once per operation id, however often it is requested and wherever it is interrupted.
 ///
-/// Write down what is wanted, ask the provider with the operation id as its key, write down what it decided, answer.
-/// After a crash the same request goes on from the row it finds (`ChargeLedger`).
+/// It stores the request, asks the provider with the operation id as key, stores the decision, and answers. After a
+/// crash the same request continues from the stored row (`ChargeLedger`).
 package struct Charges: Sendable {
     private let store: ClassStore
     private let provider: any PaymentProvider
@@ -20,9 +20,9 @@ package struct Charges: Sendable {
     }
 
     /// - Throws: `.scriptFailed` (141) when the card was declined, `.validationError` (142) and `.objectNotFound` (101)
-    ///   for a request that can never succeed, and `.serviceUnavailable` (2), which the bus marks as retriable,
-    ///   whenever nothing is decided: the sender must ask again with the same operation id, and must not take a lost
-    ///   answer for a decline.
+    ///   for a request that can never succeed, and `.serviceUnavailable` (2), which the bus marks as retriable, while
+    ///   the charge is undecided. The sender must then retry with the same operation id, and must not treat a lost
+    ///   answer as a decline.
     package func charge(_ request: ChargeRequest) async throws -> ChargeReply {
         try Self.check(request)
         return try await decided(request.operationID) {
@@ -35,7 +35,7 @@ package struct Charges: Sendable {
         }
     }
 
-    /// `payments.findCharge.v1`: what became of a charge, without making one.
+    /// `payments.findCharge.v1`: the state of a charge, without making one.
     /// - Throws: as `charge`; `.objectNotFound` (101) when it was never made and never will be.
     package func find(_ request: FindChargeRequest) async throws -> ChargeReply {
         let operationId = request.operationID
@@ -63,7 +63,7 @@ package struct Charges: Sendable {
         }
     }
 
-    /// The answer to the sender: the outcome, an error that is final, or that nothing is decided.
+    /// The answer to the sender: the outcome, a final error, or "undecided".
     private func decided(
         _ operationId: String, _ work: () async throws -> ChargeOutcome
     ) async throws -> ChargeReply {
@@ -75,7 +75,7 @@ package struct Charges: Sendable {
         } catch {
             logger.error(
                 "A charge is undecided.", metadata: ["charge.operation": "\(operationId)", "error": "\(error)"])
-            await OpenProblems.note(operationId, error, in: store, logger)
+            await UndecidedReasons.note(operationId, error, in: store, logger)
             throw ParseError(.serviceUnavailable, "The payment is being processed. Ask again in a moment.")
         }
         switch outcome {
@@ -89,13 +89,14 @@ package struct Charges: Sendable {
         }
     }
 
-    /// Only what the ledger refuses before anything was asked of the provider.
+    /// Whether the error proves that no charge was made: the ledger threw it before any request to the provider, or the
+    /// provider confirmed that there is no charge.
     private static func isFinal(_ error: ParseError) -> Bool {
         error.code == .validationError || error.code == .objectNotFound
     }
 
-    /// Stripe's bound for an idempotency key (https://docs.stripe.com/api/idempotent_requests), with room for our
-    /// prefixes.
+    /// Stripe's limit for an idempotency key (https://docs.stripe.com/api/idempotent_requests), minus room for
+    /// Satchel's prefixes.
     static let operationIdBytes = 1...200
 
     private static func check(_ request: ChargeRequest) throws {

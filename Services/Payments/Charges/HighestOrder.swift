@@ -1,8 +1,8 @@
 import Messages
 import ObjectStore
 
-/// The highest number of an order that payments has heard of. The bag asks before it numbers orders, so that a number
-/// which its own file lost is not given out twice.
+/// The highest order number that payments has received. The bag asks for it before it numbers orders, so that a number
+/// that its own database lost is not assigned twice.
 package enum HighestOrder {
     package static func note(_ order: OrderMade, in transaction: StoreTransaction) throws {
         try transaction.execute(

@@ -2,17 +2,17 @@ import Logging
 import ParseProtocol
 import ServiceKit
 
-/// `stripeRequest {method, path, form?}`: what cloud code asks of Stripe by hosted Parse's module, with the shop's
-/// account. For the master key alone, which the module asks with.
+/// `stripeRequest {method, path, form?}`: requests of cloud code to Stripe through hosted Parse's module, with the
+/// shop's account. Restricted to the master key, which the module uses.
 struct CodePayments: Sendable {
     let host: ServiceHost
-    let desk: any StripeDesk
+    let desk: any StripeAPI
 
     func install(in routes: inout ServiceRoutes) {
         routes.function("stripeRequest") { [self] parameters, request in
             try request.requireMaster()
             let asked = try StripeRequest(parameters)
-            // A repetition by the bus has the same key. One of the code's own is another request.
+            // A retry by the bus has the same key. A retry by the code itself is a separate request.
             let id = request.envelope.idempotencyKey
             let answer = try await desk.answer(asked, key: "code:\(id.isEmpty ? Names.random(32) : id)")
             if asked.method != .get { note(asked, answer, requestId: request.envelope.traceID) }
@@ -20,7 +20,8 @@ struct CodePayments: Sendable {
         }
     }
 
-    /// All that the shop keeps of a charge of the code's: it is of no order. Tokens are not in it, they can be charged.
+    /// The shop's only record of a charge by cloud code, which belongs to no order. Leaves out tokens, because they can
+    /// be charged.
     private func note(_ asked: StripeRequest, _ answer: StripeAnswer, requestId: String) {
         var metadata: Logger.Metadata = [
             "stripe.request": "\(asked.method.rawValue) /v1/\(asked.route)", "stripe.status": "\(answer.status)",
@@ -38,7 +39,7 @@ struct CodePayments: Sendable {
         }
         add("stripe.error", answer.body["error"]?["type"]?.stringValue)
         add("stripe.code", answer.body["error"]?["code"]?.stringValue)
-        // Whether it was done is not known then.
+        // The outcome is unknown then.
         host.logger.log(
             level: answer.status >= 500 ? .error : .notice, "Cloud code asked the payment provider for a change.",
             metadata: metadata)

@@ -1,10 +1,10 @@
 import Outbound
 import ParseProtocol
 
-/// The answer to a request of cloud code's to Stripe: a status and JSON, a refusal in an `error` object as Stripe's
+/// The answer to a Stripe request of cloud code: a status and JSON. A refusal is an `error` object like Stripe's
 /// (https://docs.stripe.com/api/errors).
 package struct StripeAnswer: Sendable, Equatable {
-    /// Stripe's, or the one that it has for the like.
+    /// The HTTP status: Stripe's, or the status that Stripe uses for similar errors.
     package let status: Int
     package let body: JSON
 
@@ -14,13 +14,13 @@ package struct StripeAnswer: Sendable, Equatable {
     }
 
     /// The sandbox's refusal.
-    /// - Parameter isMissing: whether the path names what is not there.
+    /// - Parameter isMissing: whether the path names an object that does not exist.
     init(_ failure: ProviderFailure, isMissing: Bool) {
         let refusal = failure.type == "card_error" ? 402 : 400
         self.init(status: isMissing ? 404 : refusal, body: ["error": failure.json])
     }
 
-    /// Stripe's answer as it is. What it says of the shop's key is left out: it repeats a part of it.
+    /// Stripe's answer. Replaces messages about the shop's key, because they repeat a part of the key.
     package init(_ answer: OutboundResponse) {
         let body = try? JSON(parsing: answer.body)
         switch answer.status {
@@ -35,7 +35,7 @@ package struct StripeAnswer: Sendable, Equatable {
             let type = error?.type ?? ""
             self = Self.trouble(
                 answer.status, type.isEmpty ? "authentication_error" : type,
-                "Stripe refuses the shop's key for this; its operator has to look.")
+                "Stripe refuses the shop's key for this; the operator must check it.")
         default:
             guard let error = body?["error"], error.objectValue != nil else {
                 let status = answer.status >= 400 ? answer.status : 502
@@ -46,28 +46,28 @@ package struct StripeAnswer: Sendable, Equatable {
         }
     }
 
-    /// No answer came, or none that is complete.
+    /// No complete answer arrived.
     static let none = trouble(
-        502, "api_connection_error", "Stripe did not answer; whether it did what was asked is not known.")
+        502, "api_connection_error", "Stripe did not answer; the outcome of the request is unknown.")
 
     private static func trouble(_ status: Int, _ type: String, _ message: String) -> StripeAnswer {
         StripeAnswer(status: status, body: ["error": ["type": .string(type), "message": .string(message)]])
     }
 }
 
-/// The provider as cloud code asks it by hosted Parse's module for Stripe.
-package protocol StripeDesk: Sendable {
+/// The provider's interface for cloud code that uses hosted Parse's module for Stripe.
+package protocol StripeAPI: Sendable {
     /// Answers a request of the code.
-    /// - Parameter key: the same for a repetition of the same request, by which money moves once.
-    /// - Throws: what keeps the shop itself from answering; a refusal is an answer.
+    /// - Parameter key: the same for a retry of the same request, so that money moves once.
+    /// - Throws: errors of the shop itself; a refusal by the provider is an answer.
     func answer(_ request: StripeRequest, key: String) async throws -> StripeAnswer
 }
 
-extension StripeClient: StripeDesk {
-    /// By which Stripe's own log tells the code's requests from the shop's.
+extension StripeClient: StripeAPI {
+    /// Distinguishes the code's requests from the shop's in Stripe's own log.
     private static let codeAgent = "Satchel cloud code"
 
-    /// Asks without a version: the code was written for the one that the account has.
+    /// Sends no version header: the code was written for the account's own version.
     package func answer(_ request: StripeRequest, key: String) async -> StripeAnswer {
         let path = request.escapedPath
         let response: OutboundResponse

@@ -2,7 +2,8 @@ import Outbound
 import ParseProtocol
 import ServiceKit
 
-/// A request to Stripe's API that cloud code makes by hosted Parse's module: of that module's paths alone, and bounded.
+/// A Stripe request that cloud code makes through hosted Parse's module: restricted to that module's paths, with a size
+/// limit.
 package struct StripeRequest: Sendable {
     /// `GET`, `POST` or `DELETE`.
     package let method: OutboundRequest.Method
@@ -10,15 +11,15 @@ package struct StripeRequest: Sendable {
     package let path: [String]
     /// The path with `*` for ids, such as `charges/*/refund`.
     package let route: String
-    /// In the module's order, with brackets for what is nested.
+    /// In the module's order, with brackets for nested values.
     package let form: StripeForm
 
-    /// What Stripe takes in one form with all its metadata is less.
+    /// More than Stripe accepts in one form with all its metadata.
     private static let formBytesMax = 64 * 1024
     private static let fieldsMax = 500
     private static let segmentBytes = 1...255
 
-    /// The paths that the module has methods for. No other one of Stripe's API is reached with the shop's key.
+    /// The paths that the module has methods for. The shop's key reaches no other path of Stripe's API.
     private static let routes: [String: Set<OutboundRequest.Method>] = [
         "charges": [.get, .post], "charges/*": [.get, .post], "charges/*/refund": [.post],
         "customers": [.get, .post], "customers/*": [.get, .post, .delete],
@@ -32,14 +33,14 @@ package struct StripeRequest: Sendable {
     ]
 
     /// - Parameter parameters: `method`, `path` and `form`, a list of names and values.
-    /// - Throws: `.validationError` (142) for another method or path, a form that is none or too large, and a card's
-    ///   number, which must not come to the shop.
+    /// - Throws: `.validationError` (142) for another method or path, for a form that is invalid or too large, and for
+    ///   a card number, which must not reach the shop.
     package init(_ parameters: JSON) throws {
         guard let method = parameters["method"]?.stringValue.flatMap(OutboundRequest.Method.init),
             let path = Self.texts(parameters["path"]), (1...3).contains(path.count), path.allSatisfy(Self.isSegment),
             let route = Self.route(of: path), Self.routes[route]?.contains(method) == true
         else {
-            throw ParseError(.validationError, "The module for Stripe has no method and path of this kind.")
+            throw ParseError(.validationError, "The Stripe module has no request with this method and path.")
         }
         if CardNumber.isPresent(in: parameters) { throw CardNumber.refused }
         self.method = method
@@ -55,7 +56,7 @@ package struct StripeRequest: Sendable {
         path.count == 1 ? path.first : ([path[0], "*"] + path.dropFirst(2)).joined(separator: "/")
     }
 
-    /// Nothing that a server on the way could take for another path: escaped slashes are slashes to some.
+    /// Rejects segments that a server on the route could read as another path: some treat escaped slashes as slashes.
     private static func isSegment(_ text: String) -> Bool {
         segmentBytes.contains(text.utf8.count) && text != "." && text != ".."
             && text.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F && !separators.contains($0) }
@@ -81,7 +82,7 @@ package struct StripeRequest: Sendable {
         .validationError,
         "form must be a list of up to \(fieldsMax) names with their texts, \(formBytesMax / 1024) KiB in all.")
 
-    /// Nil unless it is a list of texts.
+    /// Nil unless it is an array of strings.
     private static func texts(_ json: JSON?) -> [String]? {
         guard let elements = json?.arrayValue else { return nil }
         let texts = elements.compactMap(\.stringValue)

@@ -2,8 +2,8 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// The deletion of an account (`payments.userDeleted.v1`): the user's payment methods go, here and at
-/// the provider; what the user paid stays in the books without the name.
+/// The deletion of an account (`payments.userDeleted.v1`): the user's payment methods are deleted, here and at the
+/// provider. Payments stay in the books without the name.
 package enum AccountDeletion {
     package static func forget(_ userId: String, in transaction: StoreTransaction) throws {
         guard !userId.isEmpty else { return }
@@ -19,7 +19,7 @@ package enum AccountDeletion {
         _ = try transaction.execute("UPDATE charges SET userId = '' WHERE userId = ?", [.text(userId)])
     }
 
-    /// Whether the account is gone, asked before something new is kept for it.
+    /// Whether the account was deleted; checked before new data is stored for it.
     static func happened(to userId: String, in store: some ObjectReading) throws -> Bool {
         try !store.rows("SELECT 1 FROM deletedUsers WHERE userId = ?", [.text(userId)]).isEmpty
     }

@@ -3,8 +3,8 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// The deletions of customers at the provider that are still to be carried out, because their payment method was
-/// deleted here: written down with that, carried out afterwards, as often as it takes.
+/// Pending deletions of customers at the provider. Deleting a payment method here stores the deletion in the same
+/// transaction; it is carried out afterwards, with retries.
 package enum CustomerDeletions {
     static let pause = Duration.seconds(5)
     private static let batchMax: Int64 = 50
@@ -15,10 +15,10 @@ package enum CustomerDeletions {
             [.text(customerId), .int(transaction.now.milliseconds)])
     }
 
-    /// One round. A customer that the provider does not delete goes behind all others.
+    /// Runs one round. A customer that the provider does not delete moves to the end of the queue.
     package static func removeDue(_ store: ClassStore, _ provider: any PaymentProvider, _ logger: Logger) async throws {
         let due = try await store.read {
-            // Customers whose charge is still open are kept until it is decided.
+            // Customers with an undecided charge are kept until it is decided.
             try $0.rows(
                 """
                 SELECT customerId FROM forgottenCustomers WHERE NOT EXISTS(
@@ -31,7 +31,7 @@ package enum CustomerDeletions {
                 try await provider.deleteCustomer(customer)
             } catch {
                 logger.warning(
-                    "A customer could not be deleted at the provider and is tried again.",
+                    "A customer could not be deleted at the provider; the deletion will be retried.",
                     metadata: ["error": "\(error)"])
                 _ = try await store.write {
                     try $0.execute(

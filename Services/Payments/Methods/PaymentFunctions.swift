@@ -3,16 +3,17 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// The cloud functions about payment methods. Charging is bag's (`checkout`, `chargeCustomer`, `ChargeToken`), which
-/// asks for `payments.charge.v1`.
+/// The cloud functions for payment methods. The bag charges (`checkout`, `chargeCustomer`, `ChargeToken`) through
+/// `payments.charge.v1`.
 struct PaymentFunctions: Sendable {
     let host: ServiceHost
     let provider: any PaymentProvider
 
     func install(in routes: inout ServiceRoutes) {
-        // The reference app's: a Stripe customer for a token. The card is kept as a PaymentMethod at once.
+        // Creates a Stripe customer for a token and stores the card as a PaymentMethod at once. The second parameter
+        // names are those in the reference app's published cloud code.
         routes.function("createStripeCustomer") { [self] parameters, request in
-            guard let email = try text("customerEmail", in: parameters) else {
+            guard let email = try text("customerEmail", "email", in: parameters) else {
                 throw ParseError(.validationError, "customerEmail is missing.")
             }
             return try await keepCard(parameters, email: email, request) { customer, _ in .string(customer.id) }
@@ -38,14 +39,13 @@ struct PaymentFunctions: Sendable {
         answer: @escaping @Sendable (_ customer: ProviderCustomer, _ method: JSON) -> JSON
     ) async throws -> BusReply {
         let userId = try signedInUser(request, parameters)
-        guard let token = try text("tokenId", in: parameters) else {
+        guard let token = try text("tokenId", "token", in: parameters) else {
             throw ParseError(.validationError, "tokenId is missing.")
         }
-        // A repeated request has the same key, so the provider answers with the same customer and the commit with the
-        // same reply.
+        // A repeated request has the same key, so the provider returns the same customer and the commit the same reply.
         let key = request.envelope.idempotencyKey.isEmpty ? Names.random(32) : request.envelope.idempotencyKey
         guard try await host.store.read({ try PaymentMethods.hasRoom(for: userId, in: $0) }) else {
-            // A repetition of the request that kept the last one still gets its answer.
+            // If the stored reply of this request exists, the client still gets it.
             return try await host.commit(request) { _ in throw PaymentMethods.tooMany }
         }
         let customer: ProviderCustomer
@@ -54,7 +54,7 @@ struct PaymentFunctions: Sendable {
         } catch let failure as ProviderFailure {
             throw failure.parseError
         } catch {
-            host.logger.error("A card could not be kept at the provider.", metadata: ["error": "\(error)"])
+            host.logger.error("A card could not be stored at the provider.", metadata: ["error": "\(error)"])
             throw ParseError(.serviceUnavailable, "The payment provider does not answer; try again in a moment.")
         }
         do {
@@ -67,30 +67,31 @@ struct PaymentFunctions: Sendable {
                 return try .result(answer(customer, method))
             }
         } catch let error as ParseError where [.invalidSessionToken, .validationError].contains(error.code) {
-            // Nothing here will ever know of the customer.
+            // The shop does not store this customer, so it is deleted at the provider.
             try await host.store.write { try CustomerDeletions.add(customer.id, in: $0) }
             throw error
         }
     }
 
-    /// - Throws: `.invalidSessionToken` (209) without a user, `.validationError` (142) when there is a card number
-    ///   among the parameters.
+    /// - Throws: `.invalidSessionToken` (209) without a user, `.validationError` (142) when the parameters contain a
+    ///   card number.
     private func signedInUser(_ request: ServiceRequest, _ parameters: JSON) throws -> String {
         let userId = try request.userId
         if CardNumber.isPresent(in: parameters) { throw CardNumber.refused }
         return userId
     }
 
-    /// A text parameter of up to 255 bytes; nil when it is missing.
-    private func text(_ name: String, in parameters: JSON) throws -> String? {
-        guard let value = parameters[name], !value.isNull else { return nil }
+    /// A text parameter of up to 255 bytes; nil when it is absent under all its names.
+    private func text(_ names: String..., in parameters: JSON) throws -> String? {
+        guard let name = names.first(where: { !(parameters[$0]?.isNull ?? true) }), let value = parameters[name]
+        else { return nil }
         guard let text = value.stringValue, (1...255).contains(text.utf8.count), !text.utf8.contains(0) else {
             throw ParseError(.validationError, "\(name) must be a text of 1 to 255 bytes.")
         }
         return text
     }
 
-    /// A result that Parse clients read as an object of its class.
+    /// A result that Parse clients decode as an object of its class.
     private static func object(_ document: JSON) -> JSON {
         var object = document
         object["__type"] = "Object"

@@ -3,8 +3,7 @@ import ParseProtocol
 import ServiceKit
 
 /// Clients list and delete their payment methods and choose the default. New ones come from the provider, through
-/// `createStripeCustomer` and `addPaymentMethod`; an app that then saves a PaymentMethod itself gets the one that is
-/// there.
+/// `createStripeCustomer` and `addPaymentMethod`. An app that then saves a PaymentMethod itself gets the existing one.
 struct PaymentMethodRules: ClassRules {
     func prepare(_ change: inout ProposedChange) async throws {
         let names = change.object.objectValue?.keys.map { $0.lowercased().filter(\.isLetter) } ?? []
@@ -13,7 +12,7 @@ struct PaymentMethodRules: ClassRules {
         }
     }
 
-    /// Names of fields that only a card's holder and the provider may know, in lower case without digits and
+    /// Names of fields that only the card's holder and the provider may know, in lower case without digits and
     /// underscores.
     private static let secretFields: Set<String> = [
         "number", "cardnumber", "pan", "cvc", "cvv", "cid", "csc", "securitycode", "cardsecuritycode",
@@ -43,7 +42,7 @@ struct PaymentMethodRules: ClassRules {
         switch change.verb {
         case .create: change.defaultACL(from: "owner", acl: JSON.privateACL)
         case .update where !change.caller.isMaster && change.caller.userId != nil:
-            // Clients that send whole objects repeat what is there.
+            // Clients that send whole objects repeat unchanged fields.
             let present = try transaction.document(change.className, try change.requiredObjectId, caller: change.caller)
             for (field, value) in change.object.objectValue ?? [:] where field != "default" || value != true {
                 guard value == present[field] || field == "ACL" else {

@@ -3,8 +3,8 @@ import ParseProtocol
 import ServiceKit
 
 extension ClassDefinition {
-    /// A card as far as it may be known here: brand, last four digits and expiry. The card itself is with the provider,
-    /// one customer there for each payment method here.
+    /// The parts of a card that may be stored here: brand, last four digits and expiry. The provider has the card
+    /// itself, one customer there for each payment method here.
     static let paymentMethod = ClassDefinition(
         PaymentMethods.className,
         fields: [
@@ -17,13 +17,13 @@ extension ClassDefinition {
             find: .signedIn, count: .signedIn, get: .signedIn, create: .signedIn, update: .signedIn, delete: .signedIn))
 }
 
-/// A user's payment methods. Exactly one is the default as long as there is any.
+/// A user's payment methods. Exactly one is the default while there is at least one.
 package enum PaymentMethods {
     static let className = "PaymentMethod"
-    /// More than anybody has; it bounds the work of changing the default.
+    /// Maximum per user. Bounds the cost of changing the default.
     private static let perUserMax = 100
 
-    /// Keeps a new customer's card. The first one becomes the default.
+    /// Stores a new customer's card. The first one becomes the default.
     package static func keep(
         _ customer: ProviderCustomer, owner: String, in transaction: StoreTransaction
     ) throws -> JSON {
@@ -41,14 +41,15 @@ package enum PaymentMethods {
         ).document
     }
 
-    static let tooMany = ParseError(.validationError, "At most \(perUserMax) payment methods can be kept.")
+    static let tooMany = ParseError(.validationError, "At most \(perUserMax) payment methods can be stored.")
 
-    /// Asked before the provider makes a customer, which nobody would know of when it could not be kept.
+    /// Checked before the provider creates a customer: otherwise a customer that cannot be stored would be orphaned
+    /// there.
     package static func hasRoom(for owner: String, in store: some ObjectReading) throws -> Bool {
         try all(of: owner, in: store).count < perUserMax
     }
 
-    /// Makes a payment method of `owner` the default, and no other.
+    /// Makes a payment method of `owner` the default and clears the flag of the others.
     /// - Returns: its document.
     @discardableResult
     static func makeDefault(_ objectId: String, owner: String, in transaction: StoreTransaction) throws -> JSON {
@@ -61,7 +62,7 @@ package enum PaymentMethods {
         return try transaction.update(className, objectId, ["default": true], caller: .master).document
     }
 
-    /// The provider's customer behind the one of `owner`'s methods that fits `condition`.
+    /// The provider's customer of the method of `owner` that matches `condition`.
     /// - Throws: `.objectNotFound` (101) when there is none.
     static func customer(
         where condition: [String: JSON], owner: String, in transaction: StoreTransaction

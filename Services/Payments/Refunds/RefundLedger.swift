@@ -1,6 +1,7 @@
 import Messages
 import ObjectStore
 import ParseProtocol
+import ServiceKit
 
 /// The outcome of a refund. It never changes once it is stored.
 package enum RefundOutcome: Sendable, Hashable {
@@ -8,21 +9,21 @@ package enum RefundOutcome: Sendable, Hashable {
     case refused(ProviderFailure)
 }
 
-/// The stored side of a refund, with the recovery points of a charge: no row, `created`, and `succeeded` or `refused`.
-/// The refunds of a charge that are not refused never add up to more than the charge.
+/// The stored state of a refund, with the same recovery points as a charge: no row, `created`, and `succeeded` or
+/// `refused`. The refunds of a charge, except refused ones, never exceed the charge.
 package enum RefundLedger {
     package enum Step: Sendable, Hashable {
         case askProvider(RefundOrder)
         case answer(RefundOutcome)
     }
 
-    /// The sender's own attempt takes at most so long; then the background goes on.
+    /// Maximum duration of the sender's own attempt; the background work then takes over.
     private static let firstAttempt = Duration.seconds(15)
 
     /// Finds the operation or starts it.
     /// - Throws: `.objectNotFound` (101) for a charge that is unknown or was not made, `.validationError` (142) when
-    ///   less than that is left of it or the operation id was used for another refund, `.serviceUnavailable` (2) when
-    ///   the charge itself is undecided.
+    ///   the amount exceeds the rest of the charge or the operation id was used for another refund,
+    ///   `.serviceUnavailable` (2) while the charge itself is undecided.
     static func begin(_ request: RefundRequest, in transaction: StoreTransaction) throws -> Step {
         if let row = try row(request.operationID, in: transaction) {
             guard try row.text("chargeOperationId") == request.chargeOperationID,
@@ -42,7 +43,7 @@ package enum RefundLedger {
         let amount = request.amountMinorUnits == 0 ? left : request.amountMinorUnits
         guard amount > 0, amount <= left else {
             throw ParseError(
-                .validationError, "More would be refunded than is left of the charge, which is \(max(left, 0)).")
+                .validationError, "The refund exceeds the rest of the charge, which is \(max(left, 0)).")
         }
         _ = try transaction.execute(
             """
@@ -57,7 +58,8 @@ package enum RefundLedger {
         return try .askProvider(order(amount, of: charge, begunAt: transaction.now))
     }
 
-    /// Stores what the provider decided. The first outcome stands.
+    /// Stores the provider's decision, unless one is stored.
+    /// - Returns: the stored outcome.
     static func decide(
         _ operationId: String, _ outcome: Result<ProviderRefund, ProviderFailure>, in transaction: StoreTransaction
     ) throws -> RefundOutcome {
@@ -71,16 +73,20 @@ package enum RefundLedger {
             UPDATE refunds SET state = ?, refundId = ?, failure = ?, changedAt = ?
             WHERE operationId = ? AND state = 'created'
             """, values + [.int(transaction.now.milliseconds), .text(operationId)])
-        try OpenProblems.clear(operationId, in: transaction)
+        try UndecidedReasons.clear(operationId, in: transaction)
         guard let row = try row(operationId, in: transaction), case .answer(let stored) = try step(row, in: transaction)
         else { throw ParseError.internalError }
         return stored
     }
 
-    /// Puts an undecided refund off: two seconds, doubling up to ten minutes.
+    private static let backoff = Backoff(first: .seconds(2), longest: .seconds(600))
+
+    static let waits = StoredWaits("dueAt", of: "refunds", atMost: backoff.longest, where: "state = 'created'")
+
+    /// Postpones an undecided refund: two seconds, doubling up to ten minutes.
     static func postpone(_ operationId: String, in transaction: StoreTransaction) throws {
         let attempts = try row(operationId, in: transaction)?.int("attempts") ?? 0
-        let pause = Duration.seconds(min(600, 2 << min(attempts, 10)))
+        let pause = backoff.pause(afterFailures: Int(attempts) + 1)
         _ = try transaction.execute(
             "UPDATE refunds SET attempts = attempts + 1, dueAt = ? WHERE operationId = ? AND state = 'created'",
             [.int(transaction.now.advanced(by: pause).milliseconds), .text(operationId)])
@@ -101,7 +107,7 @@ package enum RefundLedger {
         try store.rows("SELECT * FROM refunds WHERE operationId = ?", [.text(operationId)]).first
     }
 
-    /// The amount of a charge that went back or is on its way.
+    /// The refunded amount of a charge, including pending refunds.
     static func refunded(of operationId: String, in store: some ObjectReading) throws -> Int64 {
         try store.rows(
             "SELECT COALESCE(SUM(amount), 0) FROM refunds WHERE chargeOperationId = ? AND state <> 'refused'",

@@ -3,8 +3,8 @@ import Messages
 import ObjectStore
 import ParseProtocol
 
-/// `payments.refund.v1`: gives money back once per operation id. What is undecided after the sender's own attempt is
-/// finished in the background, so that a refund once accepted needs nobody to remember it.
+/// `payments.refund.v1`: refunds once per operation id. A refund that is undecided after the sender's own attempt is
+/// finished in the background, so an accepted refund needs no further request.
 package struct Refunds: Sendable {
     private let store: ClassStore
     private let provider: any PaymentProvider
@@ -16,8 +16,8 @@ package struct Refunds: Sendable {
         self.logger = logger
     }
 
-    /// - Throws: `.objectNotFound` (101), `.validationError` (142) and `.scriptFailed` (141) as the message says, and
-    ///   `.serviceUnavailable` (2) whenever nothing is decided.
+    /// - Throws: `.objectNotFound` (101), `.validationError` (142) and `.scriptFailed` (141) as documented for the
+    ///   message, and `.serviceUnavailable` (2) while the refund is undecided.
     package func refund(_ request: RefundRequest) async throws -> RefundReply {
         guard Charges.operationIdBytes.contains(request.operationID.utf8.count), request.amountMinorUnits >= 0 else {
             throw ParseError(.validationError, "A refund needs an operation id and an amount that is not negative.")
@@ -58,7 +58,7 @@ package struct Refunds: Sendable {
         } catch {
             logger.error(
                 "A refund is undecided.", metadata: ["refund.operation": "\(operationId)", "error": "\(error)"])
-            await OpenProblems.note(operationId, error, in: store, logger)
+            await UndecidedReasons.note(operationId, error, in: store, logger)
             throw error
         }
     }
@@ -66,11 +66,11 @@ package struct Refunds: Sendable {
     // MARK: - In the background
 
     static let pause = Duration.seconds(1)
-    /// Asked at once; each may take as long as the provider's time-out.
+    /// Concurrent requests; each may take as long as the provider's timeout.
     private static let batchMax: Int64 = 16
 
-    /// One round, which only the writer does. Each refund is put off before it is asked for, so that a crash cannot
-    /// make the rounds faster.
+    /// Runs one round; only the writer does. Each refund is postponed before it is requested, so that a crash cannot
+    /// shorten the backoff.
     package func finishDue(at now: Timestamp = .now) async throws {
         let due = try await store.read { try RefundLedger.due(at: now, limit: Self.batchMax, in: $0) }
         guard !due.isEmpty else { return }

@@ -1,13 +1,13 @@
-/// Stripe's documented test tokens (https://docs.stripe.com/testing) and what happens with them.
+/// Stripe's documented test tokens (https://docs.stripe.com/testing) and their outcomes.
 package struct SandboxCard: Sendable, Hashable {
     package let brand: String
     package let lastFourDigits: String
-    /// Every charge is declined so.
+    /// The failure of every charge.
     package var decline: ProviderFailure?
-    /// Declined already when it is attached to a customer, as at Stripe.
+    /// Declined when it is attached to a customer, as at Stripe.
     package var isDeclinedOnAttach = false
 
-    /// The card behind a token such as `tok_visa`, or behind Stripe's newer name for it, `pm_card_visa`.
+    /// The card of a token such as `tok_visa`, or of Stripe's newer name for it, `pm_card_visa`.
     package init?(token: String) {
         let name: Substring
         if token.hasPrefix("tok_") {
@@ -17,7 +17,7 @@ package struct SandboxCard: Sendable, Hashable {
         } else {
             return nil
         }
-        // Stripe calls the same card tok_chargeDeclined and, since 2023, tok_visa_chargeDeclined.
+        // Stripe names the same card tok_chargeDeclined and, since 2023, tok_visa_chargeDeclined.
         let short = name.hasPrefix("visa_chargeDeclined") ? name.dropFirst(5) : name
         guard let card = Self.cards[String(short)] else { return nil }
         self = card
@@ -74,7 +74,7 @@ extension ProviderFailure {
             type: "invalid_request_error", code: "resource_missing", message: "No such \(kind): '\(id.prefix(100))'")
     }
 
-    /// Stripe's answer to a key that was used for something else.
+    /// Stripe's answer to a key that was used for another request.
     static let keyReused = ProviderFailure(
         type: "idempotency_error", code: "idempotency_key_in_use",
         message: "Keys for idempotent requests can only be used with the same parameters they were first used with.")
@@ -83,7 +83,7 @@ extension ProviderFailure {
     static let alreadyRefunded = ProviderFailure(
         type: "invalid_request_error", code: "charge_already_refunded", message: "The charge was already refunded.")
 
-    /// The answer to a charge that was given up while nothing had come of it.
+    /// The answer to a charge that was abandoned before it was started.
     static let abandoned = ProviderFailure(
         type: "invalid_request_error", code: "payment_intent_unexpected_state",
         message: "The payment was given up before it was made.")

@@ -1,9 +1,9 @@
 import ObjectStore
 import ParseProtocol
 
-/// The embedded stand-in for Stripe. Its tables share the service's file, but nothing else looks into them: they are
-/// the remote side, written in transactions of their own, so that a crash between them and ours is as real as it would
-/// be over a network.
+/// The embedded replacement for Stripe. Its tables are in the service's database, but the rest of the service never
+/// reads them. They stand for the remote side and are written in separate transactions, so a crash can happen between
+/// the two sides, as over a network.
 package struct SandboxProvider: PaymentProvider {
     private let store: ClassStore
 
@@ -53,7 +53,7 @@ package struct SandboxProvider: PaymentProvider {
             if let known = try transaction.rows("SELECT * FROM sandboxCharges WHERE key = ?", [.text(key)]).first {
                 return try Self.replay(known, for: order)
             }
-            // The key is used up, so that a charge that arrives later is refused.
+            // Marks the key as used, so that a charge that arrives later is refused.
             try Self.keep(
                 .failure(.abandoned), of: order, id: "ch_\(Names.random(24))", key: key, in: transaction)
             return .failure(.abandoned)
@@ -148,7 +148,7 @@ package struct SandboxProvider: PaymentProvider {
 }
 
 extension SandboxCard {
-    /// Stripe's test cards expire in August of next year.
+    /// Like Stripe's test cards, expires in August of next year.
     func details(at now: Timestamp) -> Card {
         let year = Int(now.iso.prefix(4)) ?? 2000
         return Card(brand: brand, lastFourDigits: lastFourDigits, expirationMonth: 8, expirationYear: year + 1)

@@ -1,24 +1,24 @@
 import ObjectStore
 import ParseProtocol
 
-/// The events that came, each once.
+/// The received events, each stored once.
 package enum PaymentEvents {
-    /// The effect that an event had here.
+    /// The effect of an event.
     package enum Effect: String, Sendable {
         /// It decided a charge whose answer was lost.
         case decided
-        /// It says what is in the books.
+        /// It matches the stored state.
         case known
-        /// It is about nothing that this shop did.
+        /// It concerns no operation of this shop.
         case unknown
-        /// Money was taken and the books say otherwise.
+        /// The customer was charged, and the stored state says otherwise.
         case contradiction
-        /// Money went back that nobody here gave, for example from Stripe's dashboard.
+        /// A refund that was not made here, for example in Stripe's dashboard.
         case elsewhere
         case dispute
     }
 
-    /// Stores an event with what it decides, in one transaction. Nil for one that came before.
+    /// Stores an event and its effect in one transaction. Nil for an event that was already received.
     static func add(_ event: PaymentEvent, in transaction: StoreTransaction) throws -> Effect? {
         guard try transaction.rows("SELECT 1 FROM paymentEvents WHERE eventId = ?", [.text(event.id)]).isEmpty else {
             return nil
@@ -40,7 +40,8 @@ package enum PaymentEvents {
         return effect
     }
 
-    /// By the provider's id; a charge that is undecided has none yet and is found by the operation in the metadata.
+    /// Finds the charge by the provider's id. An undecided charge has none yet and is found by the operation id in the
+    /// metadata.
     private static func charge(of event: PaymentEvent, in transaction: StoreTransaction) throws -> SQLRow? {
         for id in event.chargeIds {
             if let row = try transaction.rows("SELECT * FROM charges WHERE chargeId = ?", [.text(id)]).first {
@@ -71,7 +72,7 @@ package enum PaymentEvents {
         switch try charge.text("state") {
         case "succeeded": return try charge.text("chargeId") == event.objectId ? .known : .contradiction
         case "created":
-            // Only the intent that this service made for the operation decides it.
+            // Only the intent that this service created for the operation decides it.
             guard try StripeOperations.row(operationId, in: transaction)?.intentId == event.objectId,
                 try charge.int("amount") == event.amount, try charge.text("currency") == event.currency
             else { return .contradiction }

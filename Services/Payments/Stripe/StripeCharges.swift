@@ -1,16 +1,16 @@
 import ParseProtocol
 
-/// Charges by the older API: one request, which Stripe repeats safely under its key for 24 hours. A repetition
-/// therefore looks through the charges made since for our operation id, before it asks again.
+/// Charges with the older API: one request, which is idempotent by its key for 24 hours. A retry therefore first
+/// searches the charges made since for Satchel's operation id.
 struct StripeCharges: Sendable {
     let client: StripeClient
     let operations: StripeOperations
 
-    /// The time for which a request may still take money after it was sent, with room to spare.
+    /// How long a sent request may still charge the customer, with a margin.
     private static let inFlightMax = Duration.seconds(600)
-    /// The host's clock and Stripe's may differ by so much.
+    /// Maximum difference between the host's clock and Stripe's.
     private static let clockSlack: Int64 = 300
-    /// 100 charges each. More were not made in the life of an operation by a shop that fits this service.
+    /// Pages of 100 charges. A shop of the size that this service supports makes fewer during the life of an operation.
     private static let pagesMax = 100
 
     func charge(_ order: ChargeOrder, key: String) async throws -> ProviderCharge {
@@ -30,17 +30,22 @@ struct StripeCharges: Sendable {
             return try Self.read(
                 try await client.ask(.post, "/v1/charges", form, key: key, object: "charge"), for: order)
         } catch let trouble as StripeTrouble {
-            if case .fault(let error) = trouble.reason, let refusal = error.refusal { throw refusal }
+            guard case .fault(let error) = trouble.reason else { throw trouble }
+            try await operations.refused(key)
+            if let refusal = error.refusal { throw refusal }
             throw trouble
         }
     }
 
-    /// Nothing can stop a request that is on its way, so only time tells that a charge was never made.
+    /// A request in flight cannot be stopped, so only time proves that a charge was never made. If Stripe refused every
+    /// request, none is in flight.
     func find(_ order: ChargeOrder, key: String) async throws -> ProviderCharge? {
         let known = try await operations.find(key)
         if known?.isAbandoned == true { return nil }
-        if let known {
+        if let known, known.unanswered > 0 {
             if let made = try await look(for: key, order) { return made }
+            // The clock was set back since: the wait starts again.
+            if known.askedAt > .now { _ = try await operations.begin(key) }
             guard known.askedAt.advanced(by: Self.inFlightMax) < .now else {
                 throw StripeTrouble(.state("perhaps still on its way to Stripe"))
             }

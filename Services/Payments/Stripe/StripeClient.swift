@@ -2,26 +2,32 @@ import Logging
 import Outbound
 import ParseProtocol
 
-/// Asks Stripe's REST API and sorts its answers: an object, a decision against the card, or trouble.
+/// Calls Stripe's REST API and classifies its answers: an object, a decision against the card, or trouble.
 package struct StripeClient: Sendable {
-    /// The version that the answers are written for; without the header the account's own would count.
+    /// The API version that this code expects; without the header Stripe uses the account's own version.
     /// https://docs.stripe.com/api/versioning
     package static let version = "2024-06-20"
 
     private let configuration: StripeConfiguration
     private let outbound: OutboundClient
     let logger: Logger
+    private let keyStanding: StripeKeyHealth
 
-    package init(_ configuration: StripeConfiguration, outbound: OutboundClient, logger: Logger) {
+    /// - Parameter keyStanding: updated after each answer with whether Stripe accepts the shop's key.
+    package init(
+        _ configuration: StripeConfiguration, outbound: OutboundClient, logger: Logger,
+        keyStanding: StripeKeyHealth = StripeKeyHealth()
+    ) {
         self.configuration = configuration
         self.outbound = outbound
         self.logger = logger
+        self.keyStanding = keyStanding
     }
 
-    /// Asks and returns an object of the type `object`.
+    /// Sends a request and returns an object of the type `object`.
     /// - Parameters:
-    ///   - path: `/v1/customers`.
-    ///   - key: for everything that changes something; Stripe answers a repetition with the first answer for 24 hours.
+    ///   - path: such as `/v1/customers`.
+    ///   - key: for every change; Stripe repeats the first answer to the same key for 24 hours.
     /// - Throws: `ProviderFailure` for a decision against the card, `StripeTrouble` for everything else.
     package func ask(
         _ method: OutboundRequest.Method, _ path: String, _ form: StripeForm = [:], key: String? = nil, object: String
@@ -35,16 +41,22 @@ package struct StripeClient: Sendable {
             } catch {
                 throw StripeTrouble(.noAnswer(error))
             }
-            return try Self.read(answer, object: object)
+            let found = try Self.read(answer, object: object)
+            keyStanding.note(isRefused: false)
+            return found
+        } catch let failure as ProviderFailure {
+            keyStanding.note(isRefused: false)
+            throw failure
         } catch let trouble as StripeTrouble where trouble.needsOperator {
+            if trouble.refusesKey { keyStanding.note(isRefused: true) }
             logger.critical(
-                "Stripe refuses how it is asked, and nothing is decided until that is put right.",
+                "Stripe refuses the form of a request; payments stay undecided until it is fixed.",
                 metadata: ["stripe.path": "\(path)", "stripe.problem": "\(trouble)"])
             throw trouble
         }
     }
 
-    /// Sends a request with the shop's key. What no POST has in its body is in the query.
+    /// Sends a request with the shop's key. The form of a POST is its body; other methods send it as the query.
     func send(
         _ method: OutboundRequest.Method, _ path: String, _ form: StripeForm, key: String?,
         headers: [(name: String, value: String)]
@@ -63,7 +75,7 @@ package struct StripeClient: Sendable {
         return try await outbound.send(request)
     }
 
-    /// Sorts an answer. Apart from the transfer, so that it can be tested without one.
+    /// Classifies an answer. Separate from the transfer, so that tests need no network.
     package static func read(_ answer: OutboundResponse, object: String) throws -> JSON {
         let requestId = String((answer.headers["request-id"] ?? "").prefix(100))
         let body = try? JSON(parsing: answer.body)
@@ -76,7 +88,7 @@ package struct StripeClient: Sendable {
             guard let error = body.flatMap({ StripeError(status: 402, body: $0) }) else { break }
             throw error.failure
         case 400, 401, 403, 404:
-            // A proxy's page, which says nothing about the payment, is no refusal of Stripe's.
+            // A page from a proxy says nothing about the payment and is not a refusal by Stripe.
             guard let error = body.flatMap({ StripeError(status: answer.status, body: $0) }) else { break }
             throw StripeTrouble(.fault(error), requestId: requestId)
         case 409, 429, 500...599:

@@ -1,18 +1,18 @@
 import Foundation
 import ProcessKit
 
-/// The settings by which to reach Stripe, or something that speaks like it.
+/// The settings for Stripe or a compatible server.
 package struct StripeConfiguration: Sendable {
     package enum API: String, Sendable {
-        /// Payment intents in two steps: made without moving money, then confirmed. The default.
+        /// Payment intents in two steps: created without moving money, then confirmed. The default.
         case paymentIntents = "payment_intents"
-        /// The older `/v1/charges`, for servers that know nothing else.
+        /// The older `/v1/charges`, for servers that support nothing else.
         case charges
     }
 
-    /// `SATCHEL_STRIPE_URL`, without a slash at the end.
+    /// `SATCHEL_STRIPE_URL`, without a trailing slash.
     package let url: String
-    /// `SATCHEL_STRIPE_SECRET_KEY`. Never logged and never part of a problem's text.
+    /// `SATCHEL_STRIPE_SECRET_KEY`. Never logged and never part of an error text.
     let secretKey: String
     /// `SATCHEL_STRIPE_WEBHOOK_SECRET`; nil refuses every webhook.
     let webhookSecret: String?
@@ -21,7 +21,8 @@ package struct StripeConfiguration: Sendable {
     /// `SATCHEL_STRIPE_TIMEOUT_SECONDS`: for one request, from the call to the last byte of the answer.
     package let timeout: Duration
 
-    /// Shorter than Stripe itself may take for a bank's answer is useless; longer holds a customer who has gone.
+    /// A shorter timeout than Stripe's own wait for a bank is useless; a longer one serves customers who have already
+    /// left.
     private static let timeouts = 1...120
     private static let webhookSecretBytesMin = 8
 
@@ -51,7 +52,7 @@ package struct StripeConfiguration: Sendable {
             )
         }
         guard secretKey.utf8.allSatisfy({ (33...126).contains($0) }) else {
-            throw StartupProblem("SATCHEL_STRIPE_SECRET_KEY holds characters that no key of Stripe has.")
+            throw StartupProblem("SATCHEL_STRIPE_SECRET_KEY contains characters that no Stripe key has.")
         }
         guard let parts = URLComponents(string: url), let host = parts.host, !host.isEmpty, parts.query == nil,
             parts.user == nil, parts.scheme == "https" || parts.scheme == "http"
@@ -66,7 +67,7 @@ package struct StripeConfiguration: Sendable {
         if let webhookSecret, webhookSecret.utf8.count < Self.webhookSecretBytesMin {
             throw StartupProblem(
                 """
-                SATCHEL_STRIPE_WEBHOOK_SECRET is too short to prove anything; copy the endpoint's secret (whsec_…) \
+                SATCHEL_STRIPE_WEBHOOK_SECRET is too short; copy the endpoint's secret (whsec_…) \
                 from Stripe.
                 """
             )

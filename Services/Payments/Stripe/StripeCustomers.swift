@@ -24,7 +24,7 @@ struct StripeCustomers: Sendable {
         }
     }
 
-    /// Succeeds for one that is gone already.
+    /// Succeeds when the customer is already deleted.
     func delete(_ id: String) async throws {
         do {
             _ = try await client.ask(.delete, "/v1/customers/\(StripeForm.escaped(id))", object: "customer")
@@ -33,9 +33,9 @@ struct StripeCustomers: Sendable {
         }
     }
 
-    /// The payment method to charge of a customer: the default, or whatever card there is. Customers may come from
-    /// another shop system, so Stripe is asked and not our own books.
-    /// - Throws: `ProviderFailure` when the customer or the card is gone.
+    /// The payment method of a customer to charge: the default, or else any card. Stripe is asked instead of the local
+    /// tables, because customers may come from another shop system.
+    /// - Throws: `ProviderFailure` when the customer or the card no longer exists.
     func paymentMethod(of id: String) async throws -> String {
         let customer: JSON
         do {
@@ -58,6 +58,6 @@ struct StripeCustomers: Sendable {
         return method
     }
 
-    /// The id of something that is expanded or not.
+    /// The id of an expanded or unexpanded object.
     private static func id(_ json: JSON?) -> String? { json?.stringValue ?? json?["id"]?.stringValue }
 }

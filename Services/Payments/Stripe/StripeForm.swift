@@ -1,4 +1,4 @@
-/// Parameters as Stripe takes them: `application/x-www-form-urlencoded` with brackets for what is nested.
+/// Parameters in Stripe's format: `application/x-www-form-urlencoded` with brackets for nested values.
 package struct StripeForm: Sendable, ExpressibleByDictionaryLiteral {
     private var fields: [(name: String, value: String)]
 
@@ -6,22 +6,22 @@ package struct StripeForm: Sendable, ExpressibleByDictionaryLiteral {
         fields = elements.map { (name: $0.0, value: $0.1) }
     }
 
-    /// Adds a field unless there is no value.
+    /// Adds a field unless the value is nil.
     package mutating func add(_ name: String, _ value: String?) {
         if let value { fields.append((name, value)) }
     }
 
     package var isEmpty: Bool { fields.isEmpty }
     var names: [String] { fields.map(\.name) }
-    /// The first value of that name.
+    /// The first value with that name.
     subscript(name: String) -> String? { fields.first { $0.name == name }?.value }
 
-    /// The fields in their order, so that a repetition under the same idempotency key is the same to the byte.
+    /// The fields in a fixed order, so that a retry under the same idempotency key is identical to the byte.
     package var encoded: String {
         fields.map { "\(Self.escaped($0.name))=\(Self.escaped($0.value))" }.joined(separator: "&")
     }
 
-    /// Percent escapes for everything but RFC 3986's unreserved characters.
+    /// Percent-encodes everything except RFC 3986's unreserved characters.
     package static func escaped(_ text: String) -> String {
         var escaped = ""
         for byte in text.utf8 {

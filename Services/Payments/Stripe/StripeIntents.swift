@@ -1,8 +1,8 @@
 import ParseProtocol
 
-/// Charges by payment intents, in two steps. The intent is made, which moves no money; its id is stored; it is
-/// confirmed, which can take the money once, however often and whenever it is asked. On any doubt the intent itself
-/// says what became of it, so nothing depends on how long Stripe remembers an idempotency key (24 hours).
+/// Charges with payment intents, in two steps. First the intent is created, which moves no money, and its id is stored.
+/// Then it is confirmed, which can charge the customer at most once, however often it is requested. When in doubt, the
+/// intent itself shows its state, so nothing depends on how long Stripe remembers an idempotency key (24 hours).
 struct StripeIntents: Sendable {
     let client: StripeClient
     let operations: StripeOperations
@@ -25,7 +25,8 @@ struct StripeIntents: Sendable {
     func find(_ order: ChargeOrder, key: String) async throws -> ProviderCharge? {
         let known = try await operations.find(key)
         guard let known, let intentId = known.intentId else {
-            // An intent that is being made right now is never confirmed: its operation is not ours to keep any more.
+            // An intent that is being created now, or whose answer was lost, moves no money. It is never confirmed,
+            // because its operation is abandoned first.
             if known?.isAbandoned == true { return nil }
             guard try await operations.abandon(key, asOf: known) else { throw StripeTrouble(.state("just beginning")) }
             return nil
@@ -35,15 +36,16 @@ struct StripeIntents: Sendable {
         case .succeeded(let charge): return charge
         case .declined(let failure): throw failure
         case .cancelled: return try Self.cancelled(known)
-        case .confirm, .cancel:
-            // Cancelled, it cannot take money any more; a confirmation that arrives later is refused by Stripe.
+        case .confirm, .cancel, .wait:
+            // A cancelled intent can no longer charge the customer: Stripe refuses a later confirmation. Until Stripe
+            // has cancelled it, nothing is decided.
             try await cancel(intentId, order, known)
             return nil
-        case .wait: throw StripeTrouble(.state(intent.status))
         }
     }
 
-    /// A card that was declined for its bank's question is a decline, also when it is only looked for.
+    /// An intent that was cancelled because the bank required authentication counts as a decline, also when the charge
+    /// is only looked up.
     private static func cancelled(_ operation: StripeOperations.Operation) throws -> ProviderCharge? {
         if let failure = operation.failure { throw failure }
         return nil
@@ -85,8 +87,8 @@ struct StripeIntents: Sendable {
             answer = try await ask(
                 "/v1/payment_intents/\(StripeForm.escaped(intentId))/confirm", form, key: "\(operation.key):confirm")
         } catch let trouble as StripeTrouble {
-            // What the customer brought along is gone or used up. The intent is cancelled first, so that it can never
-            // take money.
+            // The customer's card or token is gone or used up. The intent is cancelled first, so that it can never
+            // charge the customer.
             guard case .fault(let error) = trouble.reason, let refusal = error.refusal else { throw trouble }
             try await operations.note(operation.key, refusal)
             try await cancel(intentId, order, operation)
@@ -95,7 +97,7 @@ struct StripeIntents: Sendable {
         return try await conclude(try StripeIntent(answer, for: order), order, operation, mayConfirm: false)
     }
 
-    /// Goes on with an intent of which nothing is known but its id.
+    /// Continues with an intent of which only the id is known.
     private func settle(
         _ intentId: String, _ order: ChargeOrder, _ operation: StripeOperations.Operation
     ) async throws -> ProviderCharge {
@@ -121,8 +123,11 @@ struct StripeIntents: Sendable {
     private func cancel(
         _ intentId: String, _ order: ChargeOrder, _ operation: StripeOperations.Operation
     ) async throws {
+        // A new key each time: Stripe repeats a refusal under the same key for a day, and the intent's state may change
+        // meanwhile.
         let answer = try await ask(
-            "/v1/payment_intents/\(StripeForm.escaped(intentId))/cancel", [:], key: "\(operation.key):cancel")
+            "/v1/payment_intents/\(StripeForm.escaped(intentId))/cancel", [:],
+            key: "\(operation.key):cancel:\(Names.random(8))")
         let intent = try StripeIntent(answer, for: order)
         guard intent.decision == .cancelled else { throw StripeTrouble(.state(intent.status)) }
     }
@@ -134,8 +139,8 @@ struct StripeIntents: Sendable {
                 object: "payment_intent"), for: order)
     }
 
-    /// Stripe keeps even its own faults under a key for a day. Every step here is safe by itself, an intent being able
-    /// to take money once only, so it is then taken under another key.
+    /// Stripe repeats even its own faults under the same key for a day. Then the step is sent under another key. This
+    /// is safe, because an intent can charge the customer only once.
     private func ask(_ path: String, _ form: StripeForm, key: String) async throws -> JSON {
         do {
             return try await client.ask(.post, path, form, key: key, object: "payment_intent")

@@ -1,23 +1,24 @@
 import ParseProtocol
 
-/// A payment intent as far as it matters here (https://docs.stripe.com/api/payment_intents/object).
+/// The used parts of a payment intent (https://docs.stripe.com/api/payment_intents/object).
 package struct StripeIntent: Sendable {
     package let id: String
     package let status: String
     private let lastError: ProviderFailure?
     private let charge: ProviderCharge
 
-    /// The meaning of an intent's state for the charge.
+    /// The meaning of an intent's status for the charge.
     package enum Decision: Sendable, Equatable {
         case succeeded(ProviderCharge)
         case declined(ProviderFailure)
-        /// It can be confirmed; no money was taken.
+        /// It can be confirmed; nothing was charged.
         case confirm
-        /// The bank wants to see the customer; it must be cancelled, and then the charge is declined.
+        /// The bank requires authentication by the customer; the intent must be cancelled, and then the charge is
+        /// declined.
         case cancel(ProviderFailure)
-        /// It can never take money any more.
+        /// It can never charge the customer.
         case cancelled
-        /// Nothing is decided yet.
+        /// Undecided.
         case wait
     }
 
@@ -46,7 +47,7 @@ package struct StripeIntent: Sendable {
 }
 
 enum StripeObject {
-    /// - Throws: `StripeTrouble` unless amount and currency are those that were asked for.
+    /// - Throws: `StripeTrouble` unless amount and currency match the request.
     /// - Parameter amount: in minor units.
     static func compare(_ json: JSON, amount: Int64, currency: String) throws {
         let wanted = try StripeAmount(minorUnits: amount, currency: currency)
@@ -59,7 +60,7 @@ enum StripeObject {
         }
     }
 
-    /// Names of brands as the older API writes them, by the newer one's.
+    /// Brand names in the older API's spelling, by the newer API's names.
     private static let brands = [
         "visa": "Visa", "mastercard": "MasterCard", "amex": "American Express", "discover": "Discover",
         "diners": "Diners Club", "jcb": "JCB", "unionpay": "UnionPay",
@@ -67,7 +68,7 @@ enum StripeObject {
 
     static func brand(_ name: String) -> String { brands[name] ?? String(name.prefix(40)) }
 
-    /// Four digits at most, whatever comes.
+    /// At most four digits, whatever the input is.
     static func lastFour(_ json: JSON?) -> String { String((json?.stringValue ?? "").suffix(4)) }
 }
 
@@ -81,7 +82,7 @@ extension ProviderCharge {
 
 extension ProviderCustomer {
     /// A customer with the card expanded: a `card` made from a token, or a payment method.
-    /// - Throws: `StripeTrouble` when the card is not in the answer.
+    /// - Throws: `StripeTrouble` when the answer contains no card.
     init(_ json: JSON) throws {
         let source = json["default_source"]
         let card = source?["last4"] != nil ? source : json["invoice_settings"]?["default_payment_method"]?["card"]
@@ -99,7 +100,7 @@ extension ProviderCustomer {
 }
 
 extension ProviderFailure {
-    /// Apps of the Parse time cannot show the bank's page, so a card that needs it is declined.
+    /// Apps written for hosted Parse cannot show the bank's page, so a card that needs it is declined.
     static let authenticationRequired = ProviderFailure(
         type: "card_error", code: "authentication_required", declineCode: "authentication_required",
         message: "Your bank asks for a confirmation that this shop cannot show. Please use another card.")

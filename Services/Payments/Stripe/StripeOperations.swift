@@ -1,18 +1,20 @@
 import ObjectStore
 import ParseProtocol
 
-/// The operations that are under way at Stripe, by our operation id. Each is written before the step that it makes
-/// repeatable.
+/// The charges requested from Stripe, by Satchel's operation id. Each row is stored before the request that it makes
+/// safe to repeat, and is kept afterwards.
 package struct StripeOperations: Sendable {
     struct Operation: Sendable {
         let key: String
-        /// Nil for the older API.
+        /// Nil with the older API.
         let intentId: String?
-        /// The failure for which the intent is being cancelled; nil when it is not.
+        /// Why the intent is being cancelled; nil when it is not.
         let failure: ProviderFailure?
         let isAbandoned: Bool
-        /// The time at which Stripe was last asked to take money.
+        /// When a charge was last requested from Stripe.
         let askedAt: Timestamp
+        /// Requests that may have charged the customer: all except requests that Stripe refused without effect.
+        let unanswered: Int64
     }
 
     let store: ClassStore
@@ -21,8 +23,8 @@ package struct StripeOperations: Sendable {
         try await store.read { try Self.row(key, in: $0) }
     }
 
-    /// Keeps the intent of an operation; the first one stands. The result says which, and whether it was given up
-    /// meanwhile.
+    /// Stores the intent of an operation, unless one is stored.
+    /// - Returns: the stored operation, which may have another intent or be abandoned.
     func keep(_ key: String, intentId: String) async throws -> Operation {
         try await store.write {
             _ = try $0.execute(
@@ -32,20 +34,30 @@ package struct StripeOperations: Sendable {
         }
     }
 
-    /// Notes that Stripe is about to be asked to take money, unless the operation was given up.
+    /// Records that a charge is about to be requested from Stripe, unless the operation was abandoned.
     func begin(_ key: String) async throws -> Operation {
         try await store.write {
             _ = try $0.execute(
                 """
-                INSERT INTO stripeOperations(key, askedAt) VALUES (?, ?)
-                ON CONFLICT(key) DO UPDATE SET askedAt = excluded.askedAt WHERE stripeOperations.isAbandoned = 0
+                INSERT INTO stripeOperations(key, askedAt, unanswered) VALUES (?, ?, 1)
+                ON CONFLICT(key) DO UPDATE SET askedAt = excluded.askedAt,
+                unanswered = stripeOperations.unanswered + 1 WHERE stripeOperations.isAbandoned = 0
                 """, [.text(key), .int($0.now.milliseconds)])
             return try Self.kept(key, in: $0)
         }
     }
 
-    /// Gives an operation up of which no request was made since `operation` was read; nil: that never began.
-    /// - Returns: false when one was made.
+    /// Records that Stripe refused a request of `begin` without effect.
+    func refused(_ key: String) async throws {
+        try await store.write {
+            _ = try $0.execute(
+                "UPDATE stripeOperations SET unanswered = unanswered - 1 WHERE key = ? AND unanswered > 0",
+                [.text(key)])
+        }
+    }
+
+    /// Abandons an operation if no request was made since `operation` was read; nil: the operation never began.
+    /// - Returns: false when a request was made.
     func abandon(_ key: String, asOf operation: Operation?) async throws -> Bool {
         try await store.write {
             guard let operation else {
@@ -62,7 +74,7 @@ package struct StripeOperations: Sendable {
         }
     }
 
-    /// Keeps why an intent is about to be cancelled, so that the reason outlives a lost answer.
+    /// Stores why an intent is about to be cancelled, so that the reason survives a lost answer.
     func note(_ key: String, _ failure: ProviderFailure) async throws {
         try await store.write {
             _ = try $0.execute(
@@ -80,7 +92,8 @@ package struct StripeOperations: Sendable {
             try Operation(
                 key: key, intentId: row["intentId"].textValue,
                 failure: try row["failure"].textValue.map { try ProviderFailure(stored: $0) },
-                isAbandoned: row.int("isAbandoned") == 1, askedAt: Timestamp(milliseconds: row.int("askedAt")))
+                isAbandoned: row.int("isAbandoned") == 1, askedAt: Timestamp(milliseconds: row.int("askedAt")),
+                unanswered: row.int("unanswered"))
         }
     }
 }

@@ -2,7 +2,8 @@ import Logging
 import ObjectStore
 import ParseProtocol
 
-/// Stripe over its REST API. What it decides stands; on doubt it is asked again in a way that cannot move money twice.
+/// Stripe over its REST API. Stripe's decisions are final. While the outcome is unknown, retries cannot move money
+/// twice.
 package struct StripeProvider: PaymentProvider {
     private let client: StripeClient
     private let api: StripeConfiguration.API
@@ -40,7 +41,7 @@ package struct StripeProvider: PaymentProvider {
         }
     }
 
-    /// An operation goes on by the API it began with, whatever the setting is now.
+    /// An operation continues with the API with which it began, whatever the current setting is.
     private func api(of key: String) async throws -> StripeConfiguration.API {
         guard let known = try await operations.find(key), !known.isAbandoned else { return api }
         return known.intentId == nil ? .charges : .paymentIntents
@@ -48,14 +49,15 @@ package struct StripeProvider: PaymentProvider {
 
     // MARK: - Refunds
 
-    /// A repetition so much later looks for the refund before it asks for it: Stripe forgets keys after a day.
+    /// A retry after this time first looks for the refund, because Stripe forgets keys after a day.
     private static let lookAfter = Duration.seconds(10)
     private static let refundsMax = "100"
 
     package func refund(_ order: RefundOrder, key: String) async throws -> ProviderRefund {
         let amount = try StripeAmount(minorUnits: order.amountMinorUnits, currency: order.currency)
         let parameter = order.chargeId.hasPrefix("pi_") ? "payment_intent" : "charge"
-        if order.begunAt.advanced(by: Self.lookAfter) < .now {
+        // A time in the future was written before the clock was set back.
+        if order.begunAt.advanced(by: Self.lookAfter) < .now || order.begunAt > .now {
             let list = try await client.ask(
                 .get, "/v1/refunds", [parameter: order.chargeId, "limit": Self.refundsMax], object: "list")
             let made = list["data"]?.arrayValue?.first { $0["metadata"]?["operation_id"]?.stringValue == key }
@@ -79,7 +81,7 @@ package struct StripeProvider: PaymentProvider {
         }
     }
 
-    /// Codes by which Stripe refuses a refund for good.
+    /// Codes with which Stripe permanently refuses a refund.
     private static let refusals: Set<String> = [
         "charge_already_refunded", "charge_disputed", "refund_disputed_payment",
     ]
@@ -90,7 +92,7 @@ package struct StripeProvider: PaymentProvider {
         }
         try StripeObject.compare(json, amount: order.amountMinorUnits, currency: order.currency)
         switch status {
-        // Pending: Stripe has taken it over, the bank is slow.
+        // Pending: Stripe has accepted it, and the bank is slow.
         case "succeeded", "pending": return ProviderRefund(id: id)
         case "failed", "canceled":
             throw ProviderFailure(

@@ -5,9 +5,9 @@ import ParseProtocol
 /// The header `Stripe-Signature: t=<seconds>,v1=<hex>[,v1=…]`: HMAC-SHA256 of `<t>.<body>` with the endpoint's secret
 /// (https://docs.stripe.com/webhooks#verify-manually). There are several `v1` while a secret is being replaced.
 package struct StripeSignature: Sendable {
-    /// Stripe's libraries allow the same; it bounds how long a recorded event can be sent again.
+    /// Same as in Stripe's libraries. Bounds how long a recorded event can be replayed.
     package static let tolerance = Duration.seconds(300)
-    /// Two during a replacement; more are somebody trying.
+    /// There are two during a replacement; more indicate an attack.
     private static let signaturesMax = 8
 
     private let time: Int64
@@ -30,7 +30,7 @@ package struct StripeSignature: Sendable {
                     bytes.count == SHA256.byteCount
                 else { return nil }
                 signatures.append(bytes)
-            default: continue  // Older schemes, which prove nothing.
+            default: continue  // Older schemes prove nothing.
             }
         }
         guard let found, !signatures.isEmpty else { return nil }
@@ -38,13 +38,13 @@ package struct StripeSignature: Sendable {
         self.signatures = signatures
     }
 
-    /// Whether `secret` signed `body` at a time not further from `now` than the tolerance.
+    /// Whether `secret` signed `body`, at a time within the tolerance of `now`.
     package func isValid(for body: [UInt8], secret: String, at now: Timestamp) -> Bool {
         let (distance, overflow) = (now.milliseconds / 1000).subtractingReportingOverflow(time)
         guard !overflow, distance.magnitude <= UInt64(Self.tolerance.components.seconds) else { return false }
         let message = Array(timeText.utf8) + [UInt8(ascii: ".")] + body
         let key = SymmetricKey(data: Array(secret.utf8))
-        // Compares in constant time, and all of them, so that the time tells nothing.
+        // Compares all signatures, each in constant time, so that the duration reveals nothing.
         return signatures.reduce(false) { isValid, signature in
             HMAC<SHA256>.isValidAuthenticationCode(signature, authenticating: message, using: key) || isValid
         }

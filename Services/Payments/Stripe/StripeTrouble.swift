@@ -1,27 +1,28 @@
 import Outbound
 import ParseProtocol
 
-/// The trouble for which Stripe decided nothing. The same thing must be asked again. Its description is for the log and
-/// the operator: it holds neither keys nor tokens.
+/// A problem that leaves the outcome at Stripe unknown; the same request must be retried. The description is for the
+/// log and the operator and contains neither keys nor tokens.
 package struct StripeTrouble: Error, Sendable, CustomStringConvertible {
     package enum Reason: Sendable, Equatable {
-        /// No answer, or none that is complete.
+        /// No complete answer arrived.
         case noAnswer(OutboundFailure)
-        /// The answer is not what Stripe's API answers.
+        /// The answer is not a valid answer of Stripe's API.
         case unreadable(status: Int)
-        /// 409, 429 and 5xx: another time. `isReplayed`: the fault is what Stripe keeps under the idempotency key, so
-        /// the same key gets nothing else for a day.
+        /// 409, 429 and 5xx: retry later. `isReplayed`: Stripe stored this fault under the idempotency key, so the same
+        /// key gets nothing else for a day.
         case later(status: Int, isReplayed: Bool)
-        /// 400, 401, 403 and 404: Stripe refuses how it was asked. Somebody has to change something.
+        /// 400, 401, 403 and 404: Stripe refuses the form of the request. The operator or a developer must fix
+        /// something.
         case fault(StripeError)
-        /// The amount or currency is not the one that was asked for.
+        /// The amount or currency differs from the request.
         case mismatch(String)
-        /// A state that decides nothing yet, or that nobody here brings about.
+        /// A state that decides nothing yet, or that Satchel never causes.
         case state(String)
     }
 
     package let reason: Reason
-    /// Stripe's name for the request, which its support asks for; empty when there was no answer.
+    /// Stripe's request id, which its support asks for; empty when there was no answer.
     package let requestId: String
 
     package init(_ reason: Reason, requestId: String = "") {
@@ -29,12 +30,20 @@ package struct StripeTrouble: Error, Sendable, CustomStringConvertible {
         self.requestId = requestId
     }
 
-    /// Waiting does not cure it: the operator has to look.
+    /// Retrying does not help: the operator must act.
     package var needsOperator: Bool {
         switch reason {
-        case .fault, .mismatch: true
+        // The intent changed meanwhile, or Stripe is still processing it.
+        case .fault(let error): error.code != "payment_intent_unexpected_state"
+        case .mismatch: true
         case .noAnswer, .unreadable, .later, .state: false
         }
+    }
+
+    /// Whether Stripe refuses the shop's key, for this request or for all.
+    var refusesKey: Bool {
+        guard case .fault(let error) = reason else { return false }
+        return [401, 403].contains(error.status)
     }
 
     package var description: String {
@@ -59,7 +68,7 @@ package struct StripeError: Sendable, Equatable, CustomStringConvertible {
     package let code: String
     package let declineCode: String?
     package let parameter: String
-    /// Stripe writes it for the customer when the type is `card_error`, else for the developer.
+    /// With type `card_error` the text is for the customer, otherwise for the developer.
     package let message: String
 
     /// Nil when `body` has no error object.
@@ -76,7 +85,7 @@ package struct StripeError: Sendable, Equatable, CustomStringConvertible {
 
     private static let textMax = 300
 
-    /// The message is left out: for a bad key it repeats a part of the key.
+    /// Leaves out the message: for a bad key it repeats a part of the key.
     package var description: String {
         "status \(status), \(type.isEmpty ? "no type" : type)\(code.isEmpty ? "" : ", \(code)")"
             + (parameter.isEmpty ? "" : ", parameter \(parameter)")
@@ -88,8 +97,8 @@ package struct StripeError: Sendable, Equatable, CustomStringConvertible {
             declineCode: declineCode, message: message.isEmpty ? "The payment was refused." : message)
     }
 
-    /// The refusal, when Stripe refuses what the customer or the shop's prices brought along, and not how it was asked:
-    /// a card or customer that does not exist, a used token, an amount out of bounds. No money moves with such an
+    /// The refusal, when Stripe rejects the customer's data or the shop's prices rather than the form of the request: a
+    /// card or customer that does not exist, a used token, an amount beyond a limit. No money moves with such an
     /// answer.
     var refusal: ProviderFailure? {
         switch code {

@@ -2,7 +2,7 @@ import Logging
 import ObjectStore
 import ParseProtocol
 
-/// `payments.webhook.v1`: what Stripe reports by itself. Believed by its signature only, counted once by its event id.
+/// `payments.webhook.v1`: Stripe's webhook events. Accepted only with a valid signature, counted once by event id.
 package struct Webhooks: Sendable {
     private let store: ClassStore
     private let secret: String?
@@ -15,11 +15,11 @@ package struct Webhooks: Sendable {
         self.logger = logger
     }
 
-    /// Events are a few kilobytes; the limit bounds what is hashed for a stranger.
+    /// Events have a few kilobytes. The limit bounds the hashing for unknown clients.
     private static let bodyBytesMax = 512 * 1024
 
-    /// Returns when the event is stored, or known, or of no interest.
-    /// - Throws: `.validationError` (142) unless it is signed, `.invalidJSON` (107) when it cannot be read.
+    /// Returns when the event is stored, was already received, or is irrelevant.
+    /// - Throws: `.validationError` (142) unless it is signed, `.invalidJSON` (107) when it cannot be decoded.
     package func receive(_ body: [UInt8], signature: String, at now: Timestamp = .now) async throws {
         guard let secret else {
             throw ParseError(
@@ -37,20 +37,20 @@ package struct Webhooks: Sendable {
         case nil: break
         case .contradiction:
             logger.critical(
-                "Money was taken for a charge that is not one here.",
+                "Stripe reports a successful charge that is not stored as successful.",
                 metadata: ["charge.operation": "\(event.operationId)", "stripe.object": "\(event.objectId)"])
         case .elsewhere, .dispute:
             logger.error(
-                "Somebody has to look at a payment.",
+                "An operator must check a payment.",
                 metadata: ["event.type": "\(event.type)", "stripe.object": "\(event.objectId)"])
         case .decided, .known, .unknown:
             logger.info(
-                "A payment event came.", metadata: ["event.type": "\(event.type)", "event.id": "\(event.id)"])
+                "A payment event was received.", metadata: ["event.type": "\(event.type)", "event.id": "\(event.id)"])
         }
     }
 }
 
-/// An event as far as it matters here (https://docs.stripe.com/api/events/object).
+/// The used parts of an event (https://docs.stripe.com/api/events/object).
 package struct PaymentEvent: Sendable {
     enum Kind: String {
         case succeeded = "payment_intent.succeeded"
@@ -64,14 +64,14 @@ package struct PaymentEvent: Sendable {
     /// Unix time in seconds.
     let createdAt: Int64
     let objectId: String
-    /// Our charge in Stripe's books, by either API.
+    /// The charge's ids in Stripe's records, for both APIs.
     let chargeIds: [String]
     let operationId: String
-    /// The amount that was taken, was given back so far, or is disputed, in minor units.
+    /// The charged, refunded so far, or disputed amount, in minor units.
     let amount: Int64
     let currency: String
 
-    /// Nil for a type that nothing is done about.
+    /// Nil for a type that is ignored.
     var kind: Kind? { Kind(rawValue: type) }
 
     /// Nil when it is not an event.

@@ -1,8 +1,9 @@
 import ParseProtocol
+import ServiceKit
 
-/// The decisions about one delivery, without I/O.
+/// The state machine of one delivery. No I/O.
 ///
-/// waiting → sending → sent | failed | dead token, and back to waiting when another attempt makes sense.
+/// waiting → sending → sent | failed | dead token, and back to waiting when a retry makes sense.
 package struct DeliveryMachine: Sendable {
     private enum State { case waiting, sending, ended }
 
@@ -11,7 +12,7 @@ package struct DeliveryMachine: Sendable {
         case send
         case sent
         case failed(String)
-        /// The device has no such token any more; the installation loses it.
+        /// The device no longer has this token; the installation loses it.
         case tokenIsDead(String)
         case again(at: Timestamp, reason: String)
     }
@@ -22,20 +23,20 @@ package struct DeliveryMachine: Sendable {
     private let expiresAt: Timestamp?
     private let isCancelled: Bool
 
-    /// A provider that is down for longer than a day makes news old.
-    private static let triedFor = Duration.seconds(86_400)
-    private static let pauseMax = Duration.seconds(600)
-    /// A peer that asks for more patience than this is not believed.
+    /// After a day of failed attempts the notification is out of date.
+    private static let retryWindow = Duration.seconds(86_400)
+    private static let backoff = Backoff(first: .seconds(1), longest: .seconds(600))
+    /// Longest `Retry-After` that is respected.
     private static let retryAfterMax = Duration.seconds(3600)
 
     package init(_ delivery: Delivery) {
         attempts = delivery.attempts
         expiresAt = delivery.expiresAt
-        endsAt = delivery.expiresAt ?? delivery.madeAt.advanced(by: Self.triedFor)
+        endsAt = delivery.expiresAt ?? delivery.madeAt.advanced(by: Self.retryWindow)
         isCancelled = delivery.isCancelled
     }
 
-    /// Its turn has come.
+    /// The delivery is due.
     package mutating func start(now: Timestamp) -> Step {
         precondition(state == .waiting, "A delivery starts once.")
         if isCancelled { return end(.failed("Cancelled")) }
@@ -45,7 +46,7 @@ package struct DeliveryMachine: Sendable {
     }
 
     package mutating func answered(_ answer: ProviderAnswer, now: Timestamp) -> Step {
-        precondition(state == .sending, "Only what was sent is answered.")
+        precondition(state == .sending, "Only a sent delivery gets an answer.")
         switch answer {
         case .accepted: return end(.sent)
         case .unsupported(let reason): return end(.failed(reason))
@@ -53,7 +54,8 @@ package struct DeliveryMachine: Sendable {
         case .refused(let status, let reason, let retryAfter):
             switch (status, reason) {
             case (410, _), (400, "BadDeviceToken"), (400, "Unregistered"): return end(.tokenIsDead(reason))
-            // Our own credentials are refused: the notification is good, and an operator can mend it.
+            // The provider refuses the shop's own credentials: the notification is valid, and an operator can fix the
+            // credentials.
             case (403, "ExpiredProviderToken"), (403, "InvalidProviderToken"), (403, "MissingProviderToken"),
                 (429, _), (408, _), (500..., _):
                 return again(reason, retryAfter, now)
@@ -68,15 +70,10 @@ package struct DeliveryMachine: Sendable {
     }
 
     private mutating func again(_ reason: String, _ retryAfter: Duration?, _ now: Timestamp) -> Step {
-        let pause = max(Self.pause(afterAttempts: attempts + 1), min(retryAfter ?? .zero, Self.retryAfterMax))
+        let pause = max(Self.backoff.pause(afterFailures: attempts + 1), min(retryAfter ?? .zero, Self.retryAfterMax))
         let next = now.advanced(by: pause)
         guard next < endsAt else { return end(.failed(expiresAt == nil ? reason : "Expired")) }
         state = .waiting
         return .again(at: next, reason: reason)
-    }
-
-    /// Doubles from one second to ten minutes.
-    private static func pause(afterAttempts attempts: Int) -> Duration {
-        min(pauseMax, .seconds(1 << min(max(attempts - 1, 0), 10)))
     }
 }

@@ -4,15 +4,15 @@ import ParseProtocol
 import ServiceKit
 import Synchronization
 
-/// Sends deliveries that are due, in the process that writes. A row goes only after the provider has answered: what is
-/// under way when the process dies is sent again, under the same name. A process that is told to stop waits for these
-/// answers and writes them down.
+/// Sends due deliveries, in the writing process. A row is removed only after the provider has answered, so deliveries
+/// in flight when the process dies are sent again, under the same name. A process that stops waits for the answers and
+/// records them.
 package final class PushSender: Sendable {
-    private struct Books {
+    private struct DeliveryStates {
         var underWay: Set<Int64> = []
-        /// Answered, and not written down yet.
+        /// Answered but not recorded yet.
         var ended: [(delivery: Delivery, step: DeliveryMachine.Step)] = []
-        /// Nothing more is begun.
+        /// No further delivery is started.
         var isStopping = false
 
         var hasRoom: Bool { !isStopping && underWay.count < PushSender.underWayMax }
@@ -21,15 +21,19 @@ package final class PushSender: Sendable {
     private let store: ClassStore
     private let provider: any PushProvider
     private let logger: Logger
-    private let books = Mutex(Books())
+    private let books = Mutex(DeliveryStates())
     private let background: BackgroundGroup
     private let wakeUp = WakeUp()
 
-    /// Notifications with the provider at once, and so the most that a crash repeats. APNs allows a connection about a
-    /// thousand streams; 200 keep a connection busy over a round trip of 50 ms at 4,000 a second.
+    /// Maximum deliveries in flight, and so the most that are repeated after a crash. APNs allows about a thousand
+    /// streams per connection; 200 keep a connection with a round trip of 50 ms busy at 4,000 per second.
     static let underWayMax = 200
     /// Deliveries are due by the wall clock, which may be set forward.
     private static let pause = Duration.seconds(10)
+
+    /// The times to shorten after the clock was set back. Longer than the 26 hours between the first and the last time
+    /// zone of a push at local time.
+    package static let waits = StoredWaits("dueAt", of: "deliveries", atMost: .seconds(2 * 86_400))
 
     package init(store: ClassStore, provider: any PushProvider, background: BackgroundGroup, logger: Logger) {
         self.store = store
@@ -38,13 +42,13 @@ package final class PushSender: Sendable {
         self.logger = logger
     }
 
-    /// There may be something to send.
+    /// Called when a delivery may be due.
     package func wake() { wakeUp.ring() }
 
-    /// Sending and writing down.
+    /// The background work that sends and records.
     package var work: BackgroundWork {
         BackgroundWork(
-            "push.send", every: Self.pause, problem: "The deliveries could not be worked on.", logger: logger,
+            "push.send", every: Self.pause, problem: "Deliveries could not be sent or recorded.", logger: logger,
             wakeUp: wakeUp
         ) { [self] in
             try await record()
@@ -53,8 +57,8 @@ package final class PushSender: Sendable {
         }
     }
 
-    /// Begins nothing more and waits until what is with the provider is answered and written down. What is not by then
-    /// is sent again by the next process, under the same name.
+    /// Starts no further delivery and waits until the answers of those in flight are recorded. The next process sends
+    /// the rest again, under the same name.
     package func stop(within limit: Duration) async {
         books.withLock { $0.isStopping = true }
         let end = ContinuousClock.now + limit
@@ -71,7 +75,7 @@ package final class PushSender: Sendable {
 
     private func startDue() async throws {
         let busy = books.withLock { $0.underWay }
-        // Reading for a handful at a time would cost more than it sends.
+        // Reads only when a quarter of the slots is free. A read for a few deliveries would cost more than the sending.
         guard busy.count <= Self.underWayMax * 3 / 4, books.withLock({ $0.hasRoom }) else { return }
         let rows = try await store.read { reader in
             try reader.rows(
@@ -90,7 +94,7 @@ package final class PushSender: Sendable {
                 payloads[content] = payload
                 start(try Delivery(row, payload))
             } catch {
-                // Nothing that we stored; without this one row would stop all others.
+                // Satchel did not write this row. It is removed, because it would block all others.
                 let id = try row.int("id")
                 logger.error("A delivery cannot be read.", metadata: ["delivery.id": "\(id)"])
                 try await store.write { _ = try $0.execute("DELETE FROM deliveries WHERE id = ?", [.int(id)]) }
@@ -124,9 +128,9 @@ package final class PushSender: Sendable {
         wakeUp.ring()
     }
 
-    // MARK: - Writing down
+    // MARK: - Recording
 
-    /// Writes down everything that was answered since the last time, in one transaction.
+    /// Records all answers since the last call, in one transaction.
     private func record() async throws {
         let ended = books.withLock { $0.ended }
         guard !ended.isEmpty else { return }
@@ -155,7 +159,7 @@ package final class PushSender: Sendable {
         case .tokenIsDead(let reason):
             try PushProgress.end(delivery, isSent: false, reason: reason, in: transaction)
             let stored = try transaction.documentIfFound("_Installation", delivery.installation, caller: .master)
-            // The device may have got another one meanwhile.
+            // The device may have a new token meanwhile.
             guard stored?["deviceToken"] == .string(delivery.token) else { return }
             do {
                 _ = try transaction.nested {
@@ -163,8 +167,8 @@ package final class PushSender: Sendable {
                         "_Installation", delivery.installation, ["deviceToken": ["__op": "Delete"]], caller: .master)
                 }
             } catch is ParseError {
-                // A schema that demands a token keeps this one; it is refused again, and the others' answers are
-                // written down.
+                // The class's schema requires a token, so it cannot be removed. The provider will refuse it again; the
+                // other answers are still recorded.
             }
         case .again(let at, let reason):
             _ = try transaction.execute(
@@ -173,7 +177,7 @@ package final class PushSender: Sendable {
         }
     }
 
-    /// One line for a group and reason, not one for each device.
+    /// One log line per group and reason instead of one per device.
     private func report(_ ended: [(delivery: Delivery, step: DeliveryMachine.Step)]) {
         var problems: [String: Int] = [:]
         for (_, step) in ended {
@@ -181,7 +185,7 @@ package final class PushSender: Sendable {
         }
         for (reason, count) in problems {
             logger.warning(
-                "Notifications were not sent and are tried again.",
+                "Notifications were not sent and will be retried.",
                 metadata: ["push.reason": "\(reason)", "push.count": "\(count)"])
         }
     }

@@ -2,8 +2,8 @@ import Foundation
 import ObjectStore
 import ParseProtocol
 
-/// A push whose deliveries are being made.
-package struct SpreadingPush: Sendable {
+/// A push whose deliveries are being created.
+package struct FanoutPush: Sendable {
     let id: String
     let condition: JSON
     let payload: PushPayload
@@ -24,20 +24,20 @@ package struct SpreadingPush: Sendable {
     }
 }
 
-/// The installations of a push, a bounded number at a time, in the order of their objectIds.
+/// A bounded number of a push's installations, ordered by objectId.
 package struct Slice: Sendable {
     package let installations: [JSON]
-    /// The cursor with which the next one begins; nil after the last.
+    /// The cursor of the next slice; nil after the last one.
     package let next: String?
 
-    /// Rows in one transaction. With a badge each costs about 0.1 ms, so that other writes wait 50 ms at most.
+    /// Rows in one transaction. With a badge each costs about 0.1 ms, so other writes wait at most 50 ms.
     package static let rowsMax = 500
-    /// Installations looked at in one read when few of them match: keeps a read far below the store's time limit.
+    /// Installations scanned in one read when few of them match: keeps a read far below the store's time limit.
     package static let scannedMax = 20_000
 
-    /// - Parameter isScanning: looks at a bounded range of installations. Slower when an index answers the condition,
-    ///   and the only way when none does and there are very many.
-    package static func read(_ push: SpreadingPush, isScanning: Bool, from reader: StoreReader) throws -> Slice {
+    /// - Parameter isScanning: scans a bounded range of installations. Slower when an index covers the condition, but
+    ///   the only method when none does and there are very many.
+    package static func read(_ push: FanoutPush, isScanning: Bool, from reader: StoreReader) throws -> Slice {
         let after: JSON = ["objectId": ["$gt": .string(push.cursor)]]
         var condition = push.condition.adding(after)
         var bound: String?
@@ -57,8 +57,8 @@ package struct Slice: Sendable {
         return Slice(installations: found, next: isFull ? found.last?["objectId"]?.stringValue : bound)
     }
 
-    /// Makes the deliveries and moves the cursor, in one transaction: a crash makes none twice and forgets none.
-    package func commit(_ push: SpreadingPush, in transaction: StoreTransaction) throws {
+    /// Creates the deliveries and moves the cursor in one transaction, so that a crash neither repeats nor loses any.
+    package func commit(_ push: FanoutPush, in transaction: StoreTransaction) throws {
         let changed = try transaction.execute(
             """
             UPDATE pushes SET cursor = ?, made = made + ?, state = ? WHERE id = ? AND state = 'spreading' AND cursor = ?
@@ -73,15 +73,15 @@ package struct Slice: Sendable {
     }
 }
 
-/// The rows of the notifications that wait.
+/// The table of waiting deliveries.
 enum Deliveries {
-    static func add(_ push: SpreadingPush, to installation: JSON, in transaction: StoreTransaction) throws {
+    static func add(_ push: FanoutPush, to installation: JSON, in transaction: StoreTransaction) throws {
         guard let objectId = installation["objectId"]?.stringValue else { return }
         let (time, offset) = push.moment.time(inZone: installation["timeZone"]?.stringValue)
         let dueAt = max(time, transaction.now)
         var isLocal = false
         if case .wallClock = push.moment { isLocal = true }
-        // A lifetime in local time begins at each device's own time.
+        // For a push at local time, the lifetime starts at each device's own time.
         let expiresAt = isLocal ? push.lifetime.map { dueAt.advanced(by: $0) } ?? push.expiresAt : push.expiresAt
         let badge = try change(push.payload.badge, of: objectId, in: transaction)
         try insert(
@@ -90,7 +90,7 @@ enum Deliveries {
     }
 
     /// A notification for one user's devices.
-    /// - Returns: how many there are.
+    /// - Returns: the number of devices.
     static func add(
         _ payload: PushPayload, toUser userId: String, expiresAt: Timestamp, in transaction: StoreTransaction
     ) throws -> Int {
@@ -106,7 +106,7 @@ enum Deliveries {
         return devices.count
     }
 
-    /// The most devices that a user has; whoever claims more is somebody who registers them by a program.
+    /// Maximum devices per user; a user with more registers them with a script.
     private static let devicesMax = 20
 
     private static func insert(
@@ -133,7 +133,7 @@ enum Deliveries {
             ])
     }
 
-    /// Clients choose the type; counts are kept for those that there are.
+    /// Clients choose the type; only known types get separate counts.
     private static func deviceType(of installation: JSON) -> String {
         installation["deviceType"]?.stringValue.flatMap { deviceTypes.contains($0) ? $0 : nil } ?? "other"
     }
@@ -142,7 +142,7 @@ enum Deliveries {
         "ios", "osx", "tvos", "watchos", "android", "web", "winrt", "winphone", "dotnet", "embedded", "fcm",
     ]
 
-    /// The number that the device is to show, kept in its installation in the same transaction.
+    /// The badge number for the device, stored in its installation in the same transaction.
     private static func change(
         _ badge: PushPayload.Badge?, of installation: String, in transaction: StoreTransaction
     ) throws -> Int64? {
@@ -158,8 +158,8 @@ enum Deliveries {
             }
             return updated.document["badge"]?.intValue
         } catch is ParseError {
-            // Deleted since the slice was read, or filled by its client to the last byte: one device must not hold up
-            // the others.
+            // The installation was deleted since the slice was read, or its client filled it to the size limit: one
+            // device must not block the others.
             if case .set(let number) = badge { return number }
             return nil
         }

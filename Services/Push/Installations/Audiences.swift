@@ -2,11 +2,11 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// Stored conditions on installations with a name: `_Audience`.
+/// Named, stored conditions on installations: `_Audience`.
 enum Audiences {
     static let className = "_Audience"
 
-    /// - Throws: `.pushMisconfigured` (115) for an audience that does not exist or whose condition cannot be read.
+    /// - Throws: `.pushMisconfigured` (115) for an audience that does not exist or has an invalid condition.
     static func condition(of id: String, in transaction: StoreTransaction) throws -> JSON {
         guard let text = try transaction.documentIfFound(className, id, caller: .master)?["query"]?.stringValue,
             let query = try? JSON(parsing: text), case .object = query
@@ -14,8 +14,8 @@ enum Audiences {
         return condition(in: query)
     }
 
-    /// The condition on installations in an audience's query, which is that condition, or, as the PHP SDK writes it,
-    /// the options of a find with it as their `where`.
+    /// The condition in an audience's query. The query is either the condition itself or, as the PHP SDK writes it,
+    /// find options with the condition as `where`.
     static func condition(in query: JSON) -> JSON {
         guard let options = query.objectValue, let condition = options["where"], condition.objectValue != nil,
             optionNames.isSuperset(of: options.keys)
@@ -28,7 +28,7 @@ enum Audiences {
         "includeReadPreference", "subqueryReadPreference", "hint", "comment",
     ]
 
-    /// Counts a use.
+    /// Counts one use.
     static func count(_ id: String, in transaction: StoreTransaction) throws {
         do {
             _ = try transaction.update(
@@ -39,10 +39,10 @@ enum Audiences {
         }
     }
 
-    private static let unknown = ParseError(.pushMisconfigured, "audience_id names no audience.")
+    private static let unknown = ParseError(.pushMisconfigured, "audience_id does not name an audience.")
 }
 
-/// An audience's condition is kept as JSON text, as every dashboard writes it.
+/// An audience's condition is stored as JSON text, as all Parse dashboards write it.
 struct AudienceRules: ClassRules {
     private static let nameBytesMax = 200
 
@@ -62,7 +62,6 @@ struct AudienceRules: ClassRules {
             else {
                 throw ParseError(.missingRequiredField, "name is required.")
             }
-            change.object["timesUsed"] = change.object["timesUsed"] ?? 0
         }
     }
 
@@ -73,7 +72,7 @@ struct AudienceRules: ClassRules {
     }
 }
 
-/// The rules of `_PushStatus`: what became of a push is written by the service alone.
+/// The rules of `_PushStatus`: only the service writes the results of a push.
 struct PushStatusRules: ClassRules {
     func prepare(_ change: inout ProposedChange) async throws {
         guard change.verb == .delete || !change.caller.isMaster else {

@@ -2,8 +2,8 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// The rules of `_Installation`: what a client may say about its own, and which create means an installation that is
-/// there already (PARSE_PROTOCOL section 9).
+/// The rules of `_Installation`: the fields that a client may write, and when a create updates an existing installation
+/// (PARSE_PROTOCOL section 9).
 package struct InstallationRules: ClassRules {
     package init() {}
 
@@ -21,14 +21,14 @@ package struct InstallationRules: ClassRules {
         if let id = change.object["installationId"]?.stringValue {
             change.object["installationId"] = .string(id.lowercased())
         }
-        // APNs tokens are 64 hex digits in either case; the tokens of other services distinguish the cases.
+        // APNs tokens are 64 hexadecimal digits in either case; tokens of other services are case-sensitive.
         if let token = change.object["deviceToken"]?.stringValue, token.utf8.count == 64 {
             change.object["deviceToken"] = .string(token.lowercased())
         }
         if change.verb == .create { try checkRequired(change.object) }
     }
 
-    /// A create for a device that is known updates its row.
+    /// A create for a known device updates its row.
     package func replaces(_ change: ProposedChange, in transaction: StoreTransaction) throws -> ChangeOutcome? {
         guard change.verb == .create, let known = try knownInstallation(change, in: transaction),
             let objectId = known["objectId"]?.stringValue
@@ -48,6 +48,9 @@ package struct InstallationRules: ClassRules {
     package func before(_ change: inout ProposedChange, in transaction: StoreTransaction) throws {
         switch change.verb {
         case .create:
+            guard change.object["deviceType"] != nil else {
+                throw ParseError(.missingRequiredField, "deviceType must be specified in this operation")
+            }
             try transaction.quotas.take(of: .installations, by: change.caller)
             try releaseToken(change, keptBy: nil, in: transaction)
         case .update:
@@ -57,8 +60,8 @@ package struct InstallationRules: ClassRules {
             guard let stored = stored.first else { return }
             try checkUnchanged(change, stored)
             try mergeOther(into: stored, change, in: transaction)
-            // Who may not even read this row takes no token away from another; who may not write it is refused by the
-            // update, which undoes that.
+            // A caller without read permission on this row must not take the token from another one. If the caller has
+            // no write permission, the update fails and undoes this change.
             if change.object["deviceToken"] != nil {
                 _ = try transaction.get(
                     "_Installation", objectId, keys: ["objectId"], excludeKeys: [], caller: change.caller)
@@ -74,7 +77,7 @@ package struct InstallationRules: ClassRules {
         try Self.checkRoom(change, outcome, in: transaction)
     }
 
-    /// A push to a user goes to each installation that names the user.
+    /// Limits the installations per user: a push to a user goes to each installation that names the user.
     private static func checkRoom(
         _ change: ProposedChange, _ outcome: ChangeOutcome, in transaction: StoreTransaction
     ) throws {
@@ -87,9 +90,9 @@ package struct InstallationRules: ClassRules {
         }
     }
 
-    // MARK: - Checks of what was sent
+    // MARK: - Checks of the request
 
-    /// SDKs say null or "" of what they do not know yet, and take away what a new row never had.
+    /// SDKs send null or "" for ids that they do not know yet, and delete fields that a new row never had.
     private func leaveOutEmptyIds(_ change: inout ProposedChange) {
         for name in Self.idFields {
             switch change.object[name] {
@@ -122,9 +125,6 @@ package struct InstallationRules: ClassRules {
                 .missingRequiredField,
                 "at least one ID field (deviceToken, installationId) must be specified in this operation")
         }
-        guard object["deviceType"] != nil else {
-            throw ParseError(.missingRequiredField, "deviceType must be specified in this operation")
-        }
     }
 
     private func checkChannels(_ value: JSON?) throws {
@@ -138,7 +138,7 @@ package struct InstallationRules: ClassRules {
         }
     }
 
-    /// An installation that names another user would receive that user's notifications.
+    /// An installation that named another user would receive that user's notifications.
     private func checkUser(_ change: ProposedChange) throws {
         guard let user = change.object["user"], !change.caller.isMaster, !user.isNull, user["__op"] != "Delete" else {
             return
@@ -156,7 +156,7 @@ package struct InstallationRules: ClassRules {
             guard let new = change.object[name], let old = stored[name], new != old else { continue }
             throw ParseError(.changedImmutableField, "\(name) may not be changed in this operation")
         }
-        // Of a device without an installation id the token is all that tells it from others.
+        // A device without an installation id is identified by its token alone.
         if change.object["installationId"] ?? stored["installationId"] == nil, let old = stored["deviceToken"],
             let new = change.object["deviceToken"], new != old
         {
@@ -164,21 +164,22 @@ package struct InstallationRules: ClassRules {
         }
     }
 
-    /// A row that was made for a token alone learns its device's installation id. If that device has another row, the
-    /// two are one device's: the row that the client goes on with stays, the other ends (PARSE_PROTOCOL section 9).
+    /// A row that was created for a token alone gets its device's installation id. If the device has another row, both
+    /// belong to the same device: the row that the client continues to use stays, and the other is deleted
+    /// (PARSE_PROTOCOL section 9).
     private func mergeOther(
         into stored: JSON, _ change: ProposedChange, in transaction: StoreTransaction
     ) throws {
         guard stored["installationId"] == nil, let id = change.object["installationId"],
             let objectId = stored["objectId"]?.stringValue
         else { return }
-        // As with tokens: who may not write this row is refused by the update, which undoes that.
+        // As with tokens: if the caller has no write permission on this row, the update fails and undoes this change.
         _ = try transaction.get(
             "_Installation", objectId, keys: ["objectId"], excludeKeys: [], caller: change.caller)
         let others = try transaction.documents(
             Query(className: "_Installation", where: ["installationId": id], limit: 1), caller: .master)
         guard let other = others.first, let otherId = other["objectId"]?.stringValue else { return }
-        // To know a device's installation id is enough to change its row, unless the ACL of the row says otherwise.
+        // A client that knows a device's installation id may change its row, unless the row's ACL forbids it.
         _ = try transaction.update("_Installation", otherId, [:], caller: change.caller)
         _ = try transaction.delete("_Installation", otherId, caller: .master)
     }
@@ -190,7 +191,7 @@ package struct InstallationRules: ClassRules {
         }
         if let id = change.object["installationId"] {
             if let known = try matches("installationId", id).first { return known }
-            // A device that was registered by its token alone now tells its installation id.
+            // A device that was registered by its token alone now sends its installation id.
             guard let token = change.object["deviceToken"] else { return nil }
             let known = try matches("deviceToken", token)
             return known.count == 1 && known[0]["installationId"] == nil ? known[0] : nil
@@ -205,8 +206,8 @@ package struct InstallationRules: ClassRules {
         return known.first
     }
 
-    /// A token belongs to one installation of the app, the one that registered it last; the others were uninstalled.
-    /// Other apps than ours may share the server: they keep theirs.
+    /// Within the app, a token belongs to the installation that registered it last; earlier ones were uninstalled. Apps
+    /// with another identifier on the same server keep their token.
     private func releaseToken(
         _ change: ProposedChange, keptBy objectId: String?, in transaction: StoreTransaction
     ) throws {

@@ -3,14 +3,15 @@ import ParseProtocol
 
 /// The number of devices that a push to an audience would reach now.
 ///
-/// At most `Slice.scannedMax` installations are looked at, along the index of their ids, whatever the condition. Ids
-/// begin with a turn of some moments that comes again every four minutes and are random from there on (`Names`), so
-/// that where there are more these are a fair sample of devices that came over some days: 20,000 tell a share of one
-/// half to within 1 in 100, 19 times of 20. Devices that were all made at once are not.
+/// Inspects at most `Slice.scannedMax` installations in the order of their ids, whatever the condition. The first two
+/// characters of an id encode a time slot of 64 ms that repeats every four minutes; the rest is random (`Names`). With
+/// more installations, the inspected ones are therefore a fair sample of devices that registered over several days.
+/// With 20,000 of them, a share of one half is accurate to within 1 in 100, 19 times out of 20. For devices that were
+/// all created at the same time the sample is not fair.
 package struct AudienceCount: Sendable {
     private let condition: JSON
 
-    /// - Throws: `.validationError` (142), `.pushMisconfigured` (115) or `.invalidChannelName` (112) for what is no
+    /// - Throws: `.validationError` (142), `.pushMisconfigured` (115) or `.invalidChannelName` (112) for an invalid
     ///   audience.
     package init(_ audience: PromotionAudience) throws {
         let (channels, filter) = try audience.members()
@@ -21,8 +22,8 @@ package struct AudienceCount: Sendable {
     }
 
     /// `{devices, isEstimate}`.
-    /// - Parameter max: installations that are looked at.
-    /// - Throws: `.invalidQuery` (102) and what else a query of installations throws.
+    /// - Parameter max: maximum inspected installations; with more, the result is an estimate.
+    /// - Throws: `.invalidQuery` (102) and other errors of a query on installations.
     package func read(from reader: StoreReader, lookingAt max: Int = Slice.scannedMax) throws -> JSON {
         let all = Query(
             className: "_Installation", where: [:], order: ["objectId"], limit: 1, skip: max - 1, keys: ["objectId"])

@@ -3,22 +3,22 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// The pushes by which customers hear of their orders. A row for each piece of news, so that none is told twice.
+/// Push notifications about orders. One row per event, so that none is sent twice.
 package enum Notifications {
-    /// News of an order that nobody saw for this long is in the order's history.
+    /// After this time an unseen notification expires; the order's history shows the event.
     private static let lifetime = Duration.seconds(3 * 86_400)
 
-    /// The customer's devices hear that the order was made.
+    /// Notifies the customer's devices of a new order.
     package static func add(_ order: OrderMade, in transaction: StoreTransaction) throws {
         try add(
             reason: "orderMade", orderId: order.orderID, userId: order.userID, madeAt: order.madeAt,
             text: OrderTexts.made(order.orderNumber), in: transaction)
     }
 
-    /// The customer's devices hear what became of the order. A status that needs no words is passed over.
+    /// Notifies the customer's devices of an order's new status. Statuses without a text are skipped.
     package static func add(_ order: OrderChanged, in transaction: StoreTransaction) throws {
         if OrderStatus(event: order.status)?.isGivenUp != true, order.refundedMinorUnits > 0 {
-            // A part of the money goes back and the order goes on, which can happen more than once.
+            // A partial refund does not end the order, and can happen more than once.
             return try add(
                 reason: "orderRefunded:\(order.changedAt)", orderId: order.orderID, userId: order.userID,
                 madeAt: order.changedAt, text: OrderTexts.partlyRefunded(order.orderNumber), in: transaction)
@@ -47,8 +47,8 @@ package enum Notifications {
             [.int(Int64(devices)), .text(reason), .text(orderId)])
     }
 
-    /// The news of an order that devices were sent, the oldest first: `[{news, madeAt, devices}]`. `devices` is how
-    /// many there were then, and absent where that is not known; whether each showed it nobody knows.
+    /// The notifications sent about an order, oldest first: `[{news, madeAt, devices}]`. `devices` is the number of
+    /// devices at the time; absent where unknown. Whether each device showed the notification is unknown.
     package static func list(ofOrder orderId: String, in reader: some ObjectReading) throws -> [JSON] {
         try reader.rows(
             "SELECT reason, madeAt, devices FROM notifications WHERE subject = ? ORDER BY id LIMIT ?",
@@ -62,10 +62,10 @@ package enum Notifications {
         }
     }
 
-    /// An order has a handful.
+    /// An order has only a few.
     private static let listMax: Int64 = 200
 
-    /// What a reason says in the words of `orderState`.
+    /// The `orderState` value of a reason.
     private static func news(_ reason: String) -> String {
         let parts = reason.split(separator: ":")
         switch parts.first {
@@ -75,7 +75,7 @@ package enum Notifications {
         }
     }
 
-    /// The account is gone: its devices are nobody's, and what was meant for it is not sent.
+    /// The account was deleted: its devices lose their user, and its waiting notifications are not sent.
     package static func forget(_ userId: String, in transaction: StoreTransaction) throws {
         _ = try transaction.execute("DELETE FROM deliveries WHERE userId = ?", [.text(userId)])
         _ = try transaction.execute("DELETE FROM notifications WHERE userId = ?", [.text(userId)])
@@ -85,13 +85,13 @@ package enum Notifications {
     }
 }
 
-/// The texts that customers read, in one place.
+/// The texts for customers, in one place.
 package enum OrderTexts {
     package static func made(_ number: Int64) -> String { "Thank you! We have your order \(number)." }
 
     package static func partlyRefunded(_ number: Int64) -> String { "A part of order \(number) has been refunded." }
 
-    /// Nil for a status that is nobody's news.
+    /// Nil for a status without a notification.
     package static func changed(_ number: Int64, status: Int32) -> String? {
         switch OrderStatus(event: status) {
         case .shipped: "Order \(number) is on its way."

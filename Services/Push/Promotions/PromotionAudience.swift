@@ -1,14 +1,14 @@
 import ParseProtocol
 
-/// To whom a promotion goes, as it is stored and sent along: everybody (`"all"`, null or nothing), or an object with
-/// `channels` or `where`.
+/// The recipients of a promotion, as stored and as sent by clients: all devices (`"all"`, null or absent), or an object
+/// with `channels` or `where`.
 package struct PromotionAudience: Sendable {
     private let value: JSON
 
     package init(_ value: JSON?) { self.value = value ?? "all" }
 
-    /// The members of a push's body that say the same.
-    /// - Throws: `.validationError` (142) for what is no audience.
+    /// The equivalent members of a push's body.
+    /// - Throws: `.validationError` (142) for an invalid audience.
     func members() throws(ParseError) -> (channels: JSON?, condition: JSON?) {
         if value == "all" || value.isNull { return (nil, [:]) }
         let (channels, condition) = (value["channels"], value["where"])

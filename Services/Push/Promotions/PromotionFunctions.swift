@@ -4,11 +4,10 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// The cloud functions of the shop's admins for promotions: count who would get one, send, cancel, and see what became
-/// of them.
+/// The shop admins' cloud functions for promotions: count the recipients, send, cancel, and report results.
 struct PromotionFunctions: Sendable {
     let host: ServiceHost
-    let spreader: PushSpreader
+    let spreader: PushFanout
 
     func install(in routes: inout ServiceRoutes) {
         routes.function("sendPromotion") { [self] parameters, request in
@@ -65,7 +64,7 @@ struct PromotionFunctions: Sendable {
         return id
     }
 
-    /// The push of a promotion: what the call says, else what the promotion says, else everybody now.
+    /// The push of a promotion: values of the call first, then of the promotion, then the defaults (all devices, now).
     private static func push(of promotion: JSON, _ id: String, _ parameters: JSON, now: Timestamp) throws -> JSON {
         guard let content = promotion["content"]?.stringValue, !content.isEmpty else {
             throw ParseError(.validationError, "The promotion has no content.")
@@ -111,8 +110,8 @@ struct PromotionFunctions: Sendable {
         return report
     }
 
-    /// How often apps said that one of these pushes opened them, and the orders that followed, as analytics counts
-    /// them; nil when it cannot be asked now.
+    /// Analytics' counts of app opens by these pushes and of the orders that followed; nil when analytics does not
+    /// answer.
     private func figures(of hashes: Set<String>, trace: String) async -> JSON? {
         guard !hashes.isEmpty else { return ["opens": 0, "orders": 0, "sales": []] }
         do {
@@ -128,6 +127,6 @@ struct PromotionFunctions: Sendable {
         }
     }
 
-    /// The latest pushes of a promotion; nobody sends one more often.
+    /// Maximum pushes of a promotion in the list: the newest.
     private static let listMax: Int64 = 100
 }

@@ -7,10 +7,10 @@ struct APNsProvider: PushProvider {
     private let client: OutboundClient
     private let token: APNsToken
     private let url: String
-    /// Nil: each installation's own app identifier.
+    /// Nil: uses each installation's own app identifier.
     private let topic: String?
 
-    /// APNs answers within a second; after ten a connection is dead.
+    /// APNs answers within a second; after ten the connection is dead.
     private static let timeout = Duration.seconds(10)
     private static let appleTypes: Set<String> = ["ios", "osx", "tvos", "watchos"]
     private static let reasonBytesMax = 40
@@ -25,7 +25,7 @@ struct APNsProvider: PushProvider {
     func send(_ delivery: Delivery) async -> ProviderAnswer {
         guard Self.appleTypes.contains(delivery.deviceType) else { return .unsupported("NoProviderForDeviceType") }
         guard let topic = topic ?? delivery.appIdentifier, Self.isPlain(topic) else { return .unsupported("NoTopic") }
-        // It becomes a part of the path.
+        // The token becomes part of the path.
         guard Self.isPlain(delivery.token) else {
             return .refused(status: 400, reason: "BadDeviceToken", retryAfter: nil)
         }
@@ -33,7 +33,7 @@ struct APNsProvider: PushProvider {
         guard answer == .refused(status: 403, reason: "ExpiredProviderToken", retryAfter: nil), let used else {
             return answer
         }
-        // Our clock, or the hour is over: once more with a new token.
+        // The clocks differ, or the token's hour is over: retry once with a new token.
         token.expire(used)
         return await attempt(delivery, topic).answer
     }
@@ -46,7 +46,7 @@ struct APNsProvider: PushProvider {
             ("apns-priority", delivery.payload.isBackground ? "5" : "10"),
         ]
         if let end = delivery.expiresAt { headers.append(("apns-expiration", "\(end.milliseconds / 1000)")) }
-        // A notification that is repeated after a crash replaces itself on the device.
+        // A notification that is repeated after a crash replaces the first one on the device.
         let collapse = delivery.payload.collapseId ?? (delivery.push.isEmpty ? delivery.name : delivery.push)
         if !collapse.utf8.contains(where: { $0 < 32 || $0 > 126 }) { headers.append(("apns-collapse-id", collapse)) }
         var request = OutboundRequest(
@@ -65,7 +65,7 @@ struct APNsProvider: PushProvider {
     private static func answer(_ response: OutboundResponse) -> ProviderAnswer {
         guard response.status != 200 else { return .accepted }
         let said = (try? JSON(parsing: response.body))?["reason"]?.stringValue
-        // What a peer says becomes a name in our counts.
+        // The provider's reason becomes a key in the counts, so it must be an identifier.
         let reason = said.flatMap { Names.isIdentifier($0) && $0.utf8.count <= reasonBytesMax ? $0 : nil }
         let seconds = response.headers["retry-after"].flatMap(Int.init).map { max(0, min($0, 86_400)) }
         return .refused(
@@ -73,7 +73,7 @@ struct APNsProvider: PushProvider {
             retryAfter: seconds.map { .seconds($0) })
     }
 
-    /// Letters, digits, `-`, `.` and `_`: nothing that means something in a path or header.
+    /// Letters, digits, `-`, `.` and `_`: no character with a meaning in paths or headers.
     private static func isPlain(_ text: String) -> Bool {
         (1...200).contains(text.utf8.count)
             && text.utf8.allSatisfy { byte in

@@ -1,23 +1,23 @@
 import ParseProtocol
 
-/// One notification for one device, as it waits in the table of deliveries.
+/// One notification for one device, as stored in the table of deliveries.
 package struct Delivery: Sendable {
     package let id: Int64
-    /// A UUID that every attempt carries; APNs calls it `apns-id`.
+    /// A UUID that is the same in every attempt; `apns-id` at APNs.
     package let name: String
     /// objectId of the `_PushStatus`; empty for a notification about an order.
     package let push: String
     package let installation: String
     package let deviceType: String
     package let token: String
-    /// The app's own identifier, when the installation told it.
+    /// The app's own identifier, when the installation has one.
     package let appIdentifier: String?
     package let payload: PushPayload
     package let badge: Int64?
     package let utcOffset: Int64?
     package let attempts: Int
     package let madeAt: Timestamp
-    /// Nil: it stays valid.
+    /// Nil: never expires.
     package let expiresAt: Timestamp?
     package let isCancelled: Bool
 
@@ -46,16 +46,16 @@ package struct Delivery: Sendable {
 /// A provider's answer to one attempt.
 package enum ProviderAnswer: Sendable, Hashable {
     case accepted
-    /// An answer with a status that is not 200.
+    /// An answer with a status other than 200.
     case refused(status: Int, reason: String, retryAfter: Duration?)
-    /// No complete answer: the device may have the notification or not.
+    /// No complete answer: the device may or may not have the notification.
     case none(String)
-    /// This provider never reaches that kind of device.
+    /// This provider cannot reach this type of device.
     case unsupported(String)
 }
 
-/// A way to devices.
+/// A service that delivers notifications to devices.
 package protocol PushProvider: Sendable {
-    /// One attempt. Attempts of one delivery carry the same name, so that the other side can tell them from new ones.
+    /// Makes one attempt. All attempts of a delivery have the same name, so that the provider can recognise repeats.
     func send(_ delivery: Delivery) async -> ProviderAnswer
 }

@@ -2,14 +2,14 @@ import Foundation
 import ParseProtocol
 import ServiceKit
 
-/// Writes each notification to a file `<name>.json`, for development and for shops that bring them to devices
-/// themselves. A repeated one has the same name and replaces the first.
+/// Writes each notification to a file `<name>.json`, for development and for shops that deliver them themselves. A
+/// repeated notification has the same name and replaces the first.
 struct SpoolProvider: PushProvider {
     private let folder: SpoolFolder
-    /// Waiting for the disk blocks a thread; one that no other work needs.
+    /// Disk writes block a thread; this queue is used for nothing else.
     private let queue = DispatchQueue(label: "push-spool")
 
-    /// - Throws: when the folder cannot be made.
+    /// - Throws: when the folder cannot be created.
     init(directory: String) throws { folder = try SpoolFolder(directory) }
 
     func send(_ delivery: Delivery) async -> ProviderAnswer {

@@ -1,6 +1,6 @@
 import ParseProtocol
 
-/// The body of `POST /push`, checked (PARSE_PROTOCOL section 9). No I/O.
+/// The validated body of `POST /push` (PARSE_PROTOCOL section 9). No I/O.
 package struct PushDraft: Sendable {
     package enum Target: Sendable, Hashable {
         /// A condition on `_Installation`.
@@ -20,20 +20,21 @@ package struct PushDraft: Sendable {
     /// Nil: now.
     package let moment: PushMoment?
     package let expiry: Expiry?
-    /// The audience that is to count this use; nil for none.
+    /// The audience that counts this use; nil for none.
     package let audienceId: String?
     package let title: String?
 
-    /// The longest that a push may be planned ahead: further is a mistake in the year.
+    /// How far ahead a push may be scheduled: a later time is a mistake in the year.
     private static let aheadMax = Duration.seconds(366 * 86_400)
     private static let channelsMax = 1000
-    /// A client's "now" is past when it arrives, and its clock may be slow: such a push is taken and reaches nobody.
+    /// A client's "now" is in the past when it arrives, and its clock may be slow. A push that expired this recently is
+    /// accepted, although it reaches no device.
     private static let clockSkewMax = Duration.seconds(60)
     private static let intervalMax: Int64 = 366 * 86_400
 
-    /// - Throws: `.pushMisconfigured` (115) for what cannot be sent, `.invalidExpiration` (138) for an expiration
-    ///   before the push, `.invalidPushTime` (152) for a push too far ahead, `.invalidChannelName` (112) for a
-    ///   channel's name, `.objectTooLarge` (116) for a payload that is too large.
+    /// - Throws: `.pushMisconfigured` (115) for an invalid push, `.invalidExpiration` (138) for an expiration before
+    ///   the push, `.invalidPushTime` (152) for a push too far ahead, `.invalidChannelName` (112) for a channel's name,
+    ///   `.objectTooLarge` (116) for a payload that is too large.
     package init(_ body: JSON, now: Timestamp) throws(ParseError) {
         guard case .object(let members) = body else {
             throw ParseError(.invalidJSON, "The body must be a JSON object.")
@@ -71,8 +72,8 @@ package struct PushDraft: Sendable {
         return text
     }
 
-    /// To whom a push goes.
-    /// - Throws: `.pushMisconfigured` (115) for nobody, or for two who are meant at once, `.invalidChannelName` (112).
+    /// The recipients of a push.
+    /// - Throws: `.pushMisconfigured` (115) for no recipients, or for two kinds at once, `.invalidChannelName` (112).
     static func target(_ filter: JSON?, _ channels: JSON?, _ audience: String?) throws(ParseError) -> Target {
         switch (given(filter), given(channels)) {
         case (_?, _?):
@@ -93,7 +94,7 @@ package struct PushDraft: Sendable {
     }
 
     private static func names(_ channels: JSON) throws(ParseError) -> [JSON] {
-        // No channel is nobody, as in every server that speaks this protocol.
+        // An empty channel list means no recipients, as in every Parse server.
         guard let list = channels.stringValue.map({ [JSON.string($0)] }) ?? channels.arrayValue,
             list.count <= channelsMax
         else { throw ParseError(.pushMisconfigured, "channels must be at most \(channelsMax) names.") }
@@ -111,8 +112,10 @@ package struct PushDraft: Sendable {
         case (_?, _?):
             throw ParseError(.pushMisconfigured, "Both expiration_time and expiration_interval cannot be set.")
         case (let time?, nil):
-            guard case .absolute(let end)? = PushMoment(time) else { throw invalid("expiration_time") }
-            return .at(end)
+            switch PushMoment(time) {
+            case .absolute(let end)?, .wallClock(let end)?: return .at(end)
+            case nil: throw invalid("expiration_time")
+            }
         case (nil, let interval?):
             guard let seconds = interval.intValue, (1...intervalMax).contains(seconds) else {
                 throw ParseError(.pushMisconfigured, "expiration_interval must be a number greater than 0.")

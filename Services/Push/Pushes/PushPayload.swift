@@ -2,24 +2,24 @@ import Cryptography
 import Foundation
 import ParseProtocol
 
-/// The content of a push: the `data` of a request (PARSE_PROTOCOL section 9), checked.
+/// The validated content of a push: the `data` of a request (PARSE_PROTOCOL section 9).
 package struct PushPayload: Sendable {
     package enum Badge: Sendable, Hashable {
         case set(Int64)
         case increment(Int64)
     }
 
-    /// As the client sent it.
+    /// As sent by the client.
     package let data: JSON
     package let badge: Badge?
 
-    /// APNs refuses more
+    /// APNs refuses larger payloads
     /// (https://developer.apple.com/documentation/usernotifications/generating-a-remote-notification).
     package static let bytesMax = 4096
     private static let badgeMax: Int64 = 999_999_999
 
-    /// - Throws: `.pushMisconfigured` (115) for what is no payload, `.objectTooLarge` (116) for one that no provider
-    ///   takes.
+    /// - Throws: `.pushMisconfigured` (115) for an invalid payload, `.objectTooLarge` (116) for one too large for any
+    ///   provider.
     package init(_ data: JSON?) throws(ParseError) {
         guard let data, case .object(let members) = data else {
             throw ParseError(.pushMisconfigured, "data must be an object.")
@@ -39,7 +39,7 @@ package struct PushPayload: Sendable {
         }
     }
 
-    /// A payload that was checked when it was stored.
+    /// A payload that was validated when it was stored.
     init(stored: [UInt8]) throws { try self.init(JSON(parsing: stored)) }
 
     private static func badge(_ value: JSON?) throws(ParseError) -> Badge? {
@@ -51,23 +51,23 @@ package struct PushPayload: Sendable {
         throw ParseError(.pushMisconfigured, "badge must be a whole number from 0 or Increment.")
     }
 
-    /// The hash that an app reports when it is opened by this push.
+    /// The hash that an app reports when this push opens it.
     package var hash: String {
         let text = data["alert"].map { $0.stringValue ?? $0.serializedText } ?? ""
         return Insecure.MD5.hash(data: Data(text.utf8)).hex
     }
 
-    /// Nothing that a person would notice: it wakes the app.
+    /// True without visible content: the push only wakes the app.
     package var isBackground: Bool {
         data["content-available"]?.intValue == 1 && data["alert"] == nil && data["sound"] == nil && badge == nil
     }
 
-    /// Notifications of the same id replace each other on a device. At most 64 bytes, else nil.
+    /// Notifications with the same id replace each other on a device. At most 64 bytes, otherwise nil.
     package var collapseId: String? {
         data["collapse_id"]?.stringValue.flatMap { (1...64).contains($0.utf8.count) ? $0 : nil }
     }
 
-    /// The body for APNs: `aps` for what iOS understands, everything else beside it.
+    /// The body for APNs: `aps` for members that iOS defines, all others at the top level.
     package func apns(badge: Int64?) -> [UInt8] {
         var custom = data.objectValue ?? [:]
         var aps: [String: JSON] = [:]

@@ -1,10 +1,10 @@
 import ObjectStore
 import ParseProtocol
 
-/// The report on a push, always computed from the counts of the deliveries that are over.
+/// The report on a push, always computed from the counts of its finished deliveries.
 package enum PushProgress {
-    /// Counts one delivery that is over and removes its row. What was counted before is not there any more and counts
-    /// no second time.
+    /// Counts a finished delivery and removes its row. A row that is already gone was counted before and is not counted
+    /// again.
     package static func end(
         _ delivery: Delivery, isSent: Bool, reason: String, in transaction: StoreTransaction
     ) throws {
@@ -30,18 +30,23 @@ package enum PushProgress {
         if ended == 1 { try report(id, in: transaction) }
     }
 
-    /// Shows how far it is, at most once in a while.
+    /// Updates the reported progress, at most once per `refreshPause`.
     static func refresh(_ id: String, in transaction: StoreTransaction) throws {
         let changed = try transaction.execute(
-            "UPDATE pushes SET reportedAt = ? WHERE id = ? AND state != 'ended' AND reportedAt <= ?",
+            """
+            UPDATE pushes SET reportedAt = ? WHERE id = ? AND state != 'ended' \
+            AND (reportedAt <= ? OR reportedAt > ?)
+            """,
             [
                 .int(transaction.now.milliseconds), .text(id),
                 .int(transaction.now.advanced(by: .zero - refreshPause).milliseconds),
+                // Written before the clock was set back.
+                .int(transaction.now.milliseconds),
             ])
         if changed == 1 { try report(id, in: transaction) }
     }
 
-    /// Somebody may be looking; a document a second costs nothing.
+    /// An operator may be watching; one document per second is cheap.
     private static let refreshPause = Duration.seconds(1)
 
     /// Writes the `_PushStatus` from the counts.
@@ -54,7 +59,7 @@ package enum PushProgress {
         do {
             _ = try transaction.nested { try transaction.update(Pushes.statusClass, id, fields, caller: .master) }
         } catch is ParseError {
-            // Somebody deleted what they do not want to see, or it is full; the push goes on.
+            // The status was deleted, or it is at its size limit; the push continues.
         }
     }
 
@@ -92,14 +97,14 @@ package enum PushProgress {
         return fields
     }
 
-    /// Reasons named in a status, the most frequent first.
+    /// Maximum reasons named in a status, the most frequent first.
     private static let reasonsMax = 5
 
     // MARK: - Failures
 
-    /// The deliveries of a promotion that failed, by the provider's reason or ours, the most frequent first. Reasons
-    /// past `namedMax` are counted together as `otherReasons`, at the end.
-    /// - Parameter latest: pushes that are looked at, the newest.
+    /// The failed deliveries of a promotion by reason (the provider's or Satchel's), the most frequent first. Reasons
+    /// beyond `namedMax` are counted together as `otherReasons`, at the end.
+    /// - Parameter latest: number of pushes to include, newest first.
     package static func failures(
         ofPromotion id: String, latest: Int64, from reader: some ObjectReading
     ) throws -> [(reason: String, count: Int64)] {
@@ -118,9 +123,9 @@ package enum PushProgress {
         return named
     }
 
-    /// APNs has some thirty reasons, of which a push meets a few.
+    /// APNs has about thirty reasons, of which a push meets a few.
     package static let namedMax = 20
-    /// What stands for all reasons that are not named. No provider has such a one: theirs are identifiers.
+    /// Stands for all unnamed reasons. No provider uses it: their reasons are identifiers.
     package static let otherReasons = "(other)"
 }
 

@@ -2,17 +2,17 @@ import Foundation
 import ObjectStore
 import ParseProtocol
 
-/// Pushes from their request to the slices of deliveries they become.
+/// Pushes, from the request to the creation of deliveries.
 package enum Pushes {
     package static let statusClass = "_PushStatus"
 
-    /// A quarter of an object; quotes count twice there.
+    /// A quarter of an object's limit: the status stores the condition as text, in which quotation marks are escaped.
     private static let conditionBytesMax = 32_768
 
-    /// Stores a push and what people see of it. Its deliveries are made later, a slice at a time.
+    /// Stores a push and its status object. Its deliveries are created later, one slice at a time.
     /// - Parameter promotion: objectId of the Promotion that it announces.
     /// - Returns: its id.
-    /// - Throws: `ParseError` for a condition that is no query.
+    /// - Throws: `ParseError` for an invalid condition.
     package static func add(
         _ draft: PushDraft, promotion: String? = nil, source: String, in transaction: StoreTransaction
     ) throws -> String {
@@ -22,11 +22,10 @@ package enum Pushes {
         case .audience(let id): condition = try Audiences.condition(of: id, in: transaction)
         }
         if let id = draft.audienceId { try Audiences.count(id, in: transaction) }
-        // It becomes a text inside the status, which has to have room for its counts as well.
         guard condition.serialized.count <= Self.conditionBytesMax else {
             throw ParseError(.objectTooLarge, "where has more than \(Self.conditionBytesMax) bytes.")
         }
-        // Compiled now, so that a bad query is the sender's to correct.
+        // Compiled now, so that the sender gets the error of an invalid query.
         _ = try transaction.find(Query(className: "_Installation", where: condition, limit: 0), caller: .master)
         let now = transaction.now
         let dueAt = max(draft.moment?.earliest ?? now, now)
@@ -68,23 +67,29 @@ package enum Pushes {
         return id
     }
 
-    /// The order in which the push that was asked for last is the first.
+    /// The times to shorten after the clock was set back: of pushes that were due when they were requested, or have
+    /// begun. An operator chose the date of all others.
+    package static let waits = StoredWaits(
+        "dueAt", of: "pushes", atMost: .seconds(1),
+        where: "state IN ('scheduled', 'spreading') AND (state = 'spreading' OR dueAt <= madeAt)")
+
+    /// Orders pushes by request time, newest first.
     static func newestFirst(_ dialect: Dialect) -> String { "madeAt DESC, \(dialect.row(key: "id")) DESC" }
 
-    /// Only a device that can be reached.
+    /// Adds the condition that the device can be reached.
     static func reachable(_ condition: JSON) -> JSON {
         condition.adding(["deviceToken": ["$exists": true]])
     }
 
-    /// Ends a push: what waits is not sent. What is under way with the provider still counts as what it becomes.
-    /// - Returns: false when it had ended before.
+    /// Ends a push: its waiting deliveries are not sent. Deliveries in flight still count with their result.
+    /// - Returns: false when it had already ended.
     package static func cancel(_ id: String, in transaction: StoreTransaction) throws -> Bool {
         let changed = try transaction.execute(
             """
             UPDATE pushes SET isCancelled = 1, state = 'sending' WHERE id = ? AND state != 'ended' AND isCancelled = 0
             """, [.text(id)])
         guard changed == 1 else { return false }
-        // The sender takes them at once and lets them end.
+        // Makes its deliveries due, so that the sender ends them at once.
         _ = try transaction.execute(
             "UPDATE deliveries SET dueAt = ? WHERE push = ?", [.int(transaction.now.milliseconds), .text(id)])
         try PushProgress.settle(id, in: transaction)
@@ -97,7 +102,7 @@ extension SQLValue {
 }
 
 extension JSON {
-    /// This condition and another.
+    /// The conjunction of this condition and another.
     func adding(_ other: JSON) -> JSON {
         var condition = self
         condition["$and"] = .array((self["$and"]?.arrayValue ?? []) + [other])

@@ -4,8 +4,8 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// The cloud functions of admins and support about other people's accounts. Whether the caller may is looked at before
-/// anything of an account is, so that neither the answer nor its time tells anybody else whether there is one.
+/// The cloud functions with which admins and support manage other users' accounts. The caller's rights are checked
+/// before the account is read, so that neither the answer nor its timing reveals to others whether the account exists.
 struct AccountAdministration: Sendable {
     let host: ServiceHost
     let rules: UserRules
@@ -17,7 +17,7 @@ struct AccountAdministration: Sendable {
         routes.function("deleteAccount") { [self] in try await delete($0, $1) }
     }
 
-    /// Function `accounts {search, limit?}`: those whose address or name begins so.
+    /// Function `accounts {search, limit?}`: accounts whose address or name has this prefix.
     private func find(_ parameters: JSON, _ request: ServiceRequest) async throws -> BusReply {
         try request.requireArea(.support)
         let search = try AccountSearch(parameters)
@@ -36,8 +36,8 @@ struct AccountAdministration: Sendable {
             })
     }
 
-    /// Function `updateAccount {userId, firstName?, lastName?, name?, phone?, email?}`: an empty text takes a value
-    /// away. What a new address has to do follows as when the user changes it.
+    /// Function `updateAccount {userId, firstName?, lastName?, name?, phone?, email?}`: an empty text removes a value.
+    /// A new address has the same consequences as a change by the user.
     private func update(_ parameters: JSON, _ request: ServiceRequest) async throws -> BusReply {
         try request.requireArea(.support)
         let edit = try AccountEdit(parameters, byAdmin: request.isFromAdmin)
@@ -60,17 +60,18 @@ struct AccountAdministration: Sendable {
         }
     }
 
-    /// Function `deleteAccount {userId}`: as when the user deletes it, in every service. An operator's is not deleted:
-    /// first somebody takes it out of its roles.
+    /// Function `deleteAccount {userId}`: deletes the account in every service, as the user's own deletion does. An
+    /// operator's account must first be removed from its roles.
     private func delete(_ parameters: JSON, _ request: ServiceRequest) async throws -> BusReply {
         try request.requireArea(.support)
         let userId = try parameters.objectIdParameter("userId")
+        try await host.store.read { try request.requireReach(of: userId, $0) }
         let change = try await prepared(.delete, userId, [:], request)
         return try await host.commit(request) { [host, rules] transaction in
             try request.requireReach(of: userId, transaction)
             guard try !OperatorRoles.isHeld(by: userId, transaction) else {
                 throw ParseError(
-                    .operationForbidden, "An operator's account is deleted when it is in none of the desk's roles.")
+                    .operationForbidden, "An operator's account must be removed from all operator roles first.")
             }
             let outcome = try ServiceRoutes.apply(change, rules, in: transaction)
             try host.audit.note(.init("deleteAccount", "_User", userId), by: request, in: transaction)
@@ -80,7 +81,7 @@ struct AccountAdministration: Sendable {
         }
     }
 
-    /// The change with the rights of the master key: whose account it is was decided.
+    /// The change with the rights of the master key; the caller has been authorised.
     private func prepared(
         _ verb: ProposedChange.Verb, _ userId: String, _ object: JSON, _ request: ServiceRequest
     ) async throws -> ProposedChange {
@@ -97,7 +98,7 @@ struct AccountAdministration: Sendable {
 }
 
 extension ServiceRequest {
-    /// Support looks after customers. Accounts and sessions of operators are the admins' business.
+    /// Requires an admin if the account is an operator's. Support may only handle accounts and sessions of customers.
     /// - Throws: `.operationForbidden` (119).
     func requireReach(of userId: String, _ reader: some ObjectReading) throws {
         guard !isFromAdmin, try OperatorRoles.isHeld(by: userId, reader) else { return }

@@ -3,10 +3,10 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// The deletion of an account: what ends with it here, and the news of it to the other services.
+/// The deletion of an account: removes its data in this service and notifies the other services.
 enum AccountDeletion {
-    /// Removes what belongs to a user whose object is gone, and tells the others.
-    /// - Parameter untold: a service that hears of it in another way.
+    /// Removes the data of a user whose object is deleted, and notifies the other services.
+    /// - Parameter untold: a service that is notified by another message.
     static func finish(
         _ userId: String, untold: String? = nil, messages: Outbox, in transaction: StoreTransaction
     ) throws {
@@ -21,13 +21,13 @@ enum AccountDeletion {
         try DeskViews.forget(userId, in: transaction)
         try Sessions.close(of: userId, in: transaction)
         try MailedTokens.removeAll(of: userId, in: transaction)
-        // An id that is given again, where clients may choose ids, must not come with rights.
+        // Where clients may choose ids, a reused id must not inherit rights.
         try RoleHierarchy.remove(userId, in: transaction)
         let deleted = UserDeleted.with {
             $0.userID = userId
             $0.deletedAt = transaction.now.milliseconds
         }
-        for call in NewsCalls.userDeleted where call.service != untold {
+        for call in NotificationCalls.userDeleted where call.service != untold {
             try messages.add(
                 call, deleted, key: "user:\(userId):deleted:\(transaction.now.milliseconds):\(call.service)",
                 in: transaction)

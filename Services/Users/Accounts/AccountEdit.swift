@@ -1,23 +1,23 @@
 import ParseProtocol
 import ServiceKit
 
-/// A change of somebody's account by an operator: the parameters of `updateAccount`, checked.
+/// The validated parameters of `updateAccount`, an operator's change of an account.
 ///
-/// Whoever can change an address can have the password reset. So the address is the admins'; names and the phone
-/// number are support's as well.
+/// A changed address allows a password reset, so only admins may change it. Support may change names and the phone
+/// number.
 package struct AccountEdit: Sendable {
     package let userId: String
-    /// The new values; null for what is to go.
+    /// The new values; null removes a value.
     private let wishes: [String: JSON]
 
-    /// The fields that it is about, whose values the audit log leaves out: they are the customer's, and go with the
+    /// The editable fields. The audit log omits their values, because they are personal data and are deleted with the
     /// account.
     static let fields: Set<String> = ["firstName", "lastName", "name", "phone", "email", "username"]
     private static let texts = ["firstName", "lastName", "name", "phone"]
     private static let bytesMax = 200
 
-    /// - Throws: `.validationError` (142) for parameters that mean nothing, and when nothing is to change;
-    ///   `.operationForbidden` (119) for an address unless an admin asks.
+    /// - Throws: `.validationError` (142) for invalid parameters or an empty change; `.operationForbidden` (119) for an
+    ///   address unless the caller is an admin.
     package init(_ parameters: JSON, byAdmin: Bool) throws {
         userId = try parameters.objectIdParameter("userId")
         var wishes: [String: JSON] = [:]
@@ -31,19 +31,19 @@ package struct AccountEdit: Sendable {
             }
             wishes["email"] = email
         }
-        guard !wishes.isEmpty else { throw ParseError(.validationError, "Nothing is to be changed.") }
+        guard !wishes.isEmpty else { throw ParseError(.validationError, "The request changes nothing.") }
         self.wishes = wishes
     }
 
-    /// Nil for a parameter that is not there.
+    /// Nil for a missing parameter.
     private static func wish(_ name: String, _ parameters: JSON) throws -> JSON? {
         guard let value = parameters[name] else { return nil }
         if value.isNull || value == "" { return .null }
         return try parameters.textParameter(name, bytesMax: bytesMax).map(JSON.string)
     }
 
-    /// The change of the stored user. A user name that is the address follows it: else nobody could sign up with the
-    /// old one, and the customer would sign in with it.
+    /// The change to the stored user. A user name equal to the address changes with it. Otherwise the old address could
+    /// not be used for a new sign-up, and the customer would still sign in with it.
     package func object(for stored: JSON) -> JSON {
         var object = wishes.mapValues { value -> JSON in value.isNull ? ["__op": "Delete"] : value }
         if let email = wishes["email"], let old = stored["email"]?.stringValue,

@@ -1,9 +1,9 @@
 import ParseProtocol
 import ServiceKit
 
-/// The parts of a `_User` object that are more than data, taken out of what a client sent and type-checked.
+/// The parts of a `_User` object with special meaning, extracted from a client's object and type-checked.
 package struct AccountFields: Sendable {
-    /// The effect of a change on one field.
+    /// A requested change of one field.
     package enum Wish: Equatable, Sendable {
         case keep
         case remove
@@ -15,17 +15,17 @@ package struct AccountFields: Sendable {
     package let email: Wish
     /// The id in `authData.anonymous`.
     package let anonymousId: Wish
-    /// The wishes of `authData` for the other providers: a proof, or nil to unlink.
+    /// The changes requested in `authData` for the other providers: a proof, or nil to unlink.
     package let links: [AuthProvider: AuthProof?]
-    /// The wish of `authData.mfa`.
-    package let secondFactor: SecondFactorWish
-    /// The objectId a sign-up asks for.
+    /// The change requested in `authData.mfa`.
+    package let secondFactor: SecondFactorRequest
+    /// The objectId requested by a sign-up.
     package let objectId: String?
-    /// Fields only Satchel changes, as a client sent them: allowed only where they say what is stored already.
+    /// Fields that only Satchel changes, as sent by a client: accepted only with the stored values.
     let claims: [String: JSON]
-    /// Everything else.
+    /// All other fields.
     package let rest: [String: JSON]
-    /// Whether the master key says all this.
+    /// Whether the change is made with the master key.
     let isMaster: Bool
 
     private static let claimed = ["emailVerified", "isAdmin"]
@@ -34,11 +34,11 @@ package struct AccountFields: Sendable {
 
     /// - Throws: `.usernameMissing` (200), `.passwordMissing` (201), `.validationError` (142), `.invalidEmailAddress`
     ///   (125), `.unsupportedService` (252), `.invalidAuthData` (253), `.scriptFailed` (141), `.operationForbidden`
-    ///   (119) or `.invalidKeyName` (105) for values that cannot be what they should.
+    ///   (119) or `.invalidKeyName` (105) for values of a wrong type or form.
     package init(_ object: JSON, isMaster: Bool) throws {
         guard case .object(var members) = object else { throw ParseError(.invalidJSON, "An object is needed.") }
         for key in members.keys where key.contains(".") {
-            // `authData.anonymous` and the like would reach into fields that are checked as a whole.
+            // Paths such as `authData.anonymous` would bypass the checks of the whole field.
             guard !AccountFields.special.contains(where: { key.hasPrefix($0 + ".") }) else {
                 throw ParseError(.invalidKeyName, "Invalid field name: \(key.prefix(100)).")
             }
@@ -47,7 +47,7 @@ package struct AccountFields: Sendable {
         password = try members.removeValue(forKey: "password").map(AccountFields.password)
         email = try AccountFields.email(members.removeValue(forKey: "email"))
         var providers = members.removeValue(forKey: "authData")
-        secondFactor = try SecondFactorWish(providers?[SecondFactors.name])
+        secondFactor = try SecondFactorRequest(providers?[SecondFactors.name])
         providers?[SecondFactors.name] = nil
         let authData = try AuthProof.wishes(providers)
         anonymousId =
@@ -74,10 +74,10 @@ package struct AccountFields: Sendable {
         rest = members
     }
 
-    /// Whether the client repeats that the user is an operator, which answers say of the members of the role.
+    /// Whether the client sent `isAdmin: true`, which answers contain for members of the role.
     var claimsAdmin: Bool { claims["isAdmin"] == true }
 
-    /// - Throws: `.operationForbidden` (119) when a field that is not the client's would change.
+    /// - Throws: `.operationForbidden` (119) when the client would change such a field.
     func checkClaims(against stored: JSON) throws {
         for (field, value) in claims where value != (stored[field] ?? false) {
             throw ParseError(
@@ -106,31 +106,43 @@ package struct AccountFields: Sendable {
     private static func email(_ value: JSON?) throws -> Wish {
         switch value {
         case nil: return .keep
-        // Forms send an empty text for a field without content.
+        // Forms send an empty text for an empty field.
         case .null, .string(""): return .remove
         case .object(let operation) where operation["__op"] == "Delete": return .remove
-        case .string(let address) where AccountNames.isEmail(address): return .set(address)
-        default: throw ParseError(.invalidEmailAddress, "Email address format is invalid.")
+        case .string(let address) where address.utf8.count <= Mailbox.addressBytesMax: return .set(address)
+        default: throw malformedEmail
         }
+    }
+
+    private static var malformedEmail: ParseError {
+        ParseError(.invalidEmailAddress, "Email address format is invalid.")
     }
 }
 
 extension AccountFields {
-    /// True when a card number is where others could read it. Names of files are ours and random.
+    /// True when a field that others can read contains a card number. File names are random and not checked.
     package var holdCardNumber: Bool {
         if let username, CardNumber.isPresent(in: username) { return true }
         if case .set(let address) = email, CardNumber.isPresent(in: address) { return true }
         return CardNumber.isPresent(in: .object(rest.filter { $0.value.wireType != "File" }))
     }
 
-    /// Checks what a new user cannot do without: a name and a password, or the id of an anonymous user.
+    /// Validates a new address. A stored address that an earlier release accepted may be sent again unchanged.
+    /// - Throws: `.invalidEmailAddress` (125).
+    package func checkEmail(stored: JSON?) throws {
+        guard case .set(let address) = email, stored != .string(address) else { return }
+        guard AccountNames.isEmail(address) else { throw AccountFields.malformedEmail }
+    }
+
+    /// Checks the requirements of a new user: a name and a password, or an anonymous id.
     /// - Throws: `.usernameMissing` (200), `.passwordMissing` (201), `.operationForbidden` (119), or `.invalidKeyName`
-    ///   (105) for an id chosen by a client: it may be that of a user who is gone, whose data it would open.
+    ///   (105) for an id chosen by a client: it might be a deleted user's id and give access to remaining data.
     package func checkSignUp() throws {
         guard objectId == nil || isMaster else {
             throw ParseError(.invalidKeyName, "objectId is an invalid field name.")
         }
         try checkClaims(against: [:])
+        try checkEmail(stored: nil)
         if case .enrol = secondFactor, password == nil, proofs.isEmpty { throw SecondFactors.needsFirst }
         if password == nil, !identities(hasPassword: false).isEmpty { return }
         guard username != nil else { throw ParseError(.usernameMissing, "bad or missing username") }
@@ -142,7 +154,7 @@ extension AccountFields {
         links.values.compactMap(\.self).sorted { $0.provider.rawValue < $1.provider.rawValue }
     }
 
-    /// The `authData` that is stored for those identities.
+    /// The `authData` to store for those identities.
     package func authData(hasPassword: Bool) -> [String: JSON] {
         var stored = Dictionary(uniqueKeysWithValues: proofs.map { ($0.provider.rawValue, $0.stored) })
         if stored.isEmpty, !hasPassword, case .set(let id) = anonymousId {
@@ -152,8 +164,8 @@ extension AccountFields {
         return stored
     }
 
-    /// The identities that a sign-up brings beside its names. An anonymous id counts only where it is all there is:
-    /// next to another key it would be a second one that nobody watches.
+    /// The identities of a sign-up other than its names. An anonymous id counts only if there is no other identity:
+    /// next to another one it would be a second, unnoticed key to the account.
     package func identities(hasPassword: Bool) -> [Identity] {
         let proven = proofs.map { Identity.provider($0.provider, id: $0.id) }
         guard !hasPassword, proven.isEmpty, case .set(let id) = anonymousId else { return proven }

@@ -3,16 +3,16 @@ import ParseProtocol
 
 /// The rules for user names, e-mail addresses and passwords.
 package enum AccountNames {
-    /// Bytes of a password at most: hashing more than the maximum only costs time.
+    /// Limit of a password in bytes, because longer ones only cost hashing time.
     package static let passwordBytesMax = 1024
     static let usernameBytesMax = 256
-    /// Bytes of the longest name that a sign-in looks up. No name is longer, and folding grows a text.
+    /// Limit of a name in a sign-in. No stored name is longer, and folding can lengthen a text.
     static let signInNameBytesMax = 320
 
-    /// The form in which names are compared, so that `Ann`, `ANN` and full-width `Ａｎｎ` are one name.
+    /// The form in which names are compared: `Ann`, `ANN` and full-width `Ａｎｎ` are the same name.
     ///
-    /// NFKC and case folding. The round trip through upper case joins what has no one-to-one lower case, such as `ß`
-    /// and `SS`.
+    /// NFKC and case folding. The conversion to upper case and back unifies characters without a one-to-one lower case,
+    /// such as `ß` and `SS`.
     package static func folded(_ name: String) -> String {
         name.precomposedStringWithCompatibilityMapping.lowercased().uppercased().lowercased()
             .precomposedStringWithCompatibilityMapping
@@ -23,10 +23,10 @@ package enum AccountNames {
             && !name.allSatisfy(\.isWhitespace)
     }
 
-    /// An address that the mail service can send to.
+    /// Whether the mail service can send to the address.
     package static func isEmail(_ address: String) -> Bool { Mailbox.isAddress(address) }
 
-    /// Checks that a password is not too long. How short it may be is the operator's choice (`PasswordPolicy`).
+    /// Checks the maximum length of a password. `PasswordPolicy` has the operator's minimum.
     /// - Throws: `.validationError` (142) when the password is too long.
     package static func check(password: String) throws {
         guard password.utf8.count <= passwordBytesMax else {

@@ -2,8 +2,8 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// A search for accounts by the beginning of an address, a name or a user name, in any letter case, as the function
-/// `accounts` has it. Anonymous users have nothing that anybody would look for.
+/// A search for accounts by the prefix of an address, a name or a user name, ignoring case, for the function
+/// `accounts`. Excludes the user names of anonymous users.
 package struct AccountSearch: Sendable {
     private let start: String
     private let limit: Int
@@ -11,8 +11,8 @@ package struct AccountSearch: Sendable {
     private static let charactersMin = 2
     private static let limitMax: Int64 = 50
 
-    /// Addresses, names of people and user names, in the order in which they are shown. Each is a walk along an index
-    /// that ends after so many rows.
+    /// Queries of addresses, person names and user names, in display order. Each scans an index range and stops at the
+    /// limit.
     private static let walks = [
         "SELECT userId FROM identities WHERE kind = 'email' AND value >= ? AND value < ? ORDER BY value LIMIT ?",
         "SELECT userId FROM personNames WHERE value >= ? AND value < ? ORDER BY value LIMIT ?",
@@ -23,8 +23,7 @@ package struct AccountSearch: Sendable {
         """,
     ]
 
-    /// - Throws: `.validationError` (142) for parameters that mean nothing, and for a beginning of less than two
-    ///   characters.
+    /// - Throws: `.validationError` (142) for invalid parameters, and for a prefix of less than two characters.
     package init(_ parameters: JSON) throws {
         limit = Int(try parameters.listLimit(standard: 25, maximum: Self.limitMax))
         start = PersonNames.compared(try parameters.textParameter("search") ?? "")
@@ -39,7 +38,7 @@ package struct AccountSearch: Sendable {
     package func find(in reader: some ObjectReading) throws -> JSON {
         var found: [String] = []
         var seen: Set<String> = []
-        // Everything that begins so is below the beginning with the last character there is.
+        // All values with the prefix sort below the prefix plus the highest character.
         let bounds: [SQLValue] = [.text(start), .text(start + "\u{10FFFF}"), .int(Int64(limit) + 1)]
         for walk in Self.walks {
             for row in try reader.rows(walk, bounds) {

@@ -1,21 +1,21 @@
 import ParseProtocol
 import ServiceKit
 
-/// The effect of a change of a user on the stored object and on the names the user answers to.
+/// The effect of a user's change on the stored object and on the user's identities.
 package struct AccountUpdate {
-    /// For the object store.
+    /// The changes for the object store.
     package private(set) var changes: [String: JSON]
-    /// Names the user takes, each instead of the present one of its kind.
+    /// The user's new identities; each replaces the present one of its kind.
     package private(set) var taken: [Identity] = []
     package private(set) var given: [Identity.Kind] = []
 
     /// - Parameters:
     ///   - stored: the user's document.
     ///   - hasPassword: false for an anonymous user.
-    ///   - unverified: providers that were not asked, because the user was linked with the same id when the request
-    ///     came.
-    /// - Throws: `.objectNotFound` (101) for a new link without proof, `.operationForbidden` (119) for a field that is
-    ///   not the client's, `.invalidAuthData` (253) for a user who could not come back.
+    ///   - unverified: providers that were not asked, because the user was already linked with the same id when the
+    ///     request arrived.
+    /// - Throws: `.objectNotFound` (101) for a new link without proof, `.operationForbidden` (119) for a field that
+    ///   clients cannot change, `.invalidAuthData` (253) if the user would have no means to sign in.
     package init(
         _ fields: AccountFields, of stored: JSON, userId: String, hasPassword: Bool,
         unverified: Set<AuthProvider> = []
@@ -35,7 +35,7 @@ package struct AccountUpdate {
         }
     }
 
-    /// Only what a sign-in's proofs add to a user; everything else that came with it is not a change.
+    /// The links that a sign-in's proofs add to a user; ignores all other data of the request.
     package init(linking fields: AccountFields, to stored: JSON, hasPassword: Bool) throws {
         changes = [:]
         try change(authDataBy: fields, of: stored, willHavePassword: hasPassword, unverified: [])
@@ -53,12 +53,12 @@ package struct AccountUpdate {
             changes["email"] = .string(address)
             taken.append(.email(address))
         }
-        // What was verified was the old address.
+        // Only the old address was verified.
         if stored["emailVerified"] == true, changes["emailVerified"] == nil { changes["emailVerified"] = false }
     }
 
-    /// A password or a provider turns an anonymous user into a full one, who keeps the objectId and with it all data.
-    /// The anonymous id ends there: it would be a second key to the account that nobody watches.
+    /// A password or a provider converts an anonymous user into a full user with the same objectId and data. The
+    /// anonymous id is removed, because it would be a second, unnoticed key to the account.
     private mutating func change(
         authDataBy fields: AccountFields, of stored: JSON, willHavePassword: Bool, unverified: Set<AuthProvider>
     ) throws {
@@ -73,7 +73,7 @@ package struct AccountUpdate {
                 continue
             }
             guard proof.id != current else { continue }
-            // Apps save again what they have of a link. Only the one that is there at this moment needs no proof.
+            // Apps save existing links again. Only a link that is still stored needs no proof.
             guard !proof.isIdOnly, !unverified.contains(provider) else { throw provider.refused }
             authData[provider.rawValue] = proof.stored
             taken.append(.provider(provider, id: proof.id))
@@ -99,7 +99,7 @@ package struct AccountUpdate {
         let name = AuthProvider.anonymous.rawValue
         let current = authData[name]?["id"]?.stringValue
         if isFull {
-            // Apps repeat the old id after the conversion; that is not a wish to link it again.
+            // Apps repeat the old id after the conversion; that is not a request to link it again.
             guard current != nil else { return }
             authData[name] = nil
             given.append(.anonymous)
@@ -121,8 +121,8 @@ package struct AccountUpdate {
         }
     }
 
-    /// The ACL a user is stored with: private when none is given, and never without the user's own rights, unless the
-    /// master key takes them away from a user who is there: that is a ban.
+    /// The ACL for a user: private by default, and always with the user's own rights. Only the master key can remove
+    /// those, which bans the user.
     package static func acl(_ wanted: JSON?, of userId: String, isMaster: Bool) -> JSON {
         switch wanted {
         case .object(var entries) where entries["__op"] == nil:
@@ -130,7 +130,7 @@ package struct AccountUpdate {
             entries[userId] = ["read": true, "write": true]
             return .object(entries)
         case nil, .null, .object: return .privateACL(userId)
-        case let malformed?: return malformed  // For the store to refuse.
+        case let malformed?: return malformed  // Refused by the store.
         }
     }
 }

@@ -2,8 +2,8 @@ import Messages
 import ObjectStore
 import ParseProtocol
 
-/// An account as operators see it: who it is and how to reach them. Passwords, tokens, ids at providers and an app's
-/// own fields are not there.
+/// An account as shown to operators: its identity and contact data. It omits passwords, tokens, provider ids and the
+/// app's own fields.
 enum AccountView {
     private static let lineFields = [
         "objectId", "username", "email", "emailVerified", "firstName", "lastName", "name", "createdAt",
@@ -11,12 +11,12 @@ enum AccountView {
     private static let wholeFields =
         lineFields + ["phone", "address1", "address2", "city", "state", "zipcode", "updatedAt"]
 
-    /// A line of a list, with `isOperator`.
+    /// An account for a list, with `isOperator`.
     static func line(_ user: JSON, of userId: String, _ reader: some ObjectReading) throws -> JSON {
         try shown(user, lineFields, of: userId, reader)
     }
 
-    /// One account, with `isOperator`, `isAnonymous`, `isBanned` and what the user signs in with.
+    /// A complete account, with `isOperator`, `isAnonymous`, `isBanned` and the user's sign-in methods.
     static func whole(_ user: JSON, of userId: String, _ reader: some ObjectReading) throws -> JSON {
         var shown = try shown(user, wholeFields, of: userId, reader)
         shown["isBanned"] = .bool(try Ban.applies(to: user, reader))

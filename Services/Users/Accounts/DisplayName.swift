@@ -3,13 +3,13 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// The name of a user in public, `displayName`. The catalog keeps it with reviews and hears of every change.
+/// The public name of a user, `displayName`. The catalog stores it with reviews and is notified of every change.
 enum DisplayName {
     private static let field = "displayName"
-    /// Longer ones cannot be shown.
+    /// Limit of a name in bytes; longer names are not shown.
     private static let bytesMax = 200
 
-    /// Tells of a change in the transaction that makes it.
+    /// Notifies the catalog of a change, in the same transaction.
     static func tellChange(
         of userId: String, from before: JSON?, to after: JSON?, messages: Outbox,
         in transaction: StoreTransaction

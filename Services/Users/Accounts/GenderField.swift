@@ -1,14 +1,14 @@
 import ObjectStore
 import ParseProtocol
 
-/// `_User.gender` is a number, as the apps that were written for hosted Parse save it. Earlier builds declared a text,
-/// so that these apps could not save it at all.
+/// `_User.gender` is a number, as apps for hosted Parse save it. Earlier releases declared a text, so that these apps
+/// could not save it.
 package enum GenderField {
     private static let className = "_User"
     private static let field = "gender"
 
-    /// Makes the field of an older database a number, unless somebody saved a text: then an app of the shop's needs it
-    /// as it is.
+    /// Converts the field of an older database to a number, unless a text is stored: then an app of the shop relies on
+    /// it.
     package static func convert(in transaction: StoreTransaction) throws {
         guard transaction.hasClass(className),
             try JSON(parsing: transaction.schema(of: className))["fields"]?[field]?["type"] == "String",

@@ -1,7 +1,7 @@
 import ObjectStore
 import ParseProtocol
 
-/// A name under which a user is found.
+/// A unique name by which a user is found: a user name, an e-mail address, or an id at a provider.
 package struct Identity: Hashable, Sendable {
     package enum Kind: Hashable, Sendable {
         case username, email
@@ -9,7 +9,7 @@ package struct Identity: Hashable, Sendable {
 
         package static let anonymous = Kind.provider(.anonymous)
 
-        /// As it is stored.
+        /// The stored text.
         var text: String {
             switch self {
             case .username: "username"
@@ -20,7 +20,7 @@ package struct Identity: Hashable, Sendable {
     }
 
     package let kind: Kind
-    /// In the form in which names are compared.
+    /// The value in comparable form.
     package let value: String
 
     package static func username(_ name: String) -> Identity {
@@ -31,25 +31,25 @@ package struct Identity: Hashable, Sendable {
         Identity(kind: .email, value: AccountNames.folded(address))
     }
 
-    /// As it is stored: an anonymous id as a keyed hash, since it is all that opens its account. That is longer than
-    /// any id, so that no client can send one in place of an id.
+    /// The stored value. An anonymous id is stored as a keyed hash, because it alone gives access to the account. The
+    /// hash is longer than any accepted id, so a client cannot send it in place of an id.
     func storedValue(_ key: AccountKey) -> String {
         kind == .anonymous ? "hash:" + key.digest(value, for: .anonymousId) : value
     }
 
-    /// Characters of a stored anonymous id.
+    /// Length of a stored anonymous id in characters.
     static let hashedCharacters = 69
 
-    /// The id in `authData.anonymous`, which is compared as it is.
+    /// The id in `authData.anonymous`, compared literally.
     package static func anonymous(_ id: String) -> Identity { .provider(.anonymous, id: id) }
 
-    /// The id that a provider knows the user by, which is compared as it is.
+    /// The user's id at a provider, compared literally.
     package static func provider(_ provider: AuthProvider, id: String) -> Identity {
         Identity(kind: .provider(provider), value: id)
     }
 }
 
-/// The table of names: each belongs to one user.
+/// The table of identities; each belongs to one user.
 enum Identities {
     static func owner(of identity: Identity, _ key: AccountKey, _ reader: some ObjectReading) throws -> String? {
         try reader.rows(
@@ -58,13 +58,13 @@ enum Identities {
         ).first?.text("userId")
     }
 
-    /// Gives the user a name instead of the present one of its kind.
-    /// - Throws: `.usernameTaken` (202), `.emailTaken` (203) or `.accountAlreadyLinked` (208) when it is another
-    ///   user's.
+    /// Assigns an identity to the user, replacing the present one of its kind.
+    /// - Throws: `.usernameTaken` (202), `.emailTaken` (203) or `.accountAlreadyLinked` (208) when it belongs to
+    ///   another user.
     static func take(
         _ identity: Identity, for userId: String, _ key: AccountKey, in transaction: StoreTransaction
     ) throws {
-        // People sign in with either, so that one's user name must not be another's address.
+        // Users sign in with either, so a user name must differ from every other user's address.
         let rivals: [Identity] =
             switch identity.kind {
             case .username, .email:
@@ -80,13 +80,13 @@ enum Identities {
             [.text(identity.kind.text), .text(identity.storedValue(key)), .text(userId)])
     }
 
-    /// Makes the user's name of this kind free.
+    /// Releases the user's identity of this kind.
     static func give(_ kind: Identity.Kind, of userId: String, in transaction: StoreTransaction) throws {
         _ = try transaction.execute(
             "DELETE FROM identities WHERE userId = ? AND kind = ?", [.text(userId), .text(kind.text)])
     }
 
-    /// Whether the user has nothing but the id in `authData.anonymous`, which ends when a password or another provider
+    /// Whether the user only has the id in `authData.anonymous`, which is removed when a password or another provider
     /// is added.
     static func isAnonymous(_ userId: String, _ reader: some ObjectReading) throws -> Bool {
         try !reader.rows(

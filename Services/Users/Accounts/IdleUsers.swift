@@ -2,15 +2,15 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// Anonymous users whom no app uses any more. Their accounts end as if they had deleted them, in every service.
+/// Deletes unused anonymous accounts in every service, as if their users had deleted them.
 struct IdleUsers: Sendable {
-    /// From `SATCHEL_ANONYMOUS_DAYS`; nil: nobody's account ends.
+    /// From `SATCHEL_ANONYMOUS_DAYS`; nil disables the deletion.
     let idleMin: Duration?
-    /// Whether use marks a session; else a user with any session counts as active.
+    /// Whether use updates a session; if not, a user with any session counts as active.
     let areSessionsMarked: Bool
     let messages: Outbox
 
-    /// Users looked at in one transaction, some milliseconds.
+    /// Users checked per transaction, which takes some milliseconds.
     private static let pageRows = 100
 
     init(settings: UsersSettings, messages: Outbox) {
@@ -19,15 +19,15 @@ struct IdleUsers: Sendable {
         self.messages = messages
     }
 
-    /// Looks at some anonymous users and removes those that are idle.
-    /// - Parameter identity: the last identity that was looked at; empty at first.
-    /// - Returns: the last one now; nil when there is none left.
+    /// Checks some anonymous users and deletes the idle ones.
+    /// - Parameter identity: the last checked identity; empty at first.
+    /// - Returns: the new last one; nil when there are no more.
     func removePage(after identity: String, in transaction: StoreTransaction) throws -> String? {
         guard let idleMin else { return nil }
         let rows = try transaction.rows(
             "SELECT value, userId FROM identities WHERE kind = ? AND value > ? ORDER BY value LIMIT ?",
             [.text(Identity.Kind.anonymous.text), .text(identity), .int(Int64(Self.pageRows))])
-        // A session is marked after half of the time, so that a mark may be that much older than the last use.
+        // A session's time is updated only after half the period, so it may lag the last use by that much.
         let limit = transaction.now.advanced(by: .zero - idleMin / 2 * 3)
         for row in rows {
             let userId = try row.text("userId")

@@ -3,11 +3,11 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// The account as users are shown it when they sign in: what they could read with the session they get, and never less
-/// than who they are.
+/// The account in the answer to a sign-in: everything that the user can read with the new session, and at least the id
+/// and times.
 enum OwnAccount {
-    /// - Parameter proofs: those that the user signed in with.
-    /// - Throws: `ParseError.objectNotFound` for a user who is gone.
+    /// - Parameter proofs: the proofs of this sign-in.
+    /// - Throws: `ParseError.objectNotFound` for a deleted user.
     static func document(
         of userId: String, with proofs: [AuthProof] = [], _ key: AccountKey, _ reader: some ObjectReading
     ) throws -> JSON {
@@ -17,16 +17,16 @@ enum OwnAccount {
             return try shown(
                 user, of: userId, isAdmin: roles.contains(adminsRole), with: proofs, key, reader)
         } catch let error as ParseError where [.operationForbidden, .objectNotFound].contains(error.code) {
-            // Class-level permissions may keep users from reading even themselves.
+            // Class-level permissions may prevent users from reading their own object.
             let user = try JSON(parsing: reader.get("_User", userId, caller: .master))
             return .object(
                 (user.objectValue ?? [:]).filter { ["objectId", "createdAt", "updatedAt"].contains($0.key) })
         }
     }
 
-    /// A stored document as its user is told it.
-    /// - Parameter isAdmin: whether to say that the user is one of the shop's operators. Nothing asks that field: the
-    ///   role decides.
+    /// A stored document as shown to its user.
+    /// - Parameter isAdmin: whether to add `isAdmin: true`. The field is only informative: the role decides about
+    ///   rights.
     static func shown(
         _ user: JSON, of userId: String, isAdmin: Bool, with proofs: [AuthProof] = [], _ key: AccountKey,
         _ reader: some ObjectReading

@@ -2,8 +2,8 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// The names of people, by which operators look for accounts: first name, last name, both together, and the whole name,
-/// in the form in which names are compared. They are nobody's alone, and nobody signs in with one.
+/// The names of persons, by which operators search for accounts: first name, last name, both together, and the full
+/// name, in comparable form. They need not be unique and cannot be used to sign in.
 package enum PersonNames {
     static let tables = [
         "CREATE TABLE personNames(value TEXT NOT NULL, userId TEXT NOT NULL, PRIMARY KEY(value, userId)) WITHOUT ROWID",
@@ -11,12 +11,12 @@ package enum PersonNames {
     ]
 
     private static let fields = ["firstName", "lastName", "name"]
-    /// Characters of a name that are compared; nobody types more.
+    /// Compared characters of a name; operators type fewer.
     private static let charactersMax = 64
-    /// Users that the migration reads at a time.
+    /// Users per page of the migration.
     private static let pageRows = 500
 
-    /// A text as it is compared: without the case of letters, and with one blank between words.
+    /// The comparable form of a text: case-insensitive, with single spaces between words.
     package static func compared(_ text: String) -> String {
         let words = text.prefix(charactersMax).split(whereSeparator: \.isWhitespace).joined(separator: " ")
         return AccountNames.folded(words)
@@ -28,7 +28,7 @@ package enum PersonNames {
         return Set((named + [both]).map(compared)).subtracting([""])
     }
 
-    /// Keeps the names that a user has now.
+    /// Stores the user's current names.
     /// - Parameter before: the user before the change; nil for a new one.
     static func keep(
         _ user: JSON, of userId: String, before: JSON? = nil, in transaction: StoreTransaction
@@ -49,7 +49,7 @@ package enum PersonNames {
         _ = try transaction.execute("DELETE FROM personNames WHERE userId = ?", [.text(userId)])
     }
 
-    /// Makes the table, with the names of the users who are there already.
+    /// Creates the table and adds the names of existing users.
     package static func fill(in transaction: StoreTransaction) throws {
         for table in tables { _ = try transaction.execute(table) }
         guard transaction.hasClass("_User") else { return }

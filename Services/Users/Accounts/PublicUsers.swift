@@ -2,31 +2,31 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// Users whom everybody may read while `SATCHEL_PUBLIC_USERS` is set, those of before it included.
+/// Makes users publicly readable while `SATCHEL_PUBLIC_USERS` is set, including those created before.
 ///
-/// A row's ACL is what every query looks at, in columns and an index of its own. So it is ACLs that change with the
-/// setting, at the start of the writer: of users who have the ACL of a sign-up and did not choose it. Which were
-/// changed is remembered, and they are changed back when the setting is gone.
+/// Queries use the indexed ACL columns of each row, so the setting must change ACLs. The writer does that at startup,
+/// for users whose ACL is the sign-up default and was not chosen. The changed users are recorded and reverted when the
+/// setting is removed.
 package enum PublicUsers {
-    /// Users in one transaction: some milliseconds, so that other writes get their turn.
+    /// Users per transaction: a few milliseconds, so that other writes are not delayed.
     private static let pageRows = 200
 
-    /// The ACL of a user who is shown.
+    /// The ACL of a publicly readable user.
     package static func acl(of userId: String) -> JSON {
         var acl = JSON.privateACL(userId)
         acl["*"] = ["read": true]
         return acl
     }
 
-    // MARK: Users that sign up, change and go
+    // MARK: Changes of users
 
-    /// A user got the ACL of the setting.
+    /// A user got the public ACL from the setting.
     static func isShown(_ userId: String, in transaction: StoreTransaction) throws {
         _ = try transaction.execute(
             "INSERT INTO shownUsers(userId) VALUES (?) ON CONFLICT DO NOTHING", [.text(userId)])
     }
 
-    /// Somebody gave a user an ACL, which stays whatever the setting says.
+    /// A client chose a user's ACL, which the setting no longer changes.
     package static func isChosen(_ userId: String, in transaction: StoreTransaction) throws {
         _ = try transaction.execute("DELETE FROM shownUsers WHERE userId = ?", [.text(userId)])
         _ = try transaction.execute(
@@ -39,10 +39,10 @@ package enum PublicUsers {
         }
     }
 
-    // MARK: The start
+    // MARK: Startup
 
-    /// Brings all users in line with the setting. Returns when they are; what was done already is not done again.
-    /// - Throws: what the store throws; `CancellationError`.
+    /// Applies the setting to all users, and returns when done. Continues earlier progress.
+    /// - Throws: errors of the store; `CancellationError`.
     package static func apply(_ areShown: Bool, to store: ClassStore) async throws {
         guard areShown else {
             while try await store.write({ try hidePage(in: $0) }) { try Task.checkCancellation() }
@@ -55,8 +55,8 @@ package enum PublicUsers {
         }
     }
 
-    /// Shows those of some users whose ACL is that of a sign-up.
-    /// - Returns: the last user looked at; nil when there are no more.
+    /// Makes some users public whose ACL is the sign-up default.
+    /// - Returns: the last checked user; nil when there are no more.
     private static func showPage(after last: String, in store: ClassStore) async throws -> String? {
         let page = try await store.read { reader in
             try reader.documents(
@@ -83,7 +83,7 @@ package enum PublicUsers {
         try isShown(userId, in: transaction)
     }
 
-    /// Takes back the ACLs of some users who were shown.
+    /// Reverts the ACLs of some public users.
     /// - Returns: whether there may be more.
     private static func hidePage(in transaction: StoreTransaction) throws -> Bool {
         let page = try transaction.rows("SELECT userId FROM shownUsers LIMIT ?", [.int(Int64(pageRows))])
@@ -95,7 +95,7 @@ package enum PublicUsers {
         return page.count == pageRows
     }
 
-    /// The user's times stay: nothing of what the user is changed.
+    /// Replaces an ACL and keeps the user's times, because the user's data do not change.
     /// - Returns: false when the user is gone or has another ACL.
     private static func change(
         _ userId: String, from present: JSON, to new: JSON, in transaction: StoreTransaction

@@ -6,7 +6,10 @@ import ServiceKit
 
 extension UserRules {
     /// Answers `POST /users`.
-    func signUp(_ message: AccountRequest, _ request: ServiceRequest, host: ServiceHost) async throws -> BusReply {
+    /// - Parameter isReturnOnly: whether to create nothing if the verified proofs belong to no user yet.
+    func signUp(
+        _ message: AccountRequest, _ request: ServiceRequest, host: ServiceHost, isReturnOnly: Bool = false
+    ) async throws -> BusReply {
         let object = try request.document()
         try ProposedChange.requireUnnamed(object)
         var change = ProposedChange(
@@ -14,7 +17,9 @@ extension UserRules {
         try await prepareSignUp(&change)
         let reply = try await host.commit(request) { [change] transaction in
             var signUp = try self.signUp(change)
-            if settings.asksSecondFactor, let userId = try signUp.returning(transaction) {
+            let userId = try signUp.returning(transaction)
+            if isReturnOnly, userId == nil { return try SessionAnswers.account([:]) }
+            if settings.asksSecondFactor, let userId {
                 guard
                     try SecondFactors.admits(
                         KnownDevices.attempt(on: userId, by: change.principal, key, transaction),
@@ -23,9 +28,14 @@ extension UserRules {
                 signUp.isSecondFactorProven = true
             }
             let outcome = try commit(signUp, of: change, in: transaction)
-            let merged = try AnonymousMerge.perform(
-                from: message.previousSessionToken, to: outcome.objectId, messages: messages, key: key,
-                in: transaction)
+            let isSignedIn = outcome.answer["sessionToken"]?.stringValue != nil
+            let merged =
+                try AnonymousMerge.perform(
+                    from: message.previousSessionToken, to: outcome.objectId, messages: messages, key: key,
+                    in: transaction)
+                ?? AnonymousMerge.copy(
+                    fromInstallation: isSignedIn ? request.caller.installationId : nil, to: outcome.objectId,
+                    messages: messages, in: transaction)
             return try SessionAnswers.account(
                 outcome.answer, created: outcome.before == nil, forget: outcome.forget, merged: merged)
         }
@@ -34,10 +44,10 @@ extension UserRules {
         return reply
     }
 
-    /// Proofs of providers that do not hold count like wrong passwords: each makes us ask a provider. An anonymous id
-    /// is no such proof: the first start of an app depends on nobody else's mistakes.
+    /// Failed provider proofs count like wrong passwords, because each one causes a request to a provider. An anonymous
+    /// id does not count: the first start of an app must not depend on failures of other clients.
     private func prepareSignUp(_ change: inout ProposedChange) async throws {
-        // Before anything that the fields say is looked at.
+        // The permission is checked before the fields are interpreted.
         try await store.authorize(change)
         let fields = try AccountFields(change.object, isMaster: change.caller.isMaster)
         guard !fields.proofs.isEmpty, !change.caller.isMaster else { return try await prepare(&change) }
@@ -47,7 +57,7 @@ extension UserRules {
             guard let counter = try SignInFailures.counters([network], reader)[network],
                 counter.failures >= network.failuresMax, counter.endsAt > .now
             else { return true }
-            // Who signed in here before with one of the proofs is no guesser.
+            // A device that signed in before with one of the proofs is exempt.
             return try fields.identities(hasPassword: false).contains { identity in
                 guard let userId = try Identities.owner(of: identity, key, reader) else { return false }
                 return try KnownDevices.attempt(on: userId, by: principal, key, reader).device != nil

@@ -4,7 +4,7 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// The rules of `_User`: creating one is signing up, and only the user and the master key change one.
+/// The rules of `_User`: a create is a sign-up, and only the user and the master key may change a user.
 package struct UserRules: ClassRules {
     let hasher: PasswordHasher
     let providers: IdentityProviders
@@ -12,26 +12,29 @@ package struct UserRules: ClassRules {
     let key: AccountKey
     let messages: Outbox
     let store: ClassStore
-    let paces = NetworkPaces()
+    /// Asks the bag before an account is deleted.
+    let beginDeletion: @Sendable (_ userId: String) async throws -> Void
+    let paces = NetworkRateLimits()
 
-    init(_ means: AccountMeans, host: ServiceHost) {
+    init(_ means: AccountDependencies, host: ServiceHost) {
         hasher = means.hasher
         providers = means.providers
         settings = means.settings
         key = means.key
         messages = host.outbox
         store = host.store
+        beginDeletion = { try await means.beginDeletion($0, host) }
     }
 
     private var mails: LinkMails { LinkMails(settings: settings, messages: messages, key: key) }
 
-    /// - Throws: beside what is wrong with the change `.validationError` (142) for one of the user's last passwords,
-    ///   and what `PasswordHasher.hash` throws.
+    /// - Throws: errors about the change itself; `.validationError` (142) for a recent password of the user and for the
+    ///   deletion of an account with an undecided payment; errors of `PasswordHasher.hash`.
     package func prepare(_ change: inout ProposedChange) async throws {
-        // Before anything that depends on the user or on other users is looked at.
+        // Permissions are checked before any data of users is read.
         try UserRules.authorize(change)
         try await store.authorize(change)
-        guard change.verb != .delete else { return }
+        guard change.verb != .delete else { return try await beginDeletion(try change.requiredObjectId) }
         let fields = try AccountFields(change.object, isMaster: change.caller.isMaster)
         guard !fields.holdCardNumber else { throw CardNumber.refused }
         if change.verb == .create { try fields.checkSignUp() }
@@ -49,8 +52,8 @@ package struct UserRules: ClassRules {
         }
     }
 
-    /// Asks the providers. A wrong proof in a user's own change counts as a failed sign-in of that user: it is a guess,
-    /// too.
+    /// Verifies proofs with the providers. A wrong proof in a user's own change counts as a failed sign-in, because it
+    /// may be a guess.
     private func verify(_ proofs: [AuthProof], of change: inout ProposedChange) async throws {
         let repeated = try await repeated(proofs, in: change)
         change.notes["unverified"] = .array(repeated.map { .string($0.rawValue) })
@@ -72,8 +75,8 @@ package struct UserRules: ClassRules {
         throw refusal
     }
 
-    /// The providers that nobody asks about a user's change: SDKs repeat each link with every save, with a token that
-    /// may have ended long ago, and apps save the id alone that they read. The transaction compares the ids again.
+    /// The providers that need not verify a user's change: SDKs repeat each link with every save, possibly with an
+    /// expired token, and apps save the bare id that they read. The transaction compares the ids again.
     private func repeated(_ proofs: [AuthProof], in change: ProposedChange) async throws -> [AuthProvider] {
         guard change.verb == .update, !proofs.isEmpty else { return [] }
         let userId = try change.requiredObjectId
@@ -83,7 +86,7 @@ package struct UserRules: ClassRules {
         return proofs.filter { $0.isIdOnly || linked?[$0.provider.rawValue]?["id"] == .string($0.id) }.map(\.provider)
     }
 
-    /// The hashes of passwords that the user may not choose again.
+    /// The password hashes that the user may not choose again.
     private func former(of change: ProposedChange) async throws -> [String] {
         let max = settings.passwordPolicy.historyMax
         guard max > 0, change.verb == .update, let userId = change.objectId else { return [] }
@@ -119,13 +122,14 @@ package struct UserRules: ClassRules {
         let userId = try change.requiredObjectId
         let fields = try AccountFields(change.object, isMaster: change.caller.isMaster)
         let stored = try stored(userId, for: fields, in: transaction)
+        try fields.checkEmail(stored: stored["email"])
         let update = try AccountUpdate(
             fields, of: stored, userId: userId, hasPassword: Credentials.hash(of: userId, transaction) != nil,
             unverified: change.unverified)
         if case .set(let address) = fields.email, stored["email"] == .string(address) {
             change.notes["repeatsEmail"] = true
         }
-        change.object = .object(try update.settleNames(of: userId, key, in: transaction))
+        change.object = .object(try update.updateIdentities(of: userId, key, in: transaction))
         if let acl = change.object["ACL"], acl != stored["ACL"] {
             try PublicUsers.isChosen(userId, in: transaction)
         }
@@ -138,13 +142,13 @@ package struct UserRules: ClassRules {
             &change, of: userId, in: transaction)
     }
 
-    /// The user as a change finds it.
+    /// The stored user before a change.
     private func stored(
         _ userId: String, for fields: AccountFields, in transaction: StoreTransaction
     ) throws -> JSON {
         var stored = try AnonymousIds.opened(
             transaction.document("_User", userId, caller: .master), of: userId, key, transaction)
-        // Apps save what they read.
+        // Apps save the `isAdmin` field that they read.
         if fields.claimsAdmin,
             try RoleHierarchy.roles(of: userId, transaction).contains(where: { $0.name == adminsRole })
         {
@@ -172,7 +176,7 @@ package struct UserRules: ClassRules {
                 try mails.addressRepeated(
                     of: outcome.objectId, email, user: outcome.after ?? [:], by: change.principal, in: transaction)
             }
-            // Whoever links goes on with the same session; SDKs look for it in the answer.
+            // A client that links an account keeps its session; SDKs expect the token in the answer.
             if change.notes["namesLinks"] == true, !change.caller.isMaster, !change.principal.sessionToken.isEmpty {
                 outcome.answer["sessionToken"] = .string(change.principal.sessionToken)
             }
@@ -183,7 +187,7 @@ package struct UserRules: ClassRules {
                 try Sessions.close(of: outcome.objectId, in: transaction)
                 outcome.forget = .users([outcome.objectId])
             }
-            // Who a user is to the other services may have changed with a link or a password.
+            // A new link or password may change the user's status in other services.
             guard let hash = change.passwordHash else {
                 if outcome.after?["authData"] != outcome.before?["authData"] {
                     outcome.forget = .users([outcome.objectId])
@@ -197,8 +201,8 @@ package struct UserRules: ClassRules {
         outcome.forget = Forget.with { $0.userIds = [outcome.objectId] }
     }
 
-    /// A new password ends every session of the user, unless the settings keep them. Who changes their own goes on with
-    /// a new one.
+    /// Replaces the password and ends every session of the user, unless the settings keep them. A user who changes the
+    /// own password gets a new session.
     private func replacePassword(
         _ hash: String, _ change: ProposedChange, _ outcome: inout ChangeOutcome, in transaction: StoreTransaction
     ) throws {
@@ -212,7 +216,7 @@ package struct UserRules: ClassRules {
         guard settings.revokesSessions else { return }
         try Sessions.close(of: outcome.objectId, in: transaction)
         outcome.answer["sessionToken"] = nil
-        // Who could not sign in with the new password does not go on with it either.
+        // A user who could not sign in gets no new session.
         guard !change.caller.isMaster, !settings.refusesSession(of: outcome.after ?? [:]) else { return }
         let session = try Sessions.open(
             for: outcome.objectId, SessionOrigin(action: .login, provider: .password),
@@ -221,8 +225,8 @@ package struct UserRules: ClassRules {
         outcome.answer["sessionToken"] = .string(session.token)
     }
 
-    /// - Throws: `.sessionMissing` (206) unless the user or the master key asks, `.operationForbidden` (119) with a
-    ///   restricted session.
+    /// - Throws: `.sessionMissing` (206) unless the caller is the user or has the master key, `.operationForbidden`
+    ///   (119) with a restricted session.
     package static func authorize(_ change: ProposedChange) throws {
         try change.requireFullSession()
         guard change.verb != .create, !change.caller.isMaster else { return }
@@ -239,14 +243,14 @@ package struct UserRules: ClassRules {
 extension ProposedChange {
     fileprivate var passwordHash: String? { notes["passwordHash"]?.stringValue }
 
-    /// The providers that were not asked about what the change says of them.
+    /// The providers that did not verify this change.
     fileprivate var unverified: Set<AuthProvider> {
         Set((notes["unverified"]?.arrayValue ?? []).compactMap(\.stringValue).compactMap(AuthProvider.init(rawValue:)))
     }
 
-    /// The client that waits for its turn when a password is hashed. It is the network and not the user: users are as
-    /// easily made as addresses are changed.
+    /// The client in the fair queue for password hashing: its network, because users are as easy to create as addresses
+    /// are to change.
     fileprivate var hashingClient: HashingClient {
-        caller.isMaster ? HashingClient("master", isKnown: true) : HashingClient("network:\(principal.network)")
+        caller.isMaster ? HashingClient("master", isKnown: true) : HashingClient(network: principal.network)
     }
 }

@@ -4,18 +4,18 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// The audit log: the changes that operators and the master key made in every service, as they were told.
+/// The audit log: changes by operators and the master key in all services, in the order of arrival.
 ///
-/// It is no class, and nothing in the suite changes an entry or removes one before its time: not for the master key
-/// either. A trigger of the table says the same to whoever has the file.
+/// It is not a class, and no part of the suite changes an entry or removes one early, not even for the master key. A
+/// trigger on the table enforces this for direct access to the file.
 package enum AuditLog {
-    /// The name of the master key in entries.
+    /// The master key's name in entries.
     package static let masterKey = "master key"
 
-    /// Entries that one round removes, so that other writes get their turn.
+    /// Entries removed per round, so that other writes are not delayed.
     private static let removedAtOnce = 1000
 
-    /// The tables: entries in the order in which they came.
+    /// The tables; entries are ordered by arrival.
     static let tables = [
         """
         CREATE TABLE auditEntries(id INTEGER PRIMARY KEY AUTOINCREMENT, at INTEGER NOT NULL, userId TEXT NOT NULL, \
@@ -33,10 +33,10 @@ package enum AuditLog {
         """,
     ]
 
-    /// The history of one object, whoever does not name its class: without this index every entry would be looked at.
+    /// For the history of one object without a class name, which would otherwise scan all entries.
     static let objectIndex = ["CREATE INDEX auditEntriesByObjectId ON auditEntries(objectId, id)"]
 
-    /// Adds the entries of one transaction elsewhere. The name is the one that the operator has now, a moment later.
+    /// Adds the entries of one transaction of a service. The operator's name is looked up on arrival.
     package static func add(_ message: AuditChanges, in transaction: StoreTransaction) throws {
         let who = try message.userID.isEmpty ? masterKey : name(of: message.userID, transaction)
         for change in message.changes {
@@ -57,12 +57,12 @@ package enum AuditLog {
         text.isEmpty ? .null : .text(String(decoding: text, as: UTF8.self))
     }
 
-    /// Empty for an account that is gone.
+    /// Empty for a deleted account.
     private static func name(of userId: String, _ transaction: StoreTransaction) throws -> String {
         try transaction.documentIfFound("_User", userId, caller: .master)?["username"]?.stringValue ?? ""
     }
 
-    /// Removes entries that are older than they are kept.
+    /// Removes entries older than the retention period.
     /// - Returns: whether there may be more.
     package static func removeOld(days: Int, in transaction: StoreTransaction) throws -> Bool {
         let end = transaction.now.advanced(by: .zero - .seconds(Int64(days) * 86_400))

@@ -2,7 +2,7 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// A page of the audit log, newest entries first, by the parameters of the function `auditEntries`.
+/// A page of the audit log, newest entries first, for the parameters of the function `auditEntries`.
 package struct AuditPage: Sendable {
     private var conditions: [String] = []
     private var arguments: [SQLValue] = []
@@ -10,7 +10,7 @@ package struct AuditPage: Sendable {
 
     private static let limitMax: Int64 = 200
 
-    /// - Throws: `.validationError` (142) for parameters that mean nothing.
+    /// - Throws: `.validationError` (142) for invalid parameters.
     package init(_ parameters: JSON) throws {
         limit = try parameters.listLimit(standard: 50, maximum: Self.limitMax)
         if let after = try parameters.textParameter("after") {
@@ -48,16 +48,16 @@ package struct AuditPage: Sendable {
             """
     }
 
-    /// SQLite's plan for the page, for tests: a step in each line.
+    /// SQLite's query plan for the page, for tests: one step per line.
     package func plan(in reader: some ObjectReading) throws -> String {
         try reader.rows("EXPLAIN QUERY PLAN " + sql, arguments + [.int(limit + 1)]).map { try $0.text("detail") }
             .joined(separator: "\n")
     }
 
     /// `{entries, next}`; `next` is null on the last page.
-    /// - Parameter tellsClient: whether entries say from which address and by which request a change came.
+    /// - Parameter tellsClient: whether entries include the client's address and request id.
     package func read(in reader: some ObjectReading, tellsClient: Bool = true) throws -> JSON {
-        // One more tells whether there is a next page.
+        // One extra row shows whether there is a next page.
         let rows = try reader.rows(sql, arguments + [.int(limit + 1)])
         let shown = rows.prefix(Int(limit))
         let next = try rows.count > shown.count ? shown.last.map { JSON.string(String(try $0.int("id"))) } : nil

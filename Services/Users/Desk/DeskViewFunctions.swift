@@ -3,7 +3,7 @@ import Messages
 import ParseProtocol
 import ServiceKit
 
-/// The cloud functions for views of the desk's lists. Every operator has some of their own.
+/// The cloud functions for saved views of the dashboard's lists. Each operator has separate views.
 func installDeskViews(_ host: ServiceHost, _ routes: inout ServiceRoutes) {
     // `deskViews {}`
     routes.function("deskViews") { _, request in
@@ -27,8 +27,8 @@ func installDeskViews(_ host: ServiceHost, _ routes: inout ServiceRoutes) {
     }
 }
 
-/// - Throws: `.operationForbidden` (119) unless an operator asks, `.invalidSessionToken` (209) for the master key,
-///   which is nobody.
+/// - Throws: `.operationForbidden` (119) unless the caller is an operator, `.invalidSessionToken` (209) for the master
+///   key, which has no user.
 private func operatorId(_ request: ServiceRequest) throws -> String {
     try request.requireArea(.catalog, .orders, .support, .developers, .admins)
     return try request.userId

@@ -2,17 +2,17 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// The views of the desk's lists that operators gave names to. Each is its operator's alone: nobody else lists it, not
-/// the master key either, and it goes with the account.
+/// The named views of the dashboard's lists. Only the operator who saved a view can read it; not even the master key
+/// can. It is deleted with the account.
 package enum DeskViews {
-    /// A view: what a list's address says behind the question mark.
+    /// A view: the query part of a list's address.
     package struct View: Sendable, Equatable {
         let list: String
         let name: String
         let query: String
 
-        /// - Throws: `.validationError` (142) for a list or name that is missing, and for what is too long or no text
-        ///   of one line.
+        /// - Throws: `.validationError` (142) for a missing list or name, and for a value that is too long or not a
+        ///   single line.
         package init(_ parameters: JSON) throws {
             list = try DeskViews.list(parameters)
             name = try DeskViews.name(parameters)
@@ -20,11 +20,11 @@ package enum DeskViews {
         }
     }
 
-    /// Views of an operator. The desk reads all of them at once.
+    /// Limit of views per operator. The dashboard reads all of them at once.
     package static let countMax = 100
     private static let nameBytesMax = 200
     private static let listBytesMax = 60
-    /// As much as an address can have everywhere.
+    /// The length of an address that all software supports.
     private static let queryBytesMax = 2000
 
     static let tables = [
@@ -47,7 +47,7 @@ package enum DeskViews {
             })
     }
 
-    /// Keeps a view, in the place of one of that name.
+    /// Stores a view, replacing one with the same name.
     /// - Throws: `.validationError` (142) when the operator has `countMax` others.
     package static func save(_ view: View, of userId: String, in transaction: StoreTransaction) throws {
         let others = try transaction.rows(
@@ -65,7 +65,7 @@ package enum DeskViews {
             [.text(userId), .text(view.list), .text(view.name), .text(view.query)])
     }
 
-    /// Removes the view that `list` and `name` of the parameters say.
+    /// Removes the view given by `list` and `name`.
     /// - Throws: `.objectNotFound` (101) when there is none.
     package static func remove(_ parameters: JSON, of userId: String, in transaction: StoreTransaction) throws {
         let removed = try transaction.execute(
@@ -74,7 +74,7 @@ package enum DeskViews {
         guard removed > 0 else { throw ParseError.objectNotFound }
     }
 
-    /// The account is gone.
+    /// Removes the views of a deleted account.
     package static func forget(_ userId: String, in transaction: StoreTransaction) throws {
         try transaction.execute("DELETE FROM deskViews WHERE userId = ?", [.text(userId)])
     }

@@ -3,7 +3,7 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// Makes links and mails them: when somebody asks for one, and when an address is new.
+/// Creates links and mails them: on request, and for new addresses.
 package struct LinkMails: Sendable {
     let settings: UsersSettings
     let messages: Outbox
@@ -16,12 +16,12 @@ package struct LinkMails: Sendable {
     }
 
     private static let tooMany = ParseError(
-        .connectionFailed, "Too many mails were asked for from this address. Please try again later.")
+        .connectionFailed, "Too many mails were requested from this address. Please try again later.")
 
-    /// Takes a request for a mail. Nothing here looks at accounts, so that neither the answer nor its time tells
-    /// whether there is one: the outbox brings the request back as `UsersCalls.mailLink`.
-    /// - Throws: `.invalidEmailAddress` (125) for what is no address, `.connectionFailed` (100) when the client asks
-    ///   too often.
+    /// Accepts a request for a mail. It does not read accounts, so that neither the answer nor its timing reveals
+    /// whether one exists: the outbox sends the request back as `UsersCalls.mailLink`.
+    /// - Throws: `.invalidEmailAddress` (125) for an invalid address, `.connectionFailed` (100) when the client's quota
+    ///   is exhausted.
     func request(_ message: MailRequest, from network: String, in transaction: StoreTransaction) throws {
         try admit(message, from: network, in: transaction)
         let link = MailLink.with {
@@ -31,8 +31,8 @@ package struct LinkMails: Sendable {
         try messages.add(UsersCalls.mailLink, link, key: "mailLink:\(Names.random(20))", in: transaction)
     }
 
-    /// The account whose password would be reset, for a trigger that has a say before the mail; no `objectID` where
-    /// there would be no mail.
+    /// The account whose password would be reset, for a trigger that runs before the mail; without `objectID` if no
+    /// mail would be sent.
     /// - Throws: as `request` does.
     func resetOwner(
         _ message: MailRequest, from network: String, in transaction: StoreTransaction
@@ -53,7 +53,7 @@ package struct LinkMails: Sendable {
         else { throw Self.tooMany }
     }
 
-    /// Mails a link to the holder of an address, if it has one and it is due.
+    /// Mails a link to the owner of an address, if there is one and the link is applicable.
     func mail(_ message: MailLink, in transaction: StoreTransaction) throws {
         guard let (owner, user) = try recipient(of: message.link, at: message.email, transaction) else { return }
         switch message.link {
@@ -66,11 +66,11 @@ package struct LinkMails: Sendable {
         }
     }
 
-    /// Whoever a link would be mailed to: the holder of an address, unless banned.
+    /// The recipient of a link: the owner of the address, unless banned.
     private func recipient(
         of link: MailedLink, at address: String, _ reader: some ObjectReading
     ) throws -> (owner: MailedTokens.Owner, user: JSON)? {
-        // Nobody's user name is another's address, so that the order decides nothing.
+        // A user name never equals another user's address, so the order does not matter.
         let owner =
             try Identities.owner(of: .email(address), key, reader)
             ?? (link == .passwordReset ? Identities.owner(of: .username(address), key, reader) : nil)
@@ -80,8 +80,8 @@ package struct LinkMails: Sendable {
         return (.init(userId, email), user)
     }
 
-    /// The mail for a new address. The links to the old one end, whether or not there is a mail.
-    /// - Parameter causer: who changed it.
+    /// Sends the mail for a new address. Voids the links to the old one in any case.
+    /// - Parameter causer: the author of the change.
     func addressChanged(
         of userId: String, to email: String?, user: JSON, by causer: Principal, in transaction: StoreTransaction
     ) throws {
@@ -91,20 +91,20 @@ package struct LinkMails: Sendable {
         try addressRepeated(of: userId, email, user: user, by: causer, in: transaction)
     }
 
-    /// The address that the mails of an account go to: its own or, as in Parse, where it has none a user name that is
-    /// one.
+    /// The address for mails to an account: its e-mail address or else, as in Parse, a user name in the form of an
+    /// address.
     package static func address(of user: JSON) -> String? {
         if let email = user["email"]?.stringValue { return email }
         return user["username"]?.stringValue.flatMap { AccountNames.isEmail($0) ? $0 : nil }
     }
 
-    /// The mail for an address that is not verified yet and was saved again, which is how apps ask for another. Older
-    /// links stay good.
+    /// Sends the mail for an unverified address that was saved again; apps do so to request another mail. Older links
+    /// remain valid.
     func addressRepeated(
         of userId: String, _ email: String, user: JSON, by causer: Principal, in transaction: StoreTransaction
     ) throws {
         guard settings.verifiesEmail, user["emailVerified"] != true else { return }
-        // An address that is changed, or signed up, again and again is a way to write to strangers.
+        // Repeated changes or sign-ups could otherwise be abused to send mails to arbitrary addresses.
         var quotas = quotas(of: userId, email, .emailVerification, user)
         if !causer.master, !causer.network.isEmpty {
             quotas.insert(.signingUp(network: causer.network, perHour: settings.signUpMailsPerAddress), at: 0)
@@ -132,7 +132,7 @@ package struct LinkMails: Sendable {
         let token = try MailedTokens.make(
             link, for: owner, lifetime: .seconds(Int64(hours) * 3600), in: transaction)
         let path = isReset ? "request_password_reset" : "verify_email"
-        // Until the address is known to be the user's, a stranger would read what somebody else wrote.
+        // An unverified address may belong to another person, who must not get a text written by the user.
         let name = user["emailVerified"] == true ? SessionAnswers.name(of: user) : ""
         let model: JSON = [
             "name": .string(name), "link": .string("\(settings.applicationURL)/\(path)?token=\(token)"),

@@ -4,12 +4,12 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// The visits of mailed links, and what each of them does.
+/// Handles visits of mailed links.
 struct LinkVisits: Sendable {
     let host: ServiceHost
     let rules: UserRules
 
-    /// Verifies the address that the link was mailed to, once. A second click finds that it is verified.
+    /// Verifies the address that the link was mailed to, once. A second visit reports that it is already verified.
     static func verifyEmail(_ message: LinkRequest, in transaction: StoreTransaction) throws -> BusReply {
         func holder(_ owner: MailedTokens.Owner?) throws -> (id: String, user: JSON)? {
             guard let owner, let user = try transaction.documentIfFound("_User", owner.userId, caller: .master),
@@ -26,21 +26,21 @@ struct LinkVisits: Sendable {
         return try reply(try holder(former)?.user["emailVerified"] == true ? .alreadyVerified : .void)
     }
 
-    /// Whether a link would let somebody choose a password. Mail scanners follow links, so looking uses nothing up.
+    /// Whether a link is valid for a password reset. Does not use up the link, because mail scanners follow links.
     static func checkReset(_ message: LinkRequest, _ reader: StoreReader) throws -> BusReply {
         try reply(MailedTokens.owner(.passwordReset, message.token, at: .now, reader) == nil ? .void : .done)
     }
 
-    /// Sets a new password by a link, which ends every session of the user.
-    /// - Throws: `.validationError` (142) for a password that breaks the rules; the link can be used again.
+    /// Sets a new password by a link, and ends every session of the user.
+    /// - Throws: `.validationError` (142) for a password that violates the policy; the link remains valid.
     func resetPassword(_ message: LinkRequest, _ request: ServiceRequest) async throws -> BusReply {
         try rules.settings.passwordPolicy.check(message.password)
-        // Hashing is slow; nobody gets it done for a guess.
+        // Checked before the slow hashing, so that a guessed token does not cause it.
         let owner = try await host.store.read {
             try MailedTokens.owner(.passwordReset, message.token, at: .now, $0)
         }
         guard let owner else {
-            // Used up, perhaps by this very request, whose answer was lost and is kept.
+            // Already used, perhaps by this very request: then its stored reply is returned.
             return try await host.commit(request) { _ in try Self.reply(.void) }
         }
         var change = ProposedChange(
@@ -54,16 +54,15 @@ struct LinkVisits: Sendable {
             else { return try Self.reply(.void) }
             var change = change
             if user["emailVerified"] != true {
-                // Whoever linked these accounts never showed that the address is theirs; the holder of the mailbox just
-                // did.
+                // The creator of these links never proved ownership of the address; the owner of the mailbox just did.
                 if user["email"] != nil { change.object["emailVerified"] = true }
                 if let linked = user["authData"]?.objectValue, !linked.isEmpty {
                     change.object["authData"] = .object(linked.mapValues { _ in .null })
                 }
             }
             let outcome = try ServiceRoutes.apply(change, rules, in: transaction)
-            // The way out for an owner whose account strangers try: where the link was opened, the next sign-in has a
-            // lane of its own.
+            // Remembers the device, so that the owner's next sign-in is not slowed down by others' attempts on the
+            // account.
             try KnownDevices.remember(used.userId, request.envelope.principal, rules.key, in: transaction)
             return try BusReply(LinkReply.with { $0.outcome = .done }, forget: outcome.forget)
         }

@@ -3,19 +3,19 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// The bound on the mails that may be asked for, so that nobody's mailbox is filled by somebody else. Counts do not end
-/// with the account that caused them.
+/// The quota for requested mails, which protects mailboxes against floods caused by others. Counts survive the deletion
+/// of the account that caused them.
 package enum MailQuota {
     package enum Subject: Sendable {
         case account(String, MailedLink)
-        /// A mailbox, whichever accounts name it, by a keyed hash of `AccountNames.mailbox`. The links of a verified
-        /// account are counted apart, so that nobody closes them by signing its mailbox up.
+        /// A mailbox across all accounts, by a keyed hash of its normalised address. Links of verified accounts are
+        /// counted separately, so that sign-ups with the same mailbox cannot exhaust their quota.
         case mailbox(String, isVerified: Bool)
-        /// A mailbox as above, counted by the day.
+        /// The same per day.
         case mailboxInADay(String, isVerified: Bool)
-        /// A network that asks for links; the setting says how many.
+        /// A network that requests links. The limit comes from the settings; 0 disables the quota.
         case asking(network: String, perHour: Int)
-        /// A network that signs addresses up; the setting says how many.
+        /// A network that signs up addresses. The limit comes from the settings; 0 disables the quota.
         case signingUp(network: String, perHour: Int)
 
         var key: String {
@@ -28,7 +28,7 @@ package enum MailQuota {
             }
         }
 
-        /// Mails in `window`. Who does not find the third will not find the sixth.
+        /// Mails per `window`. More would not help a user who did not find the earlier ones.
         package var max: Int64 {
             switch self {
             case .account: 5
@@ -41,20 +41,23 @@ package enum MailQuota {
         var window: Duration {
             switch self {
             case .account, .mailbox, .asking, .signingUp: .seconds(3600)
-            case .mailboxInADay: .seconds(86_400)
+            case .mailboxInADay: MailQuota.windowMax
             }
         }
     }
 
-    /// Counts one mail for each subject up to the first that has no more.
-    /// - Returns: whether it is within the quotas of all.
+    static let windowMax = Duration.seconds(86_400)
+
+    /// Charges one mail to each subject, up to the first one whose quota is exhausted.
+    /// - Returns: whether all quotas suffice.
     package static func admits(_ subjects: [Subject], in transaction: StoreTransaction) throws -> Bool {
         try subjects.allSatisfy { try admits($0, in: transaction) }
     }
 
-    /// Counts one request, in one statement.
-    /// - Returns: whether it is within the quota.
+    /// Charges one mail, in a single statement.
+    /// - Returns: whether the quota suffices.
     package static func admits(_ subject: Subject, in transaction: StoreTransaction) throws -> Bool {
+        guard subject.max > 0 else { return true }
         let asked = try transaction.rows(
             """
             INSERT INTO mailQuota(subject, asked, endsAt) VALUES (?1, 1, ?2)

@@ -5,10 +5,10 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// The secrets in mailed links. Each opens one thing once; here only its SHA-256 is kept, so that nobody who reads the
-/// database can use one.
+/// The tokens in mailed links. Each can be used once. Only the SHA-256 is stored, so that a reader of the database
+/// cannot use one.
 package enum MailedTokens {
-    /// The user and the address that a link was mailed to.
+    /// The user and the address of a mailed link.
     package struct Owner: Equatable, Sendable {
         package let userId: String
         package let email: String
@@ -28,7 +28,7 @@ package enum MailedTokens {
         return token
     }
 
-    /// The owner of a token that is unused and in its time; uses nothing up.
+    /// The owner of a valid token; does not use it up.
     package static func owner(
         _ link: MailedLink, _ token: String, at now: Timestamp, _ reader: some ObjectReading
     ) throws -> Owner? {
@@ -38,8 +38,8 @@ package enum MailedTokens {
         ).first.map(Owner.init)
     }
 
-    /// Uses a token up, in one statement, and with it every other of the same user and purpose.
-    /// - Returns: nil when it is unknown, used or past its time.
+    /// Uses up a token in one statement, and voids all others of the same user and purpose.
+    /// - Returns: nil when it is unknown, used or expired.
     package static func use(_ link: MailedLink, _ token: String, in transaction: StoreTransaction) throws -> Owner? {
         let used = try transaction.rows(
             """
@@ -55,7 +55,7 @@ package enum MailedTokens {
         return used
     }
 
-    /// The owner of a token that was used up.
+    /// The owner of a used token.
     package static func formerOwner(_ link: MailedLink, _ token: String, _ reader: some ObjectReading) throws -> Owner?
     {
         try reader.rows(
@@ -64,7 +64,7 @@ package enum MailedTokens {
         ).first.map(Owner.init)
     }
 
-    /// Makes a user's links void; used ones stay to be recognised.
+    /// Voids a user's unused links; used ones are kept so that they can be recognised.
     static func void(_ link: MailedLink, of userId: String, in transaction: StoreTransaction) throws {
         try transaction.execute(
             "DELETE FROM mailedTokens WHERE userId = ? AND link = ? AND usedAt IS NULL",
@@ -80,7 +80,7 @@ package enum MailedTokens {
             "DELETE FROM mailedTokens WHERE expiresAt <= ?", [.int(transaction.now.milliseconds)])
     }
 
-    /// 128 random bits need no salt. The look-up by the hash tells an attacker nothing about the token by its time.
+    /// 128 random bits need no salt. The timing of a look-up by hash reveals nothing about the token.
     private static func hash(_ token: String) -> String {
         SHA256.hash(data: Data(token.utf8)).hex
     }

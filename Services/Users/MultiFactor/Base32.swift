@@ -1,6 +1,6 @@
-/// Base32 (RFC 4648, 6), the form in which authenticator apps exchange secrets.
+/// Base32 (RFC 4648, 6), the format in which authenticator apps exchange secrets.
 package enum Base32 {
-    /// The bytes of a text in either case, with or without padding; nil for anything else.
+    /// Decodes a text in either case, with or without padding; nil for an invalid text.
     package static func decode(_ text: String) -> [UInt8]? {
         var bytes: [UInt8] = []
         var bits = 0

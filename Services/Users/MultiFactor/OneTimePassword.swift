@@ -2,21 +2,21 @@ import Cryptography
 import Foundation
 import ParseProtocol
 
-/// The codes of an authenticator app: TOTP (RFC 6238) with SHA-1, six digits and steps of 30 s, as Parse Server's `mfa`
-/// adapter has them by default.
+/// The codes of an authenticator app: TOTP (RFC 6238) with SHA-1, six digits and steps of 30 s, the defaults of Parse
+/// Server's `mfa` adapter.
 package struct OneTimePassword: Sendable {
     /// Length of a step.
     package static let stepSeconds: Int64 = 30
     package static let digits = 6
-    /// Steps before and after the present one that count: a phone's clock may be off by half a minute (RFC 6238, 5.2
-    /// and 6).
+    /// Accepted steps before and after the present one: a phone's clock may be off by half a minute (RFC 6238, 5.2 and
+    /// 6).
     private static let drift: Int64 = 1
 
     private let key: SymmetricKey
 
     package init(secret: [UInt8]) { key = SymmetricKey(data: secret) }
 
-    /// Number of the step at a moment.
+    /// The number of the step at a moment.
     package static func step(at moment: Timestamp) -> Int64 { moment.milliseconds / 1000 / stepSeconds }
 
     /// The code of a step (HOTP, RFC 4226, 5.3).
@@ -29,7 +29,7 @@ package struct OneTimePassword: Sendable {
         return String((String(repeating: "0", count: 10) + text).suffix(digits))
     }
 
-    /// The step whose code this is, around a moment; nil when it is none of them. Compares every one in constant time.
+    /// The step near `now` with this code; nil if there is none. Compares all steps in constant time.
     package func step(of code: String, at now: Timestamp) -> Int64? {
         let present = Self.step(at: now)
         let given = SymmetricKey(data: Data(code.utf8.prefix(64)))

@@ -2,25 +2,24 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// A change of a user's second factor, from the client's wish to the recovery codes in the answer.
+/// A change of a user's second factor, from the client's request to the recovery codes in the answer.
 struct SecondFactorChange {
-    let wish: SecondFactorWish
+    let wish: SecondFactorRequest
     let isMaster: Bool
     let key: AccountKey
 
     private static let stepNote = "secondFactorStep"
     private static let codesNote = "recoveryCodes"
 
-    /// Decides before the transaction what can be decided there: whether the app has the secret, and whether somebody
-    /// guesses.
+    /// Checks, before the transaction, that the app has the secret and that the client does not guess.
     /// - Throws: `.unsupportedService` (252) where second factors are off, `.scriptFailed` (141) for a wrong code,
-    ///   `.mfaTokenRequired` (211) without the code of the present one.
+    ///   `.mfaTokenRequired` (211) without the code of the present second factor.
     func prepare(_ change: inout ProposedChange, isOffered: Bool, store: ClassStore) async throws {
         let old: String?
         switch wish {
         case .keep: return
         case .prove:
-            // Beside a provider's proof it is part of a sign-in, which looks at it.
+            // Together with a provider's proof it belongs to a sign-in, which checks it.
             guard change.verb == .create else { throw SecondFactors.malformed }
             guard isOffered else { throw AuthProvider.unsupported }
             return
@@ -41,8 +40,8 @@ struct SecondFactorChange {
         guard isRecognised else { throw SecondFactors.invalid }
     }
 
-    /// Changes what is stored, within the change's transaction.
-    /// - Throws: `.scriptFailed` (141) when the code of the present one has been used meanwhile.
+    /// Stores the change, within the transaction of the user's change.
+    /// - Throws: `.scriptFailed` (141) when the code of the present second factor was used meanwhile.
     func commit(_ change: inout ProposedChange, of userId: String, in transaction: StoreTransaction) throws {
         switch wish {
         case .keep, .prove: return
@@ -64,7 +63,7 @@ struct SecondFactorChange {
         }
     }
 
-    /// The part of the answer that tells the recovery codes, once.
+    /// The part of the answer with the recovery codes, which are shown only once.
     static func response(_ change: ProposedChange) -> JSON? {
         change.notes[codesNote].map { [SecondFactors.name: ["recovery": $0]] }
     }

@@ -4,20 +4,20 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// The users' second factors. Secrets are encrypted and apart from the objects, so that no read, export or query of an
-/// object can carry one; the object says `{"mfa":{"status":"enabled"}}` and nothing else.
+/// The users' second factors. Secrets are encrypted and stored outside the objects, so that no read, export or query of
+/// an object can contain one. The object only has `{"mfa":{"status":"enabled"}}`.
 package enum SecondFactors {
-    /// Its name in `authData`.
+    /// The name in `authData`.
     static let name = "mfa"
-    /// The value that the user's object shows of it.
+    /// The value in the user's object.
     static let status: JSON = ["status": "enabled"]
 
     /// As in Parse Server: two codes of 30 characters.
     static let recoveryCodes = 2
     private static let recoveryCodeCharacters = 30
 
-    /// The texts are Parse Server's, and so is the code of all but the first: apps know that they should ask for a code
-    /// by it.
+    /// The texts are Parse Server's, and so are the codes except for `missing`: on its code, apps ask for a second
+    /// factor.
     package static let missing = ParseError(.mfaTokenRequired, "Missing additional authData mfa")
     package static let invalid = ParseError(.scriptFailed, "Invalid MFA token")
     static let needsFirst = ParseError(
@@ -28,9 +28,9 @@ package enum SecondFactors {
         try !reader.rows("SELECT 1 FROM secondFactors WHERE userId = ?", [.text(userId)]).isEmpty
     }
 
-    /// Gives the user a second factor, or another one in place of it.
-    /// - Parameter step: of the code that showed that the app has the secret; it is used up.
-    /// - Returns: the recovery codes, which nobody can read again.
+    /// Enrols a second factor for the user, replacing any present one.
+    /// - Parameter step: the step of the code that proved that the app has the secret; it is used up.
+    /// - Returns: the recovery codes, which cannot be read again.
     package static func enrol(
         _ userId: String, secret: [UInt8], step: Int64, key: AccountKey, in transaction: StoreTransaction
     ) throws -> [String] {
@@ -63,9 +63,9 @@ package enum SecondFactors {
         try transaction.execute("DELETE FROM recoveryCodes WHERE userId = ?", [.text(userId)])
     }
 
-    /// Uses a code of the authenticator app, or a recovery code, up. Each counts once: of the app's codes only later
-    /// ones than the last.
-    /// - Returns: whether it was one.
+    /// Uses up a code of the authenticator app, or a recovery code. Each counts once; of the app's codes, only those
+    /// after the last used one are accepted.
+    /// - Returns: whether the code was valid.
     package static func use(
         _ token: String, of userId: String, key: AccountKey, in transaction: StoreTransaction
     ) throws -> Bool {
@@ -81,8 +81,8 @@ package enum SecondFactors {
         ).isEmpty
     }
 
-    /// Whether it is or was a code of the user's, used or not. For what is decided before the transaction that uses it
-    /// up: whoever repeats a request because the answer was lost must not look like somebody who guesses.
+    /// Whether the token is a code of the user, used or not. For checks before the transaction that uses it up: a
+    /// repeated request, after a lost answer, must not count as a guess.
     static func knows(
         _ token: String, of userId: String, _ key: AccountKey, at now: Timestamp, _ reader: some ObjectReading
     ) throws -> Bool {
@@ -102,7 +102,7 @@ package enum SecondFactors {
             """, [.blob([]), .text(userId)]
         ).first
         guard let row else { return nil }
-        // A secret that cannot be opened has no right code: the second factor stands.
+        // If the secret cannot be decrypted, no code is valid: the second factor remains in force.
         guard let secret = key.open(try row.blob("sealed"), for: .secondFactor, of: userId) else { return nil }
         return OneTimePassword(secret: secret).step(of: token, at: now)
     }
@@ -114,8 +114,9 @@ package enum SecondFactors {
 }
 
 extension SecondFactors {
-    /// Decides about a sign-in whose first factor holds, in its transaction. A wrong code is counted there and so
-    /// before the next guess is looked at; the caller must let the transaction stand and answer `invalid` afterwards.
+    /// Checks the second factor of a sign-in whose first factor is valid, in the sign-in's transaction. The transaction
+    /// counts a wrong code before the next guess is checked. So the caller must commit it and answer `invalid`
+    /// afterwards.
     /// - Throws: `.mfaTokenRequired` (211) without a code, the refusal of a locked account.
     /// - Returns: false for a wrong code.
     static func admits(
@@ -135,9 +136,9 @@ extension SecondFactors {
         return false
     }
 
-    /// Decides, before a change of the user, about the code that gives the present second factor up.
+    /// Checks, before a change of the user, the code that removes or replaces the present second factor.
     /// - Throws: `.mfaTokenRequired` (211) without a code, the refusal of a locked account.
-    /// - Returns: false for a wrong one, which is counted.
+    /// - Returns: false for a wrong code, which is counted.
     static func recognises(
         _ old: String?, of userId: String, _ key: AccountKey, in transaction: StoreTransaction
     ) throws -> Bool {

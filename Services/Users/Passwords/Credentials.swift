@@ -1,13 +1,13 @@
 import ObjectStore
 
-/// The users' password hashes, apart from the objects so that no read of an object can carry one.
-/// An anonymous user has no row.
+/// The users' password hashes, stored outside the objects so that no read of an object can contain one. An anonymous
+/// user has no row.
 enum Credentials {
     static func hash(of userId: String, _ reader: some ObjectReading) throws -> String? {
         try reader.rows("SELECT hash FROM credentials WHERE userId = ?", [.text(userId)]).first?.text("hash")
     }
 
-    /// - Parameter historyMax: how many of the user's hashes are kept to compare new passwords with.
+    /// - Parameter historyMax: number of the user's hashes kept for comparison with new passwords.
     static func set(_ hash: String, of userId: String, historyMax: Int, in transaction: StoreTransaction) throws {
         _ = try transaction.execute(
             """

@@ -1,36 +1,48 @@
-/// A client that waits for a password to be hashed. Clients share: what one of them does keeps the others waiting for
-/// one hash at most.
+import ParseProtocol
+
+/// A client in the queue for password hashing. The queue is fair: one client delays another by at most one hash.
 package struct HashingClient: Hashable, Sendable {
-    /// Of a network, or of a device that an account knows.
+    /// Identifies a network, or a known device of an account.
     package let key: String
-    /// A device of the account, or the master key: it goes before those that nobody knows.
+    /// True for a known device of the account and for the master key, which precede unknown clients.
     package let isKnown: Bool
+    /// The network of an unknown client.
+    package let network: ClientNetwork?
 
     package init(_ key: String, isKnown: Bool = false) {
         self.key = key
         self.isKnown = isKnown
+        network = nil
+    }
+
+    /// - Parameter network: in the form of `Principal.network`.
+    package init(network: String) {
+        key = "network:\(network)"
+        isKnown = false
+        self.network = ClientNetwork(network)
     }
 }
 
-/// Decides whose password is hashed next: few at once, because each takes a core and 16 MiB, and a bounded number
-/// waiting.
+/// Decides which password is hashed next. Few hashes run at once, because each takes a core and 16 MiB, and a limited
+/// number waits.
 ///
-/// The turn goes to the client that had least work done in the last minutes, so that a flood from many places is behind
-/// everybody who comes for the first time; within a client the order is that of arrival. Where many come for the first
-/// time at once, the last of them goes first: in order each would wait longer than people do. Known devices go first in
-/// three of four turns, and have a place that nobody else takes: they do not wait for the end of a stranger's hash.
+/// The client with the least recent use goes first. A client's use is the number of its recent hashes, or a quarter of
+/// its wide network's, whichever is larger. So a flood from many addresses queues behind new clients. Within a client
+/// the order is first come, first served. When many new clients arrive at once, the latest goes first: in order, each
+/// would wait longer than users do. Known devices get three of four turns and have reserved slots, so they need not
+/// wait for an unknown client's hash to end.
 package struct HashingQueue<Job> {
     package enum Admission {
         case run(Job)
         case wait
         case refuse
-        /// The new job waits, and this one, the last of the client with most jobs, no longer does.
-        case waitInsteadOf(Job)
+        /// The new job waits. This one, the last of the client with most jobs, is evicted.
+        case waitAndEvict(Job)
     }
 
     private struct Line {
         var jobs: [(job: Job, since: Double)] = []
-        /// Number of the oldest job's arrival.
+        /// The sequence number of the oldest job's arrival.
         var arrival = 0
     }
 
@@ -43,6 +55,7 @@ package struct HashingQueue<Job> {
     private var waiting = 0
     private var lines: [HashingClient: Line] = [:]
     private var usage: [HashingClient: Usage] = [:]
+    private var wideUsage: [UInt64: Usage] = [:]
     private var arrivals = 0
     private var knownTurns = 0
     private let runningMax: Int
@@ -50,17 +63,19 @@ package struct HashingQueue<Job> {
     private let waitingMax: Int
     private let perClientMax: Int
 
-    /// Seconds after which half of what a client had done is forgotten.
+    /// Half-life of recorded use, in seconds.
     private static var halfLife: Double { 60 }
-    /// Clients whose work is remembered, at about 100 bytes each.
+    /// Limit of clients with recorded use, at about 100 bytes each.
     private static var usagesMax: Int { 8192 }
     private static var knownTurnsMax: Int { 3 }
-    /// Newcomers that wait in order: at 0.2 to 0.4 s each, the last one for less than 2 s.
+    /// Limit of new clients served in order: at 0.2 to 0.4 s each, the last one waits less than 2 s.
     private static var newcomersMax: Int { 4 }
 
     /// - Parameters:
-    ///   - runningMax: jobs that run at once; of strangers no more in any case.
-    ///   - knownExtra: of known clients so many more.
+    ///   - runningMax: concurrent jobs; hard limit for unknown clients.
+    ///   - knownExtra: additional concurrent jobs for known clients.
+    ///   - waitingMax: limit of waiting jobs.
+    ///   - perClientMax: limit of waiting jobs per client.
     package init(runningMax: Int, knownExtra: Int = 0, waitingMax: Int, perClientMax: Int) {
         self.runningMax = runningMax
         self.knownExtra = knownExtra
@@ -68,7 +83,7 @@ package struct HashingQueue<Job> {
         self.perClientMax = perClientMax
     }
 
-    /// - Parameter now: seconds of a clock that only goes forward.
+    /// - Parameter now: seconds of a monotonic clock.
     package mutating func submitted(_ job: Job, by client: HashingClient, at now: Double) -> Admission {
         if hasThread(isKnown: client.isKnown) {
             begin(client, at: now)
@@ -78,7 +93,7 @@ package struct HashingQueue<Job> {
         guard own < perClientMax else { return .refuse }
         var evicted: Job?
         if waiting >= waitingMax {
-            // A newcomer finds room at the cost of whoever has most of it.
+            // A new client's job evicts one of the client with most jobs.
             guard
                 let longest = lines.filter({ !$0.key.isKnown }).max(by: { $0.value.jobs.count < $1.value.jobs.count }),
                 client.isKnown || longest.value.jobs.count > own + 1
@@ -90,11 +105,11 @@ package struct HashingQueue<Job> {
         arrivals += 1
         lines[client, default: Line(arrival: arrivals)].jobs.append((job, now))
         waiting += 1
-        return evicted.map(Admission.waitInsteadOf) ?? .wait
+        return evicted.map(Admission.waitAndEvict) ?? .wait
     }
 
-    /// The job to run after one has ended.
-    /// - Parameter isKnown: whether it was a known client's.
+    /// The job to run after another one has ended.
+    /// - Parameter isKnown: whether the ended job was a known client's.
     package mutating func ended(isKnown: Bool, at now: Double) -> Job? {
         running.all -= 1
         if !isKnown { running.strangers -= 1 }
@@ -109,11 +124,11 @@ package struct HashingQueue<Job> {
         return job
     }
 
-    /// The jobs that wait since before `time`, which do so no longer.
+    /// Removes and returns the jobs that have waited since before `time`.
     package mutating func overdue(since time: Double) -> [Job] {
         var overdue: [Job] = []
         for (client, line) in lines {
-            // Those of a line are in the order of their arrival.
+            // The jobs of a client are in order of arrival.
             let count = line.jobs.prefix { $0.since < time }.count
             guard count > 0 else { continue }
             overdue += line.jobs.prefix(count).map(\.job)
@@ -142,7 +157,7 @@ package struct HashingQueue<Job> {
                 return left == right ? a.value.arrival < b.value.arrival : left < right
             }?.key
         }
-        // Strangers have their places already; the next of them begins when one of these ends.
+        // All slots of unknown clients are taken; their next job starts when one of those ends.
         guard hasThread(isKnown: false) else { return first(isKnown: true) }
         let newcomers = lines.filter { !$0.key.isKnown && used(by: $0.key, at: now) == 0 }
         let latest = newcomers.max { $0.value.arrival < $1.value.arrival }?.key
@@ -153,11 +168,15 @@ package struct HashingQueue<Job> {
     }
 
     private func used(by client: HashingClient, at now: Double) -> Double {
-        usage[client].map { Self.rest(of: $0, at: now) } ?? 0
+        max(usage[client].map { Self.rest(of: $0, at: now) } ?? 0, usedAround(client, at: now))
     }
 
-    /// The part of the usage that still counts, in whole jobs: a client that had its last turn a little later is not
-    /// behind for that.
+    private func usedAround(_ client: HashingClient, at now: Double) -> Double {
+        guard let usage = client.network.flatMap({ wideUsage[$0.wide] }) else { return 0 }
+        return (Self.rest(of: usage, at: now) / Double(ClientNetwork.wideFactor)).rounded(.down)
+    }
+
+    /// The remaining use in whole jobs. Rounding makes clients equal whose last turns differ only slightly in time.
     private static func rest(of usage: Usage, at now: Double) -> Double {
         var (jobs, time) = (usage.jobs, now - usage.at)
         while time >= halfLife, jobs > 0.5 {
@@ -170,9 +189,15 @@ package struct HashingQueue<Job> {
     private mutating func count(_ client: HashingClient, at now: Double) {
         if usage.count >= Self.usagesMax, usage[client] == nil {
             usage = usage.filter { Self.rest(of: $0.value, at: now) > 0 }
-            // All of them are busy; whom they are is learnt anew.
+            // All recorded clients are active; the record starts over.
             if usage.count >= Self.usagesMax { usage = [:] }
         }
-        usage[client] = Usage(jobs: used(by: client, at: now) + 1, at: now)
+        usage[client] = Usage(jobs: (usage[client].map { Self.rest(of: $0, at: now) } ?? 0) + 1, at: now)
+        guard let wide = client.network?.wide else { return }
+        if wideUsage.count >= Self.usagesMax, wideUsage[wide] == nil {
+            wideUsage = wideUsage.filter { Self.rest(of: $0.value, at: now) > 0 }
+            if wideUsage.count >= Self.usagesMax { wideUsage = [:] }
+        }
+        wideUsage[wide] = Usage(jobs: (wideUsage[wide].map { Self.rest(of: $0, at: now) } ?? 0) + 1, at: now)
     }
 }

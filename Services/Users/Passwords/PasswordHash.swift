@@ -4,7 +4,7 @@ import ParseProtocol
 import ProcessKit
 import ServiceKit
 
-/// The cost of one hash: memory 128·r·2^ln bytes (16 MiB), time proportional to p.
+/// The cost of a hash: memory 128·r·2^ln bytes (16 MiB), time proportional to p.
 package struct ScryptCost: Hashable, Sendable {
     /// Logarithm of the rounds.
     package var logRounds = 14
@@ -38,7 +38,7 @@ package struct PasswordHash: Sendable {
     }
 
     private init(of password: String, salt: [UInt8], cost: ScryptCost) throws {
-        // An empty password belongs to nobody, and the library has no room for one.
+        // No user has an empty password, and the library does not accept one.
         let bytes = password.isEmpty ? [0] : Array(password.utf8)
         self.cost = cost
         self.salt = salt
@@ -47,7 +47,7 @@ package struct PasswordHash: Sendable {
             blockSize: cost.blockSize, parallelism: cost.parallelism)
     }
 
-    /// Reads the stored form; nil for anything else.
+    /// Parses the stored form; nil if invalid.
     package init?(phc text: String) {
         let parts = text.split(separator: "$", omittingEmptySubsequences: false)
         guard parts.count == 5, parts[0].isEmpty, parts[1] == "scrypt",
@@ -76,7 +76,7 @@ package struct PasswordHash: Sendable {
 
     /// Compares in constant time.
     package func matches(_ password: String) throws -> Bool {
-        // `SymmetricKey` compares all bytes whatever they are.
+        // The comparison of `SymmetricKey` takes constant time.
         try PasswordHash(of: password, salt: salt, cost: cost).key == key && !password.isEmpty
     }
 

@@ -6,20 +6,20 @@ import ProcessKit
 import ServiceKit
 import Synchronization
 
-/// A queue for each purpose, so that a flood of sign-ups does not keep users from signing in.
+/// The two password hashers of the service, each with its own queue, so that a flood of sign-ups does not delay
+/// sign-ins.
 package struct PasswordHashers: Sendable {
     package let newPasswords: PasswordHasher
     package let signIns: PasswordHasher
 
-    /// - Parameter threads: passwords of each purpose that are hashed at once. Of those that devices bring which their
-    ///   account knows, one more is.
+    /// - Parameter threads: concurrent hashes per purpose. Known devices of an account may use one more for sign-ins.
     package init(cost: ScryptCost, threads: Int = 1) {
         newPasswords = PasswordHasher(cost: cost, threads: threads)
         signIns = PasswordHasher(cost: cost, threads: threads, knownThreads: 1)
     }
 
-    /// `SATCHEL_PASSWORD_THREADS`, 1 to 64: the ceiling of the work that strangers can cause. Half of the processors
-    /// when it is not set.
+    /// `SATCHEL_PASSWORD_THREADS`, 1 to 64: limits the work that unknown clients can cause. Half of the processors by
+    /// default.
     /// - Throws: `StartupProblem`.
     init(_ settings: Settings) throws(StartupProblem) {
         let standard = max(1, min(ProcessInfo.processInfo.activeProcessorCount / 2, 64))
@@ -29,11 +29,11 @@ package struct PasswordHashers: Sendable {
     }
 }
 
-/// Hashes and checks passwords on threads of its own, so that a rush of sign-ins leaves the rest of the service its
-/// cores. Each hash is on the account of its request (`RequestBudget`).
+/// Hashes and checks passwords on separate threads, so that a rush of sign-ins leaves processor time for the rest of
+/// the service. Each hash is charged to the budget of its request (`RequestBudget`).
 ///
-/// A thread is begun where `HashingQueue` has a place for it, and no pool is in between: one with as many threads as
-/// there are processors was filled by strangers' rushes, and the place kept for known devices was none.
+/// A thread starts when `HashingQueue` has a free slot. There is deliberately no thread pool in between: unknown
+/// clients could fill all of its threads, so that the slot reserved for known devices would be useless.
 package final class PasswordHasher: Sendable {
     private struct Job: Sendable {
         let isKnown: Bool
@@ -42,33 +42,33 @@ package final class PasswordHasher: Sendable {
     }
 
     private let cost: ScryptCost
-    /// 32 of a client wait: at 0.2 s each, a lone client's last turn comes within `patience`. Of all 512, at some KB
-    /// each.
+    /// Limits: 32 waiting jobs per client, so that a single client's last job starts within `patience` at 0.2 s each;
+    /// 512 in total, at some KB each.
     private let queue: Mutex<HashingQueue<Job>>
-    /// The hash that a sign-in to an unknown account is checked against, so that it takes as long as any other.
+    /// A hash for sign-ins to unknown accounts, so that they take as long as any other.
     private let nobody: Mutex<PasswordHash?> = Mutex(nil)
 
-    /// A client waits 10 s. Whoever waited this long is told to come again; hashing would only keep others waiting.
+    /// Maximum wait in seconds. Clients time out after 10 s, so a job that waited longer is refused with a retry hint.
     private static let patience = 7.0
-    /// The priority of the threads (nice 2): processors that are scarce go to what is short.
+    /// Thread priority (nice 2): short work goes first when processors are scarce.
     private static let niceness: Int32 = 2
     package static let busy = ParseError.tooManyRequests(
         "Too many sign-ins at this moment. Please try again.", retryAfterSeconds: 2)
 
     /// - Parameters:
-    ///   - threads: passwords that are hashed at once.
-    ///   - knownThreads: of known clients so many more.
+    ///   - threads: concurrent hashes.
+    ///   - knownThreads: additional concurrent hashes for known clients.
     package init(cost: ScryptCost, threads: Int = 1, knownThreads: Int = 0) {
         self.cost = cost
         queue = Mutex(
             HashingQueue(runningMax: threads, knownExtra: knownThreads, waitingMax: 512, perClientMax: 32))
     }
 
-    /// The hash of a new password, in stored form; nil when it is one of the former ones.
-    /// - Parameter former: stored hashes of which it must be none. With them it is one piece of work: a password that
-    ///   may be chosen is never refused because the looking took long.
-    /// - Throws: `.requestLimitExceeded` (155) when too many of the client's, or of all, wait, `.timeout` (124) when
-    ///   too little is left of the request's budget.
+    /// The stored form of a new password's hash; nil when the password is one of the former ones.
+    /// - Parameter former: stored hashes that the password must not match. The budget is checked once for all of them
+    ///   and the new hash, so that a valid password is not refused because the comparisons took long.
+    /// - Throws: `.requestLimitExceeded` (155) when too many jobs of the client, or of all clients, wait; `.timeout`
+    ///   (124) when the request's budget is too low.
     package func hash(
         _ password: String, unlessAmong former: [String] = [], for client: HashingClient
     ) async throws -> String? {
@@ -77,15 +77,15 @@ package final class PasswordHasher: Sendable {
         return try await run(for: client) { [cost] in try PasswordHash(of: password, cost: cost).phc }
     }
 
-    /// Whether the password is the one that was hashed. False, and as slow, when there is no hash.
-    /// - Throws: `.requestLimitExceeded` (155) when too many of the client's, or of all, wait, `.timeout` (124) when
-    ///   too little is left of the request's budget.
+    /// Whether the password matches the hash. Without a hash: false, after the same time.
+    /// - Throws: `.requestLimitExceeded` (155) when too many jobs of the client, or of all clients, wait; `.timeout`
+    ///   (124) when the request's budget is too low.
     package func verify(_ password: String, against stored: String?, for client: HashingClient) async throws -> Bool {
         try Self.requireBudget()
         return try await matches(password, stored, for: client)
     }
 
-    /// A hash cannot be ended once it was begun, so that a batch could make as many as it has items.
+    /// A hash cannot be interrupted, so without this check a batch could cause one per item.
     private static func requireBudget() throws {
         if let budget = RequestBudget.current, !budget.admitsPiece { throw ParseError(.budgetSpent) }
     }
@@ -117,7 +117,7 @@ package final class PasswordHasher: Sendable {
                 run: {
                     let start = ThreadTime.nanoseconds
                     let result = Result(catching: work)
-                    // Before the answer, which says what was used.
+                    // Must precede the answer, which reports the usage.
                     budget?.usePiece(Int64((ThreadTime.nanoseconds - start) / 1000))
                     continuation.resume(with: result)
                 }, refuse: { continuation.resume(throwing: Self.busy) })
@@ -125,7 +125,7 @@ package final class PasswordHasher: Sendable {
             case .run(let job): begin(with: job)
             case .wait: break
             case .refuse: job.refuse()
-            case .waitInsteadOf(let other): other.refuse()
+            case .waitAndEvict(let other): other.refuse()
             }
         }
     }

@@ -1,9 +1,9 @@
 import ObjectStore
 import ParseProtocol
 
-/// The times at which users chose their passwords, and the hashes of the last ones.
+/// The times at which users chose their passwords, and recent hashes.
 package enum PasswordHistory {
-    /// - Parameter max: how many are kept; the newest always is, for its time.
+    /// - Parameter max: number of kept hashes. The newest is always kept, for its time.
     package static func add(
         _ hash: String, of userId: String, keeping max: Int, in transaction: StoreTransaction
     ) throws {
@@ -19,7 +19,7 @@ package enum PasswordHistory {
             """, [.text(userId), .int(Int64(Swift.max(1, max)))])
     }
 
-    /// The hashes of the last passwords, the present one first.
+    /// The hashes of recent passwords, the present one first.
     static func hashes(of userId: String, max: Int, _ reader: some ObjectReading) throws -> [String] {
         try reader.rows(
             "SELECT hash FROM passwordHistory WHERE userId = ? ORDER BY chosenAt DESC LIMIT ?",
@@ -27,8 +27,7 @@ package enum PasswordHistory {
         ).map { try $0.text("hash") }
     }
 
-    /// The time at which the present password was chosen. One that is older than this record counts from the first time
-    /// somebody asks.
+    /// The time at which the present password was chosen. If it is not recorded, the time of this call is recorded.
     package static func chosenAt(_ userId: String, in transaction: StoreTransaction) throws -> Timestamp {
         let newest = try transaction.rows(
             "SELECT chosenAt FROM passwordHistory WHERE userId = ? ORDER BY chosenAt DESC LIMIT 1", [.text(userId)]

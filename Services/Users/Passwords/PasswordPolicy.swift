@@ -1,17 +1,17 @@
 import ObjectStore
 import ParseProtocol
 
-/// The operator's rules for passwords, beside the bounds that always hold (`AccountNames.check`).
+/// The operator's password rules, in addition to the fixed limits (`AccountNames.check`).
 package struct PasswordPolicy: Sendable {
-    /// `SATCHEL_PASSWORD_LENGTH_MIN`: characters at least, 1 to 128. Fewer than the standard 6 are for apps whose users
-    /// have such passwords.
+    /// `SATCHEL_PASSWORD_LENGTH_MIN`: minimum characters, 1 to 128. Values below the default of 6 are for apps whose
+    /// users have such passwords.
     package var charactersMin = 6
-    /// `SATCHEL_PASSWORD_PATTERN`: a regular expression that a password must match somewhere.
+    /// `SATCHEL_PASSWORD_PATTERN`: a regular expression that a part of the password must match.
     package var pattern: TextPattern?
-    /// `SATCHEL_PASSWORD_DAYS`: how long a password opens sessions, 0 for ever, to 3650.
+    /// `SATCHEL_PASSWORD_DAYS`: validity of a password for sign-ins, up to 3650; 0 means unlimited.
     package var days = 0
-    /// `SATCHEL_PASSWORD_HISTORY`: how many of the last passwords, the present one included, cannot be chosen again, 0
-    /// to 20. Each is a hash to compute.
+    /// `SATCHEL_PASSWORD_HISTORY`: number of recent passwords, including the present one, that cannot be chosen again;
+    /// 0 to 20. Each costs a hash.
     package var historyMax = 0
 
     package init() {}
@@ -27,7 +27,7 @@ package struct PasswordPolicy: Sendable {
         }
     }
 
-    /// Whether a password chosen at that time is too old to sign in with.
+    /// Whether a password chosen at that time has expired.
     package func isExpired(chosenAt: Timestamp, now: Timestamp) -> Bool {
         days > 0 && chosenAt.advanced(by: .seconds(Int64(days) * 86_400)) <= now
     }

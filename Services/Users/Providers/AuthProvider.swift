@@ -1,17 +1,17 @@
 import ParseProtocol
 
-/// The provider that vouches for a user instead of a password. The raw value is the name in `authData`.
+/// An identity provider that authenticates a user instead of a password. The raw value is the name in `authData`.
 package enum AuthProvider: String, CaseIterable, Hashable, Sendable {
-    /// The app itself: an id it made up.
+    /// The app itself, which generates an id.
     case anonymous
     case facebook, twitter, apple, google
 
-    /// The answer to a proof that does not hold.
+    /// The error for an invalid proof.
     package var refused: ParseError {
         ParseError(.objectNotFound, "\(title) auth is invalid for this user.")
     }
 
-    /// The answer when the provider cannot be asked now; the app may try again.
+    /// The error when the provider is not reachable; the app may retry.
     package var unavailable: ParseError {
         ParseError(.serviceUnavailable, "\(title) cannot be asked at this moment. Please try again.")
     }
@@ -30,13 +30,13 @@ package enum AuthProvider: String, CaseIterable, Hashable, Sendable {
     }
 }
 
-/// A client's `authData` of one provider, type-checked: who the client claims to be, and what should prove it.
+/// A client's type-checked `authData` for one provider: the claimed id and its proof.
 package struct AuthProof: Hashable, Sendable {
     package let provider: AuthProvider
     package let id: String
     private let members: [String: JSON]
 
-    /// Providers' ids are numbers of some twenty digits or UUIDs.
+    /// Ids of providers are numbers of about twenty digits or UUIDs.
     private static let idBytesMax = 128
     private static let anonymousIdBytesMax = 64
     /// Tokens have some hundred bytes, signed ones one or two thousand.
@@ -54,9 +54,8 @@ package struct AuthProof: Hashable, Sendable {
         self.members = members
     }
 
-    /// The client's wish for each provider it names: a proof, or nil to unlink.
-    /// - Throws: `.unsupportedService` (252) for a provider that is none, `.invalidAuthData` (253) for a value that
-    ///   cannot be a proof.
+    /// The requested change per provider: a proof, or nil to unlink.
+    /// - Throws: `.unsupportedService` (252) for an unknown provider, `.invalidAuthData` (253) for an invalid proof.
     package static func wishes(_ authData: JSON?) throws -> [AuthProvider: AuthProof?] {
         guard let authData, !authData.isNull else { return [:] }
         guard case .object(let providers) = authData else {
@@ -73,18 +72,18 @@ package struct AuthProof: Hashable, Sendable {
         return wishes
     }
 
-    /// A member that a proof needs; nil when it is missing, no text, empty or too long.
+    /// A member of the proof; nil when it is missing, not a text, empty or too long.
     package func text(_ name: String) -> String? {
         members[name]?.stringValue.flatMap { (1...Self.textBytesMax).contains($0.utf8.count) ? $0 : nil }
     }
 
-    /// True when there is nothing in it that could prove anything.
+    /// True when it has an id but nothing that could prove it.
     package var isIdOnly: Bool { members.count == 1 }
 
-    /// All of it, as the client sent it.
+    /// The complete `authData` as sent by the client.
     package var sent: JSON { .object(members) }
 
-    /// The members that are kept. Tokens are not: nothing here uses them again, and whoever reads them could act for
-    /// the user elsewhere.
+    /// The stored members. Tokens are not stored: the service does not need them again, and a reader of them could act
+    /// for the user elsewhere.
     package var stored: JSON { ["id": .string(id)] }
 }

@@ -4,9 +4,10 @@ import Outbound
 import ParseProtocol
 import ProcessKit
 
-/// Facebook: the Graph API says whom a token is of and for which app it was made.
+/// Facebook: the Graph API reports the user and the app of a token.
 ///
-/// `/app` matters as much as `/me`: a token that the user gave to another app must not open an account here.
+/// The check of `/app` is as important as the check of `/me`: a token issued to another app must not give access to an
+/// account.
 struct FacebookProvider: IdentityProvider {
     private let applicationIds: Set<String>
     private let secret: SymmetricKey
@@ -14,13 +15,13 @@ struct FacebookProvider: IdentityProvider {
     private let client: OutboundClient
 
     /// Nil without `SATCHEL_FACEBOOK_APP_IDS`.
-    /// - Throws: without the secret, or with a URL that is none.
+    /// - Throws: without the secret, or for an invalid URL.
     init?(_ settings: Settings, _ client: OutboundClient) throws {
         applicationIds = Set(settings.list("satchel.facebook.app.ids"))
         guard !applicationIds.isEmpty else { return nil }
         guard let secret = settings["satchel.facebook.app.secret"] else {
             throw StartupProblem(
-                "SATCHEL_FACEBOOK_APP_IDS needs SATCHEL_FACEBOOK_APP_SECRET, which signs the questions to Facebook."
+                "SATCHEL_FACEBOOK_APP_IDS needs SATCHEL_FACEBOOK_APP_SECRET, which signs the requests to Facebook."
             )
         }
         self.secret = SymmetricKey(data: Data(secret.utf8))

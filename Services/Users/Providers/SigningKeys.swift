@@ -1,8 +1,8 @@
 import ParseProtocol
 import Synchronization
 
-/// The times at which a provider's published keys are asked for. Keys change every few weeks; a token with an unknown
-/// key may mean that they just did, or that somebody makes tokens up.
+/// Decides when to fetch a provider's published keys. Keys change every few weeks. A token with an unknown key may mean
+/// that they just changed, or that the token is forged.
 package struct KeySchedule: Sendable {
     package enum Answer: Equatable, Sendable {
         case key(JSON)
@@ -15,17 +15,18 @@ package struct KeySchedule: Sendable {
     private var triedAt: Timestamp?
     private var surprisedAt: Timestamp?
 
-    /// Keys are taken as they are for an hour, as providers' own headers say; when the provider is down, for a day.
+    /// Keys are fresh for an hour, as the providers' headers say; if the provider is unreachable, they are used for a
+    /// day.
     private static let fresh = Duration.seconds(3600)
     private static let usable = Duration.seconds(86_400)
-    /// Unknown keys cause one question a minute at most, failed questions one in five seconds.
+    /// Unknown keys cause at most one fetch per minute; after a failure the next fetch is 5 s later.
     private static let surprisePause = Duration.seconds(60)
     private static let failurePause = Duration.seconds(5)
     private static let keysMax = 64
 
     package init() {}
 
-    /// Decides what to do for a token that names `keyId`.
+    /// Decides how to handle a token with this key id.
     package mutating func wanted(_ keyId: String, at now: Timestamp) -> Answer {
         guard let fetchedAt, fetchedAt.advanced(by: Self.usable) > now else {
             return mayTry(at: now) ? .fetch : .unknown
@@ -37,18 +38,18 @@ package struct KeySchedule: Sendable {
         return .fetch
     }
 
-    /// The key as it is known without asking; nil when it is not.
+    /// The cached key; nil when there is none.
     package func known(_ keyId: String, at now: Timestamp) -> JSON? {
         guard let fetchedAt, fetchedAt.advanced(by: Self.usable) > now else { return nil }
         return keys[keyId]
     }
 
-    /// Whether anything usable was ever fetched.
+    /// Whether usable keys are cached.
     package func isUsable(at now: Timestamp) -> Bool {
         fetchedAt.map { $0.advanced(by: Self.usable) > now } ?? false
     }
 
-    /// - Returns: false for an answer that is no key set; then the old keys stay.
+    /// - Returns: false for an answer that is not a key set; the old keys remain.
     package mutating func fetched(_ answer: JSON, at now: Timestamp) -> Bool {
         triedAt = nil
         var fetched: [String: JSON] = [:]
@@ -68,8 +69,7 @@ package struct KeySchedule: Sendable {
     }
 }
 
-/// A provider's published keys (JWKS), fetched when the schedule says so. Who comes while a question is under way waits
-/// for it.
+/// A provider's published keys (JWKS), fetched according to the schedule. Concurrent callers wait for a running fetch.
 actor SigningKeys {
     private let fetch: @Sendable () async throws(ProviderProblem) -> JSON
     private var schedule = KeySchedule()
@@ -77,7 +77,7 @@ actor SigningKeys {
 
     init(fetch: @escaping @Sendable () async throws(ProviderProblem) -> JSON) { self.fetch = fetch }
 
-    /// - Throws: `refused` for a key that the provider does not have, `unavailable` when it cannot be asked.
+    /// - Throws: `refused` for a key that the provider does not have, `unavailable` when it is not reachable.
     func key(_ keyId: String) async throws(ProviderProblem) -> JSON {
         if let underWay { _ = await underWay.value }
         switch schedule.wanted(keyId, at: .now) {
@@ -102,12 +102,12 @@ actor SigningKeys {
             let answer = try await fetch()
             guard schedule.fetched(answer, at: .now) else {
                 schedule.failed(at: .now)
-                return .unavailable("The keys are no key set.")
+                return .unavailable("The answer is not a key set.")
             }
             return nil
         } catch {
             schedule.failed(at: .now)
-            // A 4xx from the address of the keys says nothing about the token.
+            // A 4xx for the URL of the keys says nothing about the token.
             if case .refused(let why) = error { return .unavailable(why) }
             return error
         }

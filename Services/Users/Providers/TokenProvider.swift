@@ -3,20 +3,20 @@ import ParseProtocol
 import ProcessKit
 import SignedTokens
 
-/// Sign in with Apple and Google: the app gets a signed identity token (JWT) and hands it on.
+/// Sign in with Apple and Google: the app gets a signed identity token (JWT) and passes it on.
 ///
-/// What the token says of itself decides nothing: the algorithm is one of ours, the key is the provider's, and issuer,
-/// audience, time and user must be what is expected.
+/// The token's own claims are not trusted: the algorithm must be supported, the key must be the provider's, and issuer,
+/// audience, time and user must have the expected values.
 struct TokenProvider: IdentityProvider {
     private let audiences: Set<String>
     private let issuers: Set<String>
-    /// The member of `authData` that holds the token.
+    /// The member of `authData` with the token.
     private let member: String
     private let keys: SigningKeys
 
-    /// Nil without client ids (`SATCHEL_APPLE_CLIENT_IDS`, `SATCHEL_GOOGLE_CLIENT_IDS`), which the audience must be
-    /// among.
-    /// - Throws: with a URL that is none.
+    /// Nil without client ids (`SATCHEL_APPLE_CLIENT_IDS`, `SATCHEL_GOOGLE_CLIENT_IDS`), which are the accepted
+    /// audiences.
+    /// - Throws: for an invalid URL.
     init?(_ provider: AuthProvider, _ settings: Settings, _ client: OutboundClient) throws {
         let name = "satchel.\(provider.rawValue)"
         audiences = Set(settings.list("\(name).client.ids"))
@@ -33,7 +33,7 @@ struct TokenProvider: IdentityProvider {
         keys = SigningKeys { () async throws(ProviderProblem) in try await client.object(url) }
     }
 
-    /// For tests with keys of their own.
+    /// For tests with other keys.
     init(audiences: Set<String>, issuers: Set<String>, member: String, keys: SigningKeys) {
         self.audiences = audiences
         self.issuers = issuers
@@ -60,7 +60,7 @@ struct TokenProvider: IdentityProvider {
         do throws(TokenProblem) {
             return try body()
         } catch {
-            // Names the failed check, never the token.
+            // Contains the failed check, never the token.
             throw .refused("The token is not valid: \(error.rawValue).")
         }
     }

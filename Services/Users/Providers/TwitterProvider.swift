@@ -4,10 +4,10 @@ import Outbound
 import ParseProtocol
 import ProcessKit
 
-/// X, formerly Twitter: a question signed with the user's token (OAuth 1.0a, RFC 5849) is answered with the user.
+/// X, formerly Twitter: a request signed with the user's token (OAuth 1.0a, RFC 5849) returns the user.
 ///
-/// Only our own consumer key signs. A token is bound to the key it was made with, so one made for another app fails
-/// there; a key that the client sends is compared and never used.
+/// It is always signed with the shop's own consumer key. A token is bound to its consumer key, so one issued to another
+/// app fails at X. A consumer key sent by the client is compared and never used.
 struct TwitterProvider: IdentityProvider {
     private let consumerKey: String
     private let consumerSecret: String
@@ -15,7 +15,7 @@ struct TwitterProvider: IdentityProvider {
     private let client: OutboundClient
 
     /// Nil without `SATCHEL_TWITTER_CONSUMER_KEY`.
-    /// - Throws: without the secret, or with a URL that is none.
+    /// - Throws: without the secret, or for an invalid URL.
     init?(_ settings: Settings, _ client: OutboundClient) throws {
         guard let key = settings["satchel.twitter.consumer.key"] else { return nil }
         guard let secret = settings["satchel.twitter.consumer.secret"] else {
@@ -45,7 +45,7 @@ struct TwitterProvider: IdentityProvider {
     }
 }
 
-/// The `Authorization` header of OAuth 1.0 with HMAC-SHA1 for a request without parameters of its own.
+/// The `Authorization` header of OAuth 1.0 with HMAC-SHA1, by default for a request without other parameters.
 package struct OAuthSignature: Sendable {
     let consumerKey: String
     let consumerSecret: String
@@ -66,7 +66,7 @@ package struct OAuthSignature: Sendable {
         self.seconds = seconds
     }
 
-    /// - Parameter extra: parameters of the request itself.
+    /// - Parameter extra: the request's own parameters.
     package func header(method: String, url: String, extra: [(String, String)] = []) -> String {
         let own = [
             ("oauth_consumer_key", consumerKey), ("oauth_nonce", nonce), ("oauth_signature_method", "HMAC-SHA1"),
@@ -76,7 +76,7 @@ package struct OAuthSignature: Sendable {
         let parameters = sorted.map { "\($0.0)=\($0.1)" }.joined(separator: "&")
         let base = "\(method)&\(url.percentEncoded)&\(parameters.percentEncoded)"
         let key = SymmetricKey(data: Data("\(consumerSecret.percentEncoded)&\(tokenSecret.percentEncoded)".utf8))
-        // RFC 5849 knows no newer hash, and X takes no other.
+        // RFC 5849 defines no newer hash, and X accepts no other.
         let code = HMAC<Insecure.SHA1>.authenticationCode(for: Data(base.utf8), using: key)
         let signed = own + [("oauth_signature", Data(code).base64EncodedString())]
         return "OAuth " + signed.map { "\($0.0)=\"\($0.1.percentEncoded)\"" }.joined(separator: ", ")

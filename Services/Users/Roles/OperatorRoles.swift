@@ -2,16 +2,16 @@ import Messages
 import ObjectStore
 import ParseProtocol
 
-/// The roles that give rights on the shop's desk. Their names are reserved.
+/// The roles that grant operator rights. Their names are reserved.
 package enum OperatorRoles {
-    /// The admins read them and put users and roles in; nobody else but the master key does.
+    /// Only the admins and the master key can read the roles and change their members.
     static let acl: JSON = ["role:\(adminsRole)": ["read": true, "write": true]]
 
-    /// The fields of such a role that an admin's session changes. Another ACL would give the role away.
+    /// The fields of such a role that an admin may change. Another ACL would give control of the role away.
     private static let changeable: Set<String> = ["users", "roles", "name"]
 
-    /// Makes the role unless it is there. One that an earlier release made is opened to the admins; an ACL that
-    /// somebody chose stays.
+    /// Creates the role if it is missing. A role created by an earlier release is opened to the admins, unless its ACL
+    /// was changed.
     static func make(_ name: String, in transaction: StoreTransaction) throws {
         let named = Query(className: "_Role", where: ["name": .string(name)], limit: 1)
         guard let role = try transaction.documents(named, caller: .master).first else {
@@ -22,8 +22,8 @@ package enum OperatorRoles {
         _ = try transaction.update("_Role", id, ["ACL": acl], caller: .master)
     }
 
-    /// Renames roles that a shop has under a name that now gives rights: whoever is in one was not put there for those.
-    /// Nobody is lost; the admins look who belongs in the new role.
+    /// Renames existing roles whose names now grant rights: their members were not chosen for those rights. The renamed
+    /// roles keep their members, and the admins decide who belongs in the new roles.
     package static func setAside(in transaction: StoreTransaction) throws {
         guard transaction.hasClass("_Role") else { return }
         for area in OperatorArea.allCases where area != .admins {
@@ -36,13 +36,14 @@ package enum OperatorRoles {
         }
     }
 
-    /// Whether a user has rights on the desk, by whichever role.
+    /// Whether a user has operator rights through any role.
     static func isHeld(by userId: String, _ reader: some ObjectReading) throws -> Bool {
         try RoleHierarchy.roles(of: userId, reader).contains { OperatorArea.roles.contains($0.name) }
     }
 
-    /// Whether somebody without the master key may make this change of a stored role, whatever its ACL says.
-    /// - Throws: `.objectNotFound` (101) for anybody but the admins, `.operationForbidden` (119) for what they may not.
+    /// Checks a change of a stored role without the master key, regardless of the role's ACL.
+    /// - Throws: `.objectNotFound` (101) unless the caller is an admin, `.operationForbidden` (119) for a change that
+    ///   admins cannot make.
     package static func check(
         _ object: JSON, isDelete: Bool, ofRoleNamed name: String, isAdmin: Bool
     ) throws(ParseError) {
@@ -50,7 +51,7 @@ package enum OperatorRoles {
         guard isAdmin else { throw .objectNotFound }
         let names = Set(object.objectValue?.keys.map { $0 } ?? [])
         guard !isDelete, names.isSubset(of: changeable) else {
-            throw ParseError(.operationForbidden, "Of the role \(name) an admin changes users and roles alone.")
+            throw ParseError(.operationForbidden, "An admin can change only the users and roles of the role \(name).")
         }
     }
 }

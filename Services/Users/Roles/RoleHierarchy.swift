@@ -2,7 +2,7 @@ import Messages
 import ObjectStore
 import ParseProtocol
 
-/// The roles that users hold, directly and through other roles.
+/// The roles of users, direct and inherited ones.
 package enum RoleHierarchy {
     package struct Role: Hashable, Sendable {
         package let objectId: String
@@ -14,13 +14,13 @@ package enum RoleHierarchy {
         }
     }
 
-    /// Roles of one user that count: of the direct ones the oldest 200, with inherited ones 1000. Whoever makes a role
-    /// can put anybody into it, and must not be able to make somebody else's every sign-in long.
+    /// Limits of a user's roles: the oldest 200 direct ones, and 1000 with inherited ones. A creator of roles can add
+    /// any user to them, and must not be able to slow down that user's sign-ins.
     static let directMax = 200
     package static let rolesMax = 1000
 
-    /// The roles that come with `direct` membership: a role's members have the rights of every role that lists it in
-    /// `roles`, and so on upwards. Circles end where they began, and everything ends at `rolesMax`.
+    /// The roles implied by `direct` membership. The members of a role also have every role that lists it in `roles`,
+    /// and so on transitively. Cycles are detected, and the result is limited to `rolesMax`.
     package static func closure(
         of direct: [Role], parents: (_ children: [Role]) throws -> [Role]
     ) rethrows -> Set<Role> {
@@ -32,7 +32,7 @@ package enum RoleHierarchy {
         return held
     }
 
-    /// Every role a user has, inherited ones included.
+    /// All roles of a user, inherited ones included.
     static func roles(of userId: String, _ reader: some ObjectReading) throws -> Set<Role> {
         try closure(of: direct(userId, reader)) { children in
             let pointers = children.map { JSON.pointer("_Role", $0.objectId) }
@@ -40,8 +40,7 @@ package enum RoleHierarchy {
         }
     }
 
-    /// The users that hold the role of the shop's operators, directly or by a role in it. There are few; of more the
-    /// first ones count.
+    /// The users who are admins, directly or through a role. Limited to the first `rolesMax` of each query.
     static func admins(_ reader: some ObjectReading) throws -> Set<String> {
         let named = try oldest(1, where: ["name": .string(adminsRole)], reader)
         let granting = try closure(of: named) { parents in
@@ -60,7 +59,7 @@ package enum RoleHierarchy {
         ["$relatedTo": ["object": .pointer("_Role", role.objectId), "key": .string(key)]]
     }
 
-    /// Takes a user out of every role.
+    /// Removes a user from every role.
     static func remove(_ userId: String, in transaction: StoreTransaction) throws {
         while case let roles = try direct(userId, transaction), !roles.isEmpty {
             for role in roles {

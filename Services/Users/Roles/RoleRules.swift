@@ -3,7 +3,7 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// The rules of `_Role`: a name for life, an ACL from the start, and consequences for everybody in it.
+/// The rules of `_Role`: an immutable name, a required ACL, and session invalidation for affected users.
 package struct RoleRules: ClassRules {
     static let nameBytesMax = 100
 
@@ -39,9 +39,9 @@ package struct RoleRules: ClassRules {
         outcome.forget = RoleRules.forgotten(by: change)
     }
 
-    /// The sessions that the gateway must look up again. Who is in a role decides about them; its other fields do not.
+    /// The sessions that the gateway must look up again. Only changed members affect sessions.
     package static func forgotten(by change: ProposedChange) -> Forget? {
-        // Members of member roles are concerned, too, and nobody knows how many they are.
+        // Members of member roles are also affected, and their number is unknown.
         if change.verb == .delete || !targets(of: change.object["roles"]).isEmpty {
             return Forget.with { $0.everything = true }
         }
@@ -49,7 +49,7 @@ package struct RoleRules: ClassRules {
         return userIds.isEmpty ? nil : Forget.with { $0.userIds = userIds.sorted() }
     }
 
-    /// The ids that an operator on a relation adds or removes.
+    /// The ids in an operation on a relation.
     private static func targets(of operation: JSON?) -> [String] {
         let operations = operation?["__op"] == "Batch" ? operation?["ops"]?.arrayValue ?? [] : [operation ?? .null]
         return operations.flatMap { $0["objects"]?.arrayValue ?? [] }.compactMap(\.pointerTarget?.objectId)
@@ -57,15 +57,15 @@ package struct RoleRules: ClassRules {
 
     private static let chosenId = ParseError(.invalidKeyName, "objectId is an invalid field name.")
 
-    /// - Throws: `.incorrectType` (111) without name or ACL, `.invalidRoleName` (139) for a name that cannot be one,
+    /// - Throws: `.incorrectType` (111) without name or ACL, `.invalidRoleName` (139) for an invalid name,
     ///   `.duplicateValue` (137) for the name of an operators' role, `.invalidKeyName` (105) for a chosen id.
     package static func checkNew(_ role: JSON, isMaster: Bool) throws {
-        // The id of a role that is gone may still be in other roles' `roles`.
+        // The id of a deleted role may still be listed in other roles' `roles`.
         if !isMaster, role["objectId"] != nil { throw chosenId }
         switch role["name"] {
         case nil, .null: throw ParseError(.incorrectType, "name is required.")
         case .string(let name) where isName(name):
-            // Seeded moments after the first start; until then it must not be anybody else's.
+            // Created moments after the first start; until then no client may create a role with the name.
             guard isMaster || !OperatorArea.roles.contains(name) else {
                 throw ParseError(.duplicateValue, "A duplicate value for a field with unique values was provided")
             }
@@ -77,7 +77,7 @@ package struct RoleRules: ClassRules {
     }
 
     /// - Throws: `.incorrectType` (111) for an update that would leave the role without an ACL, and so open to
-    ///   everybody.
+    ///   everyone.
     package static func checkUpdate(_ changes: JSON) throws {
         if let acl = changes["ACL"] { try requireACL(acl) }
     }

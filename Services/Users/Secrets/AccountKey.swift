@@ -3,10 +3,11 @@ import Foundation
 import ParseProtocol
 import ProcessKit
 
-/// The key under which `users` keeps what opens accounts, so that a copy of its database is not a set of keys.
+/// The key that protects the credentials stored by `users`, so that a copy of the database does not give access to
+/// accounts.
 ///
-/// It lies beside the database in a file of its own. Each purpose has a key derived from it, so that what is made for
-/// one means nothing for another.
+/// It is stored in a separate file beside the database. Each purpose has a derived key, so that values of different
+/// purposes cannot be exchanged.
 package struct AccountKey: Sendable {
     package enum Purpose: String, Sendable {
         case sessionToken, anonymousId, device, mailAddress, secondFactor, keptReply
@@ -28,19 +29,19 @@ package struct AccountKey: Sendable {
             outputByteCount: Self.bytes)
     }
 
-    /// A keyed hash (HMAC-SHA256) in hex: equal texts have equal ones, and without the key nobody can tell the text or
-    /// try texts.
+    /// A keyed hash (HMAC-SHA256) in hex. Equal texts have equal hashes. Without the key, neither decoding nor guessing
+    /// the text is possible.
     package func digest(_ text: String, for purpose: Purpose) -> String {
         HMAC<SHA256>.authenticationCode(for: Data(text.utf8), using: key(for: purpose)).hex
     }
 
     /// Encrypts with AES-GCM.
-    /// - Parameter owner: whose it is; it cannot be opened as somebody else's.
+    /// - Parameter owner: the owner's id, which is authenticated; the value cannot be opened for another owner.
     package func seal(_ plain: [UInt8], for purpose: Purpose, of owner: String) throws -> [UInt8] {
         try AES.GCM.seal(plain, using: key(for: purpose), authenticating: Data(owner.utf8)).combined
     }
 
-    /// - Returns: nil for what was not sealed with this key, for this purpose and owner.
+    /// - Returns: nil for data that was not sealed with this key, purpose and owner.
     package func open(_ sealed: [UInt8], for purpose: Purpose, of owner: String) -> [UInt8]? {
         guard let box = try? AES.GCM.SealedBox(combined: sealed) else { return nil }
         return try? AES.GCM.open(box, using: key(for: purpose), authenticating: Data(owner.utf8))

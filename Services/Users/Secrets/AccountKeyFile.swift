@@ -1,13 +1,13 @@
 import ProcessKit
 import ServiceKit
 
-/// The file that holds the accounts' key.
+/// The file with the account key.
 package struct AccountKeyFile {
     private let file: KeyFile
 
-    package init(path: String) { file = KeyFile(path: path) }
+    package init(path: String, record: String? = nil) { file = KeyFile(path: path, record: record) }
 
-    /// - Throws: `StartupProblem` when it can be neither read nor made, or is no key.
+    /// - Throws: `StartupProblem` when it can be neither read nor created, or is not a key.
     package func key() throws -> AccountKey { AccountKey(try file.key()) }
 }
 
@@ -16,6 +16,7 @@ extension AccountKeyFile {
     init(_ configuration: ServiceConfiguration) {
         self.init(
             path: configuration.settings.text(
-                "satchel.users.key.file", default: configuration.dataDirectory + "/users.key"))
+                "satchel.users.key.file", default: configuration.dataDirectory + "/users.key"),
+            record: configuration.memberRecord("users.key"))
     }
 }

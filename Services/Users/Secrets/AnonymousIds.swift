@@ -1,12 +1,12 @@
 import ObjectStore
 import ParseProtocol
 
-/// The ids in `authData.anonymous`: whoever knows one is that user, so that they are kept like passwords. Sign-ins find
-/// the user by a keyed hash (`Identities`); for the user's own answers the id is kept encrypted. The object only says
-/// that there is one.
+/// The ids in `authData.anonymous`. Such an id alone signs its user in, so it is protected like a password. Sign-ins
+/// find the user by a keyed hash (`Identities`), and the id is stored encrypted for answers to the user. The object
+/// only records that there is one.
 enum AnonymousIds {
     static let name = AuthProvider.anonymous.rawValue
-    /// The value that the user's object holds in place of the id.
+    /// The value in the user's object that replaces the id.
     static let mark: JSON = [:]
 
     static func keep(
@@ -30,7 +30,8 @@ enum AnonymousIds {
             .map { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// A user's document for deciding about a change. An id that cannot be opened any more is one that no client sends.
+    /// A user's document with the decrypted id, for checks of a change. An id that cannot be decrypted becomes empty,
+    /// which matches no client's id.
     static func opened(_ user: JSON, of userId: String, _ key: AccountKey, _ reader: some ObjectReading) throws -> JSON
     {
         guard user["authData"]?[name] == mark else { return user }
@@ -39,7 +40,7 @@ enum AnonymousIds {
         return user
     }
 
-    /// `authData` as it is stored.
+    /// The stored form of `authData`.
     static func marked(_ authData: JSON) -> JSON {
         guard authData["__op"] == nil, authData[name] != nil else { return authData }
         var authData = authData
@@ -49,11 +50,11 @@ enum AnonymousIds {
 }
 
 extension AccountUpdate {
-    /// Gives and takes the names that a change is about, and hides what is secret in it.
+    /// Updates the identities of a change and removes secrets from it.
     /// - Returns: the changes for the object.
     /// - Throws: `.usernameTaken` (202), `.emailTaken` (203) or `.accountAlreadyLinked` (208) when a name is another
     ///   user's.
-    func settleNames(
+    func updateIdentities(
         of userId: String, _ key: AccountKey, in transaction: StoreTransaction
     ) throws -> [String: JSON] {
         for kind in given {

@@ -2,7 +2,7 @@ import Logging
 import ObjectStore
 import ProcessKit
 
-/// Tells the operator when the file was written with another key.
+/// Detects that the database was written with another account key.
 struct KeyCheck: Sendable {
     let store: ClassStore
     let key: AccountKey
@@ -15,13 +15,13 @@ struct KeyCheck: Sendable {
     }
 
     /// For a process that writes beside others.
-    /// - Throws: `StartupProblem` when the others have another key.
+    /// - Throws: `StartupProblem` when the others use another key.
     @Sendable func requireSame(_ reader: StoreReader) throws {
         guard let known = try Self.known(in: reader), known != digest else { return }
         throw StartupProblem("This process has another users.key than the others that write (SATCHEL_USERS_KEY_FILE).")
     }
 
-    /// - Throws: what the store throws.
+    /// - Throws: errors of the store.
     func check() async throws {
         let digest = digest
         let known = try await store.write { transaction in

@@ -1,14 +1,14 @@
 import ObjectStore
 import ParseProtocol
 
-/// `authData` in a user's own answers: whole, as the client sent it, or absent.
+/// `authData` in answers to its user: complete, as the client sent it, or absent.
 ///
-/// SDKs replace what they know by what an answer says and ask each provider to go on with it. A part of a proof fails
-/// there, and the SDK unlinks the account by itself. Only ids are kept of proofs, so that nothing but the answer to the
-/// request that brought them shows them.
+/// SDKs replace their local `authData` by the one in an answer and pass it to each provider. There an incomplete proof
+/// fails, and the SDK unlinks the account. Only ids of proofs are stored, so only the answer to the request with the
+/// proofs contains them.
 enum OwnAuthData {
-    /// The user's document as that user is told it.
-    /// - Parameter proofs: those that came with the request and were found to hold.
+    /// The user's document as shown to that user.
+    /// - Parameter proofs: the verified proofs of the request.
     static func shown(
         _ user: JSON, of userId: String, with proofs: [AuthProof] = [], _ key: AccountKey, _ reader: some ObjectReading
     ) throws -> JSON {
@@ -22,7 +22,7 @@ enum OwnAuthData {
         return user
     }
 
-    /// The whole `authData` of one provider; nil when only a part of it could be shown.
+    /// The complete `authData` of one provider; nil if only a part is known.
     private static func shown(
         _ value: JSON, _ name: String, of userId: String, with proofs: [AuthProof], _ key: AccountKey,
         _ reader: some ObjectReading

@@ -1,12 +1,12 @@
 import ObjectStore
 import ParseProtocol
 
-/// The secrets that builds before 0.1.0 kept in plain text: they get the form that needs the accounts' key.
+/// Converts secrets that releases before 0.1.0 stored in plain text to their protected form.
 enum PlainSecrets {
-    /// Rows in memory at once.
+    /// Rows per page.
     private static let pageRows = 200
 
-    /// Leaves nothing in plain text.
+    /// Converts all remaining plain-text secrets.
     static func convert(_ key: AccountKey, in transaction: StoreTransaction) throws {
         if transaction.hasClass("_Session") {
             while try convertSessions(key, in: transaction) {}
@@ -52,7 +52,7 @@ enum PlainSecrets {
         return page.count == pageRows
     }
 
-    /// - Returns: the last id looked at, nil when there are no more.
+    /// - Returns: the last converted id, nil when there are no more.
     private static func convertAnonymousIds(
         after last: String, _ key: AccountKey, in transaction: StoreTransaction
     ) throws -> String? {

@@ -2,14 +2,14 @@ import Messages
 import ObjectStore
 import ParseProtocol
 
-/// The devices from which an account was signed in to before. A device is its installation id; one that sends none is
-/// the network it is in. Both are kept as keyed hashes.
+/// The devices from which an account has signed in. A device is identified by its installation id, or without one by
+/// its network. Both are stored as keyed hashes.
 package enum KnownDevices {
-    /// An account's; of more the oldest are forgotten.
+    /// Limit of devices per account; beyond it the oldest are dropped.
     static let perUserMax = 20
-    /// A device that was not seen for so long is a new one.
+    /// A device that was not seen for this long is considered new.
     static let remembered = Duration.seconds(400 * 86_400)
-    /// Apps send UUIDs; a longer text names no device.
+    /// Limit of an installation id. Apps send UUIDs; a longer text is ignored.
     private static let installationIdBytesMax = 128
 
     private static func device(installationId: String, _ key: AccountKey) -> String? {
@@ -21,7 +21,7 @@ package enum KnownDevices {
         network.isEmpty ? nil : key.digest("network:\(network)", for: .device)
     }
 
-    /// A try at the account by this principal. The look-up is the same for an account that is not there.
+    /// A sign-in attempt by this principal. The query is the same for an unknown account.
     static func attempt(
         on account: String, by principal: Principal, _ key: AccountKey, _ reader: some ObjectReading
     ) throws -> SignInAttempt {
@@ -36,7 +36,7 @@ package enum KnownDevices {
         return SignInAttempt(account: account, network: principal.network, device: known)
     }
 
-    /// Remembers the client of a successful sign-in, or of the visit of a mailed link.
+    /// Remembers the client of a successful sign-in, or of a visited mail link.
     static func remember(
         _ userId: String, _ principal: Principal, _ key: AccountKey, in transaction: StoreTransaction
     ) throws {

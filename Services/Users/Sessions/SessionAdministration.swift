@@ -4,9 +4,9 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// The requests of operators about other people's sessions.
+/// Operators' requests about other users' sessions.
 enum SessionAdministration {
-    /// `POST /loginAs {"userId"}`: a session for any user, with the master key. The gateway has checked it.
+    /// `POST /loginAs {"userId"}`: a session for any user, with the master key, which the gateway has checked.
     static func logInAs(
         _ request: ServiceRequest, lifetime: Duration, key: AccountKey, in transaction: StoreTransaction
     ) throws -> BusReply {
@@ -30,7 +30,7 @@ enum SessionAdministration {
         return try SessionAnswers.account(shown.with(sessionToken: session.token), forget: session.forget)
     }
 
-    /// Function `sessionsOf {userId}`: a user's sessions, newest first, without what would let somebody use them.
+    /// Function `sessionsOf {userId}`: a user's sessions, newest first, without their secrets.
     static func list(_ parameters: JSON, _ request: ServiceRequest, host: ServiceHost) async throws -> BusReply {
         try request.requireArea(.support)
         let userId = try userId(parameters)
@@ -50,7 +50,7 @@ enum SessionAdministration {
                 }))
     }
 
-    /// Function `revokeSessions {userId}`: ends every session of a user, at once; answers how many.
+    /// Function `revokeSessions {userId}`: ends all sessions of a user at once and returns their number.
     static func revoke(_ parameters: JSON, _ request: ServiceRequest, host: ServiceHost) async throws -> BusReply {
         try request.requireArea(.support)
         let userId = try userId(parameters)

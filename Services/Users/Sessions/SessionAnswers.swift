@@ -1,24 +1,29 @@
+import Cryptography
+import Foundation
 import MessageBus
 import Messages
 import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// Answers to questions about a session and the user behind it.
+/// Answers requests about a session and its user.
 enum SessionAnswers {
-    /// The user behind a token, for the gateway.
-    /// - Parameter times: of a session that is extended by its use; nil when none is.
+    /// Age in milliseconds from which an account is established: a day.
+    private static let establishedAfter: Int64 = 86_400_000
+
+    /// The user of a token, for the gateway.
+    /// - Parameter times: how use extends the session; nil if it does not.
     static func principal(
         of token: String, _ key: AccountKey, extension times: SessionExtension?, _ reader: StoreReader
     ) throws -> SessionReply {
         let session = try Sessions.live(token, key, at: .now, reader)
         guard let userId = session["user"]?.pointerTarget?.objectId else { throw ParseError.invalidSession }
         let roles = try RoleHierarchy.roles(of: userId, reader).map(\.name).sorted()
-        // A session of a user who is gone has no rights but those of everybody, as before; it ends with the deletion.
-        if let user = try reader.documentIfFound("_User", userId, caller: .master), Ban.applies(to: user, roles: roles)
-        {
-            throw ParseError.invalidSession
-        }
+        // A session whose user is missing has only public rights; it ends with the deletion of the user.
+        let user = try reader.documentIfFound("_User", userId, caller: .master)
+        if let user, Ban.applies(to: user, roles: roles) { throw ParseError.invalidSession }
+        let madeAt = user?["createdAt"]?.stringValue.flatMap { Timestamp(iso: $0) }
+        let isOld = madeAt.map { Timestamp.now.milliseconds - $0.milliseconds >= establishedAfter } ?? false
         let isAnonymous = try Identities.isAnonymous(userId, reader)
         let isExtendable = try Sessions.isExtendable(session, times, at: .now, reader)
         return SessionReply.with {
@@ -28,11 +33,12 @@ enum SessionAnswers {
             $0.anonymous = isAnonymous
             $0.restricted = session["restricted"] == true
             $0.extendable = isExtendable
+            $0.established = isOld && !isAnonymous
         }
     }
 
-    /// The rights that a session of a user would have, for an operator who looks as that user.
-    /// - Throws: `.objectNotFound` (101) where there is no such user, or one who may not sign in.
+    /// The rights of a user's session, for an operator who views as that user.
+    /// - Throws: `.objectNotFound` (101) for an unknown or banned user.
     static func rights(of userId: String, _ reader: StoreReader) throws -> SessionReply {
         let roles = try RoleHierarchy.roles(of: userId, reader).map(\.name).sorted()
         guard let user = try reader.documentIfFound("_User", userId, caller: .master),
@@ -46,7 +52,7 @@ enum SessionAnswers {
         }
     }
 
-    /// `GET /users/me`: the user of the session the request came with.
+    /// `GET /users/me`: the user of the request's session.
     static func user(_ request: ServiceRequest, _ key: AccountKey, _ reader: StoreReader) throws -> BusReply {
         let token = request.envelope.principal.sessionToken
         let session = try Sessions.live(token, key, at: .now, reader)
@@ -63,13 +69,13 @@ enum SessionAnswers {
     static func session(_ request: ServiceRequest, _ key: AccountKey, _ reader: StoreReader) throws -> BusReply {
         let token = request.envelope.principal.sessionToken
         let live = try Sessions.live(token, key, at: .now, reader)
-        // Read again as the user may read it: the class may hide fields.
+        // Read again with the user's rights: the class may hide fields.
         var session = try reader.document("_Session", live["objectId"]?.stringValue ?? "", caller: request.caller)
         session["ACL"] = nil
         return try account(session.with(sessionToken: token))
     }
 
-    /// `POST /logout`: ends the session the request came with; nothing to do without one.
+    /// `POST /logout`: ends the request's session; does nothing without one.
     static func logOut(
         _ request: ServiceRequest, _ key: AccountKey, in transaction: StoreTransaction
     ) throws -> BusReply {
@@ -77,12 +83,15 @@ enum SessionAnswers {
         guard !token.isEmpty else { return try account([:]) }
         let session = try Sessions.live(token, key, at: transaction.now, transaction)
         try Sessions.end(session, in: transaction)
-        return try account([:], forget: .users([session["user"]?.pointerTarget?.objectId].compactMap(\.self)))
+        var forget = Forget.users([session["user"]?.pointerTarget?.objectId].compactMap(\.self))
+        forget.loggedOut = [Data(SHA256.hash(data: Data(token.utf8)))]
+        return try account([:], forget: forget)
     }
 
-    /// A user's name and email address; empty for one who is not there or left no address.
+    /// A user's name and email address; the address is empty if there is none.
+    /// - Throws: `.objectNotFound` (101) for an unknown user.
     static func contact(of userId: String, _ reader: StoreReader) throws -> ContactReply {
-        let user = try reader.documentIfFound("_User", userId, caller: .master) ?? [:]
+        let user = try reader.document("_User", userId, caller: .master)
         return ContactReply.with {
             $0.email = user["email"]?.stringValue ?? ""
             $0.name = name(of: user)
@@ -90,7 +99,7 @@ enum SessionAnswers {
         }
     }
 
-    /// The name by which mails call a user; may be empty.
+    /// The user's name in mails; may be empty.
     static func name(of user: JSON) -> String {
         func texts(_ fields: [String]) -> [String] {
             fields.compactMap { user[$0]?.stringValue }.filter { !$0.isEmpty }
@@ -98,12 +107,12 @@ enum SessionAnswers {
         return texts(["name"]).first ?? texts(["firstName", "lastName"]).joined(separator: " ")
     }
 
-    /// The reply of a sign-in whose second factor was wrong. Its transaction stands, because it counted the guess.
+    /// The reply to a sign-in with a wrong second factor. Its transaction is committed, because it counted the guess.
     static func secondFactorRefused() throws -> BusReply {
         try BusReply(AccountReply.with { $0.secondFactorRefused = true }, documents: [Array("{}".utf8)])
     }
 
-    /// The reply, unless it says that the second factor was wrong.
+    /// Returns the reply, unless it reports a wrong second factor.
     /// - Throws: `.scriptFailed` (141).
     static func accepted(_ reply: BusReply) throws -> BusReply {
         guard try !AccountReply(serializedBytes: reply.body).secondFactorRefused else { throw SecondFactors.invalid }
@@ -126,7 +135,7 @@ enum SessionAnswers {
 }
 
 extension JSON {
-    /// A user's or a session's document with the token that the client sent or gets.
+    /// The document of a user or session, with a session token.
     func with(sessionToken: String) -> JSON {
         var user = self
         user["sessionToken"] = .string(sessionToken)
@@ -141,6 +150,6 @@ extension Forget {
         return sum
     }
 
-    /// Every session of these users. The gateway looks those that did not end up again.
+    /// Invalidates all sessions of these users; the gateway looks up the remaining ones again.
     static func users(_ userIds: [String]) -> Forget { Forget.with { $0.userIds = userIds } }
 }

@@ -3,7 +3,8 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// The rules of `_Session`: clients see, extend with fields of their own and end their sessions; the rest is ours.
+/// The rules of `_Session`: clients can read and end their sessions and add fields of their own; Satchel manages the
+/// rest.
 package struct SessionRules: ClassRules {
     let settings: UsersSettings
     let key: AccountKey
@@ -16,17 +17,17 @@ package struct SessionRules: ClassRules {
     private static let fixed: Set<String> = [
         "user", "sessionToken", "expiresAt", "createdWith", "installationId", "restricted", "ACL",
     ]
-    /// The fields that the master key may change, for instance to end a session at a certain time.
+    /// The fields that the master key may change, for instance to set a session's expiry.
     private static let operated: Set<String> = ["expiresAt", "restricted"]
 
     package func prepare(_ change: inout ProposedChange) async throws {
-        // Ending itself is all that a restricted session may do with sessions; that is `POST /logout`.
+        // A restricted session may only end itself, by `POST /logout`.
         try change.requireFullSession()
         guard change.verb != .delete else { return }
         try SessionRules.check(change.object, isMaster: change.caller.isMaster && change.verb == .update)
     }
 
-    /// Refuses fields that are not the client's, whatever their value is, and members of them.
+    /// Refuses reserved fields and paths into them.
     /// - Throws: `.invalidKeyName` (105).
     package static func check(_ object: JSON, isMaster: Bool) throws {
         for key in (object.objectValue ?? [:]).keys {
@@ -36,8 +37,8 @@ package struct SessionRules: ClassRules {
         }
     }
 
-    /// `POST /sessions`: another session for the caller, for a device that should not be able to take the account over.
-    /// It is restricted, as every session that a client made was in hosted Parse.
+    /// `POST /sessions`: another session for the caller, for a device that must not be able to take over the account.
+    /// It is restricted, like every client-created session on hosted Parse.
     package func replaces(_ change: ProposedChange, in transaction: StoreTransaction) throws -> ChangeOutcome? {
         guard change.verb == .create else { return nil }
         guard let userId = change.caller.userId else { throw ParseError.invalidSession }
@@ -56,7 +57,7 @@ package struct SessionRules: ClassRules {
         return outcome
     }
 
-    /// A new session without what the class hides from its users; the token is added, which nobody else could tell.
+    /// A new session without the fields that the class hides from users; the caller adds the token.
     private func shown(_ sessionId: String, to caller: Caller, in transaction: StoreTransaction) throws -> JSON {
         do {
             return try transaction.document("_Session", sessionId, caller: caller)
@@ -65,7 +66,7 @@ package struct SessionRules: ClassRules {
         }
     }
 
-    /// The gateway learns of a session that ended or changed before the client has its answer.
+    /// Invalidates an ended or changed session in the gateway before the client gets its answer.
     package func after(
         _ change: ProposedChange, _ outcome: inout ChangeOutcome, in transaction: StoreTransaction
     ) throws {

@@ -3,7 +3,7 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// The origin of a session, as its `createdWith` tells.
+/// The origin of a session, for its `createdWith`.
 package struct SessionOrigin {
     package enum Action: String, Sendable { case login, signup, create }
 
@@ -21,7 +21,7 @@ package struct SessionOrigin {
     }
 
     let action: Action
-    /// Nil for a session made from another session.
+    /// Nil for a session created by another session.
     let provider: Provider?
 
     package init(action: Action, provider: Provider?) {
@@ -36,11 +36,11 @@ package struct SessionOrigin {
     }
 }
 
-/// The effect of a session's use on its end.
+/// How use of a session extends it.
 package struct SessionExtension: Sendable {
-    /// The time that it then lasts.
+    /// The new lifetime after an extension.
     package let lifetime: Duration
-    /// The part of `lifetime` that is over before a new end is written: to write at each use would be waste.
+    /// The part of `lifetime` that must have passed before an extension is written, to avoid a write per use.
     package let after: Duration
 
     package init(lifetime: Duration, after: Duration) {
@@ -49,28 +49,28 @@ package struct SessionExtension: Sendable {
     }
 }
 
-/// Opening, finding and closing sessions, which are objects of the class `_Session`.
+/// Opens, finds and ends sessions, which are objects of the class `_Session`.
 ///
-/// A token is no field of its object: only its keyed hash is kept, in a table of its own, so that no read, query or
-/// export of sessions and no copy of the file can tell one.
+/// A token is not a field of its object. Only its keyed hash is stored, in a separate table, so that no read, query or
+/// export of sessions and no copy of the database reveals a token.
 package enum Sessions {
-    /// One user's sessions; of more the oldest end. Nobody has so many devices, but a script that signs in each time
-    /// may.
+    /// Limit of sessions per user; beyond it the oldest end. Users do not have so many devices, but scripts may sign in
+    /// each time.
     static let perUserMax = 100
-    /// Apps send UUIDs; a longer text is not kept.
+    /// Limit of an installation id. Apps send UUIDs; a longer text is not stored.
     private static let installationIdBytesMax = 128
     private static let pageRows = 500
 
     package struct Opened {
         package let token: String
         package let document: JSON
-        /// The sessions that the gateway must look up again, when older ones ended for this one.
+        /// The sessions that the gateway must look up again, when older ones ended because of this one.
         package let forget: Forget?
     }
 
     /// - Parameters:
-    ///   - fields: the client's own.
-    ///   - creator: whose class-level permissions decide about creating the session and its fields.
+    ///   - fields: the client's own fields.
+    ///   - creator: the caller whose class-level permissions apply to the session and its fields.
     package static func open(
         for userId: String, _ origin: SessionOrigin, installationId: String?, fields: [String: JSON] = [:],
         isRestricted: Bool = false, lifetime: Duration, creator: Caller = .master, key: AccountKey,
@@ -104,7 +104,7 @@ package enum Sessions {
         return Opened(token: token, document: document, forget: replaced == 0 ? nil : .users([userId]))
     }
 
-    /// Remembers whose token it is.
+    /// Stores the token's hash for the session.
     static func keep(
         _ token: String, of sessionId: String, _ key: AccountKey, in transaction: StoreTransaction
     ) throws {
@@ -113,8 +113,8 @@ package enum Sessions {
             [.text(key.digest(token, for: .sessionToken)), .text(sessionId)])
     }
 
-    /// The id of a token's session, whatever its time; nil when there is none. The look-up by the hash tells an
-    /// attacker nothing about the token by its time.
+    /// The id of a token's session, even if expired; nil when there is none. The timing of a look-up by hash reveals
+    /// nothing about the token.
     static func id(of token: String, _ key: AccountKey, _ reader: some ObjectReading) throws -> String? {
         try reader.rows(
             "SELECT sessionId FROM sessionTokens WHERE hash = ?", [.text(key.digest(token, for: .sessionToken))]
@@ -122,7 +122,7 @@ package enum Sessions {
     }
 
     /// The session of a token.
-    /// - Throws: `.invalidSessionToken` (209) when there is none, or when its time is over.
+    /// - Throws: `.invalidSessionToken` (209) when there is none, or when it has expired.
     package static func live(
         _ token: String, _ key: AccountKey, at now: Timestamp, _ reader: some ObjectReading
     ) throws -> JSON {
@@ -157,7 +157,7 @@ package enum Sessions {
         return oldest.count
     }
 
-    /// Whether so much of a session's time is over that its use extends it.
+    /// Whether enough of a session's lifetime has passed for an extension.
     static func isExtendable(
         _ session: JSON, _ times: SessionExtension?, at now: Timestamp, _ reader: some ObjectReading
     ) throws -> Bool {
@@ -169,7 +169,7 @@ package enum Sessions {
         ).isEmpty
     }
 
-    /// Gives a session that is in use its full time again.
+    /// Resets the lifetime of a session that is in use.
     package static func extend(
         _ token: String, extension times: SessionExtension?, key: AccountKey, in transaction: StoreTransaction
     ) throws {
@@ -180,27 +180,51 @@ package enum Sessions {
             ["expiresAt": transaction.now.advanced(by: times.lifetime).wire], caller: .master)
     }
 
-    /// Remembers that the master key chose when a session ends.
+    /// Records that the master key set a session's expiry.
     package static func fix(_ sessionId: String, in transaction: StoreTransaction) throws {
         try transaction.execute(
             "INSERT INTO fixedSessions(sessionId) VALUES (?) ON CONFLICT DO NOTHING", [.text(sessionId)])
     }
 
-    /// Removes what is kept beside a session that is gone.
+    /// Removes the remaining data of an ended session.
     static func drop(_ sessionId: String, in transaction: StoreTransaction) throws {
         for table in ["fixedSessions", "sessionTokens"] {
             try transaction.execute("DELETE FROM \(table) WHERE sessionId = ?", [.text(sessionId)])
         }
     }
 
-    /// Removes what nobody can use any more, at most a page of it.
+    /// The newest sessions of an installation.
+    static func newest(
+        ofInstallation id: String, max: Int, _ reader: some ObjectReading
+    ) throws -> [JSON] {
+        try reader.documents(
+            Query(
+                className: "_Session", where: ["installationId": .string(id)], order: ["-createdAt"], limit: max),
+            caller: .master)
+    }
+
+    /// The newest session of a user.
+    static func newest(of userId: String, _ reader: some ObjectReading) throws -> JSON? {
+        try reader.documents(
+            Query(className: "_Session", where: ["user": .pointer("_User", userId)], order: ["-createdAt"], limit: 1),
+            caller: .master
+        ).first
+    }
+
+    /// Removes the installation id from a session, which stays valid.
+    static func leaveInstallation(_ session: JSON, in transaction: StoreTransaction) throws {
+        _ = try transaction.update(
+            "_Session", session["objectId"]?.stringValue ?? "", ["installationId": ["__op": "Delete"]], caller: .master)
+    }
+
+    /// Ends at most a page of expired sessions.
     static func closeExpired(in transaction: StoreTransaction) throws {
         let expired = Query(
             className: "_Session", where: ["expiresAt": ["$lt": transaction.now.wire]], limit: pageRows)
         for session in try transaction.documents(expired, caller: .master) { try end(session, in: transaction) }
     }
 
-    /// - Returns: how many sessions ended.
+    /// - Returns: the number of ended sessions.
     private static func close(where condition: JSON, in transaction: StoreTransaction) throws -> Int {
         var ended = 0
         try transaction.forEach("_Session", where: condition) { _, session in

@@ -4,15 +4,16 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// The merge of an anonymous user into the account that the same device signs in to: what the user gathered goes there,
-/// and the anonymous user ends.
+/// Merges an anonymous user into the account that the same device signs in to: the user's data move there, and the
+/// anonymous user is deleted.
 enum AnonymousMerge {
-    /// A sign-in waits this long for the bag, so that the badge is right when it returns. The bag arrives in any case.
+    /// Longest wait of a sign-in for the move of the bag, so that the badge is right when it returns. The bag moves in
+    /// any case.
     private static let patience = Duration.seconds(2)
 
-    /// Hands the bag over when `token` is a live session of an anonymous user other than `userId`. Anything else is
-    /// ignored: an old token never keeps anybody from signing in.
-    /// - Returns: the anonymous user, who is gone then.
+    /// Moves the bag if `token` is a valid session of an anonymous user other than `userId`. Ignores any other token,
+    /// so that an old one never prevents a sign-in.
+    /// - Returns: the id of the deleted anonymous user; nil if nothing was merged.
     static func perform(
         from token: String, to userId: String, messages: Outbox, key: AccountKey,
         in transaction: StoreTransaction
@@ -20,27 +21,72 @@ enum AnonymousMerge {
         guard let anonymousId = try owner(of: token, key, transaction), anonymousId != userId,
             try Identities.isAnonymous(anonymousId, transaction)
         else { return nil }
-        try messages.add(
-            BagCalls.merge,
-            MergeBag.with {
-                $0.fromUserID = anonymousId
-                $0.toUserID = userId
-            }, key: messageKey(from: anonymousId, to: userId), in: transaction)
+        try send(from: anonymousId, to: userId, messages, in: transaction)
         try transaction.delete("_User", anonymousId, caller: .master)
-        // The bag learns by the merge. A second message could overtake it and throw away what is to be moved.
+        // The merge message notifies the bag of the deletion. A second message could overtake it and delete the data to
+        // be moved.
         try AccountDeletion.finish(anonymousId, untold: "bag", messages: messages, in: transaction)
         return anonymousId
     }
 
-    /// Waits until the bag has what a sign-in handed over.
-    static func settle(_ reply: BusReply, messages: Outbox) async {
-        guard let reply = try? AccountReply(serializedBytes: reply.body), !reply.mergedUserID.isEmpty else { return }
-        await messages.waitUntilDelivered(
-            key: messageKey(from: reply.mergedUserID, to: reply.objectID), within: patience)
+    private static func send(
+        from anonymousId: String, to userId: String, linesOnly: Bool = false, _ messages: Outbox,
+        in transaction: StoreTransaction
+    ) throws {
+        let merge = MergeBag.with {
+            $0.fromUserID = anonymousId
+            $0.toUserID = userId
+            $0.linesOnly = linesOnly
+        }
+        let key = messageKey(from: anonymousId, to: userId, copies: linesOnly)
+        try messages.add(BagCalls.merge, merge, key: key, in: transaction)
     }
 
-    private static func messageKey(from anonymousId: String, to userId: String) -> String {
-        "bag:merge:\(anonymousId):\(userId)"
+    /// Waits until the bag has processed the merge or copy of a sign-in.
+    static func settle(_ reply: BusReply, messages: Outbox) async {
+        guard let reply = try? AccountReply(serializedBytes: reply.body), !reply.mergedUserID.isEmpty else { return }
+        for copies in [false, true] {
+            await messages.waitUntilDelivered(
+                key: messageKey(from: reply.mergedUserID, to: reply.objectID, copies: copies), within: patience)
+        }
+    }
+
+    private static func messageKey(from anonymousId: String, to userId: String, copies: Bool = false) -> String {
+        "bag:\(copies ? "copy" : "merge"):\(anonymousId):\(userId)"
+    }
+
+    // MARK: Copy without a token
+
+    /// Limit of checked sessions per installation. An app has one for each of its users.
+    private static let sessionsMax = 20
+
+    /// Copies the bag lines of an anonymous user of the same device, because the SDK for iOS signs in without the
+    /// anonymous session's token. The installation id is an unverified claim of the client, so it only allows a copy:
+    /// the anonymous user keeps bag, addresses and notes.
+    ///
+    /// The installation's newest session must be the anonymous user's, and that user's newest; no other anonymous user
+    /// may have a session there. The installation id is removed from the anonymous sessions, so that a later sign-in
+    /// does not copy again.
+    /// - Returns: the anonymous user.
+    static func copy(
+        fromInstallation id: String?, to userId: String, messages: Outbox, in transaction: StoreTransaction
+    ) throws -> String? {
+        guard let id, try !Identities.isAnonymous(userId, transaction) else { return nil }
+        let sessions = try Sessions.newest(ofInstallation: id, max: sessionsMax, transaction)
+            .filter { $0["user"]?.pointerTarget?.objectId != userId }
+        let anonymous = try sessions.filter { session in
+            guard let owner = session["user"]?.pointerTarget?.objectId else { return false }
+            return try Identities.isAnonymous(owner, transaction)
+        }
+        for session in anonymous { try Sessions.leaveInstallation(session, in: transaction) }
+        let owners = Set(anonymous.compactMap { $0["user"]?.pointerTarget?.objectId })
+        guard owners.count == 1, let anonymousId = owners.first, sessions.count < sessionsMax,
+            let last = sessions.first, last["objectId"] == anonymous.first?["objectId"],
+            last["restricted"] != true, let end = Sessions.expiry(of: last), end > transaction.now,
+            try Sessions.newest(of: anonymousId, transaction)?["objectId"] == last["objectId"]
+        else { return nil }
+        try send(from: anonymousId, to: userId, linesOnly: true, messages, in: transaction)
+        return anonymousId
     }
 
     private static func owner(

@@ -4,55 +4,55 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// A client's request to sign in, type-checked.
+/// A client's type-checked request to sign in.
 package struct SignInRequest: Sendable, Equatable {
     package let username: String?
     package let email: String?
     package let password: String
-    /// The wish of `authData.mfa`.
-    package let secondFactor: SecondFactorWish
+    /// The request in `authData.mfa`.
+    package let secondFactor: SecondFactorRequest
     /// The members of `authData` for providers.
     package let links: [String: JSON]
 
-    /// - Parameter takesLinks: whether proofs of providers are looked at.
+    /// - Parameter takesLinks: whether proofs of providers are accepted.
     /// - Throws: `.usernameMissing` (200) without a name, `.passwordMissing` (201) without a password,
-    ///   `.objectNotFound` (101) for a name longer than any, `.unsupportedService` (252) with a proof that nobody would
-    ///   look at, `.scriptFailed` (141) for what cannot be the code of a second factor.
+    ///   `.objectNotFound` (101) for a name or a password that is not a text, and for a name over the limit,
+    ///   `.unsupportedService` (252) for an unaccepted proof, `.scriptFailed` (141) for an invalid second factor code.
     package init(_ body: JSON, takesLinks: Bool = false) throws {
-        username = try SignInRequest.name(body["username"])
-        email = try SignInRequest.name(body["email"])
-        guard username != nil || email != nil else { throw SignInRequest.nameMissing }
-        guard let password = body["password"]?.stringValue, !password.isEmpty else {
-            throw ParseError(.passwordMissing, "password is required.")
+        let names = [body["username"], body["email"]].map { $0 == "" ? nil : $0 }
+        guard names.contains(where: { !($0 ?? .null).isNull }) else {
+            throw ParseError(.usernameMissing, "username/email is required.")
         }
+        let given = body["password"] ?? .null
+        guard !given.isNull, given != "" else { throw ParseError(.passwordMissing, "password is required.") }
+        username = try SignInRequest.name(names[0])
+        email = try SignInRequest.name(names[1])
+        guard let password = given.stringValue else { throw SignIn.refused }
         self.password = password
         var authData = body["authData"]
-        // A query string carries it as a text.
+        // In a query string it is a text.
         if case .string(let text)? = authData { authData = (try? JSON(parsing: text)) ?? authData }
         if authData?.isNull == true { authData = nil }
-        // What nobody checks must not look as if it had been checked. An app that gave its anonymous id up says so with
-        // null.
+        // Unchecked proofs must not appear to be accepted. An app that removed its anonymous id sends null.
         guard let providers = (authData ?? [:]).objectValue?.filter({ $0.key != SecondFactors.name }),
             takesLinks || providers.values.allSatisfy(\.isNull)
         else { throw AuthProvider.unsupported }
         links = takesLinks ? providers : [:]
-        secondFactor = try SecondFactorWish(authData?[SecondFactors.name])
+        secondFactor = try SecondFactorRequest(authData?[SecondFactors.name])
         switch secondFactor {
         case .keep, .prove: break
         case .enrol, .remove: throw SecondFactors.malformed
         }
     }
 
-    private static let nameMissing = ParseError(.usernameMissing, "username/email is required.")
-
     private static func name(_ value: JSON?) throws -> String? {
         switch value {
-        case nil, .null, .string(""): return nil
+        case nil, .null: return nil
         case .string(let name):
-            // Nobody has such a name: the answer to any wrong pair.
+            // No account has such a name; the answer is the same as for any wrong pair.
             guard name.utf8.count <= AccountNames.signInNameBytesMax else { throw SignIn.refused }
             return name
-        default: throw nameMissing
+        default: throw SignIn.refused
         }
     }
 }
@@ -66,9 +66,9 @@ struct SignIn: Sendable {
     let settings: UsersSettings
     let messages: Outbox
     let key: AccountKey
-    private let paces = NetworkPaces()
+    private let paces = NetworkRateLimits()
 
-    /// - Parameter hasher: that of sign-ins.
+    /// - Parameter hasher: the hasher for sign-ins.
     init(host: ServiceHost, hasher: PasswordHasher, rules: UserRules) {
         self.host = host
         self.hasher = hasher
@@ -78,27 +78,30 @@ struct SignIn: Sendable {
         key = rules.key
     }
 
-    /// One answer for every wrong pair, so that nobody learns which accounts exist.
+    /// The same error for every wrong pair, so that it does not reveal which accounts exist.
     static let refused = ParseError(.objectNotFound, "Invalid username/password.")
 
     static let unverified = ParseError(.emailNotVerified, "User email is not verified.")
 
+    /// The account that a client tries to sign in to. `userId` is nil when no account, or more than one, has the names.
     private struct Candidate: Sendable {
         let userId: String?
         let hash: String?
         let attempt: SignInAttempt
-        /// Whether strangers may go on because they have the code of the second factor.
+        /// Whether the client has the second factor's code, which lets it pass although the account is locked for
+        /// unknown devices.
         let hasCode: Bool
     }
 
-    /// Opens a session. The session that the client came with is only looked at for an anonymous user's bag. Whoever
-    /// knows the password may bring a provider's proof, and is linked with it, as in Parse Server.
-    /// - Throws: beside what `SignInRequest` throws `.invalidAuthData` (253) for what cannot be a proof,
-    ///   `.objectNotFound` (101) for one that does not hold, `.accountAlreadyLinked` (208) for another user's.
+    /// Opens a session. The client's former session and the installation's sessions are only used to find an anonymous
+    /// user's bag. A client that knows the password may send a provider's proof, which is then linked, as in Parse
+    /// Server.
+    /// - Throws: errors of `SignInRequest`, `.invalidAuthData` (253) for an invalid value, `.objectNotFound` (101) for
+    ///   an invalid proof, `.accountAlreadyLinked` (208) for a proof that is linked to another user.
     func answer(_ message: AccountRequest, _ request: ServiceRequest) async throws -> BusReply {
         let wanted = try SignInRequest(try request.document(), takesLinks: true)
         let links = try SignInLinks(wanted.links)
-        // A code that nobody would look at must not seem to count.
+        // An unchecked code must not appear to be accepted.
         guard settings.asksSecondFactor || wanted.secondFactor.proof == nil else { throw AuthProvider.unsupported }
         let principal = request.envelope.principal
         let candidate = try await proven(wanted, by: principal)
@@ -125,8 +128,11 @@ struct SignIn: Sendable {
             if try links.commit(to: userId, key, in: transaction) {
                 forget = (forget ?? Forget()).adding(userId: userId)
             }
-            let merged = try AnonymousMerge.perform(
-                from: message.previousSessionToken, to: userId, messages: messages, key: key, in: transaction)
+            let merged =
+                try AnonymousMerge.perform(
+                    from: message.previousSessionToken, to: userId, messages: messages, key: key, in: transaction)
+                ?? AnonymousMerge.copy(
+                    fromInstallation: request.caller.installationId, to: userId, messages: messages, in: transaction)
             let user = try OwnAccount.document(of: userId, with: links.proofs, key, transaction)
             return try SessionAnswers.account(user.with(sessionToken: session.token), forget: forget, merged: merged)
         }
@@ -135,8 +141,7 @@ struct SignIn: Sendable {
         return reply
     }
 
-    /// Checks the pair and answers with the user, without a session. The master key may look past an unverified
-    /// address.
+    /// Checks the pair and returns the user without a session. The master key may ignore an unverified address.
     func verify(_ message: AccountRequest, _ request: ServiceRequest) async throws -> BusReply {
         let body = try request.document()
         // In a query string it is a text.
@@ -150,9 +155,9 @@ struct SignIn: Sendable {
         }
     }
 
-    /// Prepares what the second factor of an account needs, for whoever knows the password. An authenticator app needs
-    /// nothing.
-    /// - Throws: `.otherCause` (-1) with nothing to prepare, `.unsupportedService` (252) for another kind than `mfa`,
+    /// Prepares the second factor of an account, after a check of the password. An authenticator app needs no
+    /// preparation.
+    /// - Throws: `.otherCause` (-1) with nothing to prepare, `.unsupportedService` (252) for a kind other than `mfa`,
     ///   or where it is off.
     func challenge(_ message: AccountRequest, _ request: ServiceRequest) async throws -> BusReply {
         let body = try request.document()
@@ -165,7 +170,7 @@ struct SignIn: Sendable {
         guard settings.asksSecondFactor, kinds.keys.allSatisfy({ $0 == SecondFactors.name }) else {
             throw AuthProvider.unsupported
         }
-        if kinds[SecondFactors.name]?["mobile"] != nil { _ = try SecondFactorWish(kinds[SecondFactors.name]) }
+        if kinds[SecondFactors.name]?["mobile"] != nil { _ = try SecondFactorRequest(kinds[SecondFactors.name]) }
         let candidate = try await proven(SignInRequest(body), by: request.envelope.principal)
         return try await host.commit(request) { [settings] transaction in
             _ = try Self.user(candidate, settings, in: transaction)
@@ -173,7 +178,7 @@ struct SignIn: Sendable {
         }
     }
 
-    /// Returns the account whose password was given; wrong ones are counted.
+    /// Returns the account if the password is correct; counts a wrong one.
     private func proven(_ wanted: SignInRequest, by principal: Principal) async throws -> Candidate {
         let candidate = try await host.store.read { [self] reader in
             try Self.candidate(wanted, by: principal, key, asksSecondFactor: settings.asksSecondFactor, reader)
@@ -183,7 +188,7 @@ struct SignIn: Sendable {
         case .paced: if !principal.master { try paces.admit(principal.network) }
         case .refused(let refusal): throw refusal
         case .admittedWithCode(let refusal):
-            // A wrong code is a guess, too.
+            // A wrong code is also a guess.
             if wanted.secondFactor.proof != nil { try await count(candidate) }
             throw refusal
         }
@@ -203,8 +208,7 @@ struct SignIn: Sendable {
         }
     }
 
-    /// The verdict of the counters, after the code of a second factor that opens the way to an account that strangers
-    /// try.
+    /// The verdict of the counters. A valid second factor code admits an unknown device to a locked account.
     private static func verdict(
         on candidate: Candidate, at now: Timestamp, _ reader: some ObjectReading
     ) throws -> SignInGuard.Verdict {
@@ -239,23 +243,23 @@ struct SignIn: Sendable {
             attempt: try KnownDevices.attempt(on: userId, by: principal, key, reader), hasCode: hasCode)
     }
 
-    /// The user of a proven candidate.
+    /// The user of a candidate with a correct password.
     private static func user(
         _ candidate: Candidate, _ settings: UsersSettings, in transaction: StoreTransaction
     ) throws -> String {
-        // Guesses that were checked side by side count against each other here, one after the other.
+        // Concurrent guesses passed the first check together; here, in the transaction, they count one after the other.
         switch try verdict(on: candidate, at: transaction.now, transaction) {
         case .admitted, .paced: break
         case .admittedWithCode(let refusal), .refused(let refusal): throw refusal
         }
-        // The password may have changed, and the user may be gone, since the hash was read.
+        // The password may have changed, and the user may be deleted, since the hash was read.
         guard let userId = candidate.userId, try Credentials.hash(of: userId, transaction) == candidate.hash,
             let user = try transaction.documentIfFound("_User", userId, caller: .master),
             try !Ban.applies(to: user, transaction)
         else { throw refused }
         guard !settings.refusesSession(of: user) else { throw unverified }
-        // Where there is a second factor, only that ends the count: who knows the password could else guess its codes
-        // for ever.
+        // With a second factor, only its code resets the counter: otherwise a client with the password could guess
+        // codes without a limit.
         if try !settings.asksSecondFactor || !SecondFactors.isEnrolled(userId, transaction) {
             try SignInFailures.clear(SignInGuard(candidate.attempt).cleared, in: transaction)
         }

@@ -2,8 +2,8 @@ import ObjectStore
 import ParseProtocol
 import Synchronization
 
-/// The counters of wrong tries. A row costs whoever causes it a password's hash or a provider's answer and ends after a
-/// quarter of an hour, so that there are never many.
+/// The counters of failed attempts. A row costs the client a password hash or a provider request, and expires after 15
+/// minutes, so the table stays small.
 package enum SignInFailures {
     static func counters(
         _ subjects: [SignInSubject], _ reader: some ObjectReading
@@ -28,7 +28,7 @@ package enum SignInFailures {
         return judge.verdict(on: step, try counters(judge.judged(by: step), reader), at: now)
     }
 
-    /// - Throws: the refusal when a signed-in user has to wait.
+    /// - Throws: the refusal when a signed-in user must wait.
     static func check(_ subject: SignInSubject, at now: Timestamp, _ reader: some ObjectReading) throws {
         guard let counter = try counters([subject], reader)[subject], counter.failures >= subject.failuresMax,
             counter.endsAt > now
@@ -40,7 +40,8 @@ package enum SignInFailures {
         for subject in subjects { try count(subject, in: transaction) }
     }
 
-    /// Counts one more, in one statement. The window begins with the first failure and again with the one that locks.
+    /// Counts a failure in one statement. The window starts with the first failure, and again when the subject becomes
+    /// locked.
     static func count(_ subject: SignInSubject, in transaction: StoreTransaction) throws {
         _ = try transaction.rows(
             """
@@ -63,7 +64,7 @@ package enum SignInFailures {
         }
     }
 
-    /// Sets everything about an account back, as after a new password or with its end.
+    /// Resets all counters of an account, after a new password or its deletion.
     static func clearAll(of userId: String, in transaction: StoreTransaction) throws {
         try clear([.account(userId), .codes(userId), .owner(userId)], in: transaction)
         for prefix in ["place:\(userId)", "device:\(userId)"] {
@@ -79,12 +80,13 @@ package enum SignInFailures {
     }
 }
 
-/// The pace of networks with too many wrong tries, for all requests of the process. Sign-ins come to the writer only.
-final class NetworkPaces: Sendable {
-    private let paces = Mutex(NetworkPace())
+/// The rate limit of networks with too many failures, shared by the requests of one handler (`SignIn` or `UserRules`)
+/// in this process. Where every replica writes, each limits the sign-ins that it gets.
+final class NetworkRateLimits: Sendable {
+    private let paces = Mutex(NetworkRateLimit())
     private let start = ContinuousClock.now
 
-    /// - Throws: `.requestLimitExceeded` (155) when it is not yet the network's turn.
+    /// - Throws: `.requestLimitExceeded` (155) when the network must wait.
     func admit(_ network: String) throws {
         let now = (ContinuousClock.now - start) / .seconds(1)
         if let seconds = paces.withLock({ $0.wait(of: network, at: now) }) {

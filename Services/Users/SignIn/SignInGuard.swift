@@ -1,12 +1,12 @@
 import ParseProtocol
 
-/// Somebody who tries to get into an account, as far as it matters whose wrong tries count.
+/// An attempt to access an account: the account and the client.
 package struct SignInAttempt: Hashable, Sendable {
     /// A user's id, or `SignInSubject.unknown`.
     package let account: String
-    /// As `Principal.network`; empty when no client asked.
+    /// In the form of `Principal.network`; empty without a client.
     package let network: String
-    /// The device or network under which the account knows the client; nil for a stranger.
+    /// The known device or network of the account; nil for an unknown client.
     package let device: String?
 
     package init(account: String, network: String, device: String?) {
@@ -15,21 +15,21 @@ package struct SignInAttempt: Hashable, Sendable {
         self.device = device
     }
 
-    /// The client that waits for its turn when the password is hashed.
+    /// The client in the queue for password hashing.
     var hashingClient: HashingClient {
-        device.map { HashingClient("device:\(account):\($0)", isKnown: true) } ?? HashingClient("network:\(network)")
+        device.map { HashingClient("device:\(account):\($0)", isKnown: true) } ?? HashingClient(network: network)
     }
 }
 
-/// Decides about tries by what went wrong before: it slows whoever guesses, and not the owner, whose devices have
-/// counters of their own.
+/// Decides about attempts by earlier failures. It slows down guessing clients but not the owner, whose devices have
+/// separate counters.
 package struct SignInGuard {
     package enum Verdict: Equatable, Sendable {
         case admitted
-        /// Only with the code of the second factor: strangers try the account from many places. The error is for those
-        /// without.
+        /// Only with the second factor's code, because unknown clients try the account from many places. The error
+        /// applies without a code.
         case admittedWithCode(else: ParseError)
-        /// The network's guesses are spread over many accounts; it gets one try from time to time.
+        /// The network has failures on many accounts; it gets one attempt per interval.
         case paced
         case refused(ParseError)
     }
@@ -51,7 +51,7 @@ package struct SignInGuard {
         }
     }
 
-    /// - Parameter counters: those of `judged`; missing ones are zero.
+    /// - Parameter counters: the counters of `judged`; missing ones are zero.
     package func verdict(
         on step: Step, _ counters: [SignInSubject: SignInCounter], at now: Timestamp
     ) -> Verdict {
@@ -69,8 +69,8 @@ package struct SignInGuard {
         return verdict
     }
 
-    /// The subjects that a wrong password or code counts for. A known device's mistakes close nothing but that device's
-    /// lane and, like any other, strangers' lane.
+    /// The subjects charged for a wrong password or code. A known device's failures only lock that device and count
+    /// towards the lock for unknown clients.
     package func counted(for step: Step) -> [SignInSubject] {
         switch (attempt.device, step) {
         case (let device?, .password): [.device(attempt.account, device: device), .account(attempt.account)]
@@ -79,14 +79,13 @@ package struct SignInGuard {
         }
     }
 
-    /// The subjects whose counters the right password, with the code if there is one, sets back. What strangers did
-    /// elsewhere stays.
+    /// The subjects whose counters a correct password (and code, if required) resets. Counters of other clients remain.
     package var cleared: [SignInSubject] {
         if let device = attempt.device { return [.device(attempt.account, device: device)] }
         return [.place(attempt.account, network: attempt.network)]
     }
 
-    /// The answer while a subject has to wait; whole minutes, rounded up.
+    /// The error while a subject must wait; whole minutes, rounded up.
     package static func locked(until end: Timestamp, now: Timestamp) -> ParseError {
         let minutes = max(1, (end.milliseconds - now.milliseconds + 59_999) / 60_000)
         var error = ParseError(
@@ -103,19 +102,19 @@ package struct SignInGuard {
     }
 }
 
-/// The times at which networks that had too many wrong tries get their next one.
-package struct NetworkPace {
+/// The times of the next allowed attempts of networks with too many failures.
+package struct NetworkRateLimit {
     private var nextAt: [String: Double] = [:]
 
-    /// Seconds between tries: 90 in a quarter of an hour.
+    /// Seconds between attempts: 90 in 15 minutes.
     package static let pause = 10.0
-    /// Each had 30 passwords hashed to get here; of more, the first ones start anew.
+    /// Limit of networks. Each caused 30 password hashes to get here; beyond the limit the record starts over.
     private static let networksMax = 4096
 
     package init() {}
 
-    /// - Parameter now: seconds of a clock that only goes forward.
-    /// - Returns: nil when the network may try now, else after how many seconds.
+    /// - Parameter now: seconds of a monotonic clock.
+    /// - Returns: nil when the network may try now, else the seconds to wait.
     package mutating func wait(of network: String, at now: Double) -> Int? {
         if let next = nextAt[network], next > now { return max(1, Int((next - now).rounded(.up))) }
         if nextAt.count >= Self.networksMax, nextAt[network] == nil {

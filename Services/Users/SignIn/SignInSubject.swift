@@ -1,23 +1,24 @@
 import ParseProtocol
 
-/// The subject by which wrong tries are counted.
+/// What a counter of failed attempts counts for: an account, a device, a network, or a combination. `SignInGuard`
+/// decides by these counters, and `SignInFailures` stores them.
 package enum SignInSubject: Hashable, Sendable {
-    /// An account, as all devices together try it that it does not know.
+    /// An account, for all unknown devices together.
     case account(String)
-    /// An account and a network that it does not know.
+    /// An account and an unknown network.
     case place(String, network: String)
-    /// An account and a device that signed in to it before, or a network where one did.
+    /// An account and a device or network that signed in to it before.
     case device(String, device: String)
-    /// Codes of an account's second factor after the right password, from devices that it does not know.
+    /// Second factor codes of an account after the correct password, from unknown devices.
     case codes(String)
-    /// A signed-in user's tries on the own account: links to providers, the present second factor.
+    /// A signed-in user's attempts on the own account: links to providers, the present second factor.
     case owner(String)
-    /// A network, whatever it tries.
+    /// A network, for all accounts.
     case network(String)
-    /// A network that sends proofs of providers.
+    /// A network that sends provider proofs.
     case proofs(String)
 
-    /// Each is one row of the table. An account is a user's id, or `unknown(_:)`.
+    /// The row's key. An account is a user's id, or `unknown(_:)`.
     package var key: String {
         switch self {
         case .account(let account): "account:\(account)"
@@ -30,12 +31,11 @@ package enum SignInSubject: Hashable, Sendable {
         }
     }
 
-    /// Stands for the account of a name nobody has, so that it locks like one that somebody has. No user's id has a
-    /// colon.
+    /// Represents the account of an unused name, so that it locks like an existing one. User ids contain no colon.
     package static func unknown(_ name: String) -> String { "unknown:\(AccountNames.folded(name).prefix(200))" }
 
-    /// Wrong tries within `window` before the subject has to wait. Nobody but its own device can use up what a device
-    /// has; somebody from one network cannot use up what an account has for all others; a network may be an office.
+    /// Failures within `window` before the subject must wait. Only a device itself can exhaust its limit. One network
+    /// cannot exhaust an account's limit for all others. A network may be an office, so its limit is higher.
     package var failuresMax: Int64 {
         switch self {
         case .place, .device, .codes, .owner: 5
@@ -47,7 +47,7 @@ package enum SignInSubject: Hashable, Sendable {
     package static let window = Duration.seconds(15 * 60)
 }
 
-/// Wrong tries of a subject.
+/// A subject's failures in its current window, which ends at `endsAt`.
 package struct SignInCounter: Equatable, Sendable {
     package let failures: Int64
     package let endsAt: Timestamp

@@ -3,25 +3,25 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// A new user, or the return of an anonymous one, checked and ready for the transaction.
+/// A validated sign-up, or the return of an existing user by proofs, ready for the transaction.
 struct SignUp {
     let fields: AccountFields
-    /// Nil for an anonymous user.
+    /// Nil without a password.
     let passwordHash: String?
     let caller: Caller
     let principal: Principal
     let settings: UsersSettings
     let key: AccountKey
-    /// Whether the code of the holder's second factor was right.
+    /// Whether the code of the returning user's second factor was correct.
     var isSecondFactorProven = false
     let mails: LinkMails
 
-    /// Length of a generated user name, as Parse makes them.
+    /// Length of a generated user name, as in Parse.
     private static let generatedNameCharacters = 25
 
-    /// Creates the user and opens a session. An anonymous id that is known signs its user in instead: then `before` is
-    /// set.
-    /// - Throws: `.usernameTaken` (202), `.emailTaken` (203) when a name is taken; what the store refuses.
+    /// Creates the user and opens a session. If the proofs or the anonymous id belong to a user, it signs that user in
+    /// instead; then `before` is set.
+    /// - Throws: `.usernameTaken` (202), `.emailTaken` (203) when a name is taken; errors of the store.
     func commit(in transaction: StoreTransaction) throws -> ChangeOutcome {
         if let userId = try returning(transaction) { return try signIn(userId, in: transaction) }
         if case .prove = fields.secondFactor { throw SecondFactors.malformed }
@@ -39,7 +39,7 @@ struct SignUp {
         if fields.username == nil { answer["username"] = .string(username) }
         if case .set(let address) = fields.email {
             try mails.addressChanged(of: userId, to: address, user: created.document, by: principal, in: transaction)
-            // Who could not sign in now is not signed in by signing up either.
+            // A user who could not sign in gets no session from the sign-up either.
             if passwordHash != nil, settings.refusesUnverified, created.document["emailVerified"] != true {
                 return ChangeOutcome(objectId: userId, before: nil, after: created.document, answer: answer)
             }
@@ -53,7 +53,7 @@ struct SignUp {
         return outcome
     }
 
-    /// An anonymous user has no password that somebody could guess.
+    /// Anonymous users are exempt, because they have no password to guess.
     private func rememberDevice(of userId: String, in transaction: StoreTransaction) throws {
         guard !principal.master, passwordHash != nil || !fields.proofs.isEmpty else { return }
         try KnownDevices.remember(userId, principal, key, in: transaction)
@@ -66,8 +66,7 @@ struct SignUp {
         let authData = fields.authData(hasPassword: passwordHash != nil)
         if !authData.isEmpty { object["authData"] = AnonymousIds.marked(.object(authData)) }
         object["ACL"] = nil
-        // With the client's own rights, so that class-level permissions and what clients cannot write are the store's
-        // to decide.
+        // Created with the client's rights, so that the store checks class-level permissions and protected fields.
         var created = try transaction.create("_User", .object(object), objectId: fields.objectId, caller: caller)
         let userId = created.objectId
         var ours: [String: JSON] = ["ACL": acl(of: userId)]
@@ -94,7 +93,7 @@ struct SignUp {
         return created
     }
 
-    /// The ACL that the client asks for; without a wish of its own private, or readable where the shop's users are.
+    /// The requested ACL; by default private, or publicly readable with `SATCHEL_PUBLIC_USERS`.
     private func acl(of userId: String) -> JSON {
         if wantedACL == nil, settings.showsUsers { return PublicUsers.acl(of: userId) }
         return AccountUpdate.acl(wantedACL, of: userId, isMaster: false)
@@ -102,19 +101,19 @@ struct SignUp {
 
     private var wantedACL: JSON? { fields.rest["ACL"].flatMap { $0.isNull ? nil : $0 } }
 
-    /// The first provider named; a password counts more.
+    /// The password if there is one, or else the first provider.
     private var origin: SessionOrigin.Provider {
         guard passwordHash == nil else { return .password }
         return .vouching(fields.proofs.first?.provider ?? .anonymous)
     }
 
-    /// The user who comes back; nil for a new one.
+    /// The returning user; nil for a new one.
     /// - Throws: `.accountAlreadyLinked` (208) when the proofs belong to different users.
     func returning(_ reader: some ObjectReading) throws -> String? {
         passwordHash == nil ? try holder(reader) : nil
     }
 
-    /// The user that the proofs belong to already; nil when they are nobody's.
+    /// The owner of the proofs; nil if there is none.
     /// - Throws: `.accountAlreadyLinked` (208) when they belong to different users.
     private func holder(_ reader: some ObjectReading) throws -> String? {
         let owners = Set(
@@ -132,11 +131,11 @@ struct SignUp {
         }
         let needsSecondFactor = try settings.asksSecondFactor && SecondFactors.isEnrolled(userId, transaction)
         guard isSecondFactorProven || !needsSecondFactor else { throw SecondFactors.missing }
-        // Proven together with one that is the user's, the others are, too.
+        // The other proofs are also linked: they were verified together with one of the user's.
         let update = try AccountUpdate(
             linking: fields, to: AnonymousIds.opened(user, of: userId, key, transaction),
             hasPassword: Credentials.hash(of: userId, transaction) != nil)
-        let changes = try update.settleNames(of: userId, key, in: transaction)
+        let changes = try update.updateIdentities(of: userId, key, in: transaction)
         if !changes.isEmpty { _ = try transaction.update("_User", userId, .object(changes), caller: .master) }
         let session = try Sessions.open(
             for: userId, SessionOrigin(action: .login, provider: origin), installationId: caller.installationId,

@@ -4,24 +4,24 @@ import Logging
 import Messages
 import Synchronization
 
-/// The gateway's end of the bus: binds the ROUTER that services dial, and passes requests between them.
+/// The gateway's end of the bus: binds the ROUTER socket that services connect to, and routes requests between them.
 public final class Broker: Sendable {
-    /// The answer to a request of the gateway itself; called on the broker's thread, so it must only hand
-    /// over.
+    /// Receives the reply to a request of the gateway itself. Called on the broker's thread, so it must not block.
     public typealias Completion = @Sendable (Result<BusReply, BusFailure>) -> Void
-    /// Answers a request that a service makes of the gateway itself, by `ServiceRequest.reply`, now or later. Called on
-    /// the broker's thread, so it must only hand over.
+    /// Answers a service's request to the gateway itself by `ServiceRequest.reply`, now or later. Called on the
+    /// broker's thread, so it must not block.
     public typealias Answerer = @Sendable (ServiceRequest) -> Void
 
-    /// Hears what must be forgotten although no reply of this gateway carries it, on the broker's thread. It calls
-    /// `done` once, on any thread: when nobody can act on it any more.
-    /// - isGap: it may have been acted on already, so that nothing may be told any more that was decided before.
+    /// Receives invalidations that no reply to this gateway carries: those of other gateways' calls, and those that may
+    /// have been missed. Called on the broker's thread. It calls `done` once, on any thread, when the invalidated
+    /// knowledge can no longer be used.
+    /// - isGap: the invalidation may be late, so that notices decided earlier must not be sent any more.
     public typealias Told = @Sendable (_ forget: Forget, _ isGap: Bool, _ done: @escaping @Sendable () -> Void) -> Void
 
     enum Work: Sendable {
         case request(BusMessage, Completion)
         case answer(BusMessage, lane: [UInt8])
-        /// What a round told this gateway is forgotten.
+        /// This gateway has applied the invalidation of a round (`InvalidationRounds`).
         case forgot(round: UInt64, lane: [UInt8])
         case countRequests(@Sendable ([String: Int]) -> Void)
         case countWaiting(@Sendable ([String: Int]) -> Void)
@@ -30,23 +30,23 @@ public final class Broker: Sendable {
         case stop
     }
 
-    /// The replicas of a service, as the broker knows them.
+    /// The state of a service's replicas, as the broker knows it.
     public struct ServiceState: Sendable, Equatable {
         /// Names of the processes, sorted.
         public var replicas: [String] = []
-        /// Whether one of them writes.
+        /// Whether a replica is a writer.
         public var hasWriter = false
-        /// The fault that a replica reports of itself; empty when none does.
+        /// The fault that a replica reports; empty when none does.
         public var problem = ""
-        /// What is missing while its replicas serve all the same, as one of them reports; empty when nothing is.
+        /// A degradation that a replica reports although it serves requests; empty when there is none.
         public var warning = ""
-        /// The board on which its writer says what it is about to change, when all that could write next do so on this
-        /// host; 0 for none.
+        /// The identity of the writer's board of changes. Set only if every replica that could write next keeps its
+        /// board on this host; else 0.
         public var board: UInt64 = 0
-        /// The names of those that run the edition which a writer named last, sorted; nil where none has named one.
+        /// The replicas that run the edition named by the latest writer, sorted; nil if no writer named one.
         public var current: [String]?
 
-        /// The problem, or where there is none the warning.
+        /// The problem, or else the warning.
         public var trouble: String { problem.isEmpty ? warning : problem }
 
         /// A service without replicas.
@@ -57,7 +57,7 @@ public final class Broker: Sendable {
     private let configuration: BusConfiguration
     private let logger: Logger
     private let onForget: @Sendable (Forget) -> Void
-    private let leases: [LeasedKnowledge]
+    private let leases: [LeasedCache]
     private let onTold: Told
     private let onStates: @Sendable ([String: ServiceState]) -> Void
     private let onBatchEnd: @Sendable () -> Void
@@ -65,15 +65,14 @@ public final class Broker: Sendable {
     private let endpointLock = Mutex<Int32?>(nil)
 
     /// - Parameters:
-    ///   - onForget: called on the broker's thread before the reply that carried it goes anywhere.
-    ///   - leases: what is kept of services, and may be believed under a lease alone where there are several gateways.
-    ///   - onTold: called for what another gateway's call changed, and when changes may have been missed.
+    ///   - onForget: called on the broker's thread before the reply with the invalidation is passed on.
+    ///   - leases: the cached knowledge of services that, with several gateways, is valid only under a lease.
+    ///   - onTold: called for invalidations by other gateways' calls, and when invalidations may have been missed.
     ///   - onStates: called on the broker's thread when `services` changed.
-    ///   - onBatchEnd: called on the broker's thread after completions that were called one after the other, before it
-    ///     waits for anything.
+    ///   - onBatchEnd: called on the broker's thread after a batch of completions, before the thread waits.
     public init(
         configuration: BusConfiguration, logger: Logger, onForget: @escaping @Sendable (Forget) -> Void = { _ in },
-        leases: [LeasedKnowledge] = [], onTold: @escaping Told = { _, _, done in done() },
+        leases: [LeasedCache] = [], onTold: @escaping Told = { _, _, done in done() },
         onStates: @escaping @Sendable ([String: ServiceState]) -> Void = { _ in },
         onBatchEnd: @escaping @Sendable () -> Void = {}
     ) throws {
@@ -87,11 +86,11 @@ public final class Broker: Sendable {
         self.onBatchEnd = onBatchEnd
     }
 
-    /// Binds the endpoint and starts.
+    /// Binds the endpoint and starts the thread.
     /// - Parameters:
-    ///   - answering: the requests that the gateway answers itself, by kind. They are handed over as they come, in no
-    ///     line and with no limit on how many are under way.
-    ///   - withoutWindow: the services that get everything at once (`Dispatcher`).
+    ///   - answering: the request kinds that the gateway answers itself. These requests are passed on at once, without
+    ///     a queue or a limit.
+    ///   - withoutWindow: the services that get all requests at once (`Dispatcher`).
     /// - Throws: `BusConfiguration.Problem` when another broker holds the endpoint, `ZeroMQError` when it cannot be
     ///   bound.
     public func start(answering: [String: Answerer] = [:], withoutWindow: Set<String> = []) async throws {
@@ -104,9 +103,11 @@ public final class Broker: Sendable {
                 let context = try ZeroMQContext()
                 let socket = try ZeroMQSocket(.router, context: context)
                 try configuration.configureServer(socket, context: context, logger: logger)
-                // Without it ROUTER drops what it cannot deliver; with it a dead peer is an error we act on.
+                // Without this option ROUTER silently drops undeliverable messages; with it, sending to a dead peer
+                // fails.
                 try socket.set(ZMQ_ROUTER_MANDATORY, 1)
-                // A service that redials after a break of the network keeps its routing id before we noticed the break.
+                // Lets a service reconnect under the same routing id before this side has noticed that the old
+                // connection broke.
                 try socket.set(ZMQ_ROUTER_HANDOVER, 1)
                 return socket
             } open: { [configuration] in
@@ -122,7 +123,7 @@ public final class Broker: Sendable {
             } started: {
                 once.resume($0)
             } ended: { [self] in
-                // Only now that the socket is closed may another broker bind the endpoint.
+                // The lock is held until the socket is closed; then another broker may bind the endpoint.
                 endpointLock.withLock { lock in
                     if let descriptor = lock { close(descriptor) }
                     lock = nil
@@ -131,9 +132,8 @@ public final class Broker: Sendable {
         }
     }
 
-    /// Tells the services to make their calls by other gateways, or by the next one, and waits until those under way
-    /// are answered.
-    /// - Parameter limit: for calls that take longer.
+    /// Asks the services to send their calls through other gateways, or the next one, and waits for the running calls.
+    /// - Parameter limit: the longest wait for calls.
     public func leave(within limit: Duration) async {
         let end = ContinuousClock.now + limit
         await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
@@ -141,12 +141,12 @@ public final class Broker: Sendable {
         }
     }
 
-    /// Ends the thread; requests under way fail.
+    /// Ends the thread; pending requests fail.
     public func stop() { thread.mailbox.post(.stop) }
 
     /// Sends a request and calls `completion` exactly once: on the broker's thread, or at once when the broker has
     /// stopped.
-    /// - Parameter wakes: false when `wake` follows, after all requests that are made in one go.
+    /// - Parameter wakes: false if `wake` is called after a series of requests.
     public func call(_ request: BusRequest, wakes: Bool = true, completion: @escaping Completion) {
         logger.debug(
             "Asks a service.", metadata: ["bus.kind": "\(request.kind)", "request.id": "\(request.traceId)"])
@@ -156,10 +156,10 @@ public final class Broker: Sendable {
         }
     }
 
-    /// Wakes the broker's thread for requests that were made without.
+    /// Wakes the broker's thread for requests sent with `wakes: false`.
     public func wake() { thread.mailbox.wakeForWork() }
 
-    /// Sends a request and waits for its answer.
+    /// Sends a request and waits for its reply.
     /// - Throws: `BusFailure`.
     public func call(_ request: BusRequest) async throws(BusFailure) -> BusReply {
         try await request.budgeted { request in
@@ -169,12 +169,11 @@ public final class Broker: Sendable {
         }
     }
 
-    /// Requests that each replica was sent since it joined, by its name such as `catalog-2`: how evenly they share.
-    /// Empty while the broker stops.
+    /// Requests sent to each replica since it joined, by its name such as `catalog-2`; shows how evenly they are
+    /// distributed. Empty while the broker stops.
     public var requestsByReplica: [String: Int] { get async { await counted(Work.countRequests) } }
 
-    /// Requests that wait for a lane now, by service; a service that nobody waits for is not in it. Empty while the
-    /// broker stops.
+    /// Requests that wait for a lane, by service, without services that have none. Empty while the broker stops.
     public var waitingByService: [String: Int] { get async { await counted(Work.countWaiting) } }
 
     private func counted(_ work: (@escaping @Sendable ([String: Int]) -> Void) -> Work) async -> [String: Int] {
@@ -185,19 +184,19 @@ public final class Broker: Sendable {
         }
     }
 
-    /// The services that are there, by name.
+    /// The connected services, by name.
     public var services: [String: ServiceState] { states.withLock { $0 } }
 }
 
-/// The way of the gateway's own answer to the lane that asked.
-struct BrokerReplyWay: ReplyWay {
+/// Sends the gateway's own reply to the lane of the request.
+struct BrokerReplyPath: ReplyPath {
     let mailbox: ThreadMailbox<Broker.Work>
     let lane: [UInt8]
 
     func send(_ message: BusMessage) { mailbox.post(.answer(message, lane: lane)) }
 }
 
-/// Resumes a continuation at the first call and ignores later ones.
+/// Resumes a continuation at the first call and ignores later calls.
 final class Once: Sendable {
     private let continuation: Mutex<CheckedContinuation<Void, any Error>?>
 

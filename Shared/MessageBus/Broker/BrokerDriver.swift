@@ -2,7 +2,7 @@ import CZeroMQ
 import Logging
 import Messages
 
-/// Performs what `Dispatcher` decides on the ROUTER socket.
+/// Performs the actions of `Dispatcher` on the ROUTER socket.
 final class BrokerDriver: SocketDriver {
     enum Origin {
         case gateway(Broker.Completion)
@@ -24,17 +24,17 @@ final class BrokerDriver: SocketDriver {
     private let onBatchEnd: @Sendable () -> Void
     /// A completion was called since the end of the last batch.
     private var hasCompleted = false
-    /// Requests of services that the gateway itself has not answered yet.
+    /// Requests from services that the gateway itself has yet to answer.
     private var unanswered = 0
-    /// The end of the wait for services' calls, and whom to tell.
+    /// The deadline for services' running calls, and the completion of `leave`.
     private var leaving: (until: ContinuousClock.Instant, left: @Sendable () -> Void)?
-    /// Sweeps still to do: a peer's pipe may live a little longer than the event that says it is gone.
+    /// Remaining sweeps: a peer's pipe may outlive the event of its disconnection for a short time.
     private var sweepsLeft = 0
 
     init(
         socket: ZeroMQSocket, answering: [String: Broker.Answerer], withoutWindow: Set<String>,
         mailbox: ThreadMailbox<Broker.Work>, logger: Logger, onForget: @escaping @Sendable (Forget) -> Void,
-        leases: [LeasedKnowledge], onTold: @escaping Broker.Told,
+        leases: [LeasedCache], onTold: @escaping Broker.Told,
         onStates: @escaping @Sendable ([String: Broker.ServiceState]) -> Void,
         onBatchEnd: @escaping @Sendable () -> Void
     ) {
@@ -90,9 +90,9 @@ final class BrokerDriver: SocketDriver {
             answerer(
                 ServiceRequest(
                     envelope: message.envelope, body: message.body, documents: message.documents,
-                    way: BrokerReplyWay(mailbox: mailbox, lane: lane)))
+                    way: BrokerReplyPath(mailbox: mailbox, lane: lane)))
         case .reply:
-            // Also when nobody waits for the answer any more: what was revoked is revoked.
+            // Applied even if the request has timed out: a revocation always takes effect.
             if message.envelope.hasForget { onForget(message.envelope.forget) }
             dispatcher.reply(message, from: lane, now: BusClock.now, &actions)
         case .hello:
@@ -111,8 +111,8 @@ final class BrokerDriver: SocketDriver {
             dispatcher.reconnected(lane, connection, now: BusClock.now, &actions)
             dispatcher.goodbye(lane, now: BusClock.now)
             publishStates()
-            // Said after the last request that the lane gets, so that it knows when it has them all, and after the
-            // answers that came before the goodbye were taken.
+            // Sent after the lane's last request, so that the lane knows that it has received all of them, and after
+            // the replies that preceded its goodbye were processed.
             var answer = Envelope()
             answer.version = BusMessage.version
             answer.form = .goodbye
@@ -124,13 +124,14 @@ final class BrokerDriver: SocketDriver {
         act()
     }
 
-    /// Frames that are no message get an error reply, so that a peer of another version does not wait for nothing.
+    /// Answers malformed frames with an error reply, so that a peer of another version does not wait for its timeout.
     private func refuse(_ frames: ArraySlice<[UInt8]>, from lane: [UInt8], _ problem: BusMessage.Malformed) {
         logger.warning("Refused a message.", metadata: ["bus.lane": "\(name(of: lane))", "bus.problem": "\(problem)"])
         let envelope = BusMessage.readableEnvelope(frames) ?? Envelope()
         let failure = BusFailure(code: 107, "The message could not be read: \(problem).")
         if envelope.form == .reply {
-            // Not answered, or two confused peers would answer each other for ever; but its request ends here.
+            // A malformed reply gets no error reply, because two faulty peers would answer each other forever. Its
+            // request fails.
             dispatcher.reply(
                 BusMessage(envelope: envelope.reply(failure.failure)), from: lane, now: BusClock.now, &actions)
             return act()
@@ -139,8 +140,8 @@ final class BrokerDriver: SocketDriver {
     }
 
     private func act() {
-        leases.lost(dispatcher.takeBereaved())
-        // Answering can make new actions (a lane found dead), so this runs until none is left.
+        leases.lost(dispatcher.takeServicesWithLostWriters())
+        // An action can cause more actions, such as finding a dead lane.
         while !actions.isEmpty {
             var current: [Dispatcher<Origin>.Action] = []
             swap(&current, &actions)
@@ -194,8 +195,7 @@ final class BrokerDriver: SocketDriver {
         sweep()
     }
 
-    /// Finds lanes that are gone: sending to one fails at once (`ZMQ_ROUTER_MANDATORY`). Lanes ignore the message
-    /// itself.
+    /// Detects dead lanes: sending to one fails at once (`ZMQ_ROUTER_MANDATORY`). Lanes ignore the message itself.
     private func sweep() {
         var envelope = Envelope()
         envelope.version = BusMessage.version
@@ -204,7 +204,7 @@ final class BrokerDriver: SocketDriver {
         act()
     }
 
-    /// Lanes make no more calls by this gateway then.
+    /// Asks lanes to send no more calls through this gateway.
     private func sayGoodbye() {
         var envelope = Envelope()
         envelope.version = BusMessage.version
@@ -243,11 +243,11 @@ final class BrokerDriver: SocketDriver {
         }
     }
 
-    /// Whoever stops believes nothing any more: then no change waits for it.
+    /// A stopping gateway gives up its leases, so that no change waits for it.
     private func stop() {
-        let farewells = leases.farewells
-        for (lane, message) in farewells { _ = send(message, to: lane) }
-        if !farewells.isEmpty { try? socket.set(ZMQ_LINGER, 300) }
+        let leaseReleases = leases.leaseReleases
+        for (lane, message) in leaseReleases { _ = send(message, to: lane) }
+        if !leaseReleases.isEmpty { try? socket.set(ZMQ_LINGER, 300) }
         isRunning = false
     }
 
@@ -289,7 +289,8 @@ final class BrokerDriver: SocketDriver {
             }
             states[lane.hello.service] = state
         }
-        // One that keeps no board, or keeps it elsewhere, may be the next to write before anybody hears of it.
+        // A replica without a board, or with one on another host, might become the writer before the gateway learns of
+        // it.
         for lane in dispatcher.lanes.values where lane.hello.clock != BusClock.name {
             states[lane.hello.service]?.board = 0
         }

@@ -1,15 +1,15 @@
 import Messages
 import ParseProtocol
 
-/// Which lane gets a request: a read whichever has least to do, a write the writer, and what is shared any process that
-/// runs what the writer runs.
+/// Chooses the lane for a request: the least loaded one for a read, the writer for a write, and any process with the
+/// writer's edition for a shared write.
 extension Dispatcher {
     private func isEligible(_ lane: Lane, writes: Bool) -> Bool {
         !lane.isLeaving && (!writes || lane.hello.writer)
             && (lane.inFlight.count < Self.windowMax || withoutWindow.contains(lane.hello.service))
     }
 
-    /// The lane for the next request of a service.
+    /// The lane for a request to a service.
     mutating func chosenLane(of service: Substring, for envelope: Envelope) -> LaneID? {
         guard let ids = lanesOfService[service], !ids.isEmpty else { return nil }
         guard envelope.writes else { return leastLoaded(of: ids) }
@@ -17,17 +17,18 @@ extension Dispatcher {
             let sharing = ids.filter { lanes[$0].map { $0.leads && $0.hello.edition == edition } ?? false }
             if let lane = own(of: sharing, for: envelope) ?? leastLoaded(of: sharing) { return lane }
         }
-        // All writes wait for the same writer, whichever lane brings them. On one lane they and their answers travel in
-        // batches, and the other lanes are free for reads. The same holds for what is shared in each process.
+        // All writes wait for the same writer, whichever lane they use. On one lane they and their replies travel in
+        // batches, and the other lanes stay free for reads. The same holds for shared writes within each process.
         return ids.first { lanes[$0].map { isEligible($0, writes: true) && !$0.isDoubtful } ?? false }
             ?? ids.first { lanes[$0].map { isEligible($0, writes: true) } ?? false }
     }
 
-    /// The lane that has the shared changes of a client, as long as it is there: by another one they could overtake
-    /// each other. Nil for what is no change (it has no key), for the shop's own, and while that lane has no room.
+    /// The lane for a client's shared writes while its process is connected; on different lanes they could overtake
+    /// each other. Nil for a request without a key, for the shop's own requests, and while that lane's window is full.
     private func own(of sharing: [LaneID], for envelope: Envelope) -> LaneID? {
         guard !envelope.idempotencyKey.isEmpty, let client = envelope.principal.sequence else { return nil }
-        // The highest number of client and replica together: when a replica comes or goes, its own clients alone move.
+        // Rendezvous hashing: the replica with the highest hash of client and replica wins. When a replica joins or
+        // leaves, only its own clients move.
         var best: (id: LaneID, rank: UInt64)?
         for id in sharing {
             guard let lane = lanes[id], !lane.isLeaving else { continue }
@@ -42,13 +43,13 @@ extension Dispatcher {
     }
 
     private mutating func leastLoaded(of ids: [LaneID]) -> LaneID? {
-        // Starting at a different lane each time spreads an idle service's requests evenly.
+        // A different start each time distributes the requests of an idle service evenly.
         turn &+= 1
         var best: (id: LaneID, load: Int)?
         for offset in ids.indices {
             let id = ids[Int((turn &+ UInt(offset)) % UInt(ids.count))]
             guard let lane = lanes[id], isEligible(lane, writes: false) else { continue }
-            // A doubtful one comes after all others, however much they have.
+            // A doubtful lane ranks after all others, whatever their load.
             let load = lane.inFlight.count + (lane.isDoubtful ? .max / 2 : 0)
             if load < best?.load ?? .max { best = (id, load) }
         }
@@ -57,8 +58,8 @@ extension Dispatcher {
 }
 
 extension Principal {
-    /// Whose changes keep their order: a user's, or those of an address where nobody is signed in. Nil for the operator
-    /// and for ourselves.
+    /// The client whose writes must keep their order: a user, or an address without a signed-in user. Nil for the
+    /// operator and for Satchel itself.
     fileprivate var sequence: UInt64? {
         if master || network.isEmpty { return nil }
         var hash = FNV1a()

@@ -1,10 +1,11 @@
 import Messages
+import ParseProtocol
 
-/// Decides which replica gets which request, and what happens when one dies: the gateway's half of the bus, without
-/// I/O.
+/// The gateway's half of the bus, without I/O: decides which replica gets which request, and what happens when a
+/// replica dies.
 ///
-/// Each event appends what must be done to `actions`. A lane is one socket of one service process; `Origin` is whoever
-/// waits for the answer.
+/// Each event appends the actions to perform to `actions`; `BrokerDriver` performs them. A lane is one socket of one
+/// service process; `Origin` identifies the requester.
 package struct Dispatcher<Origin> {
     package typealias LaneID = [UInt8]
 
@@ -13,25 +14,27 @@ package struct Dispatcher<Origin> {
         case answer(Origin, BusMessage)
     }
 
-    /// Requests one lane may have at once. Enough to fill a group commit from one lane; more would only wait in the
-    /// service where it cannot be given to another lane.
+    /// Limit of requests that a lane has at once. It suffices to fill a group commit from one lane. More would queue
+    /// inside the service, where they cannot move to another lane.
     package static var windowMax: Int { 128 }
-    /// Requests that may wait for a lane of one service. At 10,000 requests a second this is a tenth of a second of
-    /// work.
+    /// Limit of queued requests per service, a tenth of a second of work at 10,000 requests per second.
     package static var waitingMax: Int { 1024 }
-    /// Waiting requests that may be one client's. A quarter, so that it takes several to keep others out.
+    /// Limit of queued requests per client: a quarter, so that one client cannot fill the queue.
     package static var waitingPerClientMax: Int { 256 }
-    /// A lane says hello every second; after this silence it counts as dead. Longer than a busy host lets a thread
-    /// wait.
+    /// Limit of queued requests per near network; its wide network may have three quarters of the queue.
+    package static var waitingPerNetworkMax: Int { 384 }
+    private static var line: FairQueue { FairQueue(perNetwork: waitingPerNetworkMax, total: waitingMax) }
+    /// A lane sends a hello every second; after this silence it counts as dead. Longer than a thread has to wait for a
+    /// processor on a busy host.
     package static var silenceMax: BusClock.Milliseconds { 6000 }
-    /// The longest that a request waits for a lane: longer than a supervisor takes to restart a service that has one
-    /// replica.
+    /// Longest wait for a lane; longer than a supervisor takes to restart the only replica of a service.
     package static var laneWaitMax: BusClock.Milliseconds { 6000 }
-    /// A lane that ends after this silence did not die: it would have said hello. Its connection broke, which is
-    /// nobody's doing. Shorter than what is waited for before a connection counts as broken
-    /// (`BusConfiguration.unacknowledgedMilliseconds`).
+    /// A lane that closes after this silence did not die, because a live process would have sent a hello: its
+    /// connection broke, for which no request is to blame. Shorter than the time after which a connection counts as
+    /// broken (`BusConfiguration.unacknowledgedMilliseconds`).
     package static var breakSilence: BusClock.Milliseconds { 2000 }
-    /// Replicas that may die or fall silent with a request before it is given up: one can be chance, two are its doing.
+    /// Replicas that may die or become silent with a request before the request is given up. One may be chance; after
+    /// two the request is blamed.
     package static var deathsMax: Int { 2 }
 
     package struct Lane {
@@ -39,17 +42,17 @@ package struct Dispatcher<Origin> {
         var hello: Hello
         var lastHeard: BusClock.Milliseconds
         var isLeaving = false
-        /// Whether it has the writes of its process.
+        /// Whether it carries the writes of its process.
         var leads = false
-        /// Another connection of its process broke since it was heard: this one gets nothing that others can have.
+        /// Set when another connection of the process broke after this lane's last message. The lane then gets only
+        /// requests that no other lane can take.
         var isDoubtful = false
         var inFlight: Set<UInt64> = []
-        /// Requests that it was sent so far.
+        /// Requests sent to it so far.
         var taken = 0
-        /// The latest of this lane's requests that was answered, as `Pending.sending`: the lane is past everything sent
-        /// before it.
+        /// The latest answered read, as `Pending.sending`: the lane has finished all reads sent before it.
         var answered: UInt64 = 0
-        /// The process: its lanes have routing ids that differ in what follows the last hyphen (`BusEndpoint`).
+        /// The process: the routing ids of its lanes differ only after the last hyphen (`BusEndpoint`).
         var process: LaneID { id.lastIndex(of: UInt8(ascii: "-")).map { Array(id[..<$0]) } ?? id }
     }
 
@@ -57,50 +60,50 @@ package struct Dispatcher<Origin> {
         var message: BusMessage
         let origin: Origin
         let originCorrelation: UInt64
-        /// Nobody waits longer than this for a lane to appear, whatever the deadline. Counted anew when its lane ends.
+        /// Deadline for finding a lane, independent of the request's deadline. Reset when its lane ends.
         var laneDeadline: BusClock.Milliseconds
         var lane: LaneID?
         var attempts = 0
-        /// Number of the sending, from 1, over all lanes.
+        /// Number of the send, from 1, across all lanes.
         var sending: UInt64 = 0
-        /// Processes that died while they had it, and the last of them: its lanes end one by one.
+        /// Processes that died with the request, and the last of them, because the lanes of a process end one by one.
         var deaths = 0
         var lastDead: LaneID?
     }
 
-    /// The ways in which a lane ends.
+    /// The reasons why a lane ends.
     private enum Ending {
         /// Its connection closed, or was found broken.
         case closed
-        /// It has another connection already: the process lives.
+        /// It has reconnected: the process is alive.
         case reconnected
-        /// It says nothing any more, and was working on the request if there is one.
+        /// It is silent; `suspect` is the request that it was working on, if any.
         case silent(suspect: UInt64?)
     }
 
     package private(set) var lanes: [LaneID: Lane] = [:]
     private(set) var lanesOfService: [Substring: [LaneID]] = [:]
     private var pending: [UInt64: Pending] = [:]
-    private var waiting: [Substring: WaitingLine] = [:]
-    /// The edition that a writer of each service named last. It holds while there is no writer.
+    private var waiting: [Substring: FairQueue] = [:]
+    /// The edition named by the latest writer of each service. It remains valid while there is no writer.
     private(set) var editions: [Substring: UInt64] = [:]
-    /// The services of which a process was lost that may have made a change and told nobody, beside the one that leads
-    /// there (`Hello.edition`), since `takeBereaved` was asked last.
-    private var bereaved: Set<String> = []
+    /// The services that lost a non-leading writer process (`Hello.edition`) since the last call of
+    /// `takeServicesWithLostWriters`. That process may have committed a change without sending its invalidation.
+    private var servicesWithLostWriters: Set<String> = []
     private var lastSending: UInt64 = 0
-    /// From a random start: replies that a service kept for an earlier gateway must not fit a request of this one.
+    /// Random start: a service may still have replies to requests of an earlier gateway, which must not match.
     private var lastCorrelation = UInt64.random(in: 1..<1 << 62)
-    /// Where the search for the least loaded lane began last.
+    /// Start of the last search for the least loaded lane.
     var turn: UInt = 0
     let withoutWindow: Set<String>
 
-    /// - Parameter withoutWindow: the services that get everything at once, since some of their requests wait for
-    ///   others of theirs: a window full of the first would keep the others out. They bound what they take themselves.
+    /// - Parameter withoutWindow: the services that get all requests at once, because some of their requests wait for
+    ///   others: a window full of the former would block the latter. These services limit their load themselves.
     package init(withoutWindow: Set<String> = []) { self.withoutWindow = withoutWindow }
 
     // MARK: Lanes
 
-    /// A lane is there, has a new role, or has come back by another connection.
+    /// A lane is connected, has a new role, or has reconnected.
     package mutating func hello(_ id: LaneID, _ hello: Hello, now: BusClock.Milliseconds, _ actions: inout [Action]) {
         reconnected(id, hello.connection, now: now, &actions)
         if lanes[id] == nil {
@@ -108,8 +111,10 @@ package struct Dispatcher<Origin> {
             lanesOfService[hello.service[...], default: []].append(id)
             lead(of: hello.service[...])
         } else {
-            // It lost the database, and does not know itself what was committed at last.
-            if let before = lanes[id]?.hello, before.edition != 0, hello.edition == 0 { bereaved.insert(hello.service) }
+            // The process lost the database and does not know which of its last commits succeeded.
+            if let before = lanes[id]?.hello, before.edition != 0, hello.edition == 0 {
+                servicesWithLostWriters.insert(hello.service)
+            }
             lanes[id]?.hello = hello
             heard(id, now: now)
         }
@@ -119,8 +124,8 @@ package struct Dispatcher<Origin> {
         dispatchWaiting(hello.service[...], now: now, &actions)
     }
 
-    /// A process stops taking requests and finishes those it has. Whichever of its lanes says so first speaks for the
-    /// others.
+    /// A process stops taking requests and finishes those it has. The first goodbye of one of its lanes counts for all
+    /// of them.
     package mutating func goodbye(_ id: LaneID, now: BusClock.Milliseconds) {
         guard let leaving = lanes[id] else { return }
         heard(id, now: now)
@@ -129,15 +134,15 @@ package struct Dispatcher<Origin> {
         }
     }
 
-    /// A lane died. What it had goes to another lane if that is safe, else its origin hears that the outcome is
-    /// unknown.
+    /// A lane died. Its requests go to another lane if they are repeatable; otherwise the requester gets an unknown
+    /// outcome.
     package mutating func gone(_ id: LaneID, now: BusClock.Milliseconds, _ actions: inout [Action]) {
         gone(id, .closed, now: now, &actions)
     }
 
-    /// What was on its way by a lane's earlier connection may be lost, and nothing else tells of it: a socket that
-    /// dials again takes the place of its old connection at once (`ZMQ_ROUTER_HANDOVER`).
-    /// - Parameter connection: the number of the one by which it spoke now; of the same one nothing is lost.
+    /// A lane has reconnected: messages in transit on its earlier connection may be lost. There is no other
+    /// notification, because a reconnecting socket replaces its old connection at once (`ZMQ_ROUTER_HANDOVER`).
+    /// - Parameter connection: the number of the connection that the lane uses now; if unchanged, nothing is lost.
     package mutating func reconnected(
         _ id: LaneID, _ connection: UInt64, now: BusClock.Milliseconds, _ actions: inout [Action]
     ) {
@@ -150,8 +155,7 @@ package struct Dispatcher<Origin> {
         lanes[id]?.isDoubtful = false
     }
 
-    /// A lane says nothing any more. What it is working on is the oldest read that it has not passed: that one is never
-    /// sent again.
+    /// A lane has become silent. It is presumably stuck on its oldest unfinished read, which is never sent again.
     private mutating func fellSilent(_ lane: Lane, now: BusClock.Milliseconds, _ actions: inout [Action]) {
         let suspect = lane.inFlight.filter { correlation in
             pending[correlation].map { !$0.message.envelope.writes && $0.sending > lane.answered } ?? false
@@ -164,7 +168,7 @@ package struct Dispatcher<Origin> {
     ) {
         guard let lane = lanes.removeValue(forKey: id) else { return }
         let service = lane.hello.service[...]
-        if lane.hello.edition != 0, !lane.isLeaving { bereaved.insert(lane.hello.service) }
+        if lane.hello.edition != 0, !lane.isLeaving { servicesWithLostWriters.insert(lane.hello.service) }
         lanesOfService[service]?.removeAll { $0 == id }
         if lane.leads { lead(of: service) }
         if isBreak(ending, of: lane, now: now) {
@@ -181,7 +185,7 @@ package struct Dispatcher<Origin> {
             if isSuspect {
                 finish(correlation, with: .stalled, &actions)
             } else if entry.message.envelope.isRepeatable, entry.deaths < Self.deathsMax {
-                waiting[service, default: WaitingLine()].prepend(correlation, of: entry.message.shareholder)
+                waiting[service, default: Self.line].prepend(correlation, of: entry.message.client)
             } else {
                 finish(correlation, with: .outcomeUnknown, &actions)
             }
@@ -189,7 +193,7 @@ package struct Dispatcher<Origin> {
         dispatchWaiting(service, now: now, &actions)
     }
 
-    /// Counts the end of a lane against a request that it had; true when the lane was stuck on it.
+    /// Records the end of a lane in a request that it had; true when the lane was stuck on that request.
     private func count(
         _ ending: Ending, of lane: Lane, against entry: inout Pending, _ correlation: UInt64,
         now: BusClock.Milliseconds
@@ -200,7 +204,7 @@ package struct Dispatcher<Origin> {
             entry.lastDead = nil
             return correlation == suspect
         case .closed where !isBreak(ending, of: lane, now: now):
-            // Of a process that died all lanes end, and a request may meet several of them: that is one death.
+            // All lanes of a dead process end, and a request may be sent to several of them: that counts as one death.
             if entry.lastDead != lane.process { entry.deaths += 1 }
             entry.lastDead = lane.process
             return false
@@ -209,7 +213,7 @@ package struct Dispatcher<Origin> {
         }
     }
 
-    /// Whether it is the connection that ended, and the process may live.
+    /// Whether only the connection ended and the process may be alive.
     private func isBreak(_ ending: Ending, of lane: Lane, now: BusClock.Milliseconds) -> Bool {
         switch ending {
         case .closed: now - lane.lastHeard >= Self.breakSilence
@@ -218,14 +222,14 @@ package struct Dispatcher<Origin> {
         }
     }
 
-    /// The services of which a process was lost with what it may have changed; each is named once.
-    package mutating func takeBereaved() -> Set<String> {
-        guard !bereaved.isEmpty else { return [] }
-        defer { bereaved = [] }
-        return bereaved
+    /// The services that lost a process with possibly unreported changes, since the last call.
+    package mutating func takeServicesWithLostWriters() -> Set<String> {
+        guard !servicesWithLostWriters.isEmpty else { return [] }
+        defer { servicesWithLostWriters = [] }
+        return servicesWithLostWriters
     }
 
-    /// The first lane of each process of a service leads.
+    /// Marks the first lane of each process of a service as the leading one.
     private mutating func lead(of service: Substring) {
         var seen: Set<LaneID> = []
         for id in lanesOfService[service] ?? [] {
@@ -233,17 +237,17 @@ package struct Dispatcher<Origin> {
         }
     }
 
-    /// Requests that each replica was sent since it joined, by its name; of those that left nothing is known.
+    /// Requests sent to each connected replica since it joined, by its name.
     package var requestsByReplica: [String: Int] {
         lanes.values.reduce(into: [:]) { $0[$1.hello.replica, default: 0] += $1.taken }
     }
 
-    /// Requests that wait for a lane, by service; of those that nobody waits for nothing.
+    /// Requests that wait for a lane, by service, without services that have none.
     package var waitingByService: [String: Int] {
         waiting.reduce(into: [:]) { if !$1.value.isEmpty { $0[String($1.key)] = $1.value.count } }
     }
 
-    /// The edition that shared requests of a service go to; nil while no writer has named one.
+    /// The edition that receives a service's shared writes; nil if no writer named one.
     package func edition(of service: String) -> UInt64? { editions[service[...]] }
 
     // MARK: Requests
@@ -267,17 +271,19 @@ package struct Dispatcher<Origin> {
         if let lane = chosenLane(of: service, for: envelope) {
             return send(correlation, to: lane, &actions)
         }
-        let client = message.shareholder
+        let client = message.client
         let line = waiting[service]
         if line?.count ?? 0 >= Self.waitingMax {
             finish(correlation, with: .unavailable("\(service) has too much to do; try again."), &actions)
-        } else if client != 0, line?.count(of: client) ?? 0 >= Self.waitingPerClientMax {
+        } else if client.id != 0, let line,
+            line.count(of: client) >= Self.waitingPerClientMax || !line.hasRoom(for: client)
+        {
             finish(
                 correlation,
                 with: .tooManyRequests("Too many of your requests are waiting; try again.", retryAfterSeconds: 1),
                 &actions)
         } else {
-            waiting[service, default: WaitingLine()].append(correlation, of: client)
+            waiting[service, default: Self.line].append(correlation, of: client)
         }
     }
 
@@ -286,7 +292,7 @@ package struct Dispatcher<Origin> {
     ) {
         heard(id, now: now)
         lanes[id]?.inFlight.remove(message.envelope.correlation)
-        // Absent: the deadline passed, or a lane that was given up answered after all.
+        // Unknown: the deadline passed, or a lane that was given up answered after all.
         guard let entry = pending[message.envelope.correlation], entry.lane == id,
             entry.message.envelope.kind == message.envelope.kind
         else { return }
@@ -295,7 +301,7 @@ package struct Dispatcher<Origin> {
             lanes[id]?.answered = entry.sending
         }
         var answer = message
-        // Zero: the gateway's own request, which needs none; changing it would copy the envelope.
+        // Zero for the gateway's own requests, which need no correlation; setting it would copy the envelope.
         if entry.originCorrelation != 0 { answer.envelope.correlation = entry.originCorrelation }
         actions.append(.answer(entry.origin, answer))
         if let service = lanes[id]?.hello.service, let queue = waiting[service[...]], !queue.isEmpty {
@@ -303,13 +309,13 @@ package struct Dispatcher<Origin> {
         }
     }
 
-    /// Whether a request has no answer yet.
+    /// Whether a request is unanswered.
     package var hasPending: Bool { !pending.isEmpty }
 
-    /// Whether a request of such an origin has no answer yet.
+    /// Whether a request of such an origin is unanswered.
     package func hasPending(from isMeant: (Origin) -> Bool) -> Bool { pending.values.contains { isMeant($0.origin) } }
 
-    /// Ends requests whose deadline passed and lanes that fell silent. To be called several times a second.
+    /// Ends requests whose deadline has passed, and silent lanes. To be called several times a second.
     package mutating func tick(now: BusClock.Milliseconds, _ actions: inout [Action]) {
         waitForSuccessors(now: now)
         for (correlation, entry) in pending {
@@ -328,8 +334,8 @@ package struct Dispatcher<Origin> {
         }
     }
 
-    /// Whoever waits for a service of which a replica is leaving waits for what comes after it: the next writer, or the
-    /// process started again. The time for a lane to appear begins when it has left.
+    /// While a replica of a service is leaving, its queued requests wait for the successor: the next writer, or the
+    /// restarted process. Their wait for a lane starts when the replica has left.
     private mutating func waitForSuccessors(now: BusClock.Milliseconds) {
         let services = Set(lanes.values.filter(\.isLeaving).map { $0.hello.service[...] })
         guard !services.isEmpty else { return }
@@ -340,9 +346,9 @@ package struct Dispatcher<Origin> {
         }
     }
 
-    /// The gateway stops: everybody who waits is told.
-    /// - Parameter asksElsewhere: whether an origin sends what may be repeated by another gateway, or by the next one,
-    ///   when it sees this one go. It is told nothing of such.
+    /// The gateway stops: answers all pending requests.
+    /// - Parameter asksElsewhere: whether an origin repeats its requests through another gateway when this one goes
+    ///   away. Its repeatable requests get no answer.
     package mutating func abandon(asksElsewhere: (Origin) -> Bool = { _ in false }, _ actions: inout [Action]) {
         for (correlation, entry) in pending.sorted(by: { $0.key < $1.key }) {
             if entry.message.envelope.isRepeatable, asksElsewhere(entry.origin) {
@@ -375,8 +381,8 @@ package struct Dispatcher<Origin> {
         _ service: Substring, now: BusClock.Milliseconds, _ actions: inout [Action]
     ) {
         guard var line = waiting.removeValue(forKey: service), !line.isEmpty else { return }
-        // Once no lane takes a write none takes the next one, and a lane that takes no read takes no write either. The
-        // writer takes what is shared as well: where nobody takes that, it takes no write.
+        // If one write finds no lane, neither do the next ones; and if no lane takes a read, none takes a write. The
+        // writer also takes shared writes, so if no lane takes those, none takes a write.
         var (takesWrites, takesShared) = (true, true)
         line.takeInOrder { correlation in
             guard let envelope = pending[correlation]?.message.envelope else { return .taken }
@@ -412,6 +418,9 @@ package struct Dispatcher<Origin> {
 }
 
 extension BusMessage {
-    /// The client that the request is counted for.
-    fileprivate var shareholder: Int { envelope.principal.shareholder }
+    /// The client to which the request is attributed.
+    fileprivate var client: FairQueue.Client {
+        let id = envelope.principal.fairnessKey
+        return FairQueue.Client(id: id, network: id == 0 ? nil : ClientNetwork(envelope.principal.network))
+    }
 }

@@ -3,18 +3,18 @@ import Logging
 import Messages
 import Synchronization
 
-/// A service's end of the bus: a few lanes to each gateway, which take requests and carry calls to other services.
+/// A service's end of the bus: a few lanes to each gateway, which receive requests and carry calls to other services.
 ///
-/// The list of gateways may change while it runs: lanes to new ones begin, and those to vanished ones end when what is
-/// under way has ended.
+/// The list of gateways may change at run time. Lanes to new gateways are started. Lanes to removed gateways end when
+/// their requests and calls have ended.
 public final class BusEndpoint: Sendable {
     private struct State {
-        /// What each lane says first.
+        /// The first message of each lane.
         var hello: Hello
         var links: [GatewayLink] = []
         var lastLink = 0
         var watch: GatewayListWatch
-        /// What lanes begin with; nil before the start and after the end.
+        /// Required to start lanes; nil before the start and after the end.
         var means: Means?
         var isStopped = false
     }
@@ -28,18 +28,18 @@ public final class BusEndpoint: Sendable {
     private let laneCount: Int
     private let logger: Logger
     private let calls = CallTable()
-    /// Nil for a service of which gateways keep nothing.
-    private let news: GatewayNews?
+    /// Nil for a service whose state gateways do not cache.
+    private let news: InvalidationSender?
     private let state: Mutex<State>
 
-    /// Time for what a gateway is waiting for that is not in the list any more.
+    /// Time for a removed gateway's pending requests.
     private static let endingMax = Duration.seconds(10)
-    /// Time for gateways to hear that there are several now, before another one is dialled.
+    /// Time for gateways to request leases before another gateway is connected.
     private static let leasesMax = Duration.seconds(10)
 
     /// - Parameters:
     ///   - replica: name of this process, unique in the suite.
-    ///   - laneCount: sockets and threads to each gateway, 1 to 16.
+    ///   - laneCount: sockets and threads per gateway, 1 to 16.
     ///   - keepsBoard: whether this process, as the writer, has a board for `setWriter`.
     public init(
         configuration: BusConfiguration, service: String, replica: String, release: String, laneCount: Int,
@@ -48,10 +48,10 @@ public final class BusEndpoint: Sendable {
         self.configuration = configuration
         self.laneCount = max(1, min(laneCount, 16))
         self.logger = logger
-        // Before the list is read for the first time: a change in between is one.
+        // Created before the list is read for the first time, so that no change is missed.
         let watch = GatewayListWatch(configuration.gateways)
         let endpoints = configuration.gateways.current
-        news = LeaseTerms.services.contains(service) ? GatewayNews(isOn: endpoints.count > 1) : nil
+        news = LeaseTerms.services.contains(service) ? InvalidationSender(isOn: endpoints.count > 1) : nil
         let hello = Hello.with {
             $0.service = service
             $0.replica = replica
@@ -69,7 +69,7 @@ public final class BusEndpoint: Sendable {
         state = Mutex(first)
     }
 
-    /// Connects every lane. `makeHandler` runs on the lane's thread, also later for a gateway that is new.
+    /// Connects all lanes. `makeHandler` runs on the lane's thread, also later for a new gateway.
     public func start(makeHandler: @escaping @Sendable (_ lane: Int) throws -> any LaneHandler) async throws {
         let means = Means(context: try ZeroMQContext(), makeHandler: makeHandler)
         let (links, hello) = state.withLock { state in
@@ -85,11 +85,11 @@ public final class BusEndpoint: Sendable {
             hello: hello, ticked: { [weak self] in self?.look() }, makeHandler: means.makeHandler, logger: logger)
     }
 
-    /// Tells the gateways whether this process holds the writer's lock.
-    /// - Parameter board: the board on which it says what it is about to change (`ChangeBoard`); 0 for none.
+    /// Announces to the gateways whether this process holds the writer's lock.
+    /// - Parameter board: the identity of its board of changes (`ChangeBoard`); 0 for none.
     public func setWriter(_ isWriter: Bool, board: UInt64 = 0) {
         let term = isWriter ? UInt64.random(in: 1 ... .max) : 0
-        // Before anybody can send it a change.
+        // Must precede the announcement, after which changes may arrive.
         if isWriter { news?.begin(term: term) }
         say(.setWriter(isWriter, board: board, term: term)) {
             $0.writer = isWriter
@@ -98,21 +98,21 @@ public final class BusEndpoint: Sendable {
         }
     }
 
-    /// Tells the gateways that the board of this process, as the writer, is another one; 0 for none.
+    /// Announces that this process, as the writer, has another board; 0 for none.
     public func setBoard(_ board: UInt64) {
         let isKnown = state.withLock { $0.hello.board == board || !$0.hello.writer }
         if !isKnown { say(.setBoard(board)) { $0.board = board } }
     }
 
-    /// For a process that writes beside the one that leads, and of whose changes gateways must hear: while it does not
-    /// lead, its replies with something to forget leave when the one that leads has told every gateway.
-    /// - Parameter call: by which that one is asked to.
-    public func tellGateways(by call: Call<Forget, Accepted>) {
+    /// For a process that writes beside the leader and whose changes cause invalidations. While it does not lead, a
+    /// reply with an invalidation is held until the leader has notified all gateways.
+    /// - Parameter call: the call that asks the leader to do so.
+    public func notifyGateways(by call: Call<Forget, Accepted>) {
         news?.tell { [calls] forget, completion in
             guard var request = try? BusRequest(call, forget) else { return completion(false) }
             request.principal.master = true
             request.writes = true
-            // It may be repeated: what was forgotten is forgotten again.
+            // Repeatable: invalidating twice is harmless.
             request.idempotencyKey = "forget:\(UInt64.random(in: .min ... .max))"
             calls.call(BusMessage(envelope: request.envelope, body: request.body)) { result in
                 if case .success = result { completion(true) } else { completion(false) }
@@ -120,39 +120,39 @@ public final class BusEndpoint: Sendable {
         }
     }
 
-    /// Tells the gateways what keeps this process from working as it should; empty when nothing does. Said before the
-    /// start, it is what a gateway hears first.
+    /// Announces a fault of this process to the gateways; empty when there is none. Before the start, it becomes part
+    /// of the first message.
     public func setProblem(_ problem: String) { say(.setProblem(problem)) { $0.problem = problem } }
 
-    /// Tells the gateways what this process runs and can run now (`Hello.edition`); 0 when it is nothing.
+    /// Announces the edition that this process runs and can write with (`Hello.edition`); 0 when it cannot write.
     public func setEdition(_ edition: UInt64) { say(.setEdition(edition)) { $0.edition = edition } }
 
-    /// Tells the gateways what is missing while this process serves all the same; empty when nothing is.
+    /// Announces a degradation of this process, which serves requests nevertheless; empty when there is none.
     public func setWarning(_ warning: String) { say(.setWarning(warning)) { $0.warning = warning } }
 
-    /// Says it to those that are dialled, and to those that will be.
+    /// Sends an announcement to the connected gateways, and keeps it for later ones.
     private func say(_ work: LaneLink.Work, _ change: (inout Hello) -> Void) {
-        // Under the lock: two that are said at once reach every lane in the same order.
+        // Posted under the lock, so that concurrent announcements reach every lane in the same order.
         state.withLock { state in
             change(&state.hello)
             for link in state.links { link.post(work) }
         }
     }
 
-    /// Asks for no more requests, and waits until the gateways have heard it: after that none comes, and they have
-    /// every answer that was given before. Those under way can still be answered, and calls of our own go on. Done
-    /// again, it waits for what was answered meanwhile.
+    /// Stops new requests and waits until the gateways have confirmed it. After that no request arrives, and the
+    /// gateways have every reply sent before. Running requests can still be answered, and calls of this process
+    /// continue. A second call waits for the replies sent in between.
     ///
-    /// A gateway that is not there is not waited for while another one is.
-    /// - Parameter limit: for gateways that do not answer.
-    /// - Returns: whether those that are waited for have heard it.
+    /// While a gateway is connected, this method does not wait for disconnected ones.
+    /// - Parameter limit: longest wait for gateways that do not answer.
+    /// - Returns: whether all awaited gateways have confirmed.
     @discardableResult
     public func leave(within limit: Duration) async -> Bool {
-        // The next writer counts from the moment at which it has the lock.
+        // No lease may be granted from now on: the next writer counts from the time at which it gets the lock.
         news?.close()
         let end = ContinuousClock.now + limit
         let links = state.withLock { state in
-            state.means = nil  // A gateway that comes now gets nothing of this process.
+            state.means = nil  // Without it, no lane to a new gateway is started.
             return state.links
         }
         let there = links.filter(\.isThere)
@@ -163,10 +163,10 @@ public final class BusEndpoint: Sendable {
         }
     }
 
-    /// Whether every reply has left that gateways had to hear of first.
-    public var hasToldGateways: Bool { !(news?.isWaiting ?? false) }
+    /// Whether no reply is held for the notification of gateways.
+    public var hasNotifiedGateways: Bool { !(news?.isWaiting ?? false) }
 
-    /// Ends the lanes. Calls are refused from then on, also those of an endpoint that never started.
+    /// Ends the lanes. From then on calls are refused, even if the endpoint never started.
     public func stop() {
         calls.stop()
         let links = state.withLock { state in
@@ -177,8 +177,8 @@ public final class BusEndpoint: Sendable {
         for link in links { link.stop() }
     }
 
-    /// Sends a request to another service by one of the gateways that are there, and waits for its answer. When the
-    /// gateway goes away meanwhile, reads and requests with a key are sent by another one.
+    /// Sends a request to another service through a connected gateway, and waits for the reply. If the gateway goes
+    /// away meanwhile, a read or a request with a key is sent through another one.
     /// - Throws: `BusFailure`, also when the deadline passes.
     public func call(_ request: BusRequest) async throws(BusFailure) -> BusReply {
         try await request.budgeted { request in
@@ -189,9 +189,9 @@ public final class BusEndpoint: Sendable {
         }
     }
 
-    // MARK: The list
+    // MARK: Gateway list
 
-    /// Looks whether there are other gateways now. Called by lanes, about twice a second by each.
+    /// Checks for changes of the list. Each lane calls it about twice a second.
     private func look() {
         calls.tick()
         let hasChanged = state.withLock { $0.means != nil && $0.watch.hasChanged(now: BusClock.now) }
@@ -215,7 +215,7 @@ public final class BusEndpoint: Sendable {
             for (link, hello, means) in new {
                 logger.notice("Dials a gateway.", metadata: ["bus.endpoint": "\(link.endpoint)"])
                 try await begin(link, hello, means)
-                // Ended meanwhile, it would otherwise begin for ever.
+                // If the endpoint was stopped meanwhile, the new link must be stopped too.
                 if state.withLock({ $0.isStopped }) { link.stop() }
             }
             await withTaskGroup { group in
@@ -229,8 +229,8 @@ public final class BusEndpoint: Sendable {
         }
     }
 
-    /// There are several gateways from now on: those that are there believe what they keep under leases, before another
-    /// one can change anything.
+    /// Called when there are several gateways: the connected ones must use leases before another gateway can cause a
+    /// change.
     private func beginLeases() async {
         guard let news, !state.withLock({ $0.hello.leases }) else { return }
         news.turnOn()

@@ -1,10 +1,10 @@
-/// Decides by which gateway a call of a service goes, and what becomes of it when that gateway goes away: without I/O.
+/// Decides through which gateway a service's call goes, and what happens when that gateway goes away. Has no I/O.
 ///
-/// A gateway is there while each lane is connected to it. Events return what must be done.
+/// A gateway is available while all lanes are connected to it. Events return the actions to perform.
 package struct CallPlan {
     /// The number of a call, from 1.
     package typealias CallID = UInt64
-    /// The number of a gateway's link; one that comes back keeps it.
+    /// The number of a gateway's link; a reconnected gateway keeps it.
     package typealias GatewayID = Int
 
     package enum Action: Equatable {
@@ -12,22 +12,22 @@ package struct CallPlan {
         case end(CallID, Ending)
     }
 
-    /// The end of a call that gets no answer.
+    /// The end of a call without a reply.
     package enum Ending: Equatable {
-        /// No gateway had it; certainly not carried out.
+        /// No gateway was available; the call was not executed.
         case neverSent
         /// The deadline passed.
         case timedOut
-        /// A gateway went away with it, and repeating it is not safe.
+        /// A gateway went away with the call, and repeating it is not safe.
         case outcomeUnknown
-        /// This process stops; certainly not carried out.
+        /// This process stops; the call was not executed.
         case stopping
     }
 
-    /// Gateways that may go away with a call before it is given up: they may be restarted one after the other while it
-    /// is under way, but a call that ends gateways must not end all of them.
+    /// Gateways that may go away with a call before it is given up. A rolling restart of gateways may hit a call
+    /// several times, but a call that crashes gateways must not crash all of them.
     package static var lossesMax: Int { 3 }
-    /// A gateway that came just now waits for the lanes of other services as well. Until then another one is taken.
+    /// A newly connected gateway may lack lanes of other services. During this time other gateways are preferred.
     package static var settlingMilliseconds: BusClock.Milliseconds { 2000 }
 
     private struct Call {
@@ -38,9 +38,9 @@ package struct CallPlan {
     }
 
     private var calls: [CallID: Call] = [:]
-    /// Calls that wait for a gateway, in their order.
+    /// Calls that wait for a gateway, in order.
     private var held: [CallID] = []
-    /// The gateways that are there, by number, and since when.
+    /// The available gateways by number, and since when they are available.
     private var gateways: [(id: GatewayID, since: BusClock.Milliseconds)] = []
     private var lastCall: CallID = 0
     private var turn: UInt = 0
@@ -50,7 +50,7 @@ package struct CallPlan {
 
     // MARK: Gateways
 
-    /// A gateway is there: calls that wait go to it.
+    /// A gateway became available and gets the waiting calls.
     package mutating func arrived(_ gateway: GatewayID, now: BusClock.Milliseconds) -> [Action] {
         guard !gateways.contains(where: { $0.id == gateway }) else { return [] }
         gateways.append((gateway, now))
@@ -60,7 +60,7 @@ package struct CallPlan {
         return waiting.flatMap { place($0, now: now) }
     }
 
-    /// A gateway is not there any more, or takes no more calls. Those that it has are told of one by one.
+    /// A gateway became unavailable, or takes no more calls. `lost` reports each of its calls separately.
     package mutating func left(_ gateway: GatewayID) { gateways.removeAll { $0.id == gateway } }
 
     // MARK: Calls
@@ -68,7 +68,7 @@ package struct CallPlan {
     /// A call begins.
     /// - Parameters:
     ///   - isRepeatable: a read, or a change that is recognised by its key.
-    ///   - deadline: after which nobody waits for its answer.
+    ///   - deadline: the deadline of its reply.
     package mutating func begin(
         isRepeatable: Bool, deadline: BusClock.Milliseconds, now: BusClock.Milliseconds
     ) -> (id: CallID, actions: [Action]) {
@@ -77,10 +77,10 @@ package struct CallPlan {
         return (lastCall, place(lastCall, now: now))
     }
 
-    /// A call was answered, or its answer did not come in time.
+    /// A call was answered or timed out.
     package mutating func ended(_ id: CallID) { calls[id] = nil }
 
-    /// A gateway went away and had the call.
+    /// A gateway went away with the call.
     package mutating func lost(_ id: CallID, now: BusClock.Milliseconds) -> [Action] {
         guard var call = calls[id] else { return [] }
         call.losses += 1
@@ -89,14 +89,14 @@ package struct CallPlan {
         return place(id, now: now)
     }
 
-    /// A lane that had lost its gateway did not send the call.
+    /// A lane without a connection did not send the call.
     package mutating func returned(_ id: CallID, now: BusClock.Milliseconds) -> [Action] {
         guard let call = calls[id] else { return [] }
         calls[id]?.wasSent = call.losses > 0
         return place(id, now: now)
     }
 
-    /// Ends the calls that wait for a gateway and whose time is over. To be called once or more in a second.
+    /// Ends waiting calls whose deadline has passed. To be called at least once a second.
     package mutating func tick(now: BusClock.Milliseconds) -> [Action] {
         guard !held.isEmpty else { return [] }
         let waiting = held
@@ -104,7 +104,7 @@ package struct CallPlan {
         return waiting.flatMap { place($0, now: now) }
     }
 
-    /// Nothing is sent from now on. Calls that a gateway has are ended by `lost`.
+    /// Sends nothing from now on. Calls already sent to a gateway end by `lost`.
     package mutating func stop() -> [Action] {
         isStopping = true
         defer { held = [] }
@@ -125,7 +125,7 @@ package struct CallPlan {
         return [.send(id, gateway)]
     }
 
-    /// The gateways that are there take turns.
+    /// Round robin among the available gateways.
     private mutating func next(now: BusClock.Milliseconds) -> GatewayID? {
         let settled = gateways.filter { now - $0.since >= Self.settlingMilliseconds }
         let choice = settled.isEmpty ? gateways : settled

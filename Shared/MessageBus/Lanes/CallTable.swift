@@ -1,7 +1,7 @@
 import Messages
 import Synchronization
 
-/// The calls of a service that have no answer yet. Performs what `CallPlan` decides.
+/// The pending calls of a service. Performs the decisions of `CallPlan`.
 final class CallTable: Sendable {
     private struct Entry {
         let message: BusMessage
@@ -21,7 +21,7 @@ final class CallTable: Sendable {
 
     private let state = Mutex(State())
 
-    /// Sends a request by one of the gateways that are there, or the next one that is.
+    /// Sends a request through an available gateway, or through the next one to become available.
     func call(_ message: BusMessage, completion: @escaping Broker.Completion) {
         let envelope = message.envelope
         perform { state in
@@ -32,7 +32,7 @@ final class CallTable: Sendable {
         }
     }
 
-    /// A gateway is there.
+    /// A gateway became available.
     func arrived(_ link: GatewayLink) {
         perform { state in
             state.links[link.number] = link
@@ -40,7 +40,7 @@ final class CallTable: Sendable {
         }
     }
 
-    /// A gateway is not there any more, or gets no more calls.
+    /// A gateway became unavailable, or takes no more calls.
     func left(_ link: GatewayLink) {
         state.withLock { state in
             state.links[link.number] = nil
@@ -48,10 +48,10 @@ final class CallTable: Sendable {
         }
     }
 
-    /// Ends the calls whose time is over and that wait for a gateway.
+    /// Ends waiting calls whose deadline has passed.
     func tick() { perform { $0.plan.tick(now: BusClock.now) } }
 
-    /// Refuses calls from now on, and those that wait for a gateway.
+    /// Refuses new calls, and ends the calls that wait for a gateway.
     func stop() { perform { $0.plan.stop() } }
 
     private func settle(_ id: CallPlan.CallID, _ outcome: LaneLink.CallOutcome) {

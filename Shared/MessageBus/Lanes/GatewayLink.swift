@@ -7,9 +7,9 @@ import Synchronization
 final class GatewayLink: Sendable {
     typealias MakeHandler = @Sendable (_ lane: Int) throws -> any LaneHandler
 
-    /// Where the gateway is dialled.
+    /// The endpoint of the gateway.
     let endpoint: String
-    /// From 1, and of no other link of this process.
+    /// From 1, unique among the links of this process.
     let number: Int
     private let lanes: [LaneLink]
     private let calls: CallTable
@@ -18,16 +18,17 @@ final class GatewayLink: Sendable {
     private struct State {
         /// The lanes that are connected.
         var connected: Set<Int> = []
-        /// The gateway is no longer one of this process's.
+        /// The gateway was removed from the list.
         var isEnding = false
         var turn = 0
     }
 
     /// - Parameters:
-    ///   - calls: hears when the gateway is there.
-    ///   - news: whoever tells gateways what they must forget.
+    ///   - calls: notified when the gateway becomes available or unavailable.
+    ///   - news: holds replies whose invalidations gateways must get first; nil if gateways cache nothing of the
+    ///     service.
     /// - Throws: `ThreadMailboxError`.
-    init(_ endpoint: String, number: Int, laneCount: Int, calls: CallTable, news: GatewayNews?) throws {
+    init(_ endpoint: String, number: Int, laneCount: Int, calls: CallTable, news: InvalidationSender?) throws {
         self.endpoint = endpoint
         self.number = number
         self.calls = calls
@@ -36,8 +37,8 @@ final class GatewayLink: Sendable {
 
     /// Connects the lanes.
     /// - Parameters:
-    ///   - context: one for all lanes: one I/O thread, whose wake-ups then serve several sockets at once.
-    ///   - identity: of the process. The gateway tells its lanes by what is behind it.
+    ///   - context: shared by all lanes: one I/O thread, whose wake-ups then serve several sockets at once.
+    ///   - identity: identifies the process. Its lanes' routing ids add a suffix.
     ///   - ticked: called about twice a second by each lane.
     ///   - makeHandler: runs on the lane's thread.
     func start(
@@ -69,18 +70,18 @@ final class GatewayLink: Sendable {
         }
     }
 
-    /// Whether each lane is connected to the gateway.
+    /// Whether all lanes are connected to the gateway.
     var isThere: Bool { state.withLock { $0.connected.count == lanes.count } }
 
-    /// Whether one of the lanes is its own.
+    /// Whether one of these lanes belongs to the link.
     func has(_ others: [LaneLink]) -> Bool { lanes.contains { lane in others.contains { $0 === lane } } }
 
-    /// Hands work to all lanes.
+    /// Posts work to all lanes.
     func post(_ work: LaneLink.Work) {
         for lane in lanes { lane.thread.mailbox.post(work) }
     }
 
-    /// Sends a request by one of the lanes, which take turns.
+    /// Sends a request on one of the lanes, round robin.
     func call(_ message: BusMessage, outcome: @escaping @Sendable (LaneLink.CallOutcome) -> Void) {
         let lane = state.withLock { state in
             state.turn = (state.turn + 1) % lanes.count
@@ -104,13 +105,13 @@ final class GatewayLink: Sendable {
         }
     }
 
-    /// Ends the lanes of a gateway that is no longer one of this process's, when what is under way has ended.
-    /// - Parameter limit: how long that is waited for.
+    /// Ends the lanes to a removed gateway, after its pending requests and calls.
+    /// - Parameter limit: longest wait for them.
     func end(within limit: Duration) async {
         state.withLock { $0.isEnding = true }
         calls.left(self)
         let end = ContinuousClock.now + limit
-        // Who is not there cannot hear it.
+        // A disconnected gateway cannot confirm a goodbye.
         if isThere { _ = await leave(until: end) }
         while !lanes.allSatisfy(\.isIdle), isThere, ContinuousClock.now < end {
             try? await Task.sleep(for: .milliseconds(20))
@@ -130,7 +131,7 @@ final class GatewayLink: Sendable {
         if isComplete { calls.arrived(self) }
     }
 
-    /// Answers still come, and requests; calls go elsewhere until there is another connection.
+    /// The gateway still sends replies and requests, but calls go through other gateways until it reconnects.
     fileprivate func gatewayLeaves() { calls.left(self) }
 
     fileprivate func disconnected(_ lane: Int) {
@@ -139,7 +140,7 @@ final class GatewayLink: Sendable {
     }
 }
 
-/// The ear to which a lane tells of its connection.
+/// Receives the connection events of a lane.
 struct LaneWatch: Sendable {
     fileprivate let link: GatewayLink
     fileprivate let index: Int

@@ -3,26 +3,26 @@ import Logging
 import Messages
 import Synchronization
 
-/// The way of an answer back to whoever asked.
-protocol ReplyWay: Sendable {
+/// Delivers a reply to the requester.
+protocol ReplyPath: Sendable {
     func send(_ message: BusMessage)
 }
 
-/// A request as a service sees it.
+/// A request as received by a service.
 public struct ServiceRequest: Sendable {
-    /// Kind, sender's rights and deadline.
+    /// The metadata: kind, sender's rights and deadline.
     public let envelope: Envelope
     /// The encoded message of the kind.
     public let body: [UInt8]
     /// Parse objects as JSON texts.
     public let documents: [[UInt8]]
-    let way: any ReplyWay
+    let way: any ReplyPath
 
     /// The call's name, such as `catalog.find.v1`.
     public var kind: String { envelope.kind }
 
-    /// Answers; must be called exactly once, on any thread.
-    /// - Parameter used: microseconds of processor time that it took, with all that it caused.
+    /// Sends the reply; must be called exactly once, on any thread.
+    /// - Parameter used: microseconds of processor time for the request, including the work that it caused.
     public func reply(_ result: Result<BusReply, BusFailure>, used: Int64 = 0) {
         switch result {
         case .success(let reply):
@@ -37,25 +37,26 @@ public struct ServiceRequest: Sendable {
         }
     }
 
-    /// Whether nobody waits for the answer any more.
+    /// Whether the deadline has passed.
     public var isTooLate: Bool { envelope.deadline <= BusClock.now }
 }
 
-/// The part of a service that takes the requests of one lane. Called on the lane's thread only, so it may own things
-/// that belong to one thread, such as a database connection; what takes long must be handed on.
+/// Handles the requests of one lane. Called only on the lane's thread, so it may own objects confined to one thread,
+/// such as a database connection. It must pass slow work to other threads.
 public protocol LaneHandler: AnyObject {
-    /// Takes a request, which must be answered by `ServiceRequest.reply` once, now or later.
+    /// Handles a request, which must be answered by `ServiceRequest.reply` exactly once, now or later.
     func handle(_ request: ServiceRequest)
 }
 
-/// The way in which other threads reach a lane's thread.
-final class LaneLink: ReplyWay {
-    /// The fate of a call that a lane got.
+/// The thread-safe handle of a lane: passes work from other threads to the lane's thread, which `LaneDriver` runs.
+/// `GatewayLink` owns the lanes to one gateway.
+final class LaneLink: ReplyPath {
+    /// The outcome of a call posted to a lane.
     enum CallOutcome: Sendable {
         case answered(Result<BusReply, BusFailure>)
-        /// The gateway had it and went away.
+        /// The gateway went away with it.
         case lost
-        /// The gateway had gone away before.
+        /// The gateway was already disconnected.
         case unsent
     }
 
@@ -63,7 +64,7 @@ final class LaneLink: ReplyWay {
         case send(BusMessage)
         /// The completion is called once.
         case call(BusMessage, @Sendable (CallOutcome) -> Void)
-        /// A message that answers nothing.
+        /// Sends a message that is not a reply.
         case tell(BusMessage)
         case setWriter(Bool, board: UInt64, term: UInt64)
         case setBoard(UInt64)
@@ -71,28 +72,27 @@ final class LaneLink: ReplyWay {
         case setProblem(String)
         case setEdition(UInt64)
         case setWarning(String)
-        /// The completion is called once: when the gateway has heard of it, or with false at the end of the time.
+        /// The completion is called once: with true when the gateway has confirmed, with false on timeout.
         case leave(until: ContinuousClock.Instant, @Sendable (Bool) -> Void)
         case stop
     }
 
     let thread: SocketThread<Work>
-    /// Whoever must hear of replies before they leave; nil where nobody keeps what the service says.
-    let news: GatewayNews?
-    /// Requests that have no answer yet, and calls.
+    /// Holds replies whose invalidations gateways must get first; nil if gateways cache nothing of the service.
+    let news: InvalidationSender?
+    /// Unanswered requests, and pending calls.
     private let underWay = Atomic<Int>(0)
 
-    init(news: GatewayNews?) throws {
+    init(news: InvalidationSender?) throws {
         self.news = news
         thread = try SocketThread()
     }
 
-    /// Whether nothing is under way.
+    /// Whether there are none.
     var isIdle: Bool { underWay.load(ordering: .relaxed) == 0 }
     fileprivate func set(underWay count: Int) { underWay.store(count, ordering: .relaxed) }
 
-    /// Sends a reply, together with others where some are gathered, and after other gateways have heard what must be
-    /// forgotten.
+    /// Sends a reply: as part of a batch if one is being collected, and only after other gateways got its invalidation.
     func send(_ message: BusMessage) {
         if message.envelope.hasForget, let news, news.hold(message, self) { return }
         if let batch = ReplyBatch.current, batch.add(message, to: self) { return }
@@ -100,7 +100,8 @@ final class LaneLink: ReplyWay {
     }
 }
 
-/// One DEALER socket of a service and the thread that owns it.
+/// One DEALER socket of a service, driven by its own thread: receives requests for the `LaneHandler`, sends replies,
+/// calls and heartbeats.
 final class LaneDriver: SocketDriver {
     typealias Work = LaneLink.Work
 
@@ -118,12 +119,12 @@ final class LaneDriver: SocketDriver {
     private var hello: Hello
     private var hasConnected = false
     private var isConnected = false
-    /// Requests that have no answer yet.
+    /// Requests without a reply.
     private var unanswered = 0
     private var isLeaving = false
-    /// The number of the goodbye said last.
+    /// The number of the last goodbye.
     private var lastGoodbye: UInt64 = 0
-    /// The goodbye that the gateway is to answer, the end of the wait for it, and the one to tell.
+    /// The goodbye that the gateway must confirm, the deadline, and the completion.
     private var leaving: (goodbye: UInt64, until: ContinuousClock.Instant, heard: @Sendable (Bool) -> Void)?
     private var lastHello = ContinuousClock.now
     private var calls: [UInt64: Call] = [:]
@@ -187,7 +188,7 @@ final class LaneDriver: SocketDriver {
         }
         switch message.envelope.form {
         case .request:
-            // Nobody waits for it any more; carrying it out would only delay those that are waited for.
+            // The requester has timed out; executing the request would only delay others.
             guard message.envelope.deadline > BusClock.now else {
                 return send(
                     BusMessage(envelope: message.envelope.reply(BusFailure.timedOut.failure)))
@@ -206,15 +207,16 @@ final class LaneDriver: SocketDriver {
         }
     }
 
-    /// Without a name the broker only looks whether we are still there.
+    /// A hello without a name only checks whether the lane is alive.
     private func askedForLease(_ envelope: Envelope) {
         guard envelope.gateway != 0, !isLeaving, let lease = link.news?.ask(envelope.gateway, by: link) else { return }
         sayHello(lease, answering: envelope.correlation)
     }
 
-    /// The broker has all that we sent before that goodbye, and we have all that it sent before its answer.
-    /// - Parameter number: 0 from a gateway that says goodbye itself, and in the answers of one of an earlier release,
-    ///   which do not say to which goodbye.
+    /// The broker has everything that this lane sent before that goodbye, and this lane has everything that the broker
+    /// sent before its answer.
+    /// - Parameter number: 0 for a gateway's own goodbye, and in the answers of a gateway of an earlier release, which
+    ///   do not name the goodbye.
     private func heardGoodbye(_ number: UInt64) {
         if number == 0 { watch.gatewayLeaves() }
         guard let leaving, number == 0 || number >= leaving.goodbye else { return }
@@ -265,10 +267,10 @@ final class LaneDriver: SocketDriver {
             lastGoodbye += 1
             envelope.correlation = lastGoodbye
         }
-        // A gateway that is away hears it when it is back. What waited for it until then would be of an earlier
-        // connection.
+        // A disconnected gateway gets a hello when it reconnects. A message queued until then would belong to the
+        // earlier connection.
         guard isConnected || !hasConnected else { return }
-        // A Hello of a few short strings always encodes.
+        // Encoding a Hello of a few short strings cannot fail.
         send(BusMessage(envelope: envelope, body: (try? hello.serializedBytes()) ?? []))
     }
 
@@ -278,17 +280,17 @@ final class LaneDriver: SocketDriver {
             case .connected:
                 isConnected = true
                 watch.connected()
-                // What was said before the first one leaves by it.
+                // Messages queued before the first connection are sent on it.
                 if hasConnected { hello.connection += 1 }
                 hasConnected = true
-                // Perhaps to a gateway that was restarted and knows nobody.
+                // The gateway may have been restarted and know no lane.
                 sayHello()
             case .disconnected: disconnected()
             }
         }
     }
 
-    /// The answers to what the gateway had are lost with the connection.
+    /// The replies to pending calls are lost with the connection.
     private func disconnected() {
         isConnected = false
         watch.disconnected()
@@ -307,7 +309,7 @@ final class LaneDriver: SocketDriver {
         if ContinuousClock.now - lastHello >= .seconds(1) { sayHello() }
         if let leaving, leaving.until <= .now { endLeaving(heard: false) }
         let now = BusClock.now
-        // The broker answers at the deadline; this is for a broker that is gone.
+        // The broker normally answers at the deadline; this handles a broker that is gone.
         for (correlation, call) in calls where call.deadline + 500 <= now {
             calls[correlation] = nil
             call.completion(.answered(.failure(.timedOut)))
@@ -320,6 +322,6 @@ final class LaneDriver: SocketDriver {
         watch.disconnected()
         for call in calls.values { call.completion(.lost) }
         for case .call(_, let completion) in left { completion(.unsent) }
-        try? socket.set(ZMQ_LINGER, 1000)  // The last replies still leave.
+        try? socket.set(ZMQ_LINGER, 1000)  // Time for the last replies to leave.
     }
 }

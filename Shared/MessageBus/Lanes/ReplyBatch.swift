@@ -1,11 +1,11 @@
 import Synchronization
 
-/// The replies that one thread gives in a row, such as those to the writes of one commit. Their lane gets them
-/// together: its thread wakes up once for all of them, and so does every thread that they pass on their way.
+/// Collects consecutive replies of one thread, such as those to the writes of one commit. Their lane gets them
+/// together, so that its thread and all later threads wake up once for the whole batch.
 public final class ReplyBatch: Sendable {
     @TaskLocal static var current: ReplyBatch?
 
-    /// Replies that leave together at most. The first waits for the last, some microseconds for each.
+    /// Limit of replies per batch. The first one waits some microseconds for each of the others.
     private static let countMax = 32
 
     private struct State {
@@ -23,8 +23,8 @@ public final class ReplyBatch: Sendable {
 
     private init() {}
 
-    /// Runs `body` and sends the replies that it gives: at its end, or sooner when there are many of them or they are
-    /// for several lanes. A task that `body` begins sends its own at once when it outlives it.
+    /// Runs `body` and sends the replies that it gives at its end, or earlier when there are many or they are for
+    /// different lanes. A task started by `body` that outlives it sends its replies directly.
     public static func gather(_ body: () -> Void) {
         let batch = ReplyBatch()
         $current.withValue(batch, operation: body)
@@ -34,7 +34,7 @@ public final class ReplyBatch: Sendable {
         }
     }
 
-    /// Adds a reply; false when the batch has left.
+    /// Adds a reply; false when the batch is closed.
     func add(_ reply: BusMessage, to lane: LaneLink) -> Bool {
         state.withLock { state in
             guard state.isOpen else { return false }

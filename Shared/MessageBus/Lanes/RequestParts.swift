@@ -1,9 +1,9 @@
 import Messages
 import Synchronization
 
-/// Several requests that came in one, and the way of their answers into one.
+/// Splits a request into several, and joins their replies into one.
 extension ServiceRequest {
-    /// One of the requests that another one brings.
+    /// One of the requests contained in another request.
     public struct Part: Sendable {
         /// The call's name, such as `mail.send.v1`.
         public var kind: String
@@ -20,18 +20,18 @@ extension ServiceRequest {
         }
     }
 
-    /// Takes the request apart into requests with its rights and its deadline, each to be answered once, in any order
-    /// and on any thread. The request itself is answered when the last of them is, and by nobody else.
+    /// Splits the request into requests with its rights and its deadline. Each must be answered once, in any order and
+    /// on any thread. The last answer also answers the original request, which must not be answered otherwise.
     /// - Parameters:
-    ///   - contents: at least one.
-    ///   - join: makes the answer of theirs, which are in the order of `contents`. Called once, on the thread that
-    ///     gives the last one.
+    ///   - contents: at least one part.
+    ///   - join: combines the replies, which are in the order of `contents`. Called once, on the thread of the last
+    ///     answer.
     public func taken(
         apart contents: [Part],
         join: @escaping @Sendable ([Result<BusReply, BusFailure>]) -> Result<BusReply, BusFailure>
     ) -> [ServiceRequest] {
         precondition(!contents.isEmpty, "A request without parts is answered by nobody.")
-        let way = PartsWay(of: self, count: contents.count, join: join)
+        let way = PartsReplyPath(of: self, count: contents.count, join: join)
         return contents.enumerated().map { index, part in
             var envelope = envelope
             envelope.kind = part.kind
@@ -42,8 +42,8 @@ extension ServiceRequest {
     }
 }
 
-/// The way of the answers to the parts of a request: they are gathered by their numbers from 0.
-private final class PartsWay: ReplyWay {
+/// Collects the replies to the parts of a request by their index.
+private final class PartsReplyPath: ReplyPath {
     private struct State {
         var replies: [Result<BusReply, BusFailure>?]
         var left: Int

@@ -1,45 +1,45 @@
 import Messages
 import Synchronization
 
-/// A gateway's right to believe what it keeps of one service, without I/O: who writes there now, until when its lease
-/// runs, and what must be forgotten because it may have been missed.
+/// A gateway's half of the leases for one service, without I/O: the current writer, the end of its lease, and
+/// invalidations that the gateway may have missed.
 package struct LeaseBook {
-    /// The meaning of an event for what is kept.
+    /// The effect of an event on the cached state.
     package enum Change: Equatable {
         case none
-        /// All must be forgotten, before `validUntil` counts.
-        /// - isGap: something may have been forgotten, answered and acted on without this gateway. Else it only may
-        ///   not have been told of what nobody was answered for.
+        /// All cached state must be invalidated before `validUntil` takes effect.
+        /// - isGap: true if an invalidation may have been missed whose reply has already left. Otherwise only
+        ///   invalidations without a reply may have been missed.
         case forget(isGap: Bool)
     }
 
     private struct Writer {
         let term: UInt64
         let leases: Bool
-        /// Of its last lease; nil before the first.
+        /// `Lease.since` of its last lease; nil before the first.
         var since: UInt64?
     }
 
     private var writer: Writer?
-    /// The time of `LeaseTerms.now` until which what is kept may be believed; 0 when nothing may be.
+    /// The end of validity of cached state on the clock of `LeaseTerms.now`; 0 when it is not valid.
     package private(set) var validUntil: BusClock.Milliseconds = 0
 
-    /// What a gateway believes that is the only one: its copy learns of each change by the reply that it passes on.
+    /// The validity for a single gateway: it gets each invalidation with the reply that it passes on.
     package static var always: BusClock.Milliseconds { .max }
 
     package init() {}
 
-    /// Whether the writer gives leases, which must be asked for.
+    /// Whether the writer grants leases, which must be requested.
     package var asks: Bool { writer?.leases ?? false }
 
-    /// Whether a term is that of the writer.
+    /// Whether a term is the current writer's.
     package func isOf(_ term: UInt64) -> Bool { writer?.term == term }
 
-    /// A writer says hello.
+    /// A writer sent a hello.
     package mutating func hello(_ hello: Hello, now: BusClock.Milliseconds) -> Change {
         guard hello.writer else { return .none }
         guard hello.term != 0 else {
-            // Of an earlier release, which knows one gateway.
+            // The writer has an earlier release, which supports a single gateway.
             if writer == nil { validUntil = Self.always }
             return .none
         }
@@ -54,28 +54,28 @@ package struct LeaseBook {
             validUntil = Self.always
             return isFirst ? .none : .forget(isGap: !isBelieved)
         }
-        // The lease of the one before may run on: the new one ends no round before it is over.
+        // The previous writer's lease may continue: the new writer ends no round before that lease expires.
         if validUntil == Self.always { validUntil = 0 }
-        // The one before may have changed something in its last moment and told nobody.
+        // The previous writer may have committed a last change without sending its invalidation.
         return isFirst ? .none : .forget(isGap: false)
     }
 
-    /// There may be another gateway soon. The writer dials none before this one has asked for a lease, or before a
-    /// lease from now on would be over (`BusEndpoint`).
+    /// Another gateway may be added soon. The writer connects to it only after this gateway has requested a lease, or
+    /// after a lease that starts now would have expired (`BusEndpoint`).
     private mutating func beginsLeases(_ now: BusClock.Milliseconds) {
         writer = writer.map { Writer(term: $0.term, leases: true) }
         validUntil = now + LeaseTerms.length
     }
 
-    /// A writer gives a lease.
-    /// - Parameter askedAt: when it was asked for, by `LeaseTerms.now`.
+    /// A writer granted a lease.
+    /// - Parameter askedAt: the time of the request, on the clock of `LeaseTerms.now`.
     package mutating func granted(
         _ lease: Lease, askedAt: BusClock.Milliseconds, now: BusClock.Milliseconds
     ) -> Change {
         guard let known = writer, known.leases, known.term == lease.term, askedAt <= now else { return .none }
         let isSame = known.since == lease.since
-        // Another number in one term: there was a round that did not wait. Another term: none has ended while the
-        // lease of the one before ran.
+        // With the same term, another `since` means that a round did not wait for this gateway. With another term, no
+        // round ended while the previous writer's lease ran.
         let isGap = !isSame && (known.since != nil || now >= validUntil)
         writer?.since = lease.since
         validUntil = max(validUntil, askedAt + LeaseTerms.length)
@@ -83,21 +83,21 @@ package struct LeaseBook {
     }
 }
 
-/// A gateway's lease as others see it, from any thread.
-public final class KnowledgeLease: Sendable {
+/// A gateway's lease, readable from any thread.
+public final class CacheLease: Sendable {
     private let end = Atomic<BusClock.Milliseconds>(0)
 
-    /// A lease that has not begun.
+    /// A lease that has not started.
     public init() {}
 
-    /// A lease without end, for a gateway that is the only one.
-    public static var endless: KnowledgeLease {
-        let lease = KnowledgeLease()
+    /// A lease without end, for a single gateway.
+    public static var endless: CacheLease {
+        let lease = CacheLease()
         lease.set(LeaseBook.always)
         return lease
     }
 
-    /// Whether what is kept may be believed at this moment.
+    /// Whether cached state is valid now.
     public var isValid: Bool {
         let end = end.load(ordering: .acquiring)
         return end == LeaseBook.always || LeaseTerms.now < end

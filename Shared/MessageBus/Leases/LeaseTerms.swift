@@ -1,22 +1,19 @@
-import Glibc
+import ParseProtocol
 
-/// The times of leases, which gateways and services know without telling each other.
+/// The constants of leases, shared by gateways and services.
 package enum LeaseTerms {
-    /// The services of which gateways keep something that others may change: sessions, and webhooks with cloud code.
+    /// The services whose state gateways cache although others may change it: sessions (users), and webhooks with cloud
+    /// code (catalog).
     package static let services: Set<String> = ["users", "catalog"]
-    /// The time for which a gateway believes what it keeps, from the moment when it asked.
+    /// The duration of a lease, from the time of the gateway's request.
     package static let length: BusClock.Milliseconds = 3000
-    /// The time after which a gateway asks again: several may be lost or late.
+    /// The interval of a gateway's requests; several may be lost or late.
     package static let askingEvery: BusClock.Milliseconds = 450
-    /// The time by which a service counts longer than the gateway: clocks run apart by less than a thousandth, and both
-    /// cut to whole milliseconds.
+    /// Margin that a service adds to the lease: clock rates differ by less than a thousandth, and both sides truncate
+    /// to whole milliseconds.
     package static let margin: BusClock.Milliseconds = 300
 
-    /// Milliseconds of a clock that goes on while the host sleeps (CLOCK_BOOTTIME): a gateway that was stopped with its
-    /// host must not take its lease for fresh.
-    package static var now: BusClock.Milliseconds {
-        var time = timespec()
-        clock_gettime(CLOCK_BOOTTIME, &time)
-        return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
-    }
+    /// Milliseconds of a clock that includes suspended time (CLOCK_BOOTTIME): a gateway that was suspended with its
+    /// host must not consider its lease valid.
+    package static var now: BusClock.Milliseconds { BusClock.Milliseconds(SystemClock.sinceBoot / 1_000_000) }
 }

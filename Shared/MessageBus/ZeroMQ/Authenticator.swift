@@ -2,14 +2,14 @@ import CZeroMQ
 import Glibc
 import Logging
 
-/// Lets only holders of the suite's service key join (ZeroMQ RFC 27, ZAP). Without it CURVE encrypts, but admits any
-/// key.
+/// Admits only holders of the suite's service key (ZeroMQ RFC 27, ZAP). Without it CURVE encrypts, but admits any key.
 enum Authenticator {
-    /// Answers authentication requests of `context` on a thread of its own until the context ends.
+    /// Answers authentication requests of `context` on a separate thread until the context ends.
     static func start(context: ZeroMQContext, allowedKey: String, logger: Logger) throws {
         var allowed = [UInt8](repeating: 0, count: 32)
         guard zmq_z85_decode(&allowed, allowedKey) != nil else { throw ZeroMQError("zmq_z85_decode") }
-        // Bound before the caller binds its own socket: a peer that comes before the handler would be let in unasked.
+        // Must be bound before the caller binds its own socket: a peer that connects earlier would be admitted without
+        // a check.
         let socket = Handover(try ZeroMQSocket(.reply, context: context))
         try socket.value.bind("inproc://zeromq.zap.01")
         let key = allowed
@@ -17,9 +17,9 @@ enum Authenticator {
             do {
                 try answer(on: socket.value, allowed: key, logger: logger)
             } catch let error as ZeroMQError where error.number == ETERM {
-                // The context ended, and with it the bus.
+                // The context ended with the bus.
             } catch {
-                // A bus without this thread would admit every key.
+                // Without this thread the bus would admit every key.
                 logger.critical("Bus authentication failed.", metadata: ["error": "\(error)"])
                 exit(1)
             }
@@ -49,8 +49,8 @@ enum Authenticator {
     }
 }
 
-/// Carries a socket to the thread that owns it from then on: allowed after a full memory barrier (zmq_socket(3)),
-/// which starting a thread is.
+/// Passes a socket to the thread that owns it from then on. ZeroMQ allows this after a full memory barrier
+/// (zmq_socket(3)), which the start of a thread provides.
 private final class Handover: @unchecked Sendable {
     let value: ZeroMQSocket
     init(_ value: ZeroMQSocket) { self.value = value }

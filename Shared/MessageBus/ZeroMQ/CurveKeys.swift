@@ -1,8 +1,8 @@
 import CZeroMQ
 import Glibc
 
-/// The CURVE key pairs of a suite whose bus crosses hosts: one for the gateway, one that all services share.
-/// Keys are in Z85 text, 40 characters each (zmq_curve(7)).
+/// The CURVE key pairs of a suite whose bus crosses hosts: one for the gateways, one shared by all services. Keys are
+/// in Z85 text, 40 characters each (zmq_curve(7)).
 public struct CurveKeys: Sendable {
     let serverPublic: String
     let serverSecret: String
@@ -25,8 +25,8 @@ public struct CurveKeys: Sendable {
         self.serviceSecret = serviceSecret
     }
 
-    /// Reads the text of a key file.
-    /// - Throws: `BusConfiguration.Problem.keyFile` when a line is missing or no key.
+    /// Parses the text of a key file.
+    /// - Throws: `BusConfiguration.Problem.keyFile` when a line is missing or not a key.
     public init(text: String, path: String) throws {
         var values: [Substring: String] = [:]
         for line in text.split(separator: "\n") where !line.hasPrefix("#") {
@@ -44,7 +44,7 @@ public struct CurveKeys: Sendable {
     /// The text of a key file; secret.
     public var text: String {
         """
-        # Keys of Satchel's message bus. Whoever has this file can join the bus: keep it secret.
+        # Keys of Satchel's message bus. A process with this file can join the bus: keep it secret.
         server.public=\(serverPublic)
         server.secret=\(serverSecret)
         service.public=\(servicePublic)

@@ -2,23 +2,23 @@ import CZeroMQ
 import Foundation
 import Logging
 
-/// The part of a socket's owner that works with it; every method is called on the socket's thread.
+/// Handles the events of a socket; every method is called on the socket's thread.
 protocol SocketDriver<Work>: AnyObject {
     associatedtype Work: Sendable
     var socket: ZeroMQSocket { get }
     func perform(_ work: Work)
     func received(_ frames: [[UInt8]])
-    /// Peers connected or went away, in this order.
+    /// Peers connected or disconnected, in this order.
     func peersChanged(_ changes: [PeerChange])
-    /// Called about ten times a second while `isWaiting`, else twice; less often while one message takes longer.
+    /// Called about ten times a second while `isWaiting`, else twice; less often while a message takes longer.
     func tick()
-    /// Whether `tick` has deadlines to keep.
+    /// Whether `tick` has deadlines to check.
     var isWaiting: Bool { get }
-    /// All that was there to be done was done, for now. Called before the thread sleeps and before it ends.
+    /// The available work is done. Called before the thread sleeps and before it ends.
     func batchEnded()
     /// False ends the thread.
     var isRunning: Bool { get }
-    /// The thread is about to end; `left` was posted and not performed.
+    /// The thread is about to end; `left` is posted work that was not performed.
     func stopped(left: [Work])
 }
 
@@ -26,7 +26,7 @@ extension SocketDriver {
     func batchEnded() {}
 }
 
-/// A word of a socket's monitor about a connection.
+/// A connection event from a socket's monitor.
 enum PeerChange {
     case connected, disconnected
 
@@ -41,17 +41,16 @@ enum PeerChange {
     }
 }
 
-/// Runs one socket on one thread: work posted by others, messages from the wire and monitor events, each drained in
-/// batches.
+/// Runs one socket on one thread: posted work, received messages and monitor events, each in batches.
 final class SocketThread<Work: Sendable>: Sendable {
     let mailbox: ThreadMailbox<Work>
 
     init() throws { mailbox = try ThreadMailbox() }
 
-    /// Starts the thread. All but `started` and `ended` runs on it, so that the socket is created by the thread that
-    /// uses it.
+    /// Starts the thread. All closures but `started` and `ended` run on it, so the thread that uses the socket also
+    /// creates it.
     /// - Parameters:
-    ///   - makeSocket: makes a socket that has no peers yet: it is watched from its first connection on.
+    ///   - makeSocket: creates a socket without peers, so that it is monitored from its first connection on.
     ///   - open: connects or binds it.
     func start(
         name: String, monitoring events: Int32, logger: Logger,
@@ -72,7 +71,8 @@ final class SocketThread<Work: Sendable>: Sendable {
                 do {
                     try Self.drive(driver, monitor: monitor, mailbox: mailbox)
                 } catch {
-                    // Without its socket the process is deaf but looks alive; the supervisor starts a better one.
+                    // Without its socket the process receives nothing but looks alive, so it exits and the supervisor
+                    // restarts it.
                     logger.critical("A bus thread failed.", metadata: ["thread": "\(name)", "error": "\(error)"])
                     driver.stopped(left: mailbox.close())
                     driver.batchEnded()
@@ -85,17 +85,17 @@ final class SocketThread<Work: Sendable>: Sendable {
         }
     }
 
-    /// Messages handled before looking at the mailbox again, so that neither side starves the other.
+    /// Messages handled before the mailbox is checked again, so that neither side starves the other.
     private static var batchMax: Int { 256 }
-    /// Time for which messages are handled before looking at the mailbox, for handlers that are slow: between two of
-    /// them replies and heartbeats leave.
+    /// Time for messages before the mailbox is checked again: with slow handlers, replies and heartbeats leave in
+    /// between.
     private static var batchDurationMax: Duration { .milliseconds(5) }
 
     private static func drive<D: SocketDriver<Work>>(
         _ driver: D, monitor: ZeroMQSocket, mailbox: ThreadMailbox<Work>
     ) throws {
         var work: [Work] = []
-        let clock = ContinuousClock()  // Not the wall clock, which may be set back.
+        let clock = ContinuousClock()  // Monotonic: the wall clock may be set back.
         var lastTick = clock.now
         while driver.isRunning {
             mailbox.drain(into: &work)
@@ -111,8 +111,8 @@ final class SocketThread<Work: Sendable>: Sendable {
             let pauseMilliseconds = driver.isWaiting ? 100 : 500
             if now - lastTick >= .milliseconds(pauseMilliseconds) {
                 lastTick = now
-                // Also while there is always something to do.
-                try tellOfPeers(driver, monitor)
+                // Also needed while the loop never sleeps.
+                try reportPeers(driver, monitor)
                 driver.tick()
             }
             driver.batchEnded()
@@ -127,20 +127,20 @@ final class SocketThread<Work: Sendable>: Sendable {
                 throw ZeroMQError("zmq_poll")
             }
             mailbox.awake()
-            if items[2].revents != 0 { try tellOfPeers(driver, monitor) }
+            if items[2].revents != 0 { try reportPeers(driver, monitor) }
         }
         driver.stopped(left: mailbox.close())
         driver.batchEnded()
     }
 
-    private static func tellOfPeers(_ driver: some SocketDriver<Work>, _ monitor: ZeroMQSocket) throws {
+    private static func reportPeers(_ driver: some SocketDriver<Work>, _ monitor: ZeroMQSocket) throws {
         var changes: [PeerChange] = []
         while let frames = try monitor.receive() { PeerChange(frames).map { changes.append($0) } }
         if !changes.isEmpty { driver.peersChanged(changes) }
     }
 }
 
-/// Starts a thread with a name that `ps -L` and debuggers show (its first 15 characters).
+/// Starts a thread with a name for `ps -L` and debuggers (its first 15 characters).
 func startThread(named name: String, _ body: @escaping @Sendable () -> Void) {
     let thread = Thread {
         Thread.current.name = name

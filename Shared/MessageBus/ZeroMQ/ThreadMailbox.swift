@@ -2,10 +2,10 @@ import CZeroMQ
 import Glibc
 import Synchronization
 
-/// Work that any thread or task hands to the one thread that owns a socket or several.
+/// Passes work from any thread or task to the one thread that owns one or more sockets.
 ///
-/// The owner sleeps in `zmq_poll` or `poll` on `wakeDescriptor`; a post writes to it only when the owner really sleeps,
-/// so that under load a wake-up serves a whole batch.
+/// The owner sleeps in `zmq_poll` or `poll` on `wakeDescriptor`. A post writes to it only while the owner sleeps, so
+/// that under load one wake-up serves a whole batch.
 package final class ThreadMailbox<Item: Sendable>: Sendable {
     private struct State {
         var items: [Item] = []
@@ -13,7 +13,7 @@ package final class ThreadMailbox<Item: Sendable>: Sendable {
         var isClosed = false
     }
 
-    /// Readable when there is work for an owner that sleeps.
+    /// Readable when there is work for a sleeping owner.
     package let wakeDescriptor: Int32
     private let state = Mutex(State())
 
@@ -25,16 +25,15 @@ package final class ThreadMailbox<Item: Sendable>: Sendable {
 
     deinit { Glibc.close(wakeDescriptor) }
 
-    /// Hands `item` over; false when the owner has stopped.
-    /// - Parameter wakes: false when `wakeForWork` follows; else the item waits for the next one, or until the owner
-    ///   looks by itself.
+    /// Posts `item`; false when the owner has stopped.
+    /// - Parameter wakes: false if `wakeForWork` follows; otherwise the item waits for the next post, or until the
+    ///   owner wakes by itself.
     @discardableResult
     package func post(_ item: Item, wakes: Bool = true) -> Bool {
         post(wakes: wakes) { $0.append(item) }
     }
 
-    /// Hands all of some items over or, when the owner has stopped, none and says false. Nothing of others comes
-    /// between them; the owner is woken once.
+    /// Posts all items, contiguously and with one wake-up. Posts none and returns false when the owner has stopped.
     @discardableResult
     package func post(contentsOf items: [Item]) -> Bool {
         post(wakes: !items.isEmpty) { $0 += items }
@@ -52,7 +51,7 @@ package final class ThreadMailbox<Item: Sendable>: Sendable {
         return accepted
     }
 
-    /// Wakes the owner when it sleeps although there is something for it.
+    /// Wakes the owner if it sleeps although there is work.
     func wakeForWork() {
         let mustWake = state.withLock { state in
             guard state.ownerSleeps, !state.items.isEmpty else { return false }
@@ -64,17 +63,17 @@ package final class ThreadMailbox<Item: Sendable>: Sendable {
 
     private func wake() {
         var one: UInt64 = 1
-        // A full counter (EAGAIN) means that a wake-up is pending already.
+        // A full counter (EAGAIN) means that a wake-up is already pending.
         _ = write(wakeDescriptor, &one, MemoryLayout<UInt64>.size)
     }
 
-    /// Takes everything that waits. Owner only.
+    /// Takes all posted items. Owner only.
     package func drain(into items: inout [Item]) {
         items.removeAll(keepingCapacity: true)
         state.withLock { swap(&items, &$0.items) }
     }
 
-    /// Says that the owner is about to sleep; false when there is work after all. Owner only.
+    /// Marks the owner as about to sleep; false when there is work. Owner only.
     package func prepareToSleep() -> Bool {
         state.withLock { state in
             guard state.items.isEmpty else { return false }
@@ -83,14 +82,14 @@ package final class ThreadMailbox<Item: Sendable>: Sendable {
         }
     }
 
-    /// Says that the owner is awake and clears the wake-ups. Owner only.
+    /// Marks the owner as awake and clears the wake-ups. Owner only.
     package func awake() {
         state.withLock { $0.ownerSleeps = false }
         var count: UInt64 = 0
         _ = read(wakeDescriptor, &count, MemoryLayout<UInt64>.size)
     }
 
-    /// Refuses further posts and returns what was left. Owner only.
+    /// Refuses further posts and returns the remaining items. Owner only.
     package func close() -> [Item] {
         state.withLock { state in
             state.isClosed = true
@@ -100,7 +99,7 @@ package final class ThreadMailbox<Item: Sendable>: Sendable {
     }
 }
 
-/// The reason why there is no mailbox: the error number of `eventfd`.
+/// A failure to create a mailbox, with the error number of `eventfd`.
 package enum ThreadMailboxError: Error {
     case noDescriptor(Int32)
 }

@@ -1,6 +1,6 @@
 import CZeroMQ
 
-/// A call into ZeroMQ that failed, with the library's own error number.
+/// A failed ZeroMQ call with the library's error number.
 public struct ZeroMQError: Error, CustomStringConvertible {
     /// The function's name, such as `zmq_bind`.
     public let call: StaticString
@@ -12,7 +12,7 @@ public struct ZeroMQError: Error, CustomStringConvertible {
         self.number = zmq_errno()
     }
 
-    /// The function's name and the library's words for the number.
+    /// The function's name and the library's text for the error number.
     public var description: String { "\(call): \(String(cString: zmq_strerror(number)))" }
 }
 
@@ -20,13 +20,13 @@ public struct ZeroMQError: Error, CustomStringConvertible {
 public final class ZeroMQContext: @unchecked Sendable {
     let pointer: UnsafeMutableRawPointer
 
-    /// A context of its own with one I/O thread.
+    /// A new context with one I/O thread.
     /// - Throws: `ZeroMQError`.
     public init() throws {
         guard let pointer = zmq_ctx_new() else { throw ZeroMQError("zmq_ctx_new") }
         self.pointer = pointer
-        // The library's default of 1,023 sockets bounds nothing of ours; one I/O thread carries about 4 million
-        // messages a second.
+        // With ZMQ_BLOCKY 0, terminating the context does not wait for unsent messages (zmq_ctx_set(3)). The other
+        // defaults suffice: 1,023 sockets, and one I/O thread that carries about 4 million messages a second.
         guard zmq_ctx_set(pointer, ZMQ_BLOCKY, 0) == 0 else { throw ZeroMQError("zmq_ctx_set") }
     }
 
@@ -35,7 +35,7 @@ public final class ZeroMQContext: @unchecked Sendable {
 
 /// One socket, owned by one thread for its whole life (zmq_socket(3): "ØMQ sockets are not thread safe").
 public final class ZeroMQSocket {
-    /// The types of sockets that the bus uses (zmq_socket(3)).
+    /// The socket types used by the bus (zmq_socket(3)).
     public enum Kind {
         case router, dealer, pair, reply
         var number: Int32 {
@@ -52,7 +52,7 @@ public final class ZeroMQSocket {
     private let context: ZeroMQContext
     private var message = zmq_msg_t()
 
-    /// A socket without an endpoint. What it has not sent when it is closed is dropped (ZMQ_LINGER 0).
+    /// A socket without an endpoint. Closing it drops unsent messages (ZMQ_LINGER 0).
     /// - Throws: `ZeroMQError`.
     public init(_ kind: Kind, context: ZeroMQContext) throws {
         guard let pointer = zmq_socket(context.pointer, kind.number) else { throw ZeroMQError("zmq_socket") }
@@ -91,13 +91,13 @@ public final class ZeroMQSocket {
         guard zmq_setsockopt(pointer, option, value, value.utf8.count) == 0 else { throw ZeroMQError("zmq_setsockopt") }
     }
 
-    /// Takes connections at `endpoint`.
+    /// Accepts connections at `endpoint`.
     /// - Throws: `ZeroMQError`.
     public func bind(_ endpoint: String) throws {
         guard zmq_bind(pointer, endpoint) == 0 else { throw ZeroMQError("zmq_bind") }
     }
 
-    /// Connects to `endpoint`, now or as soon as somebody is there.
+    /// Connects to `endpoint`, now or as soon as a peer listens there.
     /// - Throws: `ZeroMQError`.
     public func connect(_ endpoint: String) throws {
         guard zmq_connect(pointer, endpoint) == 0 else { throw ZeroMQError("zmq_connect") }
@@ -112,7 +112,7 @@ public final class ZeroMQSocket {
         return observer
     }
 
-    /// The outcome of sending without waiting: sent, a peer that is not there, or a full queue.
+    /// The outcome of a non-blocking send: sent, peer not connected, or queue full.
     public enum SendResult { case sent, unreachable, full }
 
     /// Sends all frames as one message, or none of them.
@@ -126,7 +126,7 @@ public final class ZeroMQSocket {
                 if sent >= 0 { break }
                 switch zmq_errno() {
                 case EINTR: continue
-                case EHOSTUNREACH: return .unreachable  // ROUTER with ZMQ_ROUTER_MANDATORY: that peer is gone.
+                case EHOSTUNREACH: return .unreachable  // ROUTER with ZMQ_ROUTER_MANDATORY: the peer is gone.
                 case EAGAIN: return .full
                 default: throw ZeroMQError("zmq_send")
                 }
@@ -135,7 +135,7 @@ public final class ZeroMQSocket {
         return .sent
     }
 
-    /// The next whole message, or nil when none waits.
+    /// The next complete message, or nil when none is available.
     public func receive() throws -> [[UInt8]]? {
         var frames: [[UInt8]] = []
         while true {

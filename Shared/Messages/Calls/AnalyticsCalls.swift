@@ -1,8 +1,8 @@
-/// The calls that `analytics` answers beside its functions.
+/// The calls of `analytics` other than its functions.
 public enum AnalyticsCalls {
     /// An app event. Sender: gateway.
     public static let event = Call<AppEvent, Accepted>("analytics.event.v1", spreads: true)
-    /// Counts of API requests that were answered. Sender: gateway.
+    /// Counts of answered API requests. Sender: gateway.
     public static let requests = Call<RequestCounts, Accepted>("analytics.requests.v1")
 
     static let all: [any DeclaredCall] = [event, requests]

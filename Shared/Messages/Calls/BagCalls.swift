@@ -1,7 +1,14 @@
-/// The calls that `bag` answers beside its objects and functions.
+/// The calls of `bag` other than its objects and functions.
 public enum BagCalls {
-    /// An anonymous user's bag moves to the account that the same device signed in to. Sender: users' outbox.
+    /// Moves or copies an anonymous user's bag to the account that the same device signed in to. Sender: users' outbox.
     public static let merge = Call<MergeBag, Accepted>("bag.merge.v1")
 
-    static let all: [any DeclaredCall] = [merge]
+    /// An account is about to be deleted. Fails with 142 while a payment of the account is undecided; otherwise no
+    /// checkout of the account begins for some seconds. Sender: users.
+    public static let beginDeletion = Call<UserDeleted, Accepted>("bag.beginDeletion.v1")
+
+    /// A product was deleted; its order lines keep its name. Sender: catalog's outbox.
+    public static let productDeleted = Call<ProductDeleted, Accepted>("bag.productDeleted.v1")
+
+    static let all: [any DeclaredCall] = [merge, beginDeletion, productDeleted]
 }

@@ -1,4 +1,4 @@
-/// The calls that `crash` answers beside its functions.
+/// The calls of `crash` other than its functions.
 public enum CrashCalls {
     /// A crash report from a Sentry SDK. Sender: gateway.
     public static let envelope = Call<CrashReport, CrashAnswer>("crash.envelope.v1", spreads: true)

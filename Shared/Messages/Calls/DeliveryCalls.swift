@@ -1,13 +1,13 @@
-/// The call by which an outbox hands a service several messages at once. Every service answers it.
+/// The call that delivers several outbox messages to a service at once. Every service has it.
 public struct DeliveryCalls: Sendable {
     private let service: String
 
-    /// - Parameter service: who gets the messages.
+    /// - Parameter service: the receiver of the messages.
     public init(to service: String) { self.service = service }
 
-    /// Carries out each message as if it had come alone. Sender: every outbox.
+    /// Processes each message as if it had arrived alone. Sender: every outbox.
     ///
-    /// `mail` gets nothing but mails to queue by it, and the news of deleted accounts.
+    /// `mail` receives only mails to queue and notices of deleted accounts by it.
     public var deliver: Call<DeliverRequest, DeliverReply> {
         Call("\(service).deliver.v1", spreads: service == "mail")
     }

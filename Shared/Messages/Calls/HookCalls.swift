@@ -1,10 +1,10 @@
-/// The definitions of webhooks and of cloud code, which `catalog` keeps.
+/// The calls about webhooks and cloud code definitions, which `catalog` stores.
 public enum HookCalls {
-    /// Every definition. Sender: gateway.
+    /// All definitions. Sender: gateway.
     public static let list = Call<HooksRequest, HooksReply>("catalog.hooks.v1")
-    /// Creates, changes or removes a definition. Sender: gateway.
+    /// Creates, changes or deletes a definition. Sender: gateway.
     public static let set = Call<HookChange, Accepted>("catalog.setHook.v1")
-    /// Replaces what cloud code defines. Sender: cloud.
+    /// Replaces the definitions made by cloud code. Sender: cloud.
     public static let setCode = Call<CodeDefinitions, Accepted>("catalog.setCode.v1")
 
     static let all: [any DeclaredCall] = [list, set, setCode]

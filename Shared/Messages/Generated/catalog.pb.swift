@@ -48,7 +48,7 @@ public nonisolated struct PricedLine: Sendable {
 
   public var name: String = String()
 
-  /// In the shop's currency's minor unit, per piece, 0 to 10^9.
+  /// In minor units of the shop's currency, per piece, 0 to 10^9.
   public var unitPriceMinorUnits: Int64 = 0
 
   public var unknownFields = SwiftProtobuf.UnknownStorage()
@@ -56,9 +56,9 @@ public nonisolated struct PricedLine: Sendable {
   public init() {}
 }
 
-/// Kind `catalog.reserve.v1`: takes the lines out of stock for an order and fixes their prices. Sender: bag.
-/// Asking again with the same id answers with the same prices; an expired one is taken again at them. Fails with 142 when stock is
-/// short or the reservation was released, 101 for an unknown product.
+/// Kind `catalog.reserve.v1`: takes the lines out of stock for an order and fixes their prices. Sender: bag. A
+/// repetition with the same id gets the same prices; if the reservation has expired, the stock is taken again at those
+/// prices. Fails with 142 when stock is short or the reservation was released, with 101 for an unknown product.
 public nonisolated struct ReserveRequest: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -70,7 +70,7 @@ public nonisolated struct ReserveRequest: Sendable {
   /// 1 to 200.
   public var lines: [OrderLine] = []
 
-  /// Seconds until an uncommitted reservation goes back to stock, 60 to 86400.
+  /// Seconds until an uncommitted reservation returns to stock, 60 to 86400.
   public var lifetimeSeconds: UInt32 = 0
 
   public var unknownFields = SwiftProtobuf.UnknownStorage()
@@ -93,8 +93,9 @@ public nonisolated struct ReserveReply: Sendable {
   public init() {}
 }
 
-/// Kind `catalog.commitReservation.v1`: the goods are sold. Sender: bag's outbox. Idempotent. The customer has paid, so it never
-/// fails for lack of stock: after the reservation expired it takes what is left, and what is missing is logged as an error.
+/// Kind `catalog.commitReservation.v1`: completes a reservation as sold. Sender: bag's outbox. Idempotent. The customer
+/// has paid, so it never fails for lack of stock: for an expired reservation it takes what is left, and a shortage is
+/// logged as an error.
 public nonisolated struct CommitReservationRequest: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -117,8 +118,8 @@ public nonisolated struct CommitReservationReply: Sendable {
   public init() {}
 }
 
-/// Kind `catalog.releaseReservation.v1`: back to stock. Sender: bag's outbox. Idempotent; an unknown id is remembered
-/// as released, so that a reservation that arrives later does nothing.
+/// Kind `catalog.releaseReservation.v1`: returns reserved stock. Sender: bag and its outbox. Idempotent; an unknown id
+/// is stored as released, so that a reservation that arrives later has no effect.
 public nonisolated struct ReleaseReservationRequest: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -141,8 +142,9 @@ public nonisolated struct ReleaseReservationReply: Sendable {
   public init() {}
 }
 
-/// Kind `catalog.price.v1`: current prices without taking stock. Sender: bag. Unknown and inactive products are left out.
-/// With `with_products` one document frame follows for each of `product_ids`: the product as `catalog.fetch.v1` brings it.
+/// Kind `catalog.price.v1`: current prices without a reservation. Sender: bag. Unknown and inactive products are left
+/// out. With `with_products` one document frame follows for each of `product_ids`: the product as `catalog.fetch.v1`
+/// returns it.
 public nonisolated struct PriceRequest: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -166,7 +168,7 @@ public nonisolated struct PriceReply: Sendable {
 
   public var currency: String = String()
 
-  /// The products among those asked for that the principal may read, also inactive ones. Always empty from an earlier release.
+  /// The requested products that the principal may read, including inactive ones. Always empty from an earlier release.
   public var productIds: [String] = []
 
   public var unknownFields = SwiftProtobuf.UnknownStorage()

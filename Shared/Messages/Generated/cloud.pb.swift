@@ -8,7 +8,8 @@
 // For information on using the generated types, please see the documentation:
 //   https://github.com/apple/swift-protobuf/
 
-/// Cloud code: functions, triggers and jobs in JavaScript, which `cloud` runs, and the requests that the code makes while it runs.
+/// Cloud code: functions, triggers and jobs in JavaScript, which `cloud` runs, and the requests that the code makes
+/// while it runs.
 
 import SwiftProtobuf
 
@@ -22,8 +23,9 @@ fileprivate nonisolated struct _GeneratedWithProtocGenSwiftVersion: SwiftProtobu
   typealias Version = _2
 }
 
-/// Kind `cloud.run.v1`: a function or a trigger. Sender: gateway; never repeated, since code may do what must not be done twice. One frame
-/// follows, a JSON object: what `run` has beside `t` and `id` (Services/Cloud/Runtime/README.md). Reply: CodeOutcome.
+/// Kind `cloud.run.v1`: runs a function or a trigger. Sender: gateway; never repeated, because code may have effects
+/// that must not happen twice. One frame follows, a JSON object: the members of `run` other than `t` and `id`
+/// (Services/Cloud/Runtime/README.md). Reply: CodeOutcome.
 public nonisolated struct RunCode: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -32,13 +34,13 @@ public nonisolated struct RunCode: Sendable {
   /// `function` or `trigger`.
   public var kind: String = String()
 
-  /// The function's or the trigger's.
+  /// The name of the function or trigger.
   public var name: String = String()
 
   /// The trigger's class.
   public var className: String = String()
 
-  /// The calls of cloud code that this one is inside of, 0 to 7.
+  /// The number of cloud code calls that enclose this one, 0 to 7.
   public var depth: UInt32 = 0
 
   public var unknownFields = SwiftProtobuf.UnknownStorage()
@@ -46,7 +48,8 @@ public nonisolated struct RunCode: Sendable {
   public init() {}
 }
 
-/// One frame follows, a JSON object: `{"result": …}`, or `{"error": {"code": …, "message": …}}` for what the code refused or was ended by.
+/// One frame follows, a JSON object: `{"result": …}`, or `{"error": {"code": …, "message": …}}` when the code threw an
+/// error or was aborted.
 public nonisolated struct CodeOutcome: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -57,8 +60,9 @@ public nonisolated struct CodeOutcome: Sendable {
   public init() {}
 }
 
-/// Kind `cloud.job.v1`: a job of the code, which is begun, looked at or ended. Sender: catalog, again and again until the job has ended. With
-/// `begins` one frame follows, its parameters as a JSON object; such a request is never repeated. Reply: CodeJobState.
+/// Kind `cloud.job.v1`: starts, observes or ends a job of the code. Sender: catalog, repeatedly until the job has ended.
+/// With `begins` one frame follows, the job's parameters as a JSON object; such a request is never repeated. Reply:
+/// CodeJobState.
 public nonisolated struct CodeJob: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -70,10 +74,10 @@ public nonisolated struct CodeJob: Sendable {
   /// The job's name.
   public var name: String = String()
 
-  /// It is to be begun; nothing happens when it is known already.
+  /// Start the job; no effect on a job that is already known.
   public var begins: Bool = false
 
-  /// It is to be ended.
+  /// End the job.
   public var stops: Bool = false
 
   public var unknownFields = SwiftProtobuf.UnknownStorage()
@@ -81,7 +85,7 @@ public nonisolated struct CodeJob: Sendable {
   public init() {}
 }
 
-/// The state of a job of the code. UNKNOWN: this process of `cloud` has never begun it.
+/// The state of a job of the code. UNKNOWN: this process of `cloud` has never started it.
 public nonisolated struct CodeJobState: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -89,7 +93,7 @@ public nonisolated struct CodeJobState: Sendable {
 
   public var phase: CodeJobState.Phase = .unknown
 
-  /// The last that it said, or what it ended with; empty for nothing.
+  /// Its last message, or its result when it has ended; empty for none.
   public var message: String = String()
 
   public var unknownFields = SwiftProtobuf.UnknownStorage()
@@ -139,14 +143,15 @@ public nonisolated struct CodeJobState: Sendable {
   public init() {}
 }
 
-/// Kind `gateway.request.v1`: a request that cloud code makes. Sender: cloud. One frame follows, a JSON object: `ask` as it came from the code
-/// (Services/Cloud/Runtime/README.md). The gateway itself answers, as it answers clients, but for keys and limits on clients. Reply: CodeAnswer.
+/// Kind `gateway.request.v1`: a request that cloud code makes. Sender: cloud. One frame follows, a JSON object: `ask` as
+/// it came from the code (Services/Cloud/Runtime/README.md). The gateway itself answers it like a client's request, but
+/// without keys and client limits. Reply: CodeAnswer.
 public nonisolated struct CodeRequest: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
   // methods supported on all messages.
 
-  /// The calls of cloud code that it is inside of, 1 to 8.
+  /// The number of cloud code calls that enclose it, 1 to 8.
   public var depth: UInt32 = 0
 
   public var unknownFields = SwiftProtobuf.UnknownStorage()

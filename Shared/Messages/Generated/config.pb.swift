@@ -22,8 +22,8 @@ fileprivate nonisolated struct _GeneratedWithProtocGenSwiftVersion: SwiftProtobu
   typealias Version = _2
 }
 
-/// Kind `catalog.config.v1`: all parameters; those for the master key only when it asks. Sender: gateway. Reply: ConfigReply with one
-/// frame, the complete answer `{"params":{…}}`.
+/// Kind `catalog.config.v1`: all parameters; those reserved for the master key only on its request. Sender: gateway.
+/// Reply: ConfigReply with one frame, the complete answer `{"params":{…}}`.
 public nonisolated struct ConfigRequest: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -44,8 +44,9 @@ public nonisolated struct ConfigReply: Sendable {
   public init() {}
 }
 
-/// Kind `catalog.setConfig.v1`: changes parameters. Sender: gateway, for the master key. One frame follows: the client's JSON body.
-/// Fails with 105 for a bad name, 107 and 111 for a bad value, 116 past 100 parameters or 128 KB; then nothing changes. Reply: Accepted.
+/// Kind `catalog.setConfig.v1`: changes parameters. Sender: gateway, for the master key. One frame follows: the client's
+/// JSON body. Fails with 105 for an invalid name, 107 and 111 for an invalid value, 116 beyond 100 parameters or 128 KB;
+/// then nothing changes. Reply: Accepted.
 public nonisolated struct SetConfigRequest: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for

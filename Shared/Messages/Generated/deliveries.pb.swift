@@ -8,7 +8,7 @@
 // For information on using the generated types, please see the documentation:
 //   https://github.com/apple/swift-protobuf/
 
-/// Messages of an outbox that travel together: the same for every service.
+/// Outbox messages that travel together: the same for every service.
 
 #if canImport(FoundationEssentials)
 import FoundationEssentials
@@ -27,9 +27,9 @@ fileprivate nonisolated struct _GeneratedWithProtocGenSwiftVersion: SwiftProtobu
   typealias Version = _2
 }
 
-/// Kind `<service>.deliver.v1`: messages of one outbox to one service. Each is carried out and answered as if it had come alone, under
-/// its own key and with this request's rights and deadline; one that fails keeps no other from being carried out. Writes are begun in
-/// the order of the list. Sender: an outbox. Reply: DeliverReply.
+/// Kind `<service>.deliver.v1`: messages of one outbox to one service. Each is processed and answered as if it had come
+/// alone, under its own key and with this request's rights and deadline; a failed one does not affect the others. Writes
+/// start in the order of the list. Sender: an outbox. Reply: DeliverReply.
 public nonisolated struct DeliverRequest: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -48,7 +48,7 @@ public nonisolated struct OutboxMessage: Sendable {
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
   // methods supported on all messages.
 
-  /// The message's kind, one of the receiver's; not this one.
+  /// The message's kind, one of the receiver's; not `<service>.deliver.v1`.
   public var kind: String = String()
 
   /// As `Envelope.idempotency_key`.
@@ -67,7 +67,7 @@ public nonisolated struct DeliverReply: Sendable {
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
   // methods supported on all messages.
 
-  /// One for each message, in their order.
+  /// One for each message, in the same order.
   public var outcomes: [DeliverOutcome] = []
 
   public var unknownFields = SwiftProtobuf.UnknownStorage()

@@ -32,7 +32,7 @@ public nonisolated struct Envelope: @unchecked Sendable {
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
   // methods supported on all messages.
 
-  /// Version of the frames, 1. A receiver refuses any other with an error reply.
+  /// Version of the frames, 1. A receiver refuses any other version with an error reply.
   public var version: UInt32 {
     get {_storage._version}
     set {_uniqueStorage()._version = newValue}
@@ -43,19 +43,19 @@ public nonisolated struct Envelope: @unchecked Sendable {
     set {_uniqueStorage()._form = newValue}
   }
 
-  /// What is asked, explicit and versioned: `catalog.find.v1`. The first component is the service that answers.
+  /// The call, explicit and versioned: `catalog.find.v1`. The first component is the receiving service.
   public var kind: String {
     get {_storage._kind}
     set {_uniqueStorage()._kind = newValue}
   }
 
-  /// Chosen by the sender of a request, unique per socket; the reply carries it back.
+  /// Chosen by the sender of a request, unique per socket; the reply repeats it.
   public var correlation: UInt64 {
     get {_storage._correlation}
     set {_uniqueStorage()._correlation = newValue}
   }
 
-  /// The moment after which nobody waits for the answer any more, in milliseconds of the sender's `clock`.
+  /// The time after which the requester no longer waits for the answer, in milliseconds of the sender's `clock`.
   public var deadline: Int64 {
     get {_storage._deadline}
     set {_uniqueStorage()._deadline = newValue}
@@ -76,14 +76,14 @@ public nonisolated struct Envelope: @unchecked Sendable {
     set {_uniqueStorage()._writes = newValue}
   }
 
-  /// For writes: the receiver keeps the answer under this key for at least a minute and answers a repetition with it.
-  /// Empty: the request must not be repeated when its answer is lost.
+  /// For writes: the receiver stores the reply under this key for at least a minute and answers a repetition with it.
+  /// Empty: the request must not be repeated when its reply is lost.
   public var idempotencyKey: String {
     get {_storage._idempotencyKey}
     set {_uniqueStorage()._idempotencyKey = newValue}
   }
 
-  /// Follows one client request through every service, for logs.
+  /// Identifies one client request in the logs of all services.
   public var traceID: String {
     get {_storage._traceID}
     set {_uniqueStorage()._traceID = newValue}
@@ -99,7 +99,8 @@ public nonisolated struct Envelope: @unchecked Sendable {
   /// Clears the value of `failure`. Subsequent reads from it will return its default value.
   public mutating func clearFailure() {_uniqueStorage()._failure = nil}
 
-  /// Replies of `users` and `catalog`: the gateway forgets this before it passes the reply on. In a FORGET of theirs: at once.
+  /// Replies of `users` and `catalog`: the gateway applies this invalidation before it passes the reply on. In a FORGET
+  /// of these services: the gateway applies it at once.
   public var forget: Forget {
     get {_storage._forget ?? Forget()}
     set {_uniqueStorage()._forget = newValue}
@@ -109,45 +110,49 @@ public nonisolated struct Envelope: @unchecked Sendable {
   /// Clears the value of `forget`. Subsequent reads from it will return its default value.
   public mutating func clearForget() {_uniqueStorage()._forget = nil}
 
-  /// Requests: microseconds of processor time that this request and all that it causes may still use; 0: the receiver's own
-  /// limit alone.
+  /// Requests: microseconds of processor time that this request and all work that it causes may still use. 0: only the
+  /// receiver's own limit applies.
   public var budget: Int64 {
     get {_storage._budget}
     set {_uniqueStorage()._budget = newValue}
   }
 
-  /// Replies: microseconds of processor time that the request used, with all that it caused.
+  /// Replies: microseconds of processor time that the request used, including the work that it caused.
   public var used: Int64 {
     get {_storage._used}
     set {_uniqueStorage()._used = newValue}
   }
 
-  /// Requests: milliseconds that were left until the deadline when this was sent. They count where the clock is another one.
+  /// Requests: milliseconds until the deadline when the request was sent. A receiver with another `clock` uses them
+  /// instead of `deadline`.
   public var remaining: Int64 {
     get {_storage._remaining}
     set {_uniqueStorage()._remaining = newValue}
   }
 
-  /// Requests: names the monotonic clock of the sender's host that `deadline` is a time of; 0: none, `remaining` counts.
+  /// Requests: identifies the monotonic clock of the sender's host, to which `deadline` refers. 0: no clock, so
+  /// `remaining` applies.
   public var clock: UInt64 {
     get {_storage._clock}
     set {_uniqueStorage()._clock = newValue}
   }
 
-  /// Requests with `writes`: any process may have it that runs the writer's edition (`Hello.edition`), and those of a client that have
-  /// a key go to the same one as long as it is there. While there is none, the writer has it.
+  /// Requests with `writes`: any process with the writer's edition (`Hello.edition`) may execute it. A client's requests
+  /// with a key go to the same process while that process is connected. Without any such process, the writer gets the
+  /// request.
   public var shared: Bool {
     get {_storage._shared}
     set {_uniqueStorage()._shared = newValue}
   }
 
-  /// Names the gateway's process: in a HELLO by which it asks for a lease, and in every FORGET that it sends.
+  /// Identifies the gateway's process: in a HELLO that requests a lease, and in every FORGET that the gateway sends.
   public var gateway: UInt64 {
     get {_storage._gateway}
     set {_uniqueStorage()._gateway = newValue}
   }
 
-  /// In a HELLO of a writer, which answers one of the gateway with the same correlation id: absent where no lease is given.
+  /// In a HELLO of a writer that answers the gateway's HELLO with the same correlation id. Absent when no lease is
+  /// granted.
   public var lease: Lease {
     get {_storage._lease ?? Lease()}
     set {_uniqueStorage()._lease = newValue}
@@ -163,20 +168,23 @@ public nonisolated struct Envelope: @unchecked Sendable {
     public typealias RawValue = Int
     case unknown // = 0
 
-    /// A service tells the gateway that it is there, or that its role changed. Body: Hello.
+    /// A service announces itself, its role or its state; also its heartbeat. Body: Hello. From a gateway: a probe
+    /// without content, or with `gateway` set a lease request.
     case hello // = 1
 
-    /// A service stops: it takes no new requests and finishes those it has. The gateway answers with another one, of the
-    /// same correlation id, when it has all that the service sent before and has sent it all that it will.
+    /// A service stops: it accepts no new requests and finishes those it has. The gateway confirms it with a GOODBYE of
+    /// the same correlation id. That confirmation follows everything that the gateway sends to the service, and means
+    /// that everything the service sent before has arrived.
     case goodbye // = 2
     case request // = 3
 
-    /// Answers the request with the same correlation id; `failure` is set when it failed.
+    /// The answer to the request with the same correlation id; `failure` is set when it failed.
     case reply // = 4
 
-    /// A writer tells a gateway with a lease what it must no longer believe (`forget`), before it answers whoever changed it. The
-    /// gateway says it back, with the same correlation id and its own name (`gateway`), when it believes it no more. Without a
-    /// correlation id the gateway says that it believes nothing of this service any more: it stops.
+    /// An invalidation (`forget`) that a writer sends to a gateway with a lease before it answers the change that caused
+    /// it. The gateway confirms it with a FORGET of the same correlation id and its own `gateway` when it no longer uses
+    /// the state. A FORGET of a gateway without a correlation id means that the gateway stops and uses no cached state
+    /// of this service.
     case forget // = 5
     case UNRECOGNIZED(Int)
 
@@ -225,17 +233,18 @@ public nonisolated struct Envelope: @unchecked Sendable {
   fileprivate var _storage = _StorageClass.defaultInstance
 }
 
-/// The right to believe what was learnt of a service, for 3 seconds from the moment when the gateway asked for it (docs/gateways.md).
+/// The right to use cached state of a service, for 3 seconds from the time of the gateway's request
+/// (docs/guides/gateways.md).
 public nonisolated struct Lease: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
   // methods supported on all messages.
 
-  /// The `Hello.term` of the writer that gives it.
+  /// The `Hello.term` of the writer that grants it.
   public var term: UInt64 = 0
 
-  /// The number of the forgettings of that term when the gateway had its first lease in a row. Of all later ones it was told. Another
-  /// number than before: it may have missed some.
+  /// The number of invalidations of that term when the gateway got the first lease of its current series. The gateway
+  /// was notified of all later ones. A different number than before means that the gateway may have missed some.
   public var since: UInt64 = 0
 
   public var unknownFields = SwiftProtobuf.UnknownStorage()
@@ -243,7 +252,7 @@ public nonisolated struct Lease: Sendable {
   public init() {}
 }
 
-/// On whose behalf a request is made. The gateway fills it in from the session; services trust it.
+/// The user or operator on whose behalf a request is made. The gateway derives it from the session; services trust it.
 public nonisolated struct Principal: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -251,31 +260,35 @@ public nonisolated struct Principal: Sendable {
 
   public var userID: String = String()
 
-  /// Role names without the `role:` prefix, inherited roles included.
+  /// Role names without the `role:` prefix, including inherited roles.
   public var roles: [String] = []
 
   public var master: Bool = false
 
   public var installationID: String = String()
 
-  /// The session the user came with, empty when there is none.
+  /// The session that the user presented; empty when there is none.
   public var sessionToken: String = String()
 
-  /// True for a user who has no password and no linked account: he may fill a bag, but not keep favourites.
+  /// A user without a password and without a linked account: may fill a bag, but may not save favourites.
   public var anonymous: Bool = false
 
-  /// The session may not touch users, sessions and roles, beside itself and its own user.
+  /// A restricted session: it may not access users, sessions and roles, except itself and its own user.
   public var restricted: Bool = false
 
-  /// The read-only master key: reads as master, changes nothing. The gateway refuses its writes before they come here.
+  /// The read-only master key: reads as the master key does and changes nothing. The gateway refuses its writes and does
+  /// not forward them.
   public var readOnly: Bool = false
 
-  /// The maintenance key: may also write `createdAt` and `updatedAt` of objects.
+  /// The maintenance key: may also set `createdAt` and `updatedAt` of objects.
   public var maintenance: Bool = false
 
-  /// The network the client's request came from: an IPv4 address, or the /64 of an IPv6 one. Empty when no client asked.
-  /// With the user's id it is who shares are counted by.
+  /// The network of the client: an IPv4 address, or the /64 of an IPv6 address. Empty when no client caused the request.
+  /// Limits and fair queues identify a client by it and the user's id.
   public var network: String = String()
+
+  /// A user with an account that is at least a day old and not anonymous.
+  public var established: Bool = false
 
   public var unknownFields = SwiftProtobuf.UnknownStorage()
 
@@ -299,32 +312,35 @@ public nonisolated struct Hello: Sendable {
   /// Release of the service, for scripts/status and logs.
   public var release: String = String()
 
-  /// What keeps the process from working as it should, such as a full disk; empty when nothing does. Public text, for /health.
+  /// A fault that keeps the process from working normally, such as a full disk; empty when there is none. Public text,
+  /// for /health.
   public var problem: String = String()
 
-  /// Set by a process that tells its board what it is about to change whenever it is the writer: the name of its host's monotonic clock, by
-  /// which the gateway knows that they are on one host. 0: it does not.
+  /// Set by a process that, whenever it is the writer, announces its changes on its board before it commits them.
+  /// Identifies the monotonic clock of its host, so the gateway knows whether both are on one host. 0: the process keeps
+  /// no board.
   public var clock: UInt64 = 0
 
-  /// The identity of that board (`<service>.changes` beside the database), of the writer; 0: none.
+  /// The identity of the writer's board (`<service>.changes` next to the database); 0: none.
   public var board: UInt64 = 0
 
-  /// Names what the process runs and can run now, where processes of a service may differ in it, such as the version of cloud code that
-  /// it has loaded. Requests that are `shared` go to those alone that run the edition which a writer named last. 0: nothing.
+  /// Identifies what the process runs and can write with, where processes of a service may differ, such as the loaded
+  /// version of cloud code. `shared` requests go only to processes with the edition that a writer named last. 0: none.
   public var edition: UInt64 = 0
 
-  /// What is missing while the process serves all the same, such as a bucket of files that is away; empty when nothing is. Public text, for
-  /// /health.
+  /// A degradation of a process that serves requests nevertheless, such as an unreachable bucket of files; empty when
+  /// there is none. Public text, for /health.
   public var warning: String = String()
 
-  /// Names the time for which this process is the writer; another writer has another one. 0: it does not write.
+  /// Identifies the period in which this process is the writer; another writer has another number. 0: the process does
+  /// not write.
   public var term: UInt64 = 0
 
-  /// Whether there may be several gateways: then each believes what it has learnt of the service under a lease alone.
+  /// Whether there may be several gateways. If so, each uses cached state of the service only under a lease.
   public var leases: Bool = false
 
-  /// Counts the connections of the sender's socket, from 1. What was on its way by an earlier one may be lost: a larger number says so, also
-  /// when the gateway has noticed no break. 0: not counted.
+  /// Counts the connections of the sender's socket, from 1. A larger number than before means that messages in transit
+  /// on an earlier connection may be lost, even if the gateway noticed no break. 0: not counted.
   public var connection: UInt64 = 0
 
   public var unknownFields = SwiftProtobuf.UnknownStorage()
@@ -343,13 +359,13 @@ public nonisolated struct Failure: Sendable {
   /// Public text.
   public var message: String = String()
 
-  /// True when the request was certainly not carried out and may be sent again.
+  /// True when the request was certainly not executed and may be sent again.
   public var retriable: Bool = false
 
-  /// JSON detail for the client, or empty.
+  /// JSON details for the client, or empty.
   public var details: Data = Data()
 
-  /// Seconds after which the same request may succeed, for `Retry-After`; 0: none stated.
+  /// Seconds after which the same request may succeed, for `Retry-After`; 0: unknown.
   public var retryAfter: UInt32 = 0
 
   public var unknownFields = SwiftProtobuf.UnknownStorage()
@@ -357,7 +373,7 @@ public nonisolated struct Failure: Sendable {
   public init() {}
 }
 
-/// What the gateway must no longer believe.
+/// An invalidation: cached state that the gateway must no longer use.
 public nonisolated struct Forget: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -369,8 +385,11 @@ public nonisolated struct Forget: Sendable {
   /// Every session, for example after a change of roles.
   public var everything: Bool = false
 
-  /// What is known of webhooks and cloud code.
+  /// The known webhooks and cloud code.
   public var hooks: Bool = false
+
+  /// SHA-256 of the tokens of sessions that ended because their own client logged out. Their users are in `user_ids`.
+  public var loggedOut: [Data] = []
 
   public var unknownFields = SwiftProtobuf.UnknownStorage()
 
@@ -611,7 +630,7 @@ nonisolated extension Lease: SwiftProtobuf.Message, SwiftProtobuf._MessageImplem
 
 nonisolated extension Principal: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   public static let protoMessageName: String = _protobuf_package + ".Principal"
-  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}user_id\0\u{1}roles\0\u{1}master\0\u{3}installation_id\0\u{3}session_token\0\u{1}anonymous\0\u{1}restricted\0\u{4}\u{d}read_only\0\u{1}maintenance\0\u{1}network\0")
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}user_id\0\u{1}roles\0\u{1}master\0\u{3}installation_id\0\u{3}session_token\0\u{1}anonymous\0\u{1}restricted\0\u{4}\u{d}read_only\0\u{1}maintenance\0\u{1}network\0\u{1}established\0")
 
   public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -629,6 +648,7 @@ nonisolated extension Principal: SwiftProtobuf.Message, SwiftProtobuf._MessageIm
       case 20: try { try decoder.decodeSingularBoolField(value: &self.readOnly) }()
       case 21: try { try decoder.decodeSingularBoolField(value: &self.maintenance) }()
       case 22: try { try decoder.decodeSingularStringField(value: &self.network) }()
+      case 23: try { try decoder.decodeSingularBoolField(value: &self.established) }()
       default: break
       }
     }
@@ -665,6 +685,9 @@ nonisolated extension Principal: SwiftProtobuf.Message, SwiftProtobuf._MessageIm
     if !self.network.isEmpty {
       try visitor.visitSingularStringField(value: self.network, fieldNumber: 22)
     }
+    if self.established != false {
+      try visitor.visitSingularBoolField(value: self.established, fieldNumber: 23)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -679,6 +702,7 @@ nonisolated extension Principal: SwiftProtobuf.Message, SwiftProtobuf._MessageIm
     if lhs.readOnly != rhs.readOnly {return false}
     if lhs.maintenance != rhs.maintenance {return false}
     if lhs.network != rhs.network {return false}
+    if lhs.established != rhs.established {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -821,7 +845,7 @@ nonisolated extension Failure: SwiftProtobuf.Message, SwiftProtobuf._MessageImpl
 
 nonisolated extension Forget: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   public static let protoMessageName: String = _protobuf_package + ".Forget"
-  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}user_ids\0\u{1}everything\0\u{1}hooks\0")
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}user_ids\0\u{1}everything\0\u{1}hooks\0\u{3}logged_out\0")
 
   public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -832,6 +856,7 @@ nonisolated extension Forget: SwiftProtobuf.Message, SwiftProtobuf._MessageImple
       case 1: try { try decoder.decodeRepeatedStringField(value: &self.userIds) }()
       case 2: try { try decoder.decodeSingularBoolField(value: &self.everything) }()
       case 3: try { try decoder.decodeSingularBoolField(value: &self.hooks) }()
+      case 4: try { try decoder.decodeRepeatedBytesField(value: &self.loggedOut) }()
       default: break
       }
     }
@@ -847,6 +872,9 @@ nonisolated extension Forget: SwiftProtobuf.Message, SwiftProtobuf._MessageImple
     if self.hooks != false {
       try visitor.visitSingularBoolField(value: self.hooks, fieldNumber: 3)
     }
+    if !self.loggedOut.isEmpty {
+      try visitor.visitRepeatedBytesField(value: self.loggedOut, fieldNumber: 4)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -854,6 +882,7 @@ nonisolated extension Forget: SwiftProtobuf.Message, SwiftProtobuf._MessageImple
     if lhs.userIds != rhs.userIds {return false}
     if lhs.everything != rhs.everything {return false}
     if lhs.hooks != rhs.hooks {return false}
+    if lhs.loggedOut != rhs.loggedOut {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

@@ -8,7 +8,7 @@
 // For information on using the generated types, please see the documentation:
 //   https://github.com/apple/swift-protobuf/
 
-/// What services tell each other after the fact, delivered by outboxes at least once and counted once.
+/// Notifications between services after an event. Outboxes deliver them at least once; receivers process each once.
 
 #if canImport(FoundationEssentials)
 import FoundationEssentials
@@ -27,7 +27,7 @@ fileprivate nonisolated struct _GeneratedWithProtocGenSwiftVersion: SwiftProtobu
   typealias Version = _2
 }
 
-/// Kind `mail.send.v1`: queue a mail. Sender: bag, users. The idempotency key names the mail.
+/// Kind `mail.send.v1`: queues a mail. Sender: bag, users. The idempotency key identifies the mail.
 public nonisolated struct SendMailRequest: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -43,19 +43,19 @@ public nonisolated struct SendMailRequest: Sendable {
   /// The template's values, a JSON object.
   public var model: Data = Data()
 
-  /// The address is known to be the recipient's own: mails about orders go there without a quota.
+  /// The address is verified to be the recipient's: mails about orders to it have no quota.
   public var addressVerified: Bool = false
 
-  /// The shop itself causes the mail (an order is shipped): it counts against no quota.
+  /// The shop itself causes the mail (an order is shipped): no quota applies.
   public var byShop: Bool = false
 
   /// The user who causes the mail; empty when there is none.
   public var userID: String = String()
 
-  /// The network that the cause came from, as `Principal.network`; empty when it is not known.
+  /// The client's network, as `Principal.network`; empty when unknown.
   public var network: String = String()
 
-  /// The number of the order that the mail is about, from 1; 0 when it is about none.
+  /// The number of the order that the mail is about, from 1; 0 for none.
   public var orderNumber: Int64 = 0
 
   public var unknownFields = SwiftProtobuf.UnknownStorage()
@@ -90,7 +90,7 @@ public nonisolated struct OrderMade: Sendable {
   public init() {}
 }
 
-/// Kinds `analytics.orderChanged.v1` and `push.orderChanged.v1`: a made order went on. Sender: bag.
+/// Kinds `analytics.orderChanged.v1` and `push.orderChanged.v1`: the status of a paid order changed. Sender: bag.
 public nonisolated struct OrderChanged: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -105,7 +105,7 @@ public nonisolated struct OrderChanged: Sendable {
   /// The order's new status: 2 shipped, 3 delivered, -1 cancelled, -2 refunded (`OrderStatus` in Shared/ParseProtocol).
   public var status: Int32 = 0
 
-  /// What goes back to the customer, 0 when nothing does.
+  /// The amount refunded to the customer; 0 for none.
   public var refundedMinorUnits: Int64 = 0
 
   public var currency: String = String()
@@ -118,8 +118,8 @@ public nonisolated struct OrderChanged: Sendable {
   public init() {}
 }
 
-/// Kinds `<service>.userDeleted.v1` of every service that knows users: an account was deleted. Each removes what is only the
-/// user's and takes the name off what the shop must keep. Sender: users. Reply: Accepted.
+/// Kinds `<service>.userDeleted.v1` of every service that stores data of users: an account was deleted. Each service
+/// deletes the user's private data and anonymises the data that the shop must keep. Sender: users. Reply: Accepted.
 public nonisolated struct UserDeleted: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -135,8 +135,8 @@ public nonisolated struct UserDeleted: Sendable {
   public init() {}
 }
 
-/// Kind `catalog.userRenamed.v1`: a user calls himself otherwise in public. The reviews that have the former name get the new one, the
-/// newest where several messages pass each other. Sender: users. Reply: Accepted.
+/// Kind `catalog.userRenamed.v1`: a user changed the public name. catalog replaces the former name in the user's
+/// reviews; when messages overtake each other, the latest name wins. Sender: users. Reply: Accepted.
 public nonisolated struct UserRenamed: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -144,7 +144,7 @@ public nonisolated struct UserRenamed: Sendable {
 
   public var userID: String = String()
 
-  /// The `displayName` of before and of now; empty for none, and for one of more than 200 bytes.
+  /// The former and the current `displayName`; empty for none, and for one of more than 200 bytes.
   public var formerName: String = String()
 
   public var name: String = String()
@@ -157,8 +157,8 @@ public nonisolated struct UserRenamed: Sendable {
   public init() {}
 }
 
-/// Kind `bag.merge.v1`: somebody who filled a bag anonymously signed in to an account; the bag moves there. Sender: users.
-/// Quantities add up, bounded by the stock. Reply: Accepted, also when there was nothing to move.
+/// Kind `bag.merge.v1`: an anonymous user with a bag signed in to an account, so the bag moves there. Sender: users.
+/// Quantities are added, limited by the stock. Reply: Accepted, also when there was nothing to move.
 public nonisolated struct MergeBag: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -168,13 +168,34 @@ public nonisolated struct MergeBag: Sendable {
 
   public var toUserID: String = String()
 
+  /// Copies the lines of the bag and does not move it: the client named the device but did not prove that it was the
+  /// anonymous user.
+  public var linesOnly: Bool = false
+
   public var unknownFields = SwiftProtobuf.UnknownStorage()
 
   public init() {}
 }
 
-/// Kind `analytics.event.v1`: an app event; kind `crash.appReport.v1`: the event `_CrashReport`. Sender: gateway. One frame follows: the
-/// client's JSON body. Reply: Accepted with one document frame, `{}`.
+/// Kind `bag.productDeleted.v1`: a product was deleted. Lines with this product and without a name of their own get its
+/// name. Sender: catalog. Reply: Accepted.
+public nonisolated struct ProductDeleted: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  public var productID: String = String()
+
+  /// 1 to 500 bytes.
+  public var name: String = String()
+
+  public var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  public init() {}
+}
+
+/// Kind `analytics.event.v1`: an app event; kind `crash.appReport.v1`: the event `_CrashReport`. Sender: gateway. One
+/// frame follows: the client's JSON body. Reply: Accepted with one document frame, `{}`.
 public nonisolated struct AppEvent: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -188,7 +209,7 @@ public nonisolated struct AppEvent: Sendable {
   public init() {}
 }
 
-/// The answer where there is nothing to say but that it is stored.
+/// The reply that only acknowledges.
 public nonisolated struct Accepted: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -475,7 +496,7 @@ nonisolated extension UserRenamed: SwiftProtobuf.Message, SwiftProtobuf._Message
 
 nonisolated extension MergeBag: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   public static let protoMessageName: String = _protobuf_package + ".MergeBag"
-  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}from_user_id\0\u{3}to_user_id\0")
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}from_user_id\0\u{3}to_user_id\0\u{3}lines_only\0")
 
   public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -485,6 +506,7 @@ nonisolated extension MergeBag: SwiftProtobuf.Message, SwiftProtobuf._MessageImp
       switch fieldNumber {
       case 1: try { try decoder.decodeSingularStringField(value: &self.fromUserID) }()
       case 2: try { try decoder.decodeSingularStringField(value: &self.toUserID) }()
+      case 3: try { try decoder.decodeSingularBoolField(value: &self.linesOnly) }()
       default: break
       }
     }
@@ -497,12 +519,51 @@ nonisolated extension MergeBag: SwiftProtobuf.Message, SwiftProtobuf._MessageImp
     if !self.toUserID.isEmpty {
       try visitor.visitSingularStringField(value: self.toUserID, fieldNumber: 2)
     }
+    if self.linesOnly != false {
+      try visitor.visitSingularBoolField(value: self.linesOnly, fieldNumber: 3)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
   public static func ==(lhs: MergeBag, rhs: MergeBag) -> Bool {
     if lhs.fromUserID != rhs.fromUserID {return false}
     if lhs.toUserID != rhs.toUserID {return false}
+    if lhs.linesOnly != rhs.linesOnly {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension ProductDeleted: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  public static let protoMessageName: String = _protobuf_package + ".ProductDeleted"
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}product_id\0\u{1}name\0")
+
+  public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.productID) }()
+      case 2: try { try decoder.decodeSingularStringField(value: &self.name) }()
+      default: break
+      }
+    }
+  }
+
+  public func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.productID.isEmpty {
+      try visitor.visitSingularStringField(value: self.productID, fieldNumber: 1)
+    }
+    if !self.name.isEmpty {
+      try visitor.visitSingularStringField(value: self.name, fieldNumber: 2)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  public static func ==(lhs: ProductDeleted, rhs: ProductDeleted) -> Bool {
+    if lhs.productID != rhs.productID {return false}
+    if lhs.name != rhs.name {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

@@ -8,7 +8,7 @@
 // For information on using the generated types, please see the documentation:
 //   https://github.com/apple/swift-protobuf/
 
-/// Files. Kept by `catalog`, served and taken in by the gateway.
+/// Files. Stored by `catalog`, received and served by the gateway.
 
 #if canImport(FoundationEssentials)
 import FoundationEssentials
@@ -27,19 +27,19 @@ fileprivate nonisolated struct _GeneratedWithProtocGenSwiftVersion: SwiftProtobu
   typealias Version = _2
 }
 
-/// Kind `catalog.saveFile.v1`: keep a file for ever under a name of its own. Sender: gateway. One frame follows: the content, 1 byte to
-/// 48 MiB. Idempotent by the name. Fails with 130 when it cannot be kept. Reply: Accepted.
+/// Kind `catalog.saveFile.v1`: stores a file permanently under a unique name. Sender: gateway. One frame follows: the
+/// content, 1 byte to 48 MiB. Idempotent by the name. Fails with 130 when the file cannot be stored. Reply: Accepted.
 public nonisolated struct SaveFileRequest: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
   // methods supported on all messages.
 
-  /// 32 random hexadecimal digits, `_`, and the client's name for it: chosen by the sender, never used before.
+  /// 32 random hexadecimal digits, `_`, and the client's name of the file: chosen by the sender, never reused.
   public var name: String = String()
 
   public var contentType: String = String()
 
-  /// `{"metadata":{…},"tags":{…}}` as the client gave it, or empty.
+  /// `{"metadata":{…},"tags":{…}}` as the client sent it, or empty.
   public var metadata: Data = Data()
 
   public var unknownFields = SwiftProtobuf.UnknownStorage()
@@ -47,7 +47,7 @@ public nonisolated struct SaveFileRequest: Sendable {
   public init() {}
 }
 
-/// Kind `catalog.file.v1`: what is known of a file and a part of its content. Sender: gateway. Fails with 101.
+/// Kind `catalog.file.v1`: the metadata of a file and a part of its content. Sender: gateway. Fails with 101.
 public nonisolated struct FileRequest: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -58,10 +58,10 @@ public nonisolated struct FileRequest: Sendable {
   /// Bytes from its start.
   public var offset: UInt64 = 0
 
-  /// At most 1 MiB; 0 asks for no content.
+  /// At most 1 MiB; 0 requests no content.
   public var length: UInt32 = 0
 
-  /// True asks for the content itself, also where clients may fetch it from a bucket.
+  /// True requests the content itself even if clients may fetch it from a bucket.
   public var proxied: Bool = false
 
   public var unknownFields = SwiftProtobuf.UnknownStorage()
@@ -69,7 +69,8 @@ public nonisolated struct FileRequest: Sendable {
   public init() {}
 }
 
-/// One frame follows: the content from the offset on, shorter than asked at the file's end, and empty where `url` is set.
+/// One frame follows: the content from the offset on, shorter than requested at the file's end, and empty when `url` is
+/// set.
 public nonisolated struct FileReply: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -81,8 +82,8 @@ public nonisolated struct FileReply: Sendable {
 
   public var metadata: Data = Data()
 
-  /// A URL of a bucket from which a client fetches the file for some minutes, whole or a range of it, with GET alone; empty where the content is to
-  /// be had here.
+  /// A bucket URL from which a client fetches the file or a range of it for some minutes, only with GET. Empty when the
+  /// content is served here.
   public var url: String = String()
 
   public var unknownFields = SwiftProtobuf.UnknownStorage()
@@ -90,7 +91,8 @@ public nonisolated struct FileReply: Sendable {
   public init() {}
 }
 
-/// Kind `catalog.deleteFile.v1`. Sender: gateway, for the master key. Fails with 153 when there is none. Reply: Accepted.
+/// Kind `catalog.deleteFile.v1`. Sender: gateway, for the master key. Fails with 153 when there is none. Reply:
+/// Accepted.
 public nonisolated struct DeleteFileRequest: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for

@@ -8,8 +8,8 @@
 // For information on using the generated types, please see the documentation:
 //   https://github.com/apple/swift-protobuf/
 
-/// Webhooks: functions and triggers that other hosts answer, and those that cloud code answers. What there is of both is kept by
-/// `catalog`; the gateway calls them.
+/// Webhooks: functions and triggers that run on other hosts, and those of cloud code. `catalog` stores the definitions
+/// of both; the gateway calls them.
 
 import SwiftProtobuf
 
@@ -35,7 +35,7 @@ public nonisolated struct Hook: Sendable {
 
   public var triggerName: String = String()
 
-  /// Where it is called, http or https.
+  /// The URL that is called, http or https.
   public var url: String = String()
 
   public var unknownFields = SwiftProtobuf.UnknownStorage()
@@ -43,7 +43,7 @@ public nonisolated struct Hook: Sendable {
   public init() {}
 }
 
-/// Kind `catalog.hooks.v1`: every definition. Sender: gateway. Reply: HooksReply.
+/// Kind `catalog.hooks.v1`: all definitions. Sender: gateway. Reply: HooksReply.
 public nonisolated struct HooksRequest: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -61,7 +61,7 @@ public nonisolated struct HooksReply: Sendable {
 
   public var hooks: [Hook] = []
 
-  /// What cloud code defines, as it was loaded last.
+  /// The definitions of cloud code, as it was loaded last.
   public var code: CodeDefinitions {
     get {_code ?? CodeDefinitions()}
     set {_code = newValue}
@@ -78,8 +78,8 @@ public nonisolated struct HooksReply: Sendable {
   fileprivate var _code: CodeDefinitions? = nil
 }
 
-/// Kind `catalog.setCode.v1`: what cloud code defines from now on. Sender: cloud, whenever it has loaded the code, and with nothing in it when
-/// there is none. It replaces what was there; the reply makes the gateway forget its copy. Reply: Accepted.
+/// Kind `catalog.setCode.v1`: sets the definitions of cloud code. Sender: cloud, whenever it has loaded the code; empty
+/// when there is none. It replaces the former definitions; the reply invalidates the gateway's copy. Reply: Accepted.
 public nonisolated struct CodeDefinitions: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -89,7 +89,7 @@ public nonisolated struct CodeDefinitions: Sendable {
 
   public var jobs: [String] = []
 
-  /// With `class_name` and `trigger_name` alone.
+  /// Only with `class_name` and `trigger_name`.
   public var triggers: [Hook] = []
 
   public var unknownFields = SwiftProtobuf.UnknownStorage()
@@ -97,8 +97,8 @@ public nonisolated struct CodeDefinitions: Sendable {
   public init() {}
 }
 
-/// Kind `catalog.setHook.v1`. Sender: gateway, for the master key. Fails with 143 for a bad declaration, one that is there already (CREATE)
-/// or one that is not (CHANGE). Reply: Accepted.
+/// Kind `catalog.setHook.v1`. Sender: gateway, for the master key. Fails with 143 for an invalid definition, for one
+/// that already exists (CREATE) and for one that does not exist (CHANGE). Reply: Accepted.
 public nonisolated struct HookChange: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -123,7 +123,7 @@ public nonisolated struct HookChange: Sendable {
     case create // = 1
     case change // = 2
 
-    /// Of nothing too: then nothing happens.
+    /// Has no effect if there is no such definition.
     case remove // = 3
     case UNRECOGNIZED(Int)
 

@@ -8,7 +8,8 @@
 // For information on using the generated types, please see the documentation:
 //   https://github.com/apple/swift-protobuf/
 
-/// Requests of clients that must run once (X-Parse-Request-Id). Answered by `catalog`, which keeps them in the class `_Idempotency`.
+/// Client requests that must run once (X-Parse-Request-Id). Answered by `catalog`, which stores them in the class
+/// `_Idempotency`.
 
 import SwiftProtobuf
 
@@ -22,8 +23,9 @@ fileprivate nonisolated struct _GeneratedWithProtocGenSwiftVersion: SwiftProtobu
   typealias Version = _2
 }
 
-/// Kind `catalog.claimRequest.v1`: takes a client's request id for a time. The answer is sent after the commit, so that a claim outlives
-/// every process. Sender: gateway, before it runs the request. Fails with 159 while the id is taken. Reply: Accepted.
+/// Kind `catalog.claimRequest.v1`: claims a client's request id for some time. The reply is sent after the commit, so
+/// that a claim survives every crash. Sender: gateway, before it runs the request. Fails with 159 while the id is
+/// claimed. Reply: Accepted.
 public nonisolated struct ClaimRequest: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -32,7 +34,7 @@ public nonisolated struct ClaimRequest: Sendable {
   /// The id that the client sent and a digest of its request, 1 to 240 bytes.
   public var requestID: String = String()
 
-  /// Milliseconds until the id may be used again, from 1.
+  /// Milliseconds until the id may be used again, at least 1.
   public var lifetimeMs: Int64 = 0
 
   public var unknownFields = SwiftProtobuf.UnknownStorage()
@@ -40,7 +42,8 @@ public nonisolated struct ClaimRequest: Sendable {
   public init() {}
 }
 
-/// Kind `catalog.releaseRequest.v1`: gives an id back, because the request was certainly not carried out. Sender: gateway. Reply: Accepted.
+/// Kind `catalog.releaseRequest.v1`: releases an id, because the request was certainly not executed. Sender: gateway.
+/// Reply: Accepted.
 public nonisolated struct ReleaseRequest: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for

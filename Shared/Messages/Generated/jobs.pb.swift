@@ -22,8 +22,9 @@ fileprivate nonisolated struct _GeneratedWithProtocGenSwiftVersion: SwiftProtobu
   typealias Version = _2
 }
 
-/// Kind `catalog.startJob.v1`: a job for the writer to run. Sender: gateway, for the master key. One frame follows: the parameters as a
-/// JSON object. Fails with 141 for an unknown job and 142 for parameters that are not its own. Reply: StartJobReply.
+/// Kind `catalog.startJob.v1`: a job for the writer to run. Sender: gateway, for the master key. One frame follows: the
+/// parameters as a JSON object. Fails with 141 for an unknown job and with 142 for parameters that the job does not
+/// have. Reply: StartJobReply.
 public nonisolated struct StartJob: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -49,8 +50,8 @@ public nonisolated struct StartJobReply: Sendable {
   public init() {}
 }
 
-/// Kind `catalog.stopJob.v1`: ends runs of a job that wait or are under way, as soon as they can be. Sender: gateway, for the master key. Fails
-/// with 101 when there is none. Reply: Accepted.
+/// Kind `catalog.stopJob.v1`: ends queued and running runs of a job as soon as possible. Sender: gateway, for the master
+/// key. Fails with 101 when there is none. Reply: Accepted.
 public nonisolated struct StopJob: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -64,7 +65,7 @@ public nonisolated struct StopJob: Sendable {
   public init() {}
 }
 
-/// Kind `catalog.jobs.v1`: the names of all jobs, also of those of cloud code. Sender: gateway. Reply: JobsReply.
+/// Kind `catalog.jobs.v1`: the names of all jobs, including those of cloud code. Sender: gateway. Reply: JobsReply.
 public nonisolated struct JobsRequest: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for

@@ -8,9 +8,9 @@
 // For information on using the generated types, please see the documentation:
 //   https://github.com/apple/swift-protobuf/
 
-/// Subscriptions of clients to changes of objects (docs/livequery.md): the gateway has the clients, the writer of each service with
-/// objects knows what was committed. The gateway asks for what is new and the writer answers when there is something, so that
-/// nothing is lost that was not taken.
+/// Subscriptions of clients to changes of objects (docs/guides/livequery.md). The gateway has the clients; the writer of
+/// each service with objects knows the committed changes. The gateway requests news, and the writer answers when there
+/// is some. News is kept until the gateway has received it, so nothing is lost.
 
 import SwiftProtobuf
 
@@ -24,42 +24,42 @@ fileprivate nonisolated struct _GeneratedWithProtocGenSwiftVersion: SwiftProtobu
   typealias Version = _2
 }
 
-/// Kind `<service>.liveSubscribe.v1`. Sender: gateway, on behalf of the client. Receiver: the writer. One document: the condition.
-/// The same subscription again replaces it. Fails as a find of the query would.
+/// Kind `<service>.liveSubscribe.v1`. Sender: gateway, on behalf of the client. Receiver: the writer. One document: the
+/// condition. A repeated subscription replaces the earlier one. Fails as a find of the query would.
 public nonisolated struct LiveSubscribe: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
   // methods supported on all messages.
 
-  /// Names the gateway's process. Each has subscriptions, numbers and news of its own.
+  /// Identifies the gateway's process. Each gateway has its own subscriptions, numbers and news.
   public var gateway: UInt64 = 0
 
-  /// Made by the gateway; not used again.
+  /// The subscription's number, made by the gateway and never reused.
   public var subscription: UInt64 = 0
 
   public var className: String = String()
 
-  /// Fields that are shown; empty for all.
+  /// Fields to show; empty for all.
   public var keys: [String] = []
 
-  /// Fields of which one must change for an update to be told; empty for any.
+  /// An update is reported only if one of these fields changed; empty for any field.
   public var watch: [String] = []
 
-  /// Whether it begins after a position that the client knows, and not now.
+  /// Whether the subscription begins after a position that the client knows (`feed` and `after`), instead of now.
   public var resumes: Bool = false
 
   public var feed: UInt64 = 0
 
   public var after: UInt64 = 0
 
-  /// A subscription that is held and whose place this one takes: it begins where that one was held. 0 for none.
+  /// A held subscription that this one replaces: it begins where that one was held. 0 for none.
   public var replaces: UInt64 = 0
 
-  /// It is only asked whether it may be: nothing begins, and the answer has nothing in it.
+  /// Only checks whether the subscription is allowed: nothing begins, and the reply is empty.
   public var checks: Bool = false
 
-  /// The gateway's name in the suite, such as `gateway-2`. Another process of that name takes its place: what the earlier one had is
-  /// forgotten.
+  /// The gateway's name in the suite, such as `gateway-2`. A new process with this name replaces the earlier one, whose
+  /// subscriptions end.
   public var place: String = String()
 
   public var unknownFields = SwiftProtobuf.UnknownStorage()
@@ -67,9 +67,9 @@ public nonisolated struct LiveSubscribe: Sendable {
   public init() {}
 }
 
-/// Kind `<service>.liveHold.v1`. Sender: gateway, when sessions have to be looked up again. Receiver: the writer, on the lane that
-/// brings it writes: what arrives after it is matched with these subscriptions no more. What they were told before stays to be
-/// taken. Reply: Accepted.
+/// Kind `<service>.liveHold.v1`: suspends subscriptions while the gateway looks up their sessions again. Sender:
+/// gateway. Receiver: the writer, on the lane of its writes: later changes are not matched with these subscriptions.
+/// Notices sent before remain available. Reply: Accepted.
 public nonisolated struct LiveHold: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -89,16 +89,16 @@ public nonisolated struct LiveSubscribed: Sendable {
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
   // methods supported on all messages.
 
-  /// Names this writer's positions. Another writer, or one that had to drop something, has another feed.
+  /// Identifies this writer's positions. Another writer has another feed, and so has a writer that had to drop changes.
   public var feed: UInt64 = 0
 
-  /// What is committed later has a higher one.
+  /// The current position; later commits have higher ones.
   public var position: UInt64 = 0
 
-  /// The changes after the wanted position are not there any more: the subscription begins now.
+  /// Changes after the requested position are no longer available: the subscription begins now.
   public var missed: Bool = false
 
-  /// Whoever has taken the news up to it has all that a subscription was told whose place this one takes.
+  /// A gateway that has received the news up to this number has all notices of the replaced subscription.
   public var sent: UInt64 = 0
 
   public var unknownFields = SwiftProtobuf.UnknownStorage()
@@ -121,8 +121,8 @@ public nonisolated struct LiveUnsubscribe: Sendable {
   public init() {}
 }
 
-/// Kind `<service>.liveNext.v1`. Sender: gateway. Receiver: the writer, which answers when it has something or the wait is over. One
-/// of a gateway at a time; a second one ends the first.
+/// Kind `<service>.liveNext.v1`: requests news. Sender: gateway. Receiver: the writer, which answers when it has news or
+/// the wait is over. One request per gateway at a time; a second one ends the first.
 public nonisolated struct LiveNext: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -130,10 +130,10 @@ public nonisolated struct LiveNext: Sendable {
 
   public var gateway: UInt64 = 0
 
-  /// As in the last answer; 0 before the first.
+  /// As in the last reply; 0 before the first.
   public var feed: UInt64 = 0
 
-  /// The `sent` of the last answer that was taken: it and what is before it is not sent again.
+  /// The `sent` of the last received reply: news up to this number is not sent again.
   public var taken: UInt64 = 0
 
   /// At most 60,000.
@@ -147,18 +147,18 @@ public nonisolated struct LiveNext: Sendable {
   public init() {}
 }
 
-/// Documents: the objects that the notices show, each once.
+/// The reply to LiveNext. Documents: the objects of the notices, each once.
 public nonisolated struct LiveNews: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
   // methods supported on all messages.
 
-  /// When it is not the one that was asked for, its subscriptions are gone and there are no notices.
+  /// If it differs from the requested one, the subscriptions of that feed have ended and there are no notices.
   public var feed: UInt64 = 0
 
   public var sent: UInt64 = 0
 
-  /// Of all changes up to it every notice was sent.
+  /// The notices of all changes up to this position have been sent.
   public var position: UInt64 = 0
 
   public var notices: [LiveNotice] = []
@@ -175,7 +175,7 @@ public nonisolated struct LiveNotice: Sendable {
 
   public var kind: LiveNotice.Kind = .unknown
 
-  /// Of the change.
+  /// The change's position.
   public var position: UInt64 = 0
 
   public var subscriptions: [UInt64] = []
@@ -191,7 +191,8 @@ public nonisolated struct LiveNotice: Sendable {
 
   public var message: String = String()
 
-  /// Fields that the class may hide from these subscribers: nobody adds them to what is shown.
+  /// Fields that the class may hide from these subscribers: the gateway and its triggers add none of them to the shown
+  /// objects.
   public var hidden: [String] = []
 
   public var unknownFields = SwiftProtobuf.UnknownStorage()
@@ -205,7 +206,7 @@ public nonisolated struct LiveNotice: Sendable {
     case leave // = 4
     case delete // = 5
 
-    /// The subscriptions are over, for the reason in `code` and `message`.
+    /// The subscriptions have ended, for the reason in `code` and `message`.
     case ended // = 6
     case UNRECOGNIZED(Int)
 

@@ -8,8 +8,8 @@
 // For information on using the generated types, please see the documentation:
 //   https://github.com/apple/swift-protobuf/
 
-/// What a filter of another class needs to know before it can be answered: sub-queries, and members of relations. All of one level
-/// that one service answers travel in one message.
+/// Data that a service needs before it can evaluate a filter over another service's class: results of sub-queries, and
+/// members of relations. All look-ups of one nesting level that one service answers travel in one message.
 
 import SwiftProtobuf
 
@@ -71,7 +71,8 @@ public nonisolated struct Lookup: Sendable {
   public init() {}
 }
 
-/// The members of a relation (`$relatedTo`), for a query of their class at another service. At most 10,000; more are refused with 102.
+/// The members of a relation (`$relatedTo`), for a query of their class at another service. At most 10,000; more are
+/// refused with 102.
 public nonisolated struct RelationMembers: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for

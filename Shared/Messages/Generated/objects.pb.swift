@@ -8,8 +8,8 @@
 // For information on using the generated types, please see the documentation:
 //   https://github.com/apple/swift-protobuf/
 
-/// Reading and writing Parse objects: the same messages for every service that keeps objects
-/// (`catalog.find.v1`, `bag.find.v1`, …). Documents travel as JSON bytes in frames after the body.
+/// Reading and writing Parse objects: the same messages for every service that stores objects (`catalog.find.v1`,
+/// `bag.find.v1`, …). Documents travel as JSON bytes in frames after the body.
 
 #if canImport(FoundationEssentials)
 import FoundationEssentials
@@ -38,7 +38,7 @@ public nonisolated struct GetRequest: Sendable {
 
   public var objectID: String = String()
 
-  /// Field names, dotted ones reach into Objects; empty means all.
+  /// Field names; dotted names select members of Objects; empty means all fields.
   public var keys: [String] = []
 
   public var excludeKeys: [String] = []
@@ -54,11 +54,11 @@ public nonisolated struct GetReply: Sendable {
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
   // methods supported on all messages.
 
-  /// Callers of the same kind would get the same (the master key, or callers without a user) until the object or the service's classes
-  /// change.
+  /// Callers of the same kind (the master key, or callers without a user) would get the same reply until the object or
+  /// the service's classes change.
   public var alike: Bool = false
 
-  /// With `alike`: every caller but the master key would.
+  /// With `alike`: every caller except the master key would get the same reply.
   public var everybody: Bool = false
 
   public var unknownFields = SwiftProtobuf.UnknownStorage()
@@ -77,7 +77,7 @@ public nonisolated struct FindRequest: Sendable {
   /// The `where` object as JSON; empty means {}.
   public var `where`: Data = Data()
 
-  /// `name`, `-price`: descending with a minus sign.
+  /// `name`, or `-price` for descending order.
   public var order: [String] = []
 
   /// 0 to 1000 rows for clients, up to 10001 for sub-queries.
@@ -91,7 +91,8 @@ public nonisolated struct FindRequest: Sendable {
 
   public var excludeKeys: [String] = []
 
-  /// Set for pages that go on by cursors: empty for the first one, else a cursor or an objectId. The answer then has `"cursor":"…"`.
+  /// Set for paging by cursors: empty for the first page, else a cursor or an objectId. The answer then has
+  /// `"cursor":"…"`.
   public var after: String {
     get {_after ?? String()}
     set {_after = newValue}
@@ -101,17 +102,17 @@ public nonisolated struct FindRequest: Sendable {
   /// Clears the value of `after`. Subsequent reads from it will return its default value.
   public mutating func clearAfter() {self._after = nil}
 
-  /// The answer is the database's plan instead of objects. The gateway sets it for the master key only.
+  /// The answer is the database's query plan instead of objects. The gateway sets it only for the master key.
   public var explain: Bool = false
 
-  /// Classes that other services keep, sent when the query may look into objects that pointers name; `*` stands for every class that
-  /// this service does not have.
+  /// Classes that other services store, sent when the query may follow pointers; `*` stands for every class that this
+  /// service does not have.
   public var foreignClasses: [String] = []
 
-  /// Classes with a webhook that decides what is found in them, sent when the query may look into objects that pointers name.
+  /// Classes with a webhook that filters what finds return, sent when the query may follow pointers.
   public var hookedClasses: [String] = []
 
-  /// Bytes that the answer may have before its sender makes room for more; 0: as many as the store allows.
+  /// Limit of the answer's bytes; the sender may ask again with a higher one. 0: only the store's own limit applies.
   public var answerBytesMax: UInt32 = 0
 
   public var unknownFields = SwiftProtobuf.UnknownStorage()
@@ -121,7 +122,7 @@ public nonisolated struct FindRequest: Sendable {
   fileprivate var _after: String? = nil
 }
 
-/// One frame follows: the complete answer `{"results":[…]}`, with `"count":n` when asked for.
+/// One frame follows: the complete answer `{"results":[…]}`, with `"count":n` if requested.
 public nonisolated struct FindReply: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -130,7 +131,7 @@ public nonisolated struct FindReply: Sendable {
   /// Rows in the answer.
   public var rows: UInt32 = 0
 
-  /// The answer would be larger than answer_bytes_max, by the size of its first rows so many bytes. No frame follows then.
+  /// The answer would exceed answer_bytes_max; this is its size as estimated from its first rows. No frame follows then.
   public var bytesNeeded: UInt32 = 0
 
   /// As in GetReply, until any object of the class or the service's classes change.
@@ -143,8 +144,8 @@ public nonisolated struct FindReply: Sendable {
   public init() {}
 }
 
-/// Kind `<service>.fetch.v1`: many objects by id, for `include`. Sender: gateway or a service.
-/// Reply: FetchReply; one document frame for each found object, in the order of its list.
+/// Kind `<service>.fetch.v1`: many objects by id, for `include`. Sender: gateway or a service. Reply: FetchReply with
+/// one document frame for each found object, in the order of `found`.
 public nonisolated struct FetchRequest: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -216,7 +217,7 @@ public nonisolated struct WriteRequest: Sendable {
 
   public var changes: [Change] = []
 
-  /// True: all or nothing. False: each change succeeds or fails by itself.
+  /// True: all or nothing. False: each change succeeds or fails alone.
   public var atomic: Bool = false
 
   public var unknownFields = SwiftProtobuf.UnknownStorage()
@@ -233,18 +234,18 @@ public nonisolated struct Change: Sendable {
 
   public var className: String = String()
 
-  /// Empty on create unless the client chose one.
+  /// Empty on create unless the client chose an id.
   public var objectID: String = String()
 
-  /// On create, the id the object gets when the client chose none. The gateway makes it, so that a create repeated after a crash is
-  /// recognised by the object itself and needs no stored reply.
+  /// On create, the id of the object when the client chose none. The gateway proposes it, so that a create repeated
+  /// after a crash is recognised by the object itself and needs no stored reply.
   public var proposedID: String = String()
 
-  /// A CREATE from a file: the document's objectId, createdAt and updatedAt are kept, and an object of that id that is there already is
-  /// changed instead. The gateway sets it for operators only; every other right is the principal's own.
+  /// A CREATE from an import file: keeps the document's objectId, createdAt and updatedAt. If an object with that id
+  /// exists, it is updated instead. The gateway sets it only for operators; all other rights are the principal's own.
   public var imports: Bool = false
 
-  /// Fields whose stored values the outcome shall show as well, such as those that a trigger set.
+  /// Fields whose stored values the outcome must also contain, such as those that a trigger set.
   public var shown: [String] = []
 
   public var unknownFields = SwiftProtobuf.UnknownStorage()
@@ -325,8 +326,8 @@ public nonisolated struct WriteOutcome: Sendable {
   /// Clears the value of `failure`. Subsequent reads from it will return its default value.
   public mutating func clearFailure() {self._failure = nil}
 
-  /// The object with the change's `shown` fields as JSON, as the principal may read it: empty where he may not. Absent where nothing was to
-  /// be shown, and for classes with rules, whose objects the sender reads itself.
+  /// The `shown` fields of the object as JSON; empty when the principal may not read the object. Absent when the change
+  /// names none, and for classes with rules, whose objects the sender reads itself.
   public var shown: Data {
     get {_shown ?? Data()}
     set {_shown = newValue}
@@ -336,6 +337,9 @@ public nonisolated struct WriteOutcome: Sendable {
   /// Clears the value of `shown`. Subsequent reads from it will return its default value.
   public mutating func clearShown() {self._shown = nil}
 
+  /// A create updated an existing object, such as the installation of a known device.
+  public var existed: Bool = false
+
   public var unknownFields = SwiftProtobuf.UnknownStorage()
 
   public init() {}
@@ -344,9 +348,9 @@ public nonisolated struct WriteOutcome: Sendable {
   fileprivate var _shown: Data? = nil
 }
 
-/// Kind `<service>.preview.v1`: a WriteRequest of which is said whether the principal has the right to it, before a webhook hears of it.
-/// Nothing of it is done. Values that a webhook may still mend are no failure. Sender: gateway. Reply: PreviewReply; the frame at index i is
-/// the object of change i as it is stored (empty where there is none).
+/// Kind `<service>.preview.v1`: a WriteRequest that is only checked: whether the principal may make each change, before
+/// a webhook is called. It changes nothing. Values that a webhook may still correct are no failure. Sender: gateway.
+/// Reply: PreviewReply; the frame at index i is the stored object of change i (empty when there is none).
 public nonisolated struct PreviewReply: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -374,8 +378,8 @@ public nonisolated struct PreviewOutcome: Sendable {
   /// Clears the value of `failure`. Subsequent reads from it will return its default value.
   public mutating func clearFailure() {self._failure = nil}
 
-  /// Whoever asks has the right to create such an object: the class has no rules, lets everybody create, and knows every field of this
-  /// one. Holds for every create of the class with no other fields, until the service's classes change.
+  /// Every caller may create such an object: the class has no rules, grants create to everyone, and has every field of
+  /// this object. Valid for every create in this class without other fields, until the service's classes change.
   public var everybody: Bool = false
 
   public var unknownFields = SwiftProtobuf.UnknownStorage()
@@ -409,7 +413,8 @@ public nonisolated struct FunctionReply: Sendable {
   public init() {}
 }
 
-/// Kind `<service>.aggregate.v1`: computes over a class; for the master key only. Sender: gateway. Reply: AggregateReply with one frame.
+/// Kind `<service>.aggregate.v1`: computes over the objects of a class; only for the master key. Sender: gateway. Reply:
+/// AggregateReply with one frame.
 public nonisolated struct AggregateRequest: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -417,16 +422,17 @@ public nonisolated struct AggregateRequest: Sendable {
 
   public var className: String = String()
 
-  /// An array of stages of one member each, as JSON; the keys of `$sort` as an array of pairs. Empty when `distinct` is set.
+  /// A JSON array of stages with one member each; the keys of `$sort` are an array of pairs. Empty when `distinct` is
+  /// set.
   public var pipeline: Data = Data()
 
-  /// The field whose different values are wanted, instead of a pipeline.
+  /// The field whose distinct values are requested, instead of a pipeline.
   public var distinct: String = String()
 
   /// With `distinct`: the `where` object as JSON; empty means {}.
   public var `where`: Data = Data()
 
-  /// Numbers about the work instead of the results.
+  /// Returns figures about the work instead of the results.
   public var explain: Bool = false
 
   public var unknownFields = SwiftProtobuf.UnknownStorage()
@@ -941,7 +947,7 @@ nonisolated extension WriteReply: SwiftProtobuf.Message, SwiftProtobuf._MessageI
 
 nonisolated extension WriteOutcome: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   public static let protoMessageName: String = _protobuf_package + ".WriteOutcome"
-  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}object_id\0\u{1}failure\0\u{1}shown\0")
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}object_id\0\u{1}failure\0\u{1}shown\0\u{1}existed\0")
 
   public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -952,6 +958,7 @@ nonisolated extension WriteOutcome: SwiftProtobuf.Message, SwiftProtobuf._Messag
       case 1: try { try decoder.decodeSingularStringField(value: &self.objectID) }()
       case 2: try { try decoder.decodeSingularMessageField(value: &self._failure) }()
       case 3: try { try decoder.decodeSingularBytesField(value: &self._shown) }()
+      case 4: try { try decoder.decodeSingularBoolField(value: &self.existed) }()
       default: break
       }
     }
@@ -971,6 +978,9 @@ nonisolated extension WriteOutcome: SwiftProtobuf.Message, SwiftProtobuf._Messag
     try { if let v = self._shown {
       try visitor.visitSingularBytesField(value: v, fieldNumber: 3)
     } }()
+    if self.existed != false {
+      try visitor.visitSingularBoolField(value: self.existed, fieldNumber: 4)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -978,6 +988,7 @@ nonisolated extension WriteOutcome: SwiftProtobuf.Message, SwiftProtobuf._Messag
     if lhs.objectID != rhs.objectID {return false}
     if lhs._failure != rhs._failure {return false}
     if lhs._shown != rhs._shown {return false}
+    if lhs.existed != rhs.existed {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

@@ -8,7 +8,7 @@
 // For information on using the generated types, please see the documentation:
 //   https://github.com/apple/swift-protobuf/
 
-/// What becomes of the goods of an order after it was made. Answered by `catalog`.
+/// Goods that return to stock after an order was made. Answered by `catalog`.
 
 import SwiftProtobuf
 
@@ -22,20 +22,21 @@ fileprivate nonisolated struct _GeneratedWithProtocGenSwiftVersion: SwiftProtobu
   typealias Version = _2
 }
 
-/// Kind `catalog.restock.v1`: goods of a cancelled or refunded order are for sale again. Sender: bag's outbox. Reply: Accepted.
-/// Counted once per restock id. Products that are not counted or do not exist any more are passed over.
+/// Kind `catalog.restock.v1`: goods of a cancelled or refunded order are for sale again. Sender: bag's outbox. Reply:
+/// Accepted. Counted once per restock id. Products without a stock count and deleted products are skipped.
 public nonisolated struct RestockRequest: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
   // methods supported on all messages.
 
-  /// One per order, however often goods of it are sent back: 1 to 128 bytes.
+  /// One per order, however often its goods are returned: 1 to 128 bytes.
   public var restockID: String = String()
 
   /// 1 to 200.
   public var lines: [OrderLine] = []
 
-  /// The order's reservation: only what it took goes back. Empty, or no longer known: the lines as they are.
+  /// The order's reservation: only the quantities that it took are returned. If empty or no longer known, the lines
+  /// apply as they are.
   public var reservationID: String = String()
 
   public var unknownFields = SwiftProtobuf.UnknownStorage()

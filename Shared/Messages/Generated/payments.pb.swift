@@ -22,8 +22,9 @@ fileprivate nonisolated struct _GeneratedWithProtocGenSwiftVersion: SwiftProtobu
   typealias Version = _2
 }
 
-/// Kind `payments.charge.v1`: takes money once. Sender: bag. The same operation id always has the same outcome.
-/// Fails with 141 and details {type, code, decline_code} when the card is declined, with `retriable` when nothing was decided.
+/// Kind `payments.charge.v1`: charges a customer once. Sender: bag. The same operation id always has the same outcome.
+/// Fails with 141 and details {type, code, decline_code} when the card is declined, with `retriable` when nothing was
+/// decided.
 public nonisolated struct ChargeRequest: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -85,8 +86,12 @@ public nonisolated struct ChargeRequest: Sendable {
   public init() {}
 }
 
-/// Kind `payments.findCharge.v1`: what became of a charge, without making one. Sender: bag. Fails like `payments.charge.v1` when it was
-/// declined, with 101 when the operation was never begun, and then it never will be: a charge that arrives later is refused.
+/// Kind `payments.findCharge.v1`: the outcome of a charge, without making one. Sender: bag. Fails like
+/// `payments.charge.v1` when the charge was declined. Fails with 101 when the operation never started; from then on a
+/// charge with this id is refused.
+///
+/// Kind `payments.undoCharge.v1`: ensures that no money of the operation remains charged: cancels the charge, or refunds
+/// all that is left of it. Sender: bag's outbox. Reply: Accepted. Fails with `retriable` while it is undecided.
 public nonisolated struct FindChargeRequest: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -99,10 +104,10 @@ public nonisolated struct FindChargeRequest: Sendable {
   public init() {}
 }
 
-/// Kind `payments.refund.v1`: gives money back. Sender: bag. The same operation id always has the same outcome.
-/// Fails with 101 for a charge that is unknown or was not made, 142 when more would go back than is left, 141 and details
-/// {type, code} when the provider refuses for good, with `retriable` when nothing was decided: payments then goes on by itself, and
-/// asking again tells how it ended.
+/// Kind `payments.refund.v1`: refunds money. Sender: bag. The same operation id always has the same outcome. Fails with
+/// 101 for a charge that is unknown or was not made, with 142 when the amount exceeds what is left, with 141 and details
+/// {type, code} when the provider refuses permanently, and with `retriable` when nothing was decided. In that case
+/// payments continues by itself, and a repetition returns the outcome.
 public nonisolated struct RefundRequest: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -114,7 +119,7 @@ public nonisolated struct RefundRequest: Sendable {
   /// The operation id of the charge.
   public var chargeOperationID: String = String()
 
-  /// 1 to what is left of the charge; 0 means all that is left.
+  /// 1 to the rest of the charge; 0 means the whole rest.
   public var amountMinorUnits: Int64 = 0
 
   public var unknownFields = SwiftProtobuf.UnknownStorage()
@@ -154,8 +159,9 @@ public nonisolated struct ChargeReply: Sendable {
   public init() {}
 }
 
-/// Kind `payments.webhook.v1`: an event from the payment provider. Sender: gateway, which believes nothing of it. One frame follows: the
-/// body as it came. Reply: Accepted, also for an event that is known or of no interest. Fails with 142 for a bad signature.
+/// Kind `payments.webhook.v1`: an event from the payment provider. Sender: gateway, which verifies nothing in it. One
+/// frame follows: the body as received. Reply: Accepted, also for an event that is known or irrelevant. Fails with 142
+/// for an invalid signature.
 public nonisolated struct PaymentWebhook: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -169,8 +175,8 @@ public nonisolated struct PaymentWebhook: Sendable {
   public init() {}
 }
 
-/// Kind `payments.highestOrder.v1`: the highest number of an order that payments has heard of, by `payments.orderMade.v1`. Sender: bag,
-/// before it numbers orders: a number that was given out is never given again, also when the bag's own file lost it.
+/// Kind `payments.highestOrder.v1`: the highest order number that payments received by `payments.orderMade.v1`. Sender:
+/// bag, before it assigns order numbers: a number is never assigned twice, even if bag's own database lost it.
 public nonisolated struct HighestOrderRequest: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -186,7 +192,7 @@ public nonisolated struct HighestOrderReply: Sendable {
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
   // methods supported on all messages.
 
-  /// 0: none was heard of.
+  /// 0: none was received.
   public var orderNumber: Int64 = 0
 
   public var unknownFields = SwiftProtobuf.UnknownStorage()

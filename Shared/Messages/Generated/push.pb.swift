@@ -22,8 +22,9 @@ fileprivate nonisolated struct _GeneratedWithProtocGenSwiftVersion: SwiftProtobu
   typealias Version = _2
 }
 
-/// Kind `push.send.v1`: send a notification to installations, now or later. Sender: gateway, for `POST /push`. One frame follows: the
-/// request's JSON body, its sub-queries resolved. Reply: SendPushReply. Fails with 115, 138 or 152 for what cannot be sent.
+/// Kind `push.send.v1`: sends a notification to installations, now or later. Sender: gateway, for `POST /push`. One
+/// frame follows: the request's JSON body, its sub-queries resolved. Reply: SendPushReply. Fails with 115, 138 or 152
+/// for an invalid push.
 public nonisolated struct SendPushRequest: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -39,7 +40,7 @@ public nonisolated struct SendPushReply: Sendable {
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
   // methods supported on all messages.
 
-  /// objectId of the `_PushStatus` that tells how it goes.
+  /// objectId of the `_PushStatus` that shows the progress.
   public var pushID: String = String()
 
   public var unknownFields = SwiftProtobuf.UnknownStorage()

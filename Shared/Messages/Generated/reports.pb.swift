@@ -8,7 +8,7 @@
 // For information on using the generated types, please see the documentation:
 //   https://github.com/apple/swift-protobuf/
 
-/// What apps and the gateway report: crashes and counts of requests. Answered by `crash` and `analytics`.
+/// Reports of apps and of the gateway: crashes and request counts. Answered by `crash` and `analytics`.
 
 import SwiftProtobuf
 
@@ -22,20 +22,20 @@ fileprivate nonisolated struct _GeneratedWithProtocGenSwiftVersion: SwiftProtobu
   typealias Version = _2
 }
 
-/// Kind `crash.envelope.v1`: a crash report from a Sentry SDK. Sender: gateway. One frame follows: the body as it was sent, still
-/// compressed. Reply: CrashAnswer, with one frame when the report was taken: the JSON that the SDK gets.
+/// Kind `crash.envelope.v1`: a crash report from a Sentry SDK. Sender: gateway. One frame follows: the body as received,
+/// still compressed. Reply: CrashAnswer, with one frame when the report was accepted: the JSON for the SDK.
 public nonisolated struct CrashReport: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
   // methods supported on all messages.
 
-  /// As it stands in the path of the request.
+  /// The project id in the path of the request.
   public var projectID: String = String()
 
   /// Value of the header Content-Encoding; empty for none.
   public var contentEncoding: String = String()
 
-  /// The public key of the DSN from `X-Sentry-Auth` or the query; empty when it can only be in the envelope.
+  /// The public key of the DSN from `X-Sentry-Auth` or the query; empty when only the envelope can contain it.
   public var publicKey: String = String()
 
   /// True for `/store/`, whose body is an event; false for `/envelope/`.
@@ -65,16 +65,16 @@ public nonisolated struct CrashAnswer: Sendable {
   public init() {}
 }
 
-/// Kind `analytics.requests.v1`: API requests that were answered. Sender: gateway, every few seconds. Reply: Accepted.
+/// Kind `analytics.requests.v1`: counts of answered API requests. Sender: gateway, every few seconds. Reply: Accepted.
 public nonisolated struct RequestCounts: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
   // methods supported on all messages.
 
-  /// One life of one gateway process.
+  /// Identifies one run of one gateway process.
   public var gateway: String = String()
 
-  /// 1, 2, 3… in a gateway's life; a number that was counted before is not counted again.
+  /// 1, 2, 3… in one run of a gateway; a number that was counted before is not counted again.
   public var sequence: UInt64 = 0
 
   public var counts: [RequestCount] = []

@@ -8,7 +8,7 @@
 // For information on using the generated types, please see the documentation:
 //   https://github.com/apple/swift-protobuf/
 
-/// Classes and what operators say about them: the same messages for every service that keeps objects.
+/// Class definitions and their changes by operators: the same messages for every service that stores objects.
 
 import SwiftProtobuf
 
@@ -22,8 +22,8 @@ fileprivate nonisolated struct _GeneratedWithProtocGenSwiftVersion: SwiftProtobu
   typealias Version = _2
 }
 
-/// Kind `<service>.schemas.v1`: the service's classes. Sender: gateway, for the master key only.
-/// Reply: Accepted with one document frame, the schema of the class named, or without a name `[schema…]`.
+/// Kind `<service>.schemas.v1`: the service's classes. Sender: gateway, only for the master key. Reply: Accepted with
+/// one document frame: the schema of the named class, or without a name `[schema…]`.
 public nonisolated struct SchemasRequest: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -36,9 +36,10 @@ public nonisolated struct SchemasRequest: Sendable {
   public init() {}
 }
 
-/// Kind `<service>.schema.v1`: changes a class; kind `<service>.purge.v1`, without a verb: removes every object and keeps the class,
-/// a few hundred at a time. Sender: gateway, for the master key only. For CREATE and CHANGE one document frame
-/// follows, the client's JSON. Reply: Accepted with one document frame, the schema as it is then (`{}` for the others).
+/// Kind `<service>.schema.v1`: changes a class. Kind `<service>.purge.v1`, without a verb: deletes all objects of a
+/// class, a few hundred at a time, and keeps the class. Sender: gateway, only for the master key. For CREATE, CHANGE and
+/// CONVERT one document frame follows, the client's JSON. Reply: Accepted with one document frame, the resulting schema
+/// (`{}` for the others).
 public nonisolated struct SchemaChange: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -58,6 +59,9 @@ public nonisolated struct SchemaChange: Sendable {
 
     /// Only an empty class.
     case drop // = 3
+
+    /// Changes a field's type and converts its values, or previews that. The reply has a report instead of the schema.
+    case convert // = 4
     case UNRECOGNIZED(Int)
 
     public init() {
@@ -70,6 +74,7 @@ public nonisolated struct SchemaChange: Sendable {
       case 1: self = .create
       case 2: self = .change
       case 3: self = .drop
+      case 4: self = .convert
       default: self = .UNRECOGNIZED(rawValue)
       }
     }
@@ -80,6 +85,7 @@ public nonisolated struct SchemaChange: Sendable {
       case .create: return 1
       case .change: return 2
       case .drop: return 3
+      case .convert: return 4
       case .UNRECOGNIZED(let i): return i
       }
     }
@@ -90,6 +96,7 @@ public nonisolated struct SchemaChange: Sendable {
       .create,
       .change,
       .drop,
+      .convert,
     ]
 
   }
@@ -167,5 +174,5 @@ nonisolated extension SchemaChange: SwiftProtobuf.Message, SwiftProtobuf._Messag
 }
 
 nonisolated extension SchemaChange.Verb: SwiftProtobuf._ProtoNameProviding {
-  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{2}\0UNKNOWN\0\u{1}CREATE\0\u{1}CHANGE\0\u{1}DROP\0")
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{2}\0UNKNOWN\0\u{1}CREATE\0\u{1}CHANGE\0\u{1}DROP\0\u{1}CONVERT\0")
 }

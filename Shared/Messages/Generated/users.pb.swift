@@ -27,7 +27,7 @@ fileprivate nonisolated struct _GeneratedWithProtocGenSwiftVersion: SwiftProtobu
   typealias Version = _2
 }
 
-/// What a link in a mail is for.
+/// The purpose of a link in a mail.
 public nonisolated enum MailedLink: SwiftProtobuf.Enum, Swift.CaseIterable {
   public typealias RawValue = Int
   case noLink // = 0
@@ -66,7 +66,8 @@ public nonisolated enum MailedLink: SwiftProtobuf.Enum, Swift.CaseIterable {
 
 }
 
-/// Kind `users.session.v1`: who is behind a session token. Sender: gateway. Fails with 209 for an unknown or expired one.
+/// Kind `users.session.v1`: the user and the rights behind a session token. Sender: gateway. Fails with 209 for an
+/// unknown or expired token.
 public nonisolated struct SessionRequest: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -97,17 +98,20 @@ public nonisolated struct SessionReply: Sendable {
   /// See Principal.restricted.
   public var restricted: Bool = false
 
-  /// The session is in use and past half of its time: the sender asks for `users.extendSession.v1`.
+  /// The session is in use and past half of its lifetime: the gateway then calls `users.extendSession.v1`.
   public var extendable: Bool = false
+
+  /// See Principal.established.
+  public var established: Bool = false
 
   public var unknownFields = SwiftProtobuf.UnknownStorage()
 
   public init() {}
 }
 
-/// Kind `users.rights.v1`: the roles and rights that a user's session has, without one. Sender: gateway, for an operator who looks as that user.
-/// Reply: SessionReply with `user_id`, `roles` and `anonymous`. Fails with 119 unless an admin asks, with 101 where there is no such user or one
-/// who may not sign in.
+/// Kind `users.rights.v1`: the roles and rights that a session of the user would have. Sender: gateway, for an operator
+/// who views as that user. Reply: SessionReply with `user_id`, `roles` and `anonymous`. Fails with 119 unless an admin
+/// asks, and with 101 for an unknown user or one who may not sign in.
 public nonisolated struct RightsRequest: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -120,7 +124,7 @@ public nonisolated struct RightsRequest: Sendable {
   public init() {}
 }
 
-/// Kind `users.extendSession.v1`: the session of a token is in use and lasts longer. Sender: gateway. Reply: Accepted.
+/// Kind `users.extendSession.v1`: extends a session that is in use. Sender: gateway. Reply: Accepted.
 public nonisolated struct ExtendSession: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -133,14 +137,16 @@ public nonisolated struct ExtendSession: Sendable {
   public init() {}
 }
 
-/// Kinds `users.login.v1`, `users.verifyPassword.v1`, `users.challenge.v1`, `users.loginAs.v1`, `users.signup.v1`, `users.logout.v1`, `users.me.v1`,
-/// `users.sessionMe.v1`. Sender: gateway. One frame follows: the client's JSON body. Reply: AccountReply with one frame, the JSON answer.
+/// Kinds `users.login.v1`, `users.verifyPassword.v1`, `users.challenge.v1`, `users.loginAs.v1`, `users.signup.v1`,
+/// `users.logout.v1`, `users.me.v1`, `users.sessionMe.v1`. Sender: gateway. One frame follows: the client's JSON body.
+/// Reply: AccountReply with one frame, the JSON answer.
 public nonisolated struct AccountRequest: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
   // methods supported on all messages.
 
-  /// The session a client came with when it signs in; may be void. That of an anonymous user hands its bag over.
+  /// The session that the client presented when it signed in; may be void. The bag of an anonymous user's session moves
+  /// to the new user.
   public var previousSessionToken: String = String()
 
   public var unknownFields = SwiftProtobuf.UnknownStorage()
@@ -153,7 +159,7 @@ public nonisolated struct AccountReply: Sendable {
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
   // methods supported on all messages.
 
-  /// True when an account was created (HTTP 201), false when an existing one answered (200).
+  /// True when an account was created (HTTP 201), false for an existing one (200).
   public var created: Bool = false
 
   public var objectID: String = String()
@@ -161,7 +167,7 @@ public nonisolated struct AccountReply: Sendable {
   /// The anonymous user whose bag moves to `object_id`; empty when there is none.
   public var mergedUserID: String = String()
 
-  /// The code of a second factor was wrong, which users keeps to itself: senders get the error 141.
+  /// The code of a second factor was wrong. Only used inside `users`: senders get the error 141.
   public var secondFactorRefused: Bool = false
 
   public var unknownFields = SwiftProtobuf.UnknownStorage()
@@ -169,10 +175,13 @@ public nonisolated struct AccountReply: Sendable {
   public init() {}
 }
 
-/// Kind `users.requestMail.v1`: somebody asks for a link. Sender: gateway. Reply: Accepted, whether or not the address is known. Fails with 100
-/// when a client asks too often. Whether a mail is due is decided after the answer, by `users.mailLink.v1`.
-/// Kind `users.resetOwner.v1`: whose password a reset would be for, where a trigger has a say. Sender: gateway. Reply: AccountReply with
-/// `object_id` alone, empty for nobody's address. Fails as the other does, and nothing is mailed.
+/// Kind `users.requestMail.v1`: a client requests a link. Sender: gateway. Reply: Accepted, whether or not the address
+/// is known. Fails with 100 when a client asks too often. Whether a mail is sent is decided after the reply, by
+/// `users.mailLink.v1`.
+///
+/// Kind `users.resetOwner.v1`: the user whose password a reset would change, for a trigger that may refuse it. Sender:
+/// gateway. Reply: AccountReply with only `object_id`, empty for an unknown address. Fails like `users.requestMail.v1`;
+/// mails nothing.
 public nonisolated struct MailRequest: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -187,8 +196,8 @@ public nonisolated struct MailRequest: Sendable {
   public init() {}
 }
 
-/// Kind `users.mailLink.v1`: make a link and mail it, if the address is somebody's. Sender: users itself, through its outbox,
-/// and gateway after a trigger. Reply: Accepted.
+/// Kind `users.mailLink.v1`: creates a link and mails it, if the address belongs to a user. Sender: users itself,
+/// through its outbox, and gateway after a trigger. Reply: Accepted.
 public nonisolated struct MailLink: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -203,8 +212,8 @@ public nonisolated struct MailLink: Sendable {
   public init() {}
 }
 
-/// Kinds `users.verifyEmail.v1` and `users.resetPassword.v1`, which use the link up, and `users.checkReset.v1`, which only looks. Sender: gateway.
-/// Reply: LinkReply. Fails with 142 for a password that breaks the rules.
+/// Kinds `users.verifyEmail.v1` and `users.resetPassword.v1`, which redeem the link, and `users.checkReset.v1`, which
+/// only checks it. Sender: gateway. Reply: LinkReply. Fails with 142 for a password that breaks the rules.
 public nonisolated struct LinkRequest: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -232,7 +241,7 @@ public nonisolated struct LinkReply: Sendable {
   public nonisolated enum Outcome: SwiftProtobuf.Enum, Swift.CaseIterable {
     public typealias RawValue = Int
 
-    /// Unknown, used up, expired, or replaced by a newer address.
+    /// Unknown, already used, expired, or issued for an earlier address.
     case void // = 0
     case done // = 1
 
@@ -274,17 +283,17 @@ public nonisolated struct LinkReply: Sendable {
   public init() {}
 }
 
-/// Kind `users.audit.v1`: changes that an operator or the master key made, in one transaction of the sender. Sender: every service,
-/// `users` included, through its outbox. Reply: Accepted.
+/// Kind `users.audit.v1`: changes that an operator or the master key made in one transaction of the sender. Sender:
+/// every service, including `users`, through its outbox. Reply: Accepted.
 public nonisolated struct AuditChanges: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
   // methods supported on all messages.
 
-  /// When they were made. Unix time in milliseconds.
+  /// Time of the changes. Unix time in milliseconds.
   public var at: Int64 = 0
 
-  /// The operator; empty when it was the master key.
+  /// The operator; empty for the master key.
   public var userID: String = String()
 
   /// Principal.network of the client.
@@ -309,13 +318,13 @@ public nonisolated struct AuditChange: Sendable {
   /// `create`, `update`, `delete`, `import`, the name of a cloud function, or `job.start`.
   public var action: String = String()
 
-  /// Empty where no class is meant.
+  /// Empty when no class is concerned.
   public var className: String = String()
 
-  /// The object's id, or another name of what was changed; empty when there are several.
+  /// The object's id, or another name of the changed thing; empty when there are several.
   public var objectID: String = String()
 
-  /// JSON objects with what is different, 16 KiB each at most; empty when there was or is nothing.
+  /// JSON objects with the differences, at most 16 KiB each; empty when the object did or does not exist.
   public var before: Data = Data()
 
   public var after: Data = Data()
@@ -325,7 +334,7 @@ public nonisolated struct AuditChange: Sendable {
   public init() {}
 }
 
-/// Kind `users.contact.v1`: how to reach a user. Sender: bag, for order mail.
+/// Kind `users.contact.v1`: a user's name and address. Sender: bag, for order mail.
 public nonisolated struct ContactRequest: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -348,7 +357,7 @@ public nonisolated struct ContactReply: Sendable {
 
   public var name: String = String()
 
-  /// The address is known to be the user's.
+  /// The address is verified to be the user's.
   public var emailVerified: Bool = false
 
   public var unknownFields = SwiftProtobuf.UnknownStorage()
@@ -396,7 +405,7 @@ nonisolated extension SessionRequest: SwiftProtobuf.Message, SwiftProtobuf._Mess
 
 nonisolated extension SessionReply: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   public static let protoMessageName: String = _protobuf_package + ".SessionReply"
-  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}user_id\0\u{1}roles\0\u{3}expires_at\0\u{1}anonymous\0\u{1}restricted\0\u{1}extendable\0")
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}user_id\0\u{1}roles\0\u{3}expires_at\0\u{1}anonymous\0\u{1}restricted\0\u{1}extendable\0\u{1}established\0")
 
   public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -410,6 +419,7 @@ nonisolated extension SessionReply: SwiftProtobuf.Message, SwiftProtobuf._Messag
       case 4: try { try decoder.decodeSingularBoolField(value: &self.anonymous) }()
       case 5: try { try decoder.decodeSingularBoolField(value: &self.restricted) }()
       case 6: try { try decoder.decodeSingularBoolField(value: &self.extendable) }()
+      case 7: try { try decoder.decodeSingularBoolField(value: &self.established) }()
       default: break
       }
     }
@@ -434,6 +444,9 @@ nonisolated extension SessionReply: SwiftProtobuf.Message, SwiftProtobuf._Messag
     if self.extendable != false {
       try visitor.visitSingularBoolField(value: self.extendable, fieldNumber: 6)
     }
+    if self.established != false {
+      try visitor.visitSingularBoolField(value: self.established, fieldNumber: 7)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -444,6 +457,7 @@ nonisolated extension SessionReply: SwiftProtobuf.Message, SwiftProtobuf._Messag
     if lhs.anonymous != rhs.anonymous {return false}
     if lhs.restricted != rhs.restricted {return false}
     if lhs.extendable != rhs.extendable {return false}
+    if lhs.established != rhs.established {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

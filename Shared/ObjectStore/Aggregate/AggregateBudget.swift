@@ -1,44 +1,55 @@
 import ParseProtocol
 
-/// The budget of one aggregate. A pipeline can multiply documents without end; every stage that keeps or makes values
-/// asks here.
+/// The budget of one aggregate. A pipeline can multiply documents without end, so every stage that stores or creates
+/// values charges them here.
 final class AggregateBudget {
-    /// Bytes kept at one time, 64 MiB: some hundred thousand small groups, and well within what a service may grow by.
+    /// Limit of bytes kept at one time, 64 MiB: several hundred thousand small groups, and well within the memory that
+    /// a service may use.
     static let keptBytesMax = 67_108_864
-    /// Bytes of one document between stages, 16 MiB, as in the database that pipelines come from.
+    /// Limit of one document's bytes between stages, 16 MiB, as in MongoDB.
     static let documentBytesMax = 16_777_216
-    /// Bytes that a value takes besides its text.
+    /// Bytes of a value in addition to its text.
     private static let valueBytes = 48
-    /// Steps between two looks at the clock.
+    /// Steps between two checks of the time limit.
     private static let stepsPerLook = 64
 
     private let limit: TimeLimit
     private var steps = 0
     private var kept = 0
 
-    /// - Parameter limit: that of the reader, which the pipeline's own work counts for as well.
+    /// - Parameter limit: the reader's time limit; the pipeline's own work counts towards it too.
     init(_ limit: TimeLimit) { self.limit = limit }
 
-    /// Counts a document that a stage looks at.
+    /// Counts a document that a stage processes.
     /// - Throws: `.timeout` (124) when the time is over.
     func step() throws {
         steps += 1
         if steps % AggregateBudget.stepsPerLook == 0 { try limit.check() }
     }
 
+    /// Runs a decision that the time limit may interrupt.
+    /// - Throws: errors of `decide`; the limit's error for `WorkInterrupted`.
+    func decided(_ decide: (TimeLimit) throws -> Bool) throws -> Bool {
+        do {
+            return try decide(limit)
+        } catch is WorkInterrupted {
+            throw limit.error
+        }
+    }
+
     /// Counts a value that stays in memory, in place of another.
-    /// - Throws: `.inefficientQuery` (154) when there are too many.
+    /// - Throws: `.inefficientQuery` (154) when the kept values exceed the limit.
     func keep(_ value: JSON, insteadOf old: JSON? = nil) throws {
         if let old { kept -= AggregateBudget.bytes(of: old, upTo: AggregateBudget.documentBytesMax) }
         kept += AggregateBudget.bytes(of: value, upTo: AggregateBudget.documentBytesMax)
         guard kept <= AggregateBudget.keptBytesMax else {
             throw ParseError(
                 .inefficientQuery,
-                "The pipeline keeps more than \(AggregateBudget.keptBytesMax >> 20) MiB; match or project less.")
+                "The pipeline needs more than \(AggregateBudget.keptBytesMax >> 20) MiB; match or project less.")
         }
     }
 
-    /// - Throws: `.inefficientQuery` (154) for a document that a stage made too large or too deep.
+    /// - Throws: `.inefficientQuery` (154) when a stage's document is too large or too deep.
     func check(_ document: JSON) throws {
         let limit = AggregateBudget.documentBytesMax
         guard AggregateBudget.bytes(of: document, upTo: limit) < limit else {
@@ -52,8 +63,9 @@ final class AggregateBudget {
         }
     }
 
-    /// An estimate that stops at `limit`: parts that a pipeline doubles share their memory, so that looking at all of a
-    /// value could take longer than making it. What is nested too deeply to be read again counts as too large.
+    /// An estimate that stops at `limit`. Parts that a pipeline duplicates share their memory, so measuring the whole
+    /// value could take longer than creating it. A value that is nested too deeply to be parsed again counts as too
+    /// large.
     private static func bytes(of value: JSON, upTo limit: Int, depth: Int = 0) -> Int {
         guard depth <= JSON.depthMax else { return limit }
         var total = valueBytes

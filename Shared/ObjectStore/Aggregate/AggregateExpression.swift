@@ -1,6 +1,7 @@
 import ParseProtocol
 
-/// An expression that a stage computes of a document: `"$price"`, `{"$multiply": ["$price", "$quantity"]}`, a constant.
+/// An expression that a stage computes from a document: `"$price"`, `{"$multiply": ["$price", "$quantity"]}`, a
+/// constant.
 indirect enum AggregateExpression {
     case constant(JSON)
     case field(AggregatePath)
@@ -11,11 +12,11 @@ indirect enum AggregateExpression {
     case operation(ExpressionOperator, [AggregateExpression])
     case dateText(DateFormat, AggregateExpression)
 
-    /// Deeper than anybody writes by hand.
+    /// Limit of nesting; handwritten expressions stay below it.
     private static let depthMax = 24
 
-    /// - Throws: `.invalidQuery` (102) for what is no expression, `.invalidKeyName` (105) for a bad name,
-    ///   `.invalidJSON` (107) or `.incorrectType` (111) for a constant that cannot be.
+    /// - Throws: `.invalidQuery` (102) for an invalid expression, `.invalidKeyName` (105) for an invalid name,
+    ///   `.invalidJSON` (107) or `.incorrectType` (111) for an invalid constant.
     init(_ json: JSON, depth: Int = 0) throws {
         guard depth <= AggregateExpression.depthMax else {
             throw ParseError(
@@ -59,7 +60,7 @@ indirect enum AggregateExpression {
         if name == "$literal" { return .constant(try WireValue.normalized(operand)) }
         if name == "$dateToString" {
             guard let date = operand["date"], operand["timezone"] == nil, operand["onNull"] == nil else {
-                throw ParseError(.invalidQuery, "$dateToString needs a date, and knows UTC only.")
+                throw ParseError(.invalidQuery, "$dateToString needs a date and supports only UTC.")
             }
             return .dateText(
                 try DateFormat(operand["format"] ?? "%Y-%m-%dT%H:%M:%S.%LZ"),
@@ -76,7 +77,7 @@ indirect enum AggregateExpression {
             else { throw ParseError(.invalidQuery, "$cond needs if, then and else.") }
             operands = [condition, yes, no]
         case .object(let members) where operation.isDatePart && members["date"] != nil:
-            guard members.count == 1 else { throw ParseError(.invalidQuery, "\(name) knows UTC only.") }
+            guard members.count == 1 else { throw ParseError(.invalidQuery, "\(name) supports only UTC.") }
             operands = [members["date"] ?? .null]
         default: operands = [operand]
         }
@@ -88,8 +89,8 @@ indirect enum AggregateExpression {
 
     // MARK: Values
 
-    /// The value for a document; nil for nothing, which is not the same as null where fields are made.
-    /// - Throws: `.invalidQuery` (102) when a value has not the type an operator needs.
+    /// The value for a document; nil for a missing value, which differs from null where fields are created.
+    /// - Throws: `.invalidQuery` (102) when a value does not have the type that an operator needs.
     func value(in document: JSON) throws -> JSON? {
         switch self {
         case .constant(let value): return value
@@ -105,7 +106,7 @@ indirect enum AggregateExpression {
         }
     }
 
-    /// The fields of a document that are looked at; nil for all.
+    /// The fields that the expression reads; nil for all.
     var roots: Set<String>? {
         switch self {
         case .constant: return []

@@ -1,13 +1,11 @@
 import ParseProtocol
 
-/// A field as a pipeline names it: by Parse's name, or by that of the database other servers keep it in (`_id`,
-/// `_created_at`, `_p_owner`).
+/// A field in a pipeline, by Parse's name or by its name in Parse Server's MongoDB (`_id`, `_created_at`, `_p_owner`).
 ///
-/// In a running pipeline an object's id is its `_id`, as in the results of `$group`; on the way out it becomes
-/// `objectId`.
+/// Inside a pipeline an object's id is `_id`, as in the results of `$group`; in the response it becomes `objectId`.
 struct AggregatePath {
     let components: [String]
-    /// `_p_owner` means the text `Class$id` and not the Pointer.
+    /// `_p_owner` is the text `Class$id` instead of the Pointer.
     let isPointerText: Bool
 
     /// - Throws: `.invalidKeyName` (105) when a component is not an identifier.
@@ -32,10 +30,10 @@ struct AggregatePath {
 
     var root: String { components[0] }
     var isDotted: Bool { components.count > 1 }
-    /// The field of a stored document that is read.
+    /// The field of the stored document that the path reads.
     var storedRoot: String { root == "_id" ? "objectId" : root }
 
-    /// The value in a document; nil when there is none. Of an array on the way every element is asked.
+    /// The value in a document; nil when it is missing. The path continues into every element of an array.
     func value(in document: JSON) -> JSON? {
         let value = AggregatePath.value(at: components[...], of: document)
         guard isPointerText else { return value }
@@ -53,7 +51,7 @@ struct AggregatePath {
 }
 
 extension JSON {
-    /// The moment of a Date hash.
+    /// The time of a Date value; nil for anything else.
     var timestamp: Timestamp? {
         wireType == "Date" ? self["iso"]?.stringValue.flatMap(Timestamp.init(iso:)) : nil
     }

@@ -9,7 +9,7 @@ struct DateFormat {
 
     private let parts: [Part]
 
-    /// - Throws: `.invalidQuery` (102) for what is no format.
+    /// - Throws: `.invalidQuery` (102) for an invalid format.
     init(_ json: JSON) throws {
         guard case .string(let format) = json, format.utf8.count <= 200 else {
             throw ParseError(.invalidQuery, "The format of $dateToString must be a short text.")
@@ -60,7 +60,7 @@ enum DatePart: String {
     case dayOfYear
 
     func value(of time: Timestamp) -> Int64 {
-        // The text has one form with fixed places: 2022-01-31T12:23:45.678Z.
+        // The text has fixed positions: 2022-01-31T12:23:45.678Z.
         let text = Array(time.iso.utf8)
         func number(_ range: Range<Int>) -> Int64 {
             text[range].reduce(0) { $0 * 10 + Int64($1) - Int64(UInt8(ascii: "0")) }

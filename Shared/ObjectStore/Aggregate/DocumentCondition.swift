@@ -1,6 +1,6 @@
 import ParseProtocol
 
-/// A `$match` after stages that made new documents, decided in memory. The first one of a pipeline is SQL.
+/// A `$match` after stages that create new documents, evaluated in memory. The first `$match` of a pipeline is SQL.
 indirect enum DocumentCondition {
     case all([DocumentCondition])
     case any([DocumentCondition])
@@ -18,8 +18,8 @@ indirect enum DocumentCondition {
         case hasSize(Int64)
     }
 
-    /// - Throws: `.invalidQuery` (102) or `.invalidJSON` (107) for what is no condition, `.invalidKeyName` (105) for a
-    ///   bad name.
+    /// - Throws: `.invalidQuery` (102) or `.invalidJSON` (107) for an invalid condition, `.invalidKeyName` (105) for an
+    ///   invalid name.
     init(_ json: JSON, depth: Int = 0) throws {
         guard case .object(let members) = json else { throw ParseError(.invalidQuery, "$match needs an object.") }
         guard depth < ConditionCompiler.depthMax else {
@@ -97,29 +97,30 @@ indirect enum DocumentCondition {
         }
     }
 
-    /// A value of a condition in the form in which documents have it.
+    /// A value of a condition in the form of document values.
     private static func operand(_ raw: JSON, _ path: AggregatePath) throws -> JSON {
         let value = try WireValue.normalized(raw)
-        // Clients send the moments of these two as texts, too.
+        // Clients may send the times of these two fields as plain texts.
         if ["createdAt", "updatedAt"].contains(path.root), let time = value.stringValue.flatMap(Timestamp.init(iso:)) {
             return time.wire
         }
         return value
     }
 
-    // MARK: On documents
+    // MARK: Evaluation
 
-    func holds(for document: JSON) throws -> Bool {
+    /// - Throws: `WorkInterrupted` when the limit ends a match; errors of expressions.
+    func holds(for document: JSON, _ limit: TimeLimit) throws -> Bool {
         switch self {
-        case .all(let parts): return try parts.allSatisfy { try $0.holds(for: document) }
-        case .any(let parts): return try parts.contains { try $0.holds(for: document) }
-        case .not(let part): return try !part.holds(for: document)
-        case .field(let path, let test): return test.holds(for: path.value(in: document))
+        case .all(let parts): return try parts.allSatisfy { try $0.holds(for: document, limit) }
+        case .any(let parts): return try parts.contains { try $0.holds(for: document, limit) }
+        case .not(let part): return try !part.holds(for: document, limit)
+        case .field(let path, let test): return try test.holds(for: path.value(in: document), limit)
         case .expression(let expression): return try expression.value(in: document) == true
         }
     }
 
-    /// The fields of a document that are looked at; nil for all.
+    /// The fields that the condition reads; nil for all.
     var roots: Set<String>? {
         switch self {
         case .all(let parts), .any(let parts):
@@ -137,7 +138,7 @@ indirect enum DocumentCondition {
 }
 
 extension DocumentCondition.Test {
-    fileprivate func holds(for value: JSON?) -> Bool {
+    fileprivate func holds(for value: JSON?, _ limit: TimeLimit) throws -> Bool {
         switch self {
         case .exists(let isWanted): return (value != nil) == isWanted
         case .equals(.null): return value == nil || candidates(value).contains(.null)
@@ -154,12 +155,15 @@ extension DocumentCondition.Test {
             return !list.isEmpty
                 && list.allSatisfy { wanted in values.contains { ValueOrder.compare($0, wanted) == 0 } }
         case .matches(let regex):
-            return candidates(value).contains { if case .string(let text) = $0 { regex.matches(text) } else { false } }
+            return try candidates(value).contains { value in
+                guard case .string(let text) = value else { return false }
+                return try regex.matches(text, limit)
+            }
         case .hasSize(let count): return value?.arrayValue.map { Int64($0.count) == count } ?? false
         }
     }
 
-    /// The value and, of an array, its elements: one of them has to meet the test.
+    /// The value and, for an array, also its elements. The test holds if it holds for any of these.
     private func candidates(_ value: JSON?) -> [JSON] {
         guard let value else { return [] }
         if case .array(let elements) = value { return [value] + elements }

@@ -28,7 +28,7 @@ enum ExpressionOperator: String {
     /// - Throws: `.invalidQuery` (102) for an operand of the wrong type.
     func value(of operands: [AggregateExpression], in document: JSON) throws -> JSON? {
         switch self {
-        // These do not look at all of their operands.
+        // These do not evaluate all of their operands.
         case .cond:
             return try operands[Self.isTrue(operands[0].value(in: document)) ? 1 : 2].value(in: document)
         case .ifNull:
@@ -63,7 +63,7 @@ enum ExpressionOperator: String {
             return .bool(elements.contains { ValueOrder.compare($0, values[0]) == 0 })
         default: break
         }
-        // All others give null when an operand is null or missing.
+        // All others return null when an operand is null or missing.
         let known = values.compactMap { $0?.isNull == false ? $0 : nil }
         guard known.count == values.count else { return .null }
         if let part = DatePart(rawValue: rawValue) {
@@ -89,7 +89,8 @@ enum ExpressionOperator: String {
         }
     }
 
-    /// Bytes of a text from an index; a negative count takes the rest. Of nothing it is an empty text, as in MongoDB.
+    /// Bytes of a text from an index; a negative count takes the rest. The result for a missing text is empty, as in
+    /// MongoDB.
     private func part(of values: [JSON?]) throws -> String {
         guard let start = values[1]?.intValue, let count = values[2]?.intValue else {
             throw wrongType("a text and two whole numbers")
@@ -104,7 +105,7 @@ enum ExpressionOperator: String {
         guard start >= 0, start < bytes.count else { return "" }
         let rest = bytes.dropFirst(Int(start))
         guard let text = String(count < 0 ? rest : rest.prefix(Int(Swift.min(count, Int64(rest.count))))) else {
-            throw ParseError(.invalidQuery, "$\(rawValue) must not cut a character in two.")
+            throw ParseError(.invalidQuery, "$\(rawValue) must not split a character.")
         }
         return text
     }
@@ -138,7 +139,8 @@ enum ExpressionOperator: String {
         return JSON(number: result)
     }
 
-    /// Dates and milliseconds: their sum is a date, the difference of two dates a number. Nil when there is no date.
+    /// The result for dates and milliseconds: a date plus numbers is a date, the difference of two dates a number. Nil
+    /// when there is no date.
     private func shiftedDate(_ values: [JSON]) throws -> JSON? {
         guard values.contains(where: { $0.timestamp != nil }) else { return nil }
         if self == .subtract, let start = values[0].timestamp, let end = values[1].timestamp {
@@ -156,14 +158,14 @@ enum ExpressionOperator: String {
                 total += self == .add ? number : -number
             }
         }
-        // The year 1 to the year 9999, the dates a document can hold.
+        // From year 1 to year 9999, the range of dates in documents.
         guard total >= -62_135_596_800_000, total <= 253_402_300_799_999 else {
-            throw ParseError(.invalidQuery, "The result of $\(rawValue) is no date.")
+            throw ParseError(.invalidQuery, "The result of $\(rawValue) is not a valid date.")
         }
         return Timestamp(milliseconds: Int64(total.rounded())).wire
     }
 
-    /// `$sum` and its like outside of `$group`: of the operands, or of the one array they are.
+    /// `$sum`, `$avg`, `$min` and `$max` outside of `$group`: over the operands, or over a single array operand.
     private func accumulated(_ values: [JSON?]) throws -> JSON {
         var values = values
         if values.count == 1, case .array(let elements)? = values[0] { values = elements.map(Optional.some) }
@@ -202,7 +204,7 @@ enum ExpressionOperator: String {
     }
 }
 
-/// A sum that does not gather the rounding errors of its parts (Neumaier's variant of Kahan's): ten times 0.1 is 1.
+/// A sum that does not accumulate rounding errors (Neumaier's variant of Kahan's algorithm): ten times 0.1 is 1.
 struct ExactSum {
     private var sum = 0.0
     private var correction = 0.0
@@ -214,7 +216,7 @@ struct ExactSum {
     }
 
     var value: Double {
-        // Past the largest number the correction is not a number any more.
+        // After an overflow the correction is not a number.
         let corrected = sum + correction
         return corrected.isFinite ? corrected : sum
     }

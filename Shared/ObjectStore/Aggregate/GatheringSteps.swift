@@ -1,6 +1,6 @@
 import ParseProtocol
 
-/// `$group`: one document for each value of the key, in the order in which the values came.
+/// `$group`: one document for each value of the key, in the order of their first appearance.
 final class GroupStep: PipelineStep {
     private let key: AggregateExpression
     private let fields: [(name: String, field: GroupField)]
@@ -27,7 +27,7 @@ final class GroupStep: PipelineStep {
         if let known = indexes[value] {
             index = known
         } else {
-            // The empty accumulators count as a text of their size would.
+            // The empty accumulators are charged as a text of about their size.
             try budget.keep(["key": value, "values": .array(fields.map { .string($0.name) })])
             index = groups.count
             indexes[value] = index
@@ -49,7 +49,7 @@ final class GroupStep: PipelineStep {
         try next.finish()
     }
 
-    /// Groups by a pointer are named by the id alone, as SDKs expect them.
+    /// A group by a pointer is identified by the object's id alone, as SDKs expect.
     private func shown(_ value: JSON) -> JSON {
         guard case .field(let path) = key else { return value }
         if let target = value.pointerTarget { return .string(target.objectId) }
@@ -60,7 +60,7 @@ final class GroupStep: PipelineStep {
     }
 }
 
-/// `$sort`. Equal documents stay in their order.
+/// `$sort`. The sort is stable.
 final class SortStep: PipelineStep {
     private let keys: [(path: AggregatePath, isDescending: Bool)]
     private var rows: [(values: [JSON?], document: JSON)] = []
@@ -101,7 +101,7 @@ final class SortStep: PipelineStep {
     }
 }
 
-/// `$count`: one document with the number of those that came, and none when there were none.
+/// `$count`: one document with the number of input documents; no document when there were none.
 final class CountStep: PipelineStep {
     private let name: String
     private var count = 0
@@ -122,7 +122,7 @@ final class CountStep: PipelineStep {
     }
 }
 
-/// `$sample`: some documents by chance, each with the same.
+/// `$sample`: a uniform random selection of documents.
 final class SampleStep: PipelineStep {
     private let size: Int
     private var seen = 0
@@ -161,7 +161,7 @@ final class SampleStep: PipelineStep {
     }
 }
 
-/// The last step: writes the results as clients get them.
+/// The last step: writes the results in the form that clients get.
 final class ResultStep: PipelineStep {
     private(set) var body = Array(#"{"results":["#.utf8)
     private(set) var rows = 0
@@ -181,7 +181,7 @@ final class ResultStep: PipelineStep {
 
     func finish() throws { body.append(contentsOf: "]}".utf8) }
 
-    /// Names and times in Parse's form: the id as `objectId`, null where it is empty; `createdAt` and `updatedAt` as
+    /// Names and times in Parse's form: the id as `objectId`, null for an empty one; `createdAt` and `updatedAt` as
     /// plain texts.
     private static func shown(_ document: JSON) -> JSON {
         guard case .object(var members) = document else { return document }

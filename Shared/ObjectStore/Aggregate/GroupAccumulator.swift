@@ -1,6 +1,6 @@
 import ParseProtocol
 
-/// A field of a `$group`: what is gathered over the documents of a group.
+/// A field of a `$group`: an accumulator over the documents of a group.
 struct GroupField {
     enum Kind: String {
         case sum, avg, min, max, first, last, push, addToSet, count
@@ -9,7 +9,7 @@ struct GroupField {
     let kind: Kind
     let expression: AggregateExpression
 
-    /// - Throws: `.invalidQuery` (102) for what is no accumulator.
+    /// - Throws: `.invalidQuery` (102) for an invalid accumulator.
     init(_ json: JSON, name: String) throws {
         guard case .object(let members) = json, members.count == 1, let (operation, operand) = members.first,
             operation.hasPrefix("$"), let kind = Kind(rawValue: String(operation.dropFirst()))
@@ -23,7 +23,7 @@ struct GroupField {
     }
 }
 
-/// The values that one field of one group has gathered so far.
+/// The state of one field's accumulator for one group.
 struct GroupAccumulator {
     private let field: GroupField
     private var sum = ExactSum()

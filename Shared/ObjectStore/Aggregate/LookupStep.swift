@@ -1,16 +1,16 @@
 import ParseProtocol
 
-/// `$lookup`: to each document an array of the objects of a class whose field has the value that a field of the
-/// document has.
+/// `$lookup`: adds to each document an array of objects of another class. An object matches when its foreign field
+/// equals the document's local field.
 struct Lookup {
     let className: String
     let localField: AggregatePath
     let foreignField: AggregatePath
-    /// The field that the array becomes.
+    /// The field that gets the array.
     let name: String
 
-    /// - Throws: `.invalidQuery` (102) for what is no such stage, `.invalidKeyName` (105) for a bad name,
-    ///   `.invalidClassName` (103) for a bad class.
+    /// - Throws: `.invalidQuery` (102) for an invalid stage, `.invalidKeyName` (105) for an invalid name,
+    ///   `.invalidClassName` (103) for an invalid class.
     init(_ specification: JSON) throws {
         let members = specification.objectValue ?? [:]
         guard members.count == 4, case .string(let className)? = members["from"],
@@ -30,10 +30,10 @@ struct Lookup {
     }
 }
 
-/// A `Lookup` at work. It reads when all documents are there: some hundred of them with one query, and never while
-/// another query is still being read.
+/// Runs a `Lookup`. It reads after all documents have arrived, for several hundred of them with one query, and never
+/// during another query.
 final class LookupStep: PipelineStep {
-    /// Gives each object of the class for which the condition holds, as a pipeline sees it.
+    /// Passes to `body` each object of the class that matches the condition, in the pipeline's form.
     typealias Find = (_ condition: JSON, _ body: (JSON) throws -> Void) throws -> Void
 
     private let lookup: Lookup
@@ -42,7 +42,7 @@ final class LookupStep: PipelineStep {
     private let budget: AggregateBudget
     private var documents: [JSON] = []
 
-    /// Values of one query.
+    /// Limit of values in one query.
     private static let valuesMax = 500
 
     init(_ lookup: Lookup, find: @escaping Find, next: any PipelineStep, budget: AggregateBudget) {
@@ -84,7 +84,8 @@ final class LookupStep: PipelineStep {
         try next.finish()
     }
 
-    /// The values that a document looks for: that of its field, of an array each element, and null where there is none.
+    /// The values that a document looks up: the value of its field, each element of an array, or null for a missing
+    /// value.
     private func sought(by document: JSON) -> [JSON] {
         let value = lookup.localField.value(in: document) ?? .null
         return value.arrayValue ?? [value]

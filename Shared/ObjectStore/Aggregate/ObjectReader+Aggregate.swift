@@ -4,13 +4,14 @@ import ParseProtocol
 public struct Aggregate: Sendable {
     /// The class whose objects are the pipeline's input.
     public var className: String
-    /// An array of stages of one member each. The keys of a `$sort` are an array of pairs, `[["score",-1],["name",1]]`,
-    /// because the members of a `JSON` object have no order; an object of one key is fine.
+    /// An array of stages with one member each. The keys of a `$sort` are an array of pairs,
+    /// `[["score",-1],["name",1]]`, because the members of a `JSON` object have no order; an object with one key is
+    /// also valid.
     public var pipeline: JSON
-    /// Answers with numbers about the work instead of the results.
+    /// Returns statistics of the work instead of the results.
     public var explains: Bool
 
-    /// An aggregate; whether the pipeline can be understood is checked when it runs.
+    /// An aggregate. The pipeline is validated when it runs.
     public init(className: String, pipeline: JSON, explains: Bool = false) {
         self.className = className
         self.pipeline = pipeline
@@ -19,10 +20,10 @@ public struct Aggregate: Sendable {
 }
 
 extension ObjectReader {
-    /// Runs a pipeline. It is for the master key only, as whoever groups values sees all of them.
+    /// Runs a pipeline. It is for the master key only, because grouping reveals all values.
     ///
-    /// The first `$match` (and `$sort`, `$skip` and `$limit` behind it) are SQL; every other stage runs in memory over
-    /// its rows, with bounds on time, on what is kept and on the answer.
+    /// The first `$match` (and `$sort`, `$skip` and `$limit` after it) run as SQL. All other stages run in memory over
+    /// its rows, with limits on time, memory and response size.
     /// - Returns: `{"results":[…]}`, empty for a class that does not exist.
     /// - Throws: `.invalidQuery` (102), `.invalidKeyName` (105) or `.invalidJSON` (107) for a bad pipeline, `.timeout`
     ///   (124) when it takes longer than `timeLimit`, `.inefficientQuery` (154) when it keeps more than 64 MiB,
@@ -63,12 +64,12 @@ extension ObjectReader {
         }
     }
 
-    /// The different values of a field in the objects that a query finds, in the order in which they were found. Of an
-    /// array each element is a value; null is none.
+    /// The distinct values of a field in the objects that a query returns to the caller, in the order in which they
+    /// were found. Each element of an array is a value; nulls are skipped.
     /// - Returns: `{"results":[…]}`, empty for a class or field that does not exist.
-    /// - Throws: as `aggregate`.
+    /// - Throws: as `aggregate`; `.operationForbidden` (119) when the caller may not find objects or use the field in
+    ///   queries.
     public func distinct(_ field: String, of query: Query, caller: Caller) throws -> FoundPage {
-        try requireMaster(caller)
         let path = try AggregatePath(field)
         var query = query
         query.limit = PipelinePlan.everything
@@ -76,7 +77,12 @@ extension ObjectReader {
             let budget = AggregateBudget(connection.timeLimit)
             var seen: Set<JSON> = []
             var values: [JSON] = []
-            if try aggregatedClass(query.className) != nil {
+            if let info = try aggregatedClass(query.className) {
+                guard !info.unqueryableFields(by: caller).contains(path.storedRoot) else {
+                    throw ParseError(
+                        .operationForbidden,
+                        "This user is not allowed to query \(path.storedRoot) on class \(info.name)")
+                }
                 try forEachDocument(of: query, [path.storedRoot], caller, budget) { document in
                     try budget.step()
                     guard let value = path.value(in: document) else { return true }
@@ -99,7 +105,7 @@ extension ObjectReader {
         }
     }
 
-    /// - Throws: `.invalidClassName` (103) for what is no name of a class.
+    /// - Throws: `.invalidClassName` (103) for an invalid class name.
     private func aggregatedClass(_ name: String) throws -> ClassInfo? {
         if let info = schema.classes[name] { return info }
         guard Names.isClassName(name) else {
@@ -108,8 +114,8 @@ extension ObjectReader {
         return nil
     }
 
-    /// The search by which a `$lookup` finds the objects of its class.
-    /// - Throws: `.invalidQuery` (102) for a class that is not in this store: an empty answer would be a wrong one for
+    /// The search that finds the objects for a `$lookup`.
+    /// - Throws: `.invalidQuery` (102) for a class that is not in this store: an empty result would be wrong for
     ///   classes of other services.
     private func foreign(
         _ lookup: Lookup, _ caller: Caller, _ budget: AggregateBudget
@@ -128,10 +134,11 @@ extension ObjectReader {
         }
     }
 
-    /// Ends a query whose further rows nobody wants.
+    /// Ends a query whose remaining rows are not needed.
     private struct EnoughRows: Error {}
 
-    /// Each object that a query finds, as pipelines see it, until `body` gives false.
+    /// Passes to `body` each object that a query finds, in the pipeline's form, until `body` returns false. A caller
+    /// without the master key sees only the fields that a find would show.
     /// - Parameter roots: the fields to read; nil for all.
     private func forEachDocument(
         of query: Query, _ roots: Set<String>?, _ caller: Caller, _ budget: AggregateBudget,
@@ -139,34 +146,47 @@ extension ObjectReader {
     ) throws {
         let names = roots.map { $0.map { Array($0.utf8) } }
         let withheld = query.className == "_Session" ? ObjectReader.sessionSecret : nil
-        do {
-            try forEachRow(of: query, caller) { statement, _, _ in
-                try budget.step()
-                let text = statement.bytes(0)
-                var members: [String: JSON] = [:]
-                for member in JSONMembers.scan(text) ?? [] {
-                    let name = text[member.name]
-                    if let names, !names.contains(where: { $0.count == name.count && $0.elementsEqual(name) }) {
-                        continue
-                    }
-                    let key = String(decoding: name, as: UTF8.self)
-                    if key == withheld { continue }
-                    let value = try JSON(parsing: text[member.value])
-                    switch key {
-                    case "objectId": members["_id"] = value
-                    case "createdAt", "updatedAt":
-                        members[key] = value.stringValue.flatMap(Timestamp.init(iso:))?.wire ?? value
-                    default: members[key] = value
-                    }
+        // Objects in a find's form already contain them.
+        let relations = (caller.isMaster ? schema.classes[query.className]?.relationMembers.values ?? [:] : [:])
+            .filter { roots?.contains($0.key) ?? true }
+        func read(_ text: UnsafeBufferPointer<UInt8>) throws -> JSON {
+            var members = relations
+            for member in JSONMembers.scan(text) ?? [] {
+                let name = text[member.name]
+                if let names, !names.contains(where: { $0.count == name.count && $0.elementsEqual(name) }) {
+                    continue
                 }
-                guard try body(.object(members)) else { throw EnoughRows() }
+                let key = String(decoding: name, as: UTF8.self)
+                if key == withheld { continue }
+                let value = try JSON(parsing: text[member.value])
+                switch key {
+                case "objectId": members["_id"] = value
+                case "createdAt", "updatedAt":
+                    members[key] = value.stringValue.flatMap(Timestamp.init(iso:))?.wire ?? value
+                default: members[key] = value
+                }
+            }
+            return .object(members)
+        }
+        do {
+            try forEachRow(of: query, caller) { statement, selection, _ in
+                try budget.step()
+                let document: JSON
+                if caller.isMaster {
+                    document = try read(statement.bytes(0))
+                } else {
+                    var shown: [UInt8] = []
+                    selection.append(statement.bytes(0), objectId: statement.text(1), to: &shown)
+                    document = try shown.withUnsafeBufferPointer(read)
+                }
+                guard try body(document) else { throw EnoughRows() }
             }
         } catch is EnoughRows {
             return
         }
     }
 
-    /// The field with a session's token. Whoever has the token is the user, so it leaves the store in answers about one
-    /// session only.
+    /// The field with a session's token. The token authenticates its user, so only responses about a single session
+    /// contain it.
     private static let sessionSecret = "sessionToken"
 }

@@ -1,14 +1,14 @@
 import ParseProtocol
 
-/// A pipeline parted in two: what SQLite does (the first `$match`, a `$sort` by plain columns, `$skip` and `$limit`),
-/// and the stages that run in memory over its rows.
+/// A pipeline split in two: the part that runs as SQL (the first `$match`, a `$sort` by plain columns, `$skip` and
+/// `$limit`), and the stages that run in memory over its rows.
 struct PipelinePlan {
     private(set) var query: Query
     private(set) var stages: ArraySlice<PipelineStage>
-    /// Fields of the stored documents that the stages look at; nil for all.
+    /// Fields of the stored documents that the stages read; nil for all.
     private(set) var roots: Set<String>?
 
-    /// More rows than any class has.
+    /// More rows than any class can have.
     static let everything = 1 << 40
 
     init(_ pipeline: [PipelineStage], _ info: ClassInfo) throws {
@@ -29,7 +29,7 @@ struct PipelinePlan {
 
     private mutating func takeMatches(_ info: ClassInfo) throws {
         var conditions: [JSON] = []
-        // `$expr` is nothing that a query's condition knows.
+        // A query's condition does not support `$expr`.
         while case .match(let condition)? = stages.first, condition["$expr"] == nil {
             conditions.append(try StoredCondition(info: info).condition(condition))
             stages.removeFirst()
@@ -42,7 +42,7 @@ struct PipelinePlan {
         guard case .sort(let keys)? = stages.first else { return }
         var order: [String] = []
         for (path, isDescending) in keys {
-            // The database sorts other values in its own way.
+            // The database sorts other values differently.
             guard !path.isDotted, !path.isPointerText, PipelinePlan.isPlain(path.storedRoot, info) else { return }
             order.append((isDescending ? "-" : "") + path.storedRoot)
         }
@@ -58,7 +58,7 @@ struct PipelinePlan {
         }
     }
 
-    /// Up to the first stage that makes new documents; what comes after it sees only those.
+    /// The fields read up to the first stage that creates new documents; later stages see only those.
     private static func roots(of stages: ArraySlice<PipelineStage>) throws -> Set<String>? {
         var all: Set<String> = []
         for stage in stages {
@@ -79,7 +79,7 @@ struct PipelinePlan {
         return nil
     }
 
-    /// The steps of the stages, the first of which is given back.
+    /// Creates the steps of the stages and returns the first one.
     /// - Parameter find: reads objects of a class for a `$lookup`.
     func steps(
         to result: any PipelineStep, _ budget: AggregateBudget, find: @escaping (Lookup) throws -> LookupStep.Find

@@ -1,8 +1,8 @@
 import ParseProtocol
 
-/// One stage of an aggregation pipeline, checked.
+/// One validated stage of an aggregation pipeline.
 enum PipelineStage {
-    /// Kept as it came: the first one becomes SQL, later ones a `DocumentCondition`.
+    /// In the request's form: the first one becomes SQL, later ones a `DocumentCondition`.
     case match(JSON)
     case project(Projection)
     case group(key: AggregateExpression, fields: [String: GroupField])
@@ -16,9 +16,9 @@ enum PipelineStage {
 
     static let stagesMax = 50
 
-    /// - Parameter json: an array of stages of one member each; the keys of `$sort` as an array of pairs, because the
-    ///   members of an object have no order here.
-    /// - Throws: `.invalidQuery` (102) for what is no pipeline, `.invalidKeyName` (105) for a bad name.
+    /// - Parameter json: an array of stages with one member each; the keys of `$sort` as an array of pairs, because the
+    ///   members of a JSON object have no order here.
+    /// - Throws: `.invalidQuery` (102) for an invalid pipeline, `.invalidKeyName` (105) for an invalid name.
     static func pipeline(_ json: JSON) throws -> [PipelineStage] {
         guard case .array(let stages) = json else {
             throw ParseError(.invalidQuery, "A pipeline is an array of stages.")
@@ -71,7 +71,7 @@ enum PipelineStage {
         }
     }
 
-    /// Stages that other servers have. Those that write never will be here: a pipeline only reads.
+    /// Stages of other servers. Stages that write will never be supported: a pipeline only reads.
     private static let unsupported: Set<String> = [
         "$graphLookup", "$facet", "$bucket", "$bucketAuto", "$geoNear", "$replaceRoot", "$replaceWith",
         "$redact",
@@ -103,7 +103,7 @@ enum PipelineStage {
         switch specification {
         case .object(let members):
             guard members.count == 1 else {
-                throw ParseError(.invalidQuery, "The order of the keys of $sort is not known here; send one key.")
+                throw ParseError(.invalidQuery, "$sort with several keys needs an array of [name, direction] pairs.")
             }
             keys = members.map { ($0, $1) }
         case .array(let pairs):
@@ -148,7 +148,7 @@ enum PipelineStage {
         return name
     }
 
-    /// Far more than any class has rows; far from what overflows when it is added to.
+    /// Far more rows than any class has, and far below an overflow.
     private static let numberMax: Int64 = 1 << 40
 
     private static func number(_ value: JSON, _ stage: String, from least: Int64) throws -> Int {

@@ -1,15 +1,16 @@
 import ParseProtocol
 
-/// A stage at work: takes documents one by one and hands what it makes of them to the next.
+/// A running stage: takes documents one by one and passes its results to the next step.
 protocol PipelineStep: AnyObject {
-    /// Whether no further document can change the result, so that reading may stop.
+    /// Whether no further document can change the result, so that reading can stop.
     var isSatisfied: Bool { get }
     func take(_ document: JSON) throws
-    /// After the last document.
+    /// Called after the last document.
     func finish() throws
 }
 
-/// A stage that keeps nothing back: it is finished and, unless it counts for itself, satisfied when the next one is.
+/// A stage that buffers nothing. It finishes when the next step does, and is satisfied when the next step is, unless it
+/// counts documents itself.
 protocol PassingStep: PipelineStep {
     var next: any PipelineStep { get }
 }
@@ -19,6 +20,7 @@ extension PassingStep {
     func finish() throws { try next.finish() }
 }
 
+/// A `$match` that runs in memory.
 final class MatchStep: PassingStep {
     private let condition: DocumentCondition
     let next: any PipelineStep
@@ -32,10 +34,11 @@ final class MatchStep: PassingStep {
 
     func take(_ document: JSON) throws {
         try budget.step()
-        if try condition.holds(for: document) { try next.take(document) }
+        if try budget.decided({ try condition.holds(for: document, $0) }) { try next.take(document) }
     }
 }
 
+/// `$project`, `$addFields` and `$unset`.
 final class ProjectStep: PassingStep {
     private let projection: Projection
     let next: any PipelineStep
@@ -79,7 +82,7 @@ final class PageStep: PassingStep {
     }
 }
 
-/// `$unwind`: a document for each element of an array.
+/// `$unwind`: one document for each element of an array.
 final class UnwindStep: PassingStep {
     private let path: AggregatePath
     private let keepsEmpty: Bool

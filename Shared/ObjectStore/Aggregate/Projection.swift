@@ -1,6 +1,6 @@
 import ParseProtocol
 
-/// The fields that `$project`, `$addFields` and `$unset` keep, drop or make, as a tree of their dotted names.
+/// The fields that `$project`, `$addFields` and `$unset` keep, drop or compute, as a tree of their dotted names.
 struct Projection {
     private indirect enum Member {
         case keep
@@ -14,10 +14,10 @@ struct Projection {
     private let mode: Mode
     private var members: [String: Member] = [:]
 
-    /// Levels of nested objects in a specification; dotted names count.
+    /// Limit of nested objects in a specification; dotted names count.
     private static let depthMax = 16
 
-    /// - Throws: `.invalidQuery` (102) for what is no projection, `.invalidKeyName` (105) for a bad name.
+    /// - Throws: `.invalidQuery` (102) for an invalid projection, `.invalidKeyName` (105) for an invalid name.
     init(project specification: JSON) throws {
         guard case .object(let fields) = specification, !fields.isEmpty else {
             throw ParseError(.invalidQuery, "$project needs an object with at least one field.")
@@ -34,7 +34,7 @@ struct Projection {
         guard kinds.count <= 1 else {
             throw ParseError(.invalidQuery, "A $project either keeps fields or drops fields.")
         }
-        // Dropping the id alone drops one field and keeps the others.
+        // A projection that drops only the id keeps all other fields.
         mode = kinds.contains(true) ? .only : .without
         members = tree
     }
@@ -59,7 +59,7 @@ struct Projection {
         mode = .without
     }
 
-    /// Whether what is kept (true) or dropped (false) is in a member.
+    /// Collects whether a member keeps (true) or drops (false) fields.
     private static func collect(_ member: Member, _ kinds: inout Set<Bool>) {
         switch member {
         case .keep, .compute: kinds.insert(true)
@@ -116,7 +116,7 @@ struct Projection {
         ParseError(.invalidQuery, "The field \(name) is named twice.")
     }
 
-    // MARK: On documents
+    // MARK: Evaluation
 
     func apply(_ document: JSON) throws -> JSON {
         switch mode {
@@ -143,7 +143,7 @@ struct Projection {
             case .drop: break
             case .compute(let expression): result[name] = try expression.value(in: root)
             case .nested(let nested):
-                // What is computed comes out even where there was no object.
+                // Computed fields appear even if the enclosing object was missing.
                 result[name] = try only(nested, of: fields[name] ?? [:], root: root).flatMap {
                     fields[name] == nil && $0 == [:] ? nil : $0
                 }
@@ -184,7 +184,7 @@ struct Projection {
         return .object(fields)
     }
 
-    /// The fields of a document that are looked at; nil for all.
+    /// The fields that the projection reads; nil for all.
     var roots: Set<String>? {
         guard mode == .only else { return nil }
         var all: Set<String> = ["objectId"]

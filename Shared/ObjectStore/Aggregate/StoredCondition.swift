@@ -1,19 +1,19 @@
 import ParseProtocol
 
-/// The first `$match` of a pipeline in the words of a query's `where`, for the compiler that finds have.
+/// Translates the first `$match` of a pipeline to a query's `where`, for the compiler of finds.
 ///
-/// Fields get Parse's names, pointers written as `Class$id` become Pointers, and texts become Dates where dates are
-/// compared: clients send the dates of a pipeline as plain texts.
+/// Field names become Parse's, and texts `Class$id` become Pointers. Texts that are compared with dates become Dates,
+/// because clients send the dates of a pipeline as plain texts.
 struct StoredCondition {
     let info: ClassInfo
 
-    /// - Throws: `.invalidQuery` (102) when it is no object, `.invalidKeyName` (105) for a bad name.
+    /// - Throws: `.invalidQuery` (102) when it is not an object, `.invalidKeyName` (105) for an invalid name.
     func condition(_ json: JSON) throws -> JSON {
         guard case .object(let members) = json else { throw ParseError(.invalidQuery, "$match needs an object.") }
         var result: [String: JSON] = [:]
         for (name, value) in members {
             if name.hasPrefix("$") {
-                // Only these hold conditions; of all others the compiler decides.
+                // Only these operators contain conditions; the compiler validates all others.
                 guard ["$and", "$or", "$nor"].contains(name), case .array(let clauses) = value else {
                     result[name] = value
                     continue

@@ -1,12 +1,12 @@
 import ParseProtocol
 
-/// The order of values of any type that pipelines sort and compare by: nothing and null, numbers, texts, objects,
-/// arrays, bytes, booleans, dates (https://www.mongodb.com/docs/manual/reference/bson-type-comparison-order/). A
-/// Pointer is the text `Class$id` there.
+/// The order of values of any type in pipelines: missing and null, numbers, texts, objects, arrays, bytes, Booleans,
+/// dates (https://www.mongodb.com/docs/manual/reference/bson-type-comparison-order/). A Pointer is compared as the text
+/// `Class$id`.
 enum ValueOrder {
     static func isBefore(_ a: JSON?, _ b: JSON?) -> Bool { compare(a, b) < 0 }
 
-    /// Negative when `a` comes first, 0 when they are equal, positive otherwise.
+    /// Negative when `a` comes first, 0 when both are equal, positive otherwise.
     static func compare(_ a: JSON?, _ b: JSON?) -> Int {
         let a = a ?? .null
         let b = b ?? .null
@@ -34,10 +34,11 @@ enum ValueOrder {
         return sign(a.count, b.count)
     }
 
-    /// Whether two values are of one kind, so that `$lt` and its like can hold at all.
+    /// Whether two values have the same kind; else `$lt` and similar operators never hold.
     static func areComparable(_ a: JSON, _ b: JSON) -> Bool { rank(a) == rank(b) }
 
-    /// The value that an array is sorted by: its least element, or its greatest when the order is descending.
+    /// The sort value of an array: its least element, or its greatest for a descending order. Other values sort as they
+    /// are.
     static func sortValue(of value: JSON?, isDescending: Bool) -> JSON? {
         guard case .array(let elements) = value else { return value }
         return isDescending ? elements.max(by: isBefore) : elements.min(by: isBefore)
@@ -60,8 +61,8 @@ enum ValueOrder {
         }
     }
 
-    /// The text by which a value is compared; nil for values that are compared otherwise. Dates have one, because all
-    /// are written in one form.
+    /// The text that a value is compared by; nil for values that are compared otherwise. Dates have such a text,
+    /// because all have the same form.
     private static func text(_ value: JSON) -> String? {
         if case .string(let text) = value { return text }
         switch value.wireType {
@@ -72,7 +73,7 @@ enum ValueOrder {
         }
     }
 
-    /// Byte by byte, as the database does.
+    /// Compares byte by byte, as the database does.
     private static func compare(_ a: String, _ b: String) -> Int {
         if a == b { return 0 }
         return a.utf8.lexicographicallyPrecedes(b.utf8) ? -1 : 1

@@ -1,29 +1,29 @@
 import ParseProtocol
 
-/// A class a service knows in code. The writer creates it, or adds what is missing, before it takes work.
+/// A class that a service defines in code. Before the writer accepts jobs, it creates the class or adds missing parts.
 public struct ClassDefinition: Sendable {
     /// The class's name, for example `Product`.
     public let name: String
-    /// Types of the fields that are known in advance.
+    /// Types of the fields that the definition declares.
     public let fields: [String: FieldType]
-    /// Field lists to index, each in order.
+    /// Field lists to index; the fields of an index have this order.
     public let indexes: [[String]]
-    /// Field lists whose values no two objects may share.
+    /// Field lists whose values must be unique among the objects.
     public let uniqueIndexes: [[String]]
-    /// String fields that answer `$text`.
+    /// String fields that support `$text`.
     public let textFields: [String]
-    /// Class-level permissions, which replace the stored ones at every start.
+    /// Class-level permissions. They replace the stored ones at every start.
     public let permissions: ClassPermissions
 
     /// - Parameters:
     ///   - name: the class, for example `Product`.
-    ///   - fields: types known in advance; further fields are learnt from what is saved.
+    ///   - fields: declared types. Saves add further fields and their types.
     ///   - indexes: field lists to index, in order. `objectId`, `createdAt` and `updatedAt` may be part of a list;
     ///     every other field must be in `fields`.
     ///   - uniqueIndexes: like `indexes`; a save that repeats the values of another object is refused with
     ///     `ParseError.duplicateValue`. Objects that lack one of the fields never collide.
-    ///   - textFields: String fields that answer `$text`, and whose literal `$regex` searches use a trigram index.
-    ///   - permissions: class-level permissions. The code's permissions replace the stored ones at every start.
+    ///   - textFields: String fields that support `$text`, and whose literal `$regex` searches use a trigram index.
+    ///   - permissions: class-level permissions. They replace the stored ones at every start.
     public init(
         _ name: String, fields: [String: FieldType] = [:], indexes: [[String]] = [], uniqueIndexes: [[String]] = [],
         textFields: [String] = [], permissions: ClassPermissions = .open
@@ -45,7 +45,7 @@ public struct ClassDefinition: Sendable {
     }
 }
 
-/// Fields every object has, kept in columns of their own.
+/// Fields that every object has, each stored in its own column.
 enum BuiltInField: String {
     case objectId, createdAt, updatedAt
 }

@@ -1,6 +1,6 @@
 import ParseProtocol
 
-/// Automatic indexes in the schemas API: an operator removes one for good, or wishes for one, which is then built in
+/// Automatic indexes in the schemas API. An operator removes one permanently, or requests one, which is then built in
 /// the background.
 extension StoreTransaction {
     func changeAutomaticIndex(_ name: String, _ change: JSON, of info: inout ClassInfo) throws {
@@ -13,7 +13,7 @@ extension StoreTransaction {
         }
         guard let wish = ClassIndex(json: change) else { throw Self.badWish(name) }
         if let place {
-            // A client that sends back the schema it got changes nothing.
+            // A client that sends back an unchanged schema changes nothing.
             if !wish.isUnique, Set(wish.fields.map(\.name)) == Set(info.automatic[place].fields.all) { return }
             throw ParseError(.invalidQuery, "Index \(name) exists, cannot update.")
         }
@@ -32,8 +32,8 @@ extension StoreTransaction {
         ParseError(
             .invalidQuery,
             """
-            Index \(name.prefix(128)) is named as the ones that Satchel makes: those map up to \
-            \(AutomaticIndex.fieldsMax) fields of simple types, by which they are named in their order, to 1.
+            Index \(name.prefix(128)) has the name of an automatic index: those map up to \
+            \(AutomaticIndex.fieldsMax) fields of simple types to 1, and their names list these fields in order.
             """)
     }
 }

@@ -1,12 +1,12 @@
 import ParseProtocol
 
-/// The schemas API (PARSE_PROTOCOL section 7). Whoever calls it has checked that the master key asks.
+/// The schemas API (PARSE_PROTOCOL section 7). The callers have checked that the request has the master key.
 extension StoreTransaction {
     /// Creates a class from a schema.
     /// - Parameter wish: `fields`, `classLevelPermissions` and `indexes`, each optional. `_fieldOrder`, a list of
-    ///   names, says in which order new fields come, which a JSON object does not.
+    ///   names, gives the order of new fields, because a JSON object has none.
     /// - Returns: the schema as JSON text.
-    /// - Throws: `.invalidClassName` (103) when it exists or the name is bad, else as `changeClass`.
+    /// - Throws: `.invalidClassName` (103) when it exists or the name is invalid, else as `changeClass`.
     public func createClass(_ name: String, _ wish: JSON) throws -> [UInt8] {
         guard schema.classes[name] == nil else {
             throw ParseError(.invalidClassName, "Class \(name.prefix(128)) already exists.")
@@ -15,13 +15,13 @@ extension StoreTransaction {
         return try changeClass(name, wish, keeping: [])
     }
 
-    /// Adds and removes fields and indexes, and replaces the permissions when some are given; null gives back those of
+    /// Adds and removes fields and indexes. Replaces the permissions if the change has any; null restores the ones
     /// before any edit.
     /// - Parameter keeping: fields that the service's own code needs.
-    /// - Throws: `.invalidClassName` (103) for an unknown class, `.classNotEmpty` (255) for a field that exists or does
-    ///   not, `.incorrectType` (111) and `.missingRequiredField` (135) for types, `.invalidKeyName` (105) for names,
-    ///   `.changedImmutableField` (136) for fields that cannot be changed, `.invalidQuery` (102) for indexes,
-    ///   `.duplicateValue` (137) when stored objects are not unique, `.invalidJSON` (107) for bad JSON.
+    /// - Throws: `.invalidClassName` (103) for an unknown class, `.classNotEmpty` (255) for adding an existing field or
+    ///   deleting a missing one, `.incorrectType` (111) and `.missingRequiredField` (135) for types, `.invalidKeyName`
+    ///   (105) for names, `.changedImmutableField` (136) for fields that cannot be changed, `.invalidQuery` (102) for
+    ///   indexes, `.duplicateValue` (137) when stored objects are not unique, `.invalidJSON` (107) for bad JSON.
     public func changeClass(_ name: String, _ wish: JSON, keeping: Set<String>) throws -> [UInt8] {
         guard var info = schema.classes[name] else { throw ClassSchemaError.missing(name) }
         for (field, change) in try members(wish, "fields") {
@@ -35,9 +35,15 @@ extension StoreTransaction {
             info.permissions = definitions[name]?.permissions ?? .open
             info.edits.hasPermissions = false
         case let permissions?:
-            let edited = try ClassPermissions(wire: permissions, fields: info.fields)
-            info.permissions = edited.keepingProtection(
-                of: permissions["protectedFields"] == nil ? info.permissions : .open, in: name)
+            var edited = try ClassPermissions(wire: permissions, fields: info.fields)
+            edited.displayFields = info.permissions.displayFields
+            // Dashboards send permissions without protected fields. In the protocol's built-in classes the stored ones
+            // remain.
+            if permissions["protectedFields"] == nil, name.hasPrefix("_") {
+                edited.protectedFields = info.permissions.protectedFields
+            }
+            info.permissions = edited.adding(
+                builtInProtection: definitions[name]?.permissions.protectedFields ?? [:])
             info.edits.hasPermissions = true
         }
         for (index, change) in try members(wish, "indexes") { try changeIndex(index, change, of: &info) }
@@ -45,7 +51,7 @@ extension StoreTransaction {
         return info.wireSchema
     }
 
-    /// Removes an empty class. A class that does not exist is removed already.
+    /// Removes an empty class. Does nothing if the class does not exist.
     /// - Throws: `.classNotEmpty` (255) when it has objects.
     public func dropClass(_ name: String) throws {
         guard let info = schema.classes[name] else { return }
@@ -57,12 +63,12 @@ extension StoreTransaction {
         try writer.drop(info, in: &schema)
     }
 
-    /// The fields of a class that its permissions hide from somebody.
+    /// The fields of a class that its permissions hide from any group of callers.
     public func protectedFields(of name: String) -> Set<String> {
         schema.classes[name]?.permissions.protectedFields.values.reduce(into: []) { $0.formUnion($1) } ?? []
     }
 
-    /// The ids of up to `max` objects of a class, whoever may see them.
+    /// The ids of up to `max` objects of a class, regardless of their ACLs.
     public func objectIds(_ name: String, max: Int) throws -> [String] {
         guard let info = schema.classes[name] else { return [] }
         return try rows("SELECT objectId FROM o\(info.id) LIMIT ?", [.int(Int64(max))]).map { try $0.text("objectId") }
@@ -91,19 +97,12 @@ extension StoreTransaction {
                 throw ParseError(.classNotEmpty, "Field \(field.prefix(128)) does not exist, cannot delete.")
             }
             info.fieldOptions[field] = nil
-            for (name, index) in info.edits.indexes where index.fields.contains(where: { $0.name == field }) {
-                try writer.dropIndex(name, of: info)
-                info.edits.indexes[name] = nil
-            }
-            for place in info.automatic.indices
-            where info.automatic[place].isKept && info.automatic[place].fields.all.contains(field) {
-                try info.automatic[place].retire(isUnwanted: false, connection)
-            }
+            try dropIndexes(on: field, of: &info)
             try writer.removeField(field, type: type, of: info)
             return
         }
         guard !Self.standardFields.contains(field) else {
-            // A client that sends back the schema it got changes nothing.
+            // A client that sends back an unchanged schema changes nothing.
             if info.schemaField(field) == change { return }
             throw ParseError(.changedImmutableField, "field \(field) cannot be added")
         }
@@ -112,13 +111,25 @@ extension StoreTransaction {
         }
         let type = try fieldType(change)
         if let existing = info.fields[field] {
-            guard existing == type else {
+            guard existing.label == type.label else {
                 throw ParseError(.classNotEmpty, "Field \(field) exists, cannot update.")
             }
         } else {
             try addField(field, type, to: &info)
         }
         info.fieldOptions[field] = try options(change, type, field, info)
+    }
+
+    /// Drops the operators' indexes that contain the field, and retires the automatic ones.
+    func dropIndexes(on field: String, of info: inout ClassInfo) throws {
+        for (name, index) in info.edits.indexes where index.fields.contains(where: { $0.name == field }) {
+            try writer.dropIndex(name, of: info)
+            info.edits.indexes[name] = nil
+        }
+        for place in info.automatic.indices
+        where info.automatic[place].isKept && info.automatic[place].fields.all.contains(field) {
+            try info.automatic[place].retire(isUnwanted: false, connection)
+        }
     }
 
     private func addField(_ field: String, _ type: FieldType, to info: inout ClassInfo) throws {
@@ -134,11 +145,10 @@ extension StoreTransaction {
             throw ParseError(.objectTooLarge, "A class can have at most \(ClassInfo.fieldsMax) fields.")
         }
         info.fields[field] = type
-        if case .relation(let target) = type { try writer.addRelationToObjects(field, target: target, of: info) }
-        if type == .geoPoint { try GeoIndex.create(info, connection) }
+        if type == .geoPoint { try GeoIndex.create(info, ofNewField: true, connection) }
     }
 
-    private func fieldType(_ json: JSON) throws -> FieldType {
+    func fieldType(_ json: JSON) throws -> FieldType {
         guard let name = json["type"]?.stringValue else { throw ParseError(.invalidJSON, "invalid JSON") }
         if name == "Pointer" || name == "Relation" {
             guard let target = json["targetClass"], !target.isNull, target != "" else {
@@ -176,7 +186,7 @@ extension StoreTransaction {
 
     // MARK: Indexes
 
-    /// More would make every write of the class slow.
+    /// Limit of an operator's indexes per class: each makes every write of the class slower.
     private static let indexesMax = 16
     private static let indexFieldsMax = 8
 

@@ -1,9 +1,9 @@
 import ParseProtocol
 
 extension ClassPermissions {
-    /// `classLevelPermissions` as the protocol shows them (PARSE_PROTOCOL section 7.1).
-    /// - Parameter areGiven: whether an operator gave them; those of a class that never got any show a group that hides
-    ///   nothing.
+    /// `classLevelPermissions` in the protocol's form (PARSE_PROTOCOL section 7.1).
+    /// - Parameter areGiven: whether an operator set them. Permissions that were never set show a `protectedFields`
+    ///   group that hides nothing.
     func wire(areGiven: Bool) -> JSON {
         var members: [String: JSON] = [:]
         for action in Action.allCases {
@@ -19,14 +19,15 @@ extension ClassPermissions {
         members["protectedFields"] =
             protectedFields.isEmpty && !areGiven
             ? ["*": []] : .object(protectedFields.mapValues { .array($0.map(JSON.string)) })
+        members["ACL"] = defaultACL
         return .object(members)
     }
 
-    /// Reads what an operator sends. An operation that is missing is for the master key only.
-    /// - Parameter fields: the class's, for the fields that name users.
-    /// - Throws: `.invalidJSON` (107) for anything the protocol does not know.
+    /// Reads the permissions in an operator's request. A missing operation is for the master key only.
+    /// - Parameter fields: the class's fields, to check the names of user fields.
+    /// - Throws: `.invalidJSON` (107) for anything that the protocol does not define.
     init(wire: JSON, fields: [String: FieldType]) throws {
-        // PHP writes an empty object as an empty array; a number grants nothing either, and SDKs' tests send one.
+        // PHP writes an empty object as an empty array. A number also grants nothing; tests of the SDKs send one.
         let isNothing = wire == [] || wire.doubleValue != nil
         guard let members = isNothing ? [:] : wire.objectValue else {
             throw Self.invalid("class level permissions must be an object")
@@ -37,6 +38,11 @@ extension ClassPermissions {
             case "readUserFields": readUserFields = try Self.userFields(value, name, fields)
             case "writeUserFields": writeUserFields = try Self.userFields(value, name, fields)
             case "protectedFields": protectedFields = try Self.protected(value)
+            case "ACL":
+                guard case .object = value, (try? AccessControl(value)) != nil else {
+                    throw Self.invalid("ACL must be an ACL")
+                }
+                defaultACL = value
             default:
                 guard let action = Action(rawValue: name) else {
                     throw Self.invalid("\(name.prefix(64)) is not a valid operation for class level permissions")
@@ -69,7 +75,7 @@ extension ClassPermissions {
         ["*", "requiresAuthentication"].contains(name) || PrincipalName.isRoleOrUser(name)
     }
 
-    /// Names of fields that hold users: pointers to `_User` and arrays of them.
+    /// Names of fields that hold users: pointers to `_User`, or arrays.
     private static func userFields(_ value: JSON, _ name: String, _ fields: [String: FieldType]) throws -> [String] {
         let names = try strings(value, name)
         for field in names {

@@ -1,18 +1,18 @@
 import ParseProtocol
 
-/// Class-level permissions: who may do what with a whole class (PARSE_PROTOCOL section 7.1).
+/// Class-level permissions: the operations on a whole class that each caller may run (PARSE_PROTOCOL section 7.1).
 ///
 /// Keys of the maps are `*`, `requiresAuthentication`, `role:<name>` or a user's objectId. For a class that is not
 /// `.open`, an operation that grants nothing is for the master key only.
 public struct ClassPermissions: Sendable, Hashable {
     /// The grant of one operation.
     public struct Operation: Sendable, Hashable {
-        /// Principals that may; only `true` counts.
+        /// Principals with the grant; only `true` counts.
         public var principals: [String: Bool]
-        /// Fields (a pointer to `_User`, or an array of them) that let the user they name act on that object.
+        /// Fields (a pointer to `_User`, or an array of them) whose users may act on that object.
         public var pointerFields: [String]
 
-        /// A grant to `principals` and to the users that `pointerFields` name; to nobody by default.
+        /// A grant to `principals` and to the users in `pointerFields`; empty by default.
         public init(_ principals: [String: Bool] = [:], pointerFields: [String] = []) {
             self.principals = principals
             self.pointerFields = pointerFields
@@ -20,7 +20,7 @@ public struct ClassPermissions: Sendable, Hashable {
 
         /// A grant to all callers.
         public static let everybody = Operation(["*": true])
-        /// A grant to the master key alone, which needs none.
+        /// No grant. The master key needs none.
         public static let nobody = Operation()
         /// A grant to callers with a session.
         public static let signedIn = Operation(["requiresAuthentication": true])
@@ -32,26 +32,32 @@ public struct ClassPermissions: Sendable, Hashable {
         }
     }
 
-    /// The operations that permissions tell apart, by their names in the protocol.
+    /// The operations that have separate permissions, by their names in the protocol.
     public enum Action: String, Sendable, CaseIterable {
         case find, count, get, create, update, delete, addField
     }
 
-    /// The callers to whom each action is granted. A missing action grants nothing, unless the class is `.open`.
+    /// The callers that have each action's grant. A missing action grants nothing, unless the class is `.open`.
     public var operations: [Action: Operation]
-    /// Fields that let the user they name find, count and get that object.
+    /// Fields whose users may find, count and get that object.
     public var readUserFields: [String]
-    /// Fields that let the user they name update and delete that object.
+    /// Fields whose users may update and delete that object.
     public var writeUserFields: [String]
     /// Fields hidden from a group of callers: `*`, `authenticated`, `role:<name>`, a user's objectId or
-    /// `userField:<field>`. Hidden from a caller is what all groups that apply hide. Whether a `userField:` group
-    /// applies depends on the object, so that it counts where objects leave the store; conditions and orders are judged
-    /// by the others.
+    /// `userField:<field>`. A caller in several groups does not see the fields that all these groups hide. Whether a
+    /// `userField:` group applies depends on the object, so it is applied when objects leave the store. Conditions and
+    /// orders are checked against the other groups.
     public var protectedFields: [String: [String]]
-    /// No class-level permissions: everything is public.
+    /// The only fields that other users see of readable users, besides `objectId`, the times and the ACL. Nil: all
+    /// fields that are not protected. A listed `username` is shown unless it is an e-mail address.
+    public var displayFields: [String]?
+    /// The ACL of a new object that is created without one, in wire form; `currentUser` in it stands for the creating
+    /// user. Nil for a public ACL.
+    var defaultACL: JSON?
+    /// The class has no class-level permissions: everything is public.
     var isOpen: Bool
 
-    /// Permissions that grant what is given and nothing else.
+    /// Permissions that consist only of the given grants.
     public init(
         find: Operation = .nobody, count: Operation = .nobody, get: Operation = .nobody, create: Operation = .nobody,
         update: Operation = .nobody, delete: Operation = .nobody, addField: Operation = .nobody,
@@ -64,10 +70,11 @@ public struct ClassPermissions: Sendable, Hashable {
         self.readUserFields = readUserFields
         self.writeUserFields = writeUserFields
         self.protectedFields = protectedFields
+        defaultACL = nil
         isOpen = false
     }
 
-    /// Everybody may do everything, as in a class that never got permissions.
+    /// All callers may do everything, as in a class without permissions.
     public static let open: ClassPermissions = {
         var permissions = ClassPermissions()
         permissions.operations = [:]
@@ -75,11 +82,11 @@ public struct ClassPermissions: Sendable, Hashable {
         return permissions
     }()
 
-    /// Only the master key, which is Satchel itself.
+    /// Only the master key, which Satchel itself uses.
     public static let masterOnly = ClassPermissions()
 
-    /// Everybody reads; only members of the role and of `others` create, update and delete, and only those of the role
-    /// add fields.
+    /// All callers read. Only members of `role` and of `others` create, update and delete; only members of `role` add
+    /// fields.
     public static func adminWritten(by role: String = "admins", and others: [String] = []) -> ClassPermissions {
         let writers = Operation.roles([role] + others)
         return ClassPermissions(
@@ -87,29 +94,44 @@ public struct ClassPermissions: Sendable, Hashable {
             addField: .role(role))
     }
 
-    /// Only members of the roles read; nobody but the master key writes.
+    /// Only members of the roles read; only the master key writes.
     public static func seen(by roles: [String]) -> ClassPermissions {
         let readers = Operation.roles(roles)
         return ClassPermissions(find: readers, count: readers, get: readers)
     }
 
-    /// Only members of the roles read and write; nobody but the master key adds fields.
+    /// Only members of the roles read and write; only the master key adds fields.
     public static func kept(by roles: [String]) -> ClassPermissions {
         let keepers = Operation.roles(roles)
         return ClassPermissions(
             find: keepers, count: keepers, get: keepers, create: keepers, update: keepers, delete: keepers)
     }
 
-    /// The grant for an action; for a missing one everybody in an open class, else nobody.
+    /// The grant for an action. A missing action is granted to all callers in an open class, else to none.
     public subscript(action: Action) -> Operation {
         get { operations[action] ?? (isOpen ? .everybody : .nobody) }
         set { operations[action] = newValue }
     }
 
-    /// The same permissions with these fields hidden.
+    /// The ACL of a new object that is created without one; nil for a public ACL.
+    func initialACL(of creator: Caller) -> JSON? {
+        guard case .object(var entries)? = defaultACL else { return nil }
+        if let own = entries.removeValue(forKey: "currentUser"), let userId = creator.userId { entries[userId] = own }
+        let acl = JSON.object(entries)
+        return acl == ["*": ["read": true, "write": true]] ? nil : acl
+    }
+
+    /// A copy that hides these fields.
     public func protecting(_ fields: [String: [String]]) -> ClassPermissions {
         var copy = self
         copy.protectedFields = fields
+        return copy
+    }
+
+    /// A copy with this list of the only fields that other users see.
+    public func showing(only fields: [String]?) -> ClassPermissions {
+        var copy = self
+        copy.displayFields = fields
         return copy
     }
 }
@@ -119,12 +141,13 @@ public struct ClassPermissions: Sendable, Hashable {
 extension ClassPermissions {
     enum Decision: Equatable {
         case allowed
-        /// Allowed for objects where one of these fields names the caller; for a caller who is not signed in, for none.
+        /// Allowed for objects where one of these fields names the caller. A caller without a session matches no
+        /// object.
         case whereUserIs(in: [String])
     }
 
-    /// Decides before anything is read or written.
-    /// - Throws: `.operationForbidden` (119) when denied, `.objectNotFound` (101) when a sign-in would help.
+    /// Decides before any object is read or written.
+    /// - Throws: `.operationForbidden` (119) when denied, `.objectNotFound` (101) when signing in would help.
     func decide(_ action: Action, _ caller: Caller, className: String) throws -> Decision {
         if caller.isMaster { return .allowed }
         let operation = self[action]
@@ -141,16 +164,16 @@ extension ClassPermissions {
         if caller.userId == nil, operation.principals["requiresAuthentication"] == true {
             throw ParseError(.objectNotFound, "Permission denied, user needs to be authenticated.")
         }
-        // A field never names somebody who is not signed in: nothing is found.
+        // A field never names a caller without a session: no object matches.
         if !fields.isEmpty { return .whereUserIs(in: fields) }
         throw ParseError(
             .operationForbidden, "Permission denied for action \(action.rawValue) on class \(className).")
     }
 
-    /// The fields this caller may neither see nor ask about.
+    /// The fields that this caller may neither see nor use in queries.
     func hiddenFields(from caller: Caller) -> Set<String> { fieldsOfGroups(caller) ?? [] }
 
-    /// The fields that the caller's groups hide; nil when no group with hidden fields is theirs.
+    /// The fields that the caller's groups hide; nil when the caller is in no group with hidden fields.
     func fieldsOfGroups(_ caller: Caller) -> Set<String>? {
         if caller.isMaster || protectedFields.isEmpty { return nil }
         var groups = caller.grants
@@ -161,7 +184,14 @@ extension ClassPermissions {
             .subtracting(["objectId", "createdAt", "updatedAt", "ACL"])
     }
 
-    /// The fields that `userField:` groups hide from a user whom that field of an object names.
+    /// Whether the caller sees only `displayFields` of other users' objects. An operator exempts a role or a user with
+    /// an empty list of protected fields.
+    func showsDisplayFieldsOnly(to caller: Caller) -> Bool {
+        displayFields != nil && !caller.isMaster
+            && !caller.grants.contains { $0 != "*" && protectedFields[$0]?.isEmpty == true }
+    }
+
+    /// The fields that `userField:` groups hide from a user that the object's field names.
     func fieldsOfUserFields(_ caller: Caller) -> [(field: String, hides: Set<String>)] {
         guard caller.userId != nil, !caller.isMaster else { return [] }
         let prefix = "userField:"
@@ -174,7 +204,7 @@ extension ClassPermissions {
 // MARK: - Wire form
 
 extension ClassPermissions {
-    /// The protocol's `classLevelPermissions`; null when the class is open and hides nothing.
+    /// The stored form of the permissions; null when the class is open and hides nothing.
     var json: JSON {
         if isOpen, protectedFields.isEmpty { return .null }
         var members: [String: JSON] = ["open": .bool(isOpen)]
@@ -188,6 +218,8 @@ extension ClassPermissions {
         members["readUserFields"] = .array(readUserFields.map(JSON.string))
         members["writeUserFields"] = .array(writeUserFields.map(JSON.string))
         members["protectedFields"] = .object(protectedFields.mapValues { .array($0.map(JSON.string)) })
+        members["displayFields"] = displayFields.map { .array($0.map(JSON.string)) }
+        members["ACL"] = defaultACL
         return .object(members)
     }
 
@@ -200,6 +232,8 @@ extension ClassPermissions {
         self.init(
             readUserFields: strings(members["readUserFields"]), writeUserFields: strings(members["writeUserFields"]),
             protectedFields: members["protectedFields"]?.objectValue?.mapValues(strings) ?? [:])
+        displayFields = members["displayFields"].map(strings)
+        defaultACL = members["ACL"]
         isOpen = members["open"] == true
         operations = [:]
         for action in Action.allCases {

@@ -1,10 +1,10 @@
 import ParseProtocol
 
 extension ClassInfo {
-    /// The name of a stored field's place among the others.
+    /// The member of a stored field that holds its position.
     private static let placeMember = "place"
 
-    /// The fields in their order. Those that the order does not name are new; of several the name decides.
+    /// The fields in their order. New fields that are missing in the order come last, sorted by name.
     var orderedFields: [String] {
         let known = fieldOrder.filter { fields[$0] != nil }
         return known + Set(fields.keys).subtracting(known).sorted()
@@ -12,8 +12,8 @@ extension ClassInfo {
 
     /// The fields in their order after a change.
     /// - Parameters:
-    ///   - names: the order of new fields; of those that it lacks the name decides.
-    ///   - before: the fields before.
+    ///   - names: the order of new fields; those missing here come last, sorted by name.
+    ///   - before: the fields before the change.
     func orderedFields(addedAs names: [String], to before: [String: FieldType]) -> [String] {
         var added: [String] = []
         for name in names where fields[name] != nil && before[name] == nil && !added.contains(name) {
@@ -23,13 +23,13 @@ extension ClassInfo {
         return known + added + Set(fields.keys).subtracting(known + added).sorted()
     }
 
-    /// The names of stored fields in their order. Fields of a file that knew none come by name.
+    /// The names of stored fields in their order. Fields of an old database without positions are sorted by name.
     static func fieldOrder(stored fields: [String: JSON]) -> [String] {
         let places = fields.mapValues { $0[placeMember]?.intValue ?? -1 }
         return places.sorted { ($0.value, $0.key) < ($1.value, $1.key) }.map(\.key)
     }
 
-    /// The fields as they are stored: type, options and place.
+    /// The fields in stored form: type, options and position.
     var storedFields: [String: JSON] {
         var result: [String: JSON] = [:]
         for (place, name) in orderedFields.enumerated() {
@@ -54,13 +54,13 @@ extension ClassInfo {
         ("ACL", ["type": "ACL"]),
     ]
 
-    /// A field of the schema; nil when the class has none of that name.
+    /// A field of the schema; nil when the class has no field with this name.
     func schemaField(_ name: String) -> JSON? {
         if let standard = Self.standardFields.first(where: { $0.name == name }) { return standard.field }
         return fields[name] == nil ? nil : wireField(name)
     }
 
-    /// The indexes that there are, as Parse lists them; nil where nobody ever made one.
+    /// The current indexes, as Parse lists them; nil if the class never had one.
     private var wireIndexes: JSON? {
         let kept = automatic.filter(\.isKept)
         guard !kept.isEmpty else { return edits.wireIndexes }
@@ -71,15 +71,15 @@ extension ClassInfo {
         return indexes
     }
 
-    /// Who made the automatic ones and how far they are, and those that are unwanted.
+    /// The creator and progress of the automatic indexes, and the unwanted ones.
     private var wireAutomaticIndexes: JSON? {
         let shown = automatic.filter { $0.isKept || $0.isUnwanted }
-        // Only one of a name is kept or unwanted at a time.
+        // At most one index of a name is kept or unwanted at a time.
         return shown.isEmpty ? nil : .object(Dictionary(shown.map { ($0.name, $0.json) }) { _, last in last })
     }
 
-    /// The class in the protocol's schema format (PARSE_PROTOCOL section 7), as JSON text: fields are in the order in
-    /// which the class got them, the standard ones first.
+    /// The class in the protocol's schema format (PARSE_PROTOCOL section 7), as JSON text. Standard fields come first,
+    /// then the others in the order in which they were added.
     var wireSchema: [UInt8] {
         let standard = Self.standardFields.map { ($0.name, $0.field) }
         let own = orderedFields.filter { name in !standard.contains { $0.0 == name } }.map { ($0, wireField($0)) }
@@ -109,7 +109,7 @@ extension ClassInfo {
 
 extension ObjectReader {
     /// A class in the protocol's schema format, as JSON text.
-    /// - Throws: `.invalidClassName` (103) when there is none of that name.
+    /// - Throws: `.invalidClassName` (103) when it does not exist.
     public func schema(of className: String) throws -> [UInt8] {
         try reading {
             guard let info = schema.classes[className] else { throw ClassSchemaError.missing(className) }
@@ -117,7 +117,7 @@ extension ObjectReader {
         }
     }
 
-    /// Every class of this file by name, as the text of a JSON array.
+    /// Every class of this database, sorted by name, as the text of a JSON array.
     public func schemas() throws -> [UInt8] {
         try reading {
             let schemas = schema.classes.values.sorted { $0.name < $1.name }.map(\.wireSchema)
@@ -126,7 +126,7 @@ extension ObjectReader {
     }
 }
 
-/// The errors of the schemas API, in the words that SDKs' tests look for.
+/// The errors of the schemas API, with the texts that the SDKs' tests expect.
 enum ClassSchemaError {
     static func missing(_ name: String) -> ParseError {
         ParseError(.invalidClassName, "Class \(name.prefix(128)) does not exist.")

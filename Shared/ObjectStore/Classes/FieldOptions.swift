@@ -1,10 +1,10 @@
 import ParseProtocol
 
-/// The demands of a field beyond its type (PARSE_PROTOCOL section 7).
+/// The requirements of a field beyond its type (PARSE_PROTOCOL section 7).
 struct FieldOptions: Sendable, Hashable {
-    /// Whether a create without it, or a change that takes it away, is refused with `.validationError` (142).
+    /// Whether a create without the field, or a change that removes it, is refused with `.validationError` (142).
     var isRequired = false
-    /// The value that the field gets in a create without it, as it was sent: the schema shows it so.
+    /// The field's value in a create without it, in the form in which it was sent; the schema shows that form.
     var defaultValue: JSON?
 
     /// The options in a field's schema; nil when there are none.
@@ -15,25 +15,26 @@ struct FieldOptions: Sendable, Hashable {
     }
 }
 
-/// An index that an operator asked for.
+/// An index that an operator created.
 struct ClassIndex: Sendable, Hashable {
     struct Field: Sendable, Hashable {
         let name: String
         let isDescending: Bool
     }
 
-    /// In the order of the index.
+    /// The fields in the order of the index.
     let fields: [Field]
     /// Whether a second object with the same values is refused with `.duplicateValue` (137). Objects that lack one of
     /// the fields never collide.
     let isUnique: Bool
 
-    /// Members of an index that are no fields; no field has such a name.
+    /// Members of an index that are not fields; no field has such a name.
     static let uniqueMember = "_unique"
     static let orderMember = "_order"
 
-    /// - Parameter json: `{"code": 1, "price": -1, "_unique": true}`, nil when it is something else. Because a JSON
-    ///   object has no order, `"_order": ["price", "code"]` says that of the index; without it the names do.
+    /// - Parameter json: `{"code": 1, "price": -1, "_unique": true}`; the result is nil for anything else. A JSON
+    ///   object has no order, so `"_order": ["price", "code"]` gives the order of the index; without it the fields are
+    ///   sorted by name.
     init?(json: JSON) {
         guard var members = json.objectValue else { return nil }
         let unique = members.removeValue(forKey: ClassIndex.uniqueMember)
@@ -47,19 +48,19 @@ struct ClassIndex: Sendable, Hashable {
         fields = names.map { Field(name: $0, isDescending: members[$0] == -1) }
     }
 
-    /// Whether it is the same index but for the order, which a schema that was read does not tell.
+    /// Whether both are the same index apart from the order, which a schema does not show.
     func hasSameFields(as other: ClassIndex) -> Bool {
         isUnique == other.isUnique && Set(fields) == Set(other.fields)
     }
 
-    /// As it is stored.
+    /// The stored form.
     var stored: JSON {
         var stored = json
         if fields.count > 1 { stored[ClassIndex.orderMember] = .array(fields.map { .string($0.name) }) }
         return stored
     }
 
-    /// As clients see it.
+    /// The form that clients see.
     var json: JSON {
         var members = Dictionary(uniqueKeysWithValues: fields.map { ($0.name, JSON.int($0.isDescending ? -1 : 1)) })
         if isUnique { members[ClassIndex.uniqueMember] = true }
@@ -69,13 +70,13 @@ struct ClassIndex: Sendable, Hashable {
 
 /// The changes that operators made to a class.
 struct ClassEdits: Sendable, Hashable {
-    /// The permissions are an operator's; the definition in code no longer replaces them.
+    /// An operator set the permissions; the definition in code no longer replaces them.
     var hasPermissions = false
     var indexes: [String: ClassIndex] = [:] {
         didSet { if !indexes.isEmpty { hadIndexes = true } }
     }
-    /// The class has or had an index of an operator. From then on its schema names the index of its ids, too, as Parse
-    /// Server's does.
+    /// An operator created an index of the class at some time. From then on the schema also lists the index of ids, as
+    /// Parse Server's does.
     private(set) var hadIndexes = false
 
     /// The index of ids, as schemas show it.
@@ -92,7 +93,7 @@ extension ClassEdits {
 
     var storedIndexes: [String: JSON] { named(indexes.mapValues(\.stored)) }
 
-    /// As clients see them; nil where nobody ever made one.
+    /// The form that clients see; nil if the class never had an operator's index.
     var wireIndexes: JSON? { hadIndexes ? .object(named(indexes.mapValues(\.json))) : nil }
 
     private func named(_ indexes: [String: JSON]) -> [String: JSON] {

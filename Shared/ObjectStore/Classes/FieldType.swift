@@ -1,8 +1,11 @@
 import ParseProtocol
 
-/// The type a field of a class has. It is learnt from the first value that is saved and enforced from then on.
+/// The type of a field of a class. The first saved value sets it; later values must match.
 public enum FieldType: Sendable, Hashable {
     case string, number, boolean, date, object, array, geoPoint, file, bytes, polygon
+    /// A Number that also accepts a String, for a field that two generations of apps write. Schemas show a Number with
+    /// the member `alsoText`.
+    case numberOrText
     case pointer(String)
     case relation(String)
 }
@@ -12,7 +15,7 @@ extension FieldType {
     var name: String {
         switch self {
         case .string: "String"
-        case .number: "Number"
+        case .number, .numberOrText: "Number"
         case .boolean: "Boolean"
         case .date: "Date"
         case .object: "Object"
@@ -33,10 +36,17 @@ extension FieldType {
         }
     }
 
-    /// As error messages name it: `Pointer<Category>`.
+    /// Whether a field of this type takes a value of `other`.
+    func accepts(_ other: FieldType) -> Bool {
+        self == other || self == .numberOrText && (other == .number || other == .string)
+    }
+
+    private static let alsoText = "alsoText"
+
+    /// The form in error messages: `Pointer<Category>`.
     var label: String { targetClass.map { "\(name)<\($0)>" } ?? name }
 
-    /// The type of a value as a client sent it; nil for null and for what is no value of the protocol.
+    /// The type of a value in a client's request; nil for null and for values that are not part of the protocol.
     public static func sent(_ value: JSON) -> FieldType? {
         (try? WireValue.normalized(value)).flatMap { FieldType(of: $0) }
     }
@@ -45,6 +55,7 @@ extension FieldType {
     var json: JSON {
         var members: [String: JSON] = ["type": .string(name)]
         members["targetClass"] = targetClass.map(JSON.string)
+        if self == .numberOrText { members[Self.alsoText] = true }
         return .object(members)
     }
 
@@ -57,6 +68,7 @@ extension FieldType {
         case "Relation":
             guard let target else { return nil }
             self = .relation(target)
+        case "Number" where json[Self.alsoText] == true: self = .numberOrText
         case let name:
             guard let type = FieldType.simple.first(where: { $0.name == name }) else { return nil }
             self = type

@@ -1,32 +1,41 @@
 import ParseProtocol
 
-/// A class as the database knows it.
+/// A class in the form in which the database stores it.
 struct ClassInfo: Sendable {
     let id: Int64
     let name: String
-    /// The engine that keeps its objects.
+    /// The engine that stores its objects.
     var dialect = Dialect.sqlite
     var fields: [String: FieldType]
-    /// The fields in the order in which the class got them. One that is saved with it and not named here comes last,
-    /// after its name.
+    /// The relation fields in the form of objects' members, as of the class's last save.
+    private(set) var relationMembers = RelationMembers([:])
+    /// The fields in the order in which they were added. A new field that is missing here is appended, sorted by name.
     var fieldOrder: [String] = []
-    /// The demands that operators make of fields beyond their types.
+    /// The requirements that operators set for fields beyond their types.
     var fieldOptions: [String: FieldOptions] = [:]
     var permissions: ClassPermissions
-    /// The changes that operators made through the schemas API; they outlive the definitions in code.
+    /// The changes that operators made through the schemas API; they take precedence over the definitions in code.
     var edits = ClassEdits()
     /// Fields with full-text search, in the order of the columns `c0`, `c1`, … of the text index.
     var textFields: [String]
-    /// The columns of each index, as they are written in it. A writer may know less than there is.
+    /// The columns of each index, as written in the index. The writer's list may be incomplete.
     var indexes: [[String]] = ClassInfo.keys
-    /// The indexes that the store makes by itself, those that are unwanted among them.
+    /// The automatic indexes, including the unwanted ones.
     var automatic: [AutomaticIndex] = []
 
     /// The columns of the index that every class has.
     static let keys = [["objectId"]]
 
-    /// Fields a class can have; each one is learnt from a client's save.
+    /// Limit of fields per class, because clients' saves add fields.
     static let fieldsMax = 1000
+
+    /// The class with its derived values, in the form that is stored and read.
+    var settled: ClassInfo {
+        var info = self
+        info.fieldOrder = orderedFields
+        info.relationMembers = RelationMembers(fields)
+        return info
+    }
 
     var relationFields: [(name: String, target: String)] {
         fields.compactMap { name, type in
@@ -35,13 +44,13 @@ struct ClassInfo: Sendable {
     }
 }
 
-/// The classes of one database file at one generation. `PRAGMA user_version` is the generation: it changes in the
-/// transaction that changes a class, so that readers notice with one cheap look.
+/// The classes of one database at one generation. In SQLite `PRAGMA user_version` is the generation. It changes in
+/// every transaction that changes a class, so readers detect the change with one cheap query.
 struct Schema: Sendable {
     var generation: Int64
     var classes: [String: ClassInfo]
 
-    /// Classes clients can add to one file.
+    /// Limit of classes that clients can add to one database.
     static let classesMax = 1000
 
     static let empty = Schema(generation: 0, classes: [:])
@@ -70,7 +79,7 @@ struct Schema: Sendable {
             }
             info.indexes += indexes["o\(info.id)"] ?? []
             info.automatic = automatic[info.id] ?? []
-            schema.classes[info.name] = info
+            schema.classes[info.name] = info.settled
         }
         return schema
     }

@@ -1,33 +1,24 @@
 import ParseProtocol
 
-/// Changes of classes, made by the writer inside the transaction that needs them.
+/// Changes classes on the writer, inside the transaction that needs the change.
 struct SchemaWriter {
     let connection: any StoreConnection
 
-    /// Stores a class and its tables. The caller puts the result into its schema.
+    /// Stores a class and its tables. The caller adds the result to its schema.
     func create(_ name: String, permissions: ClassPermissions = .open) throws -> ClassInfo {
         let columns: [SQLValue] = [.text(name), .text(permissions.json.serializedText)]
-        let id: Int64
-        if let ready = try connection.takeClassTables() {
-            id = ready
-            try connection.execute(
-                "INSERT INTO classes(id, name, fields, permissions, textFields) VALUES(?, ?, '{}', ?, '[]')",
-                [.int(id)] + columns)
-        } else {
-            id = try connection.insert(
-                "INSERT INTO classes(name, fields, permissions, textFields) VALUES(?, '{}', ?, '[]')", columns)
-            try connection.createClassTables(id)
-        }
+        let id = try connection.insert(
+            "INSERT INTO classes(name, fields, permissions, textFields) VALUES(?, '{}', ?, '[]')", columns)
+        try connection.createClassTables(id)
         try ChangeCapture.follow(classId: id, connection)
         var info = ClassInfo(id: id, name: name, fields: [:], permissions: permissions, textFields: [])
         info.dialect = connection.dialect
         return info
     }
 
-    /// Stores what `info` says and moves to the next generation.
+    /// Stores `info` and increments the generation.
     func save(_ info: ClassInfo, in schema: inout Schema) throws {
-        var info = info
-        info.fieldOrder = info.orderedFields
+        let info = info.settled
         try connection.execute(
             "UPDATE classes SET fields = ?, permissions = ?, textFields = ? WHERE id = ?",
             [
@@ -50,22 +41,20 @@ struct SchemaWriter {
         try advance(&schema)
     }
 
-    /// Tells readers that they must look anew.
+    /// Increments the generation, so that readers reload the schema.
     func advance(_ schema: inout Schema) throws {
         schema.generation += 1
         try connection.setGeneration(schema.generation)
     }
 
-    /// Removes a class with everything of it.
+    /// Removes a class with its objects, indexes and relations.
     func drop(_ info: ClassInfo, in schema: inout Schema) throws {
         try AutomaticIndex.leave(info, connection)
-        if try !connection.leaveTables(of: info) {
-            try connection.makeWay()
-            try TextIndex.drop(info, connection)
-            try GeoIndex.drop(info, connection)
-            for letter in ["o", "p"] { try connection.executeOnce("DROP TABLE \(letter)\(info.id)") }
-            try connection.forgetIndexes(of: "o\(info.id)")
-        }
+        try connection.makeWay()
+        try TextIndex.drop(info, connection)
+        try GeoIndex.drop(info, connection)
+        for letter in ["o", "p"] { try connection.executeOnce("DROP TABLE \(letter)\(info.id)") }
+        try connection.forgetIndexes(of: "o\(info.id)")
         try ChangeCapture.forget(classId: info.id, connection)
         for table in ["classes WHERE id", "classEdits WHERE class", "relations WHERE class"] {
             try connection.execute("DELETE FROM \(table) = ?", [.int(info.id)])
@@ -78,12 +67,8 @@ struct SchemaWriter {
     func removeField(_ field: String, type: FieldType, of info: ClassInfo) throws {
         let path = try FieldPath(field)
         let isThere = "\(connection.dialect.type(path, in: "doc")) IS NOT NULL"
-        if connection.dialect == .plain {
-            try rewrite(info, where: isThere) { $0[field] = nil }
-        } else {
-            let document = connection.dialect.setting(document: connection.dialect.removing(path))
-            try connection.execute("UPDATE o\(info.id) SET \(document) WHERE \(isThere)")
-        }
+        let document = connection.dialect.setting(document: connection.dialect.removing(path))
+        try connection.execute("UPDATE o\(info.id) SET \(document) WHERE \(isThere)")
         if type == .geoPoint { try GeoIndex.drop(info, connection) }
         if case .relation = type {
             try connection.execute(
@@ -91,52 +76,28 @@ struct SchemaWriter {
         }
     }
 
-    /// Objects show every relation field of their class, also those saved before the class had it.
-    func addRelationToObjects(_ field: String, target: String, of info: ClassInfo) throws {
-        let path = try FieldPath(field)
-        if connection.dialect == .plain { return try rewrite(info) { $0[field] = .relation(target) } }
-        let document = connection.dialect.setting(document: connection.dialect.setting(path, to: "?1"))
-        try connection.execute(
-            "UPDATE o\(info.id) SET \(document)", [.text(JSON.relation(target).serializedText)])
-    }
-
-    /// Objects that are read at once to be rewritten.
-    private static let rewrittenAtOnce: Int64 = 200
-
-    /// Rewrites the documents of a class one by one.
-    private func rewrite(
-        _ info: ClassInfo, where condition: String = "TRUE", _ change: (inout [String: JSON]) -> Void
-    ) throws {
-        var last: Int64 = 0
-        while true {
-            let rows = try connection.rows(
-                "SELECT id, doc FROM o\(info.id) WHERE id > ? AND \(condition) ORDER BY id LIMIT ?::bigint",
-                [.int(last), .int(Self.rewrittenAtOnce)])
-            for row in rows {
-                last = try row.int(0)
-                guard case .object(var members) = try JSON(parsing: row.text(1)) else { continue }
-                change(&members)
-                try connection.execute(
-                    "UPDATE o\(info.id) SET \(connection.dialect.setting(document: "?1")) WHERE id = ?2",
-                    [.text(JSON.object(members).serializedText), .int(last)])
-            }
-            if rows.count < Int(Self.rewrittenAtOnce) { return }
-        }
-    }
-
-    /// Creates the class of a definition, or adds to it what the definition has and the file has not.
+    /// Creates the class of a definition, or adds the definition's parts that the database lacks.
     func upgrade(to definition: ClassDefinition, in schema: inout Schema) throws {
         let stored = schema.classes[definition.name]
         var info = try stored ?? create(definition.name, permissions: definition.permissions)
-        for (name, type) in definition.fields where info.fields[name] == nil {
-            info.fields[name] = type
-            if case .relation(let target) = type, stored != nil {
-                try addRelationToObjects(name, target: target, of: info)
+        for (name, type) in definition.fields where info.fields[name] != type {
+            guard let stored = info.fields[name] else {
+                info.fields[name] = type
+                continue
             }
+            guard type.accepts(stored) else { continue }
+            // An operator's index holds the values in the former type.
+            for (index, _) in info.edits.indexes.filter({ $1.fields.contains { $0.name == name } }) {
+                try dropIndex(index, of: info)
+                info.edits.indexes[index] = nil
+            }
+            info.fields[name] = type
         }
         info.permissions =
             info.edits.hasPermissions
-            ? info.permissions.keepingProtection(of: definition.permissions, in: info.name) : definition.permissions
+            ? info.permissions.adding(builtInProtection: definition.permissions.protectedFields)
+            : definition.permissions
+        info.permissions.displayFields = definition.permissions.displayFields
         let changesText =
             try info.textFields != definition.textFields || !TextIndex.isComplete(info, connection)
         if changesText {
@@ -152,7 +113,7 @@ struct SchemaWriter {
         }
     }
 
-    /// - Returns: whether there are others than before.
+    /// - Returns: whether the set of indexes changed.
     @discardableResult
     func updateIndexes(
         of info: ClassInfo, _ indexes: [[String]], unique uniqueIndexes: [[String]]
@@ -173,25 +134,11 @@ struct SchemaWriter {
         return Set(existing) != Set(wanted.keys)
     }
 
-    /// Indexes of operators have names of their own, so that the definitions in code leave them alone.
+    /// The name prefix of operators' indexes, so that the definitions in code do not drop them.
     private static let editedIndexPrefix = "x"
 
-    /// - Throws: `StoreError` with `isUniqueViolation` when stored objects are not unique; `.invalidQuery` (102) for a
-    ///   field that a plain schema has no index of.
+    /// - Throws: `StoreError` with `isUniqueViolation` when stored objects are not unique.
     func addIndex(_ name: String, _ index: ClassIndex, to info: ClassInfo) throws {
-        if connection.dialect == .plain {
-            let isSimple = index.fields.allSatisfy { field in
-                BuiltInField(rawValue: field.name) != nil || info.fields[field.name]?.comparedKind != .json
-            }
-            guard isSimple else {
-                throw ParseError(
-                    .invalidQuery,
-                    """
-                    An index of a list or an object is not possible where objects are kept with \
-                    SATCHEL_POSTGRESQL=plain.
-                    """)
-            }
-        }
         let columns = try index.fields.map { field in
             SortedColumn(column: try info.column(of: field.name), isDescending: field.isDescending)
         }
@@ -203,7 +150,7 @@ struct SchemaWriter {
         try connection.dropIndex(sqlName(name, info))
     }
 
-    /// `FieldPath` lets only identifiers through, which is what may become part of SQL.
+    /// `FieldPath` accepts only identifiers, so its root is safe in SQL.
     private func sqlName(_ name: String, _ info: ClassInfo) throws -> String {
         "\(Self.editedIndexPrefix)\(info.id)_\(try FieldPath(name).root)"
     }

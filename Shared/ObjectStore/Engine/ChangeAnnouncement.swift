@@ -1,20 +1,19 @@
 import Logging
 import ParseProtocol
 
-/// Whether the writer of a file tells other processes beforehand what it is about to change (`ChangeBoard`).
+/// Whether the writer of a file announces its changes to other processes before it commits them (`ChangeBoard`).
 public enum ChangeAnnouncement: Sendable {
-    /// There is nobody to tell; a board that may lie beside the file is left alone.
+    /// No process listens. An existing board next to the file is left alone.
     case none
-    /// It does.
+    /// The writer keeps a board.
     case kept
-    /// It does not, and an earlier board is believed by nobody.
+    /// The writer keeps no board and invalidates an earlier one.
     case retired
 
-    /// The board of a writer that begins, on which everything is being changed; nil for none.
+    /// The board of a starting writer, on which every counter is marked as changing; nil for none.
     ///
-    /// A disk that is full must not keep a shop from being written. Without a board nothing is kept in memory
-    /// elsewhere.
-    /// - Throws: `ChangeBoard.Unusable` while there is a board that others may believe and that cannot be opened.
+    /// A full disk must not prevent the shop from writing: without a board, other processes cache nothing.
+    /// - Throws: `ChangeBoard.Unusable` if a board exists that other processes may trust and that cannot be opened.
     func board(beside database: String, _ logger: Logger) throws -> ChangeBoard? {
         let path = ChangeBoard.path(beside: database)
         do throws(ChangeBoard.Unusable) {

@@ -1,40 +1,37 @@
 import ParseProtocol
 
-/// The SQL of an engine, where the two differ. Everything else is written once, for both.
+/// The SQL of an engine, where the engines differ. All other SQL is written once, for both.
 ///
-/// A class's table `o<id>` has its documents as text in `doc`. SQLite looks into that text; PostgreSQL into `data`,
-/// which has the same as `jsonb`. A value is what SQLite's `json_extract` gives, and in PostgreSQL one of the type that
-/// its field has (`Kind`): both know nothing of a member that is missing or null.
+/// A class's table `o<id>` stores its documents as text in `doc`. SQLite queries that text; PostgreSQL queries `data`,
+/// which holds the same document as `jsonb`. A value is the result of SQLite's `json_extract`, and in PostgreSQL a
+/// value of the field's type (`Kind`). Both return NULL for a member that is missing or null.
 public enum Dialect: Sendable, Hashable {
     case sqlite
     case postgresql
-    /// PostgreSQL's with what CockroachDB and YugabyteDB have of it, and nothing else
-    /// (docs/postgresql-engines.md).
-    case plain
 
-    /// What an INSERT ends with whose row's number is wanted (`StoreStatement.insert`).
+    /// The suffix of an INSERT whose caller needs the row's number (`StoreStatement.insert`).
     var returningId: String { self == .sqlite ? "" : " RETURNING id" }
 
-    /// What stands before it in an INSERT whose row may be there: PostgreSQL gives the whole transaction up for one
-    /// that it refuses. `StoreStatement.insert` fails for both.
+    /// The clause that precedes it in an INSERT that may hit an existing row: in PostgreSQL an error aborts the whole
+    /// transaction. `StoreStatement.insert` fails on both engines.
     var orNothing: String { self == .sqlite ? "" : " ON CONFLICT DO NOTHING" }
 
-    /// What tells the plan of a query.
+    /// The statement that returns a query's plan.
     func explaining(_ sql: String) -> String { (self == .sqlite ? "EXPLAIN QUERY PLAN " : "EXPLAIN ") + sql }
 
-    /// The condition that two values differ, also where one of them is missing.
+    /// The condition that two values differ, where NULL equals only NULL.
     func differ(_ value: String, _ other: String) -> String {
         self == .sqlite ? "\(value) IS NOT \(other)" : "\(value) IS DISTINCT FROM \(other)"
     }
 
-    /// About the bytes that a column or value takes in an index.
+    /// The approximate size in bytes of a column or value in an index.
     func length(_ value: String) -> String {
         self == .sqlite ? "length(\(value))" : "octet_length((\(value))::text)"
     }
 
     // MARK: Documents
 
-    /// The columns that have a document, and how they are set to one that is bound as text.
+    /// The columns that store a document, and the expressions that set them from a document bound as text.
     var documentColumns: String { self == .sqlite ? "doc" : "doc, data" }
     func document(_ parameter: String) -> String {
         self == .sqlite ? parameter : "\(parameter)::text, \(parameter)::text::jsonb"
@@ -45,13 +42,14 @@ public enum Dialect: Sendable, Hashable {
 
     // MARK: Values of documents
 
-    /// The type in which PostgreSQL compares, sorts and indexes a value: indexes of `jsonb` are not everywhere.
+    /// The type as which PostgreSQL compares, sorts and indexes a value: not every engine of the family indexes
+    /// `jsonb`.
     enum Kind: Sendable, Hashable {
         case text, number, flag
         /// Any value, as `jsonb`.
         case json
 
-        /// What such a value is compared with.
+        /// The operand type that such a value is compared with.
         var operand: Operand {
             switch self {
             case .text: .text
@@ -62,11 +60,12 @@ public enum Dialect: Sendable, Hashable {
         }
     }
 
-    /// The value at a path; of an index the document decides, row by row, whether it is a step into an array.
+    /// The value at a path. For an index in the path, the document decides row by row whether it is a step into an
+    /// array.
     /// - Parameters:
     ///   - path: names that passed `FieldPath`.
-    ///   - member: a member of the value, for one that stands for all of it.
-    ///   - kind: what every such value is that is not missing.
+    ///   - member: the member that represents the whole value, where there is such a member.
+    ///   - kind: the type of every such value that is not missing.
     ///   - document: SQL of a document: a column `doc`, or a value.
     func value(_ path: FieldPath, appending member: String? = nil, as kind: Kind, in document: String) -> String {
         if self == .sqlite { return "json_extract(\(document),\(path.expression(appending: member, in: document)))" }
@@ -79,31 +78,30 @@ public enum Dialect: Sendable, Hashable {
         }
     }
 
-    /// The value of a field of this type, or the member that stands for it.
+    /// The value of a field of this type, or the member that represents it.
     func value(_ path: FieldPath, of type: FieldType?, in document: String) -> String {
         value(path, appending: type?.comparedMember, as: type?.comparedKind ?? .json, in: document)
     }
 
-    /// The JSON type of the value at a path, `NULL` when there is none.
+    /// The JSON type of the value at a path; `NULL` when it is missing.
     func type(_ path: FieldPath, in document: String) -> String {
         self == .sqlite
             ? "json_type(\(document),\(path.expression(in: document)))" : "jsonb_typeof(\(part(path, in: document)))"
     }
 
-    /// PostgreSQL's value at a path, which may be JSON's null, or its text, which is missing then.
+    /// PostgreSQL's value at a path, which may be JSON null, or its text, which is then NULL.
     private func part(
         _ path: FieldPath, appending member: String? = nil, in document: String, asText: Bool = false
     ) -> String {
-        let names = path.components + (member.map { [$0] } ?? [])
-        return "(\(Self.binary(document))#>\(asText ? ">" : "")'{\(names.joined(separator: ","))}')"
+        "(\(Self.binary(document))#>\(asText ? ">" : "")\(path.array(appending: member)))"
     }
 
     private static func binary(_ document: String) -> String {
         document == "doc" || document.hasSuffix(".doc") ? document.dropLast(3) + "data" : document
     }
 
-    /// The elements of the array at a path as rows with a column `value`, to stand in `FROM`. Of what is no array there
-    /// are none in PostgreSQL, and in SQLite some that nobody asks for.
+    /// The elements of the array at a path as rows with a column `value`, for use in `FROM`. For a value that is not an
+    /// array PostgreSQL returns no rows; SQLite returns rows that the callers ignore.
     func elements(of path: FieldPath, in document: String, as name: String) -> String {
         if self == .sqlite { return "json_each(\(document),\(path.expression(in: document))) \(name)" }
         let value = part(path, in: document)
@@ -113,7 +111,7 @@ public enum Dialect: Sendable, Hashable {
     /// The JSON type of such a row's value.
     func elementType(_ name: String) -> String { self == .sqlite ? "\(name).type" : "jsonb_typeof(\(name).value)" }
 
-    /// The latitude and the longitude at a path, NULL where there is no place.
+    /// The latitude and longitude at a path; NULL when there is no point.
     func place(_ path: FieldPath, in document: String) -> SQLPlace {
         func coordinate(_ name: String) -> String {
             if self == .sqlite { return value(path, appending: name, as: .number, in: document) }
@@ -122,7 +120,7 @@ public enum Dialect: Sendable, Hashable {
         return SQLPlace(latitude: coordinate("latitude"), longitude: coordinate("longitude"))
     }
 
-    /// A member's text of a value that is an object.
+    /// The text of a member of an object value.
     func text(_ member: String, of value: String) -> String {
         self == .sqlite ? "json_extract(\(value),'$.\(member)')" : "(\(value)->>'\(member)')"
     }
@@ -133,15 +131,8 @@ public enum Dialect: Sendable, Hashable {
             ? "json_remove(doc, \(field.expression(in: "doc")))" : "'{'||\(members(without: field.root))||'}'"
     }
 
-    /// The text of the document `doc` with another value of a field, which is bound as JSON's text.
-    func setting(_ field: FieldPath, to parameter: String) -> String {
-        self == .sqlite
-            ? "json_set(doc, \(field.expression(in: "doc")), json(\(parameter)))"
-            : "'{'||\(members(without: field.root))||',\"\(field.root)\":'||\(parameter)::text||'}'"
-    }
-
-    /// PostgreSQL's text of all members of `doc` but one, each as it is stored: `jsonb` would write them with spaces,
-    /// and numbers in its own way. A document has members in any case.
+    /// PostgreSQL's text of all members of `doc` except one, each as it is stored: `jsonb` would change spaces and the
+    /// form of numbers. A document always has members.
     private func members(without field: String) -> String {
         """
         (SELECT string_agg(to_json(key)::text||':'||value::text,',' ORDER BY place) \
@@ -153,7 +144,7 @@ public enum Dialect: Sendable, Hashable {
 
     enum JSONKind: Sendable { case text, number, boolean, structure }
 
-    /// The condition that a JSON type is of a kind.
+    /// The condition that a JSON type is of this kind.
     func isType(_ type: String, _ kind: JSONKind) -> String {
         switch (self, kind) {
         case (.sqlite, .text): "\(type)='text'"
@@ -166,27 +157,26 @@ public enum Dialect: Sendable, Hashable {
         }
     }
 
-    /// The text of a value that is one (`Kind.json`).
+    /// The text of a value of `Kind.json` that is a string.
     func text(of value: String) -> String { self == .sqlite ? value : "(\(value)#>>'{}')" }
 
-    /// The condition that a text matches a pattern that is bound (`StoreStatement.bind(_: Regex, at:)`).
+    /// The condition that a text matches a bound pattern (`StoreStatement.bind(_: Regex, at:)`).
     func matches(_ pattern: String, _ text: String) -> String {
         switch self {
         case .sqlite: "satchel_regex(\(pattern),\(text))"
         case .postgresql: "(\(text) COLLATE \"und-x-icu\")~\(pattern)::text"
-        case .plain: "\(text)~\(pattern)::text"
         }
     }
 
     // MARK: Parameters
 
-    /// The type that a parameter is compared as.
+    /// The type as which a parameter is compared.
     public enum Operand: Sendable {
-        /// A text, a whole number of a column, any number or a flag (1 or 0) of a document.
+        /// A text, an integer column, any number of a document, or a flag (1 or 0) of a document.
         case text, integer, number, flag
-        /// A number for a function, and PostgreSQL's literals of arrays of texts and of small numbers.
+        /// A number for a function; PostgreSQL array literals of texts and of small integers.
         case real, texts, integers
-        /// A value of a document: a text, a number, true or false by 1 or 0, or all that JSON can say by its text.
+        /// A value of a document: a text, a number, a Boolean as 1 or 0, or any JSON value as its text.
         case jsonText, jsonInteger, jsonReal, jsonFlag, json
     }
 
@@ -208,7 +198,7 @@ public enum Dialect: Sendable, Hashable {
         }
     }
 
-    /// What follows a value that is to be one of a list, which is one parameter: JSON's text of an array.
+    /// The suffix of a value that must be in a list. The list is one parameter: the JSON text of an array.
     public func isIn(_ name: String, as operand: Operand) -> String {
         if self == .sqlite { return " IN (SELECT value FROM json_each(\(name)))" }
         let type: String
@@ -224,7 +214,7 @@ public enum Dialect: Sendable, Hashable {
 
     // MARK: Order
 
-    /// A term of an order: missing values come first, in a descending order last.
+    /// A sort term. Missing values come first, in descending order last.
     /// - Parameter isNeverMissing: every row has the value.
     func sorted(by value: String, isDescending: Bool, isNeverMissing: Bool) -> String {
         let sign = isDescending ? " DESC" : ""
@@ -235,8 +225,8 @@ public enum Dialect: Sendable, Hashable {
     /// A value that no row has.
     var missing: String { self == .sqlite ? "NULL" : "NULL::jsonb" }
 
-    /// A value whose type differs from row to row, in SQLite's order of types: true and false are 1 and 0, numbers come
-    /// before texts; lists and objects are their JSON's text.
+    /// The sort value of a field whose type differs from row to row, in SQLite's order of types: Booleans are 1 and 0,
+    /// numbers come before texts, lists and objects sort as their JSON text.
     func order(ofMixed path: FieldPath, in document: String) -> String {
         let value = value(path, as: .json, in: document)
         if self == .sqlite { return value }
@@ -248,24 +238,23 @@ public enum Dialect: Sendable, Hashable {
             """
     }
 
-    /// A list's or an object's place in an order, which is that of its JSON's text.
+    /// The sort value of a list or object: its JSON text.
     func order(ofStructure path: FieldPath, in document: String) -> String {
         self == .sqlite ? value(path, as: .json, in: document) : text(at: path, in: document)
     }
 
-    /// PostgreSQL's text of the value at a path, as it is stored: `jsonb` writes it in its own way.
+    /// PostgreSQL's text of the value at a path as it is stored; `jsonb` would reformat it.
     private func text(at path: FieldPath, in document: String) -> String {
-        if self == .plain { return part(path, in: document, asText: true) }
-        return "(\(document)::json#>>'{\(path.components.joined(separator: ","))}')"
+        "(\(document)::json#>>\(path.array()))"
     }
 }
 
-/// A place as SQL: two numbers, or NULL for both.
+/// A geographic point as SQL: two numbers, or NULL for both.
 struct SQLPlace {
     let latitude, longitude: String
 
-    /// As arguments of functions.
+    /// As function arguments.
     var arguments: String { "\(latitude),\(longitude)" }
-    /// As a point of PostgreSQL's map.
+    /// As a PostgreSQL `point`.
     var point: String { "point(\(longitude),\(latitude))" }
 }

@@ -2,14 +2,15 @@ import Foundation
 import Logging
 import ParseProtocol
 
-/// Carries out the jobs of a group: one transaction and a savepoint for each job. The writer's thread alone uses it.
+/// Runs the jobs of a group in one transaction, with a savepoint for each job that could fail halfway. Only the
+/// writer's thread uses it.
 ///
-/// A transaction that was overtaken by another process's, or that the server ended because two waited for each other,
-/// is taken back and done again, jobs with it (`GroupPiece` says in which parts and how often). Where this process
-/// alone writes, only other programs in the same database bring that about.
+/// A transaction is rolled back and retried when it conflicts with another process's, or when the server aborts it to
+/// resolve a deadlock. `JobBatch` decides how its jobs are split and how often they are retried. Where only this
+/// process writes, such conflicts come only from other programs in the same database.
 final class GroupCommit {
     typealias Job = WriterThread.Job
-    private typealias Piece = GroupPiece<Job>
+    private typealias Piece = JobBatch<Job>
 
     /// The outcome of a transaction.
     struct Outcome {
@@ -17,7 +18,7 @@ final class GroupCommit {
         var actions: [@Sendable () -> Void] = []
         var watched: [StoredChange] = []
         var changes = ChangeSet()
-        /// Jobs that are to be done once more, by their places: they may have failed because of what they did not see.
+        /// Indexes of jobs to retry: they may have failed because of rows that the transaction does not see.
         var unseen: [Int] = []
     }
 
@@ -26,16 +27,18 @@ final class GroupCommit {
         case overtaken(Overtaken)
     }
 
-    /// Why a transaction is done again. Nothing of it was kept.
+    /// Why a transaction is retried. Nothing of it was stored.
     private enum Overtaken: Error, Equatable {
-        /// Another transaction changed what it had read or wanted to change.
+        /// Another transaction changed rows that this one read or wanted to change.
         case byChange
         /// Another process changed a class.
         case bySchema
-        /// A job went on after a failure that may have come of what it did not see.
+        /// A job continued after a failure that rows invisible to the transaction may have caused.
         case byUnseen
-        /// A job without a savepoint failed, or a statement that nobody waited for.
+        /// A job without a savepoint failed, or a statement whose result no job awaited.
         case byOutright
+        /// A job changes a class while other processes may write.
+        case byOwnSchema
     }
 
     private let connection: any StoreConnection
@@ -44,7 +47,7 @@ final class GroupCommit {
     private let settings: WriterThread.Settings
     private let logger: Logger
     private var times = WriteTimes()
-    /// The schema that is known is not the database's.
+    /// The schema in memory is older than the database's.
     private var isStale = false
 
     init(
@@ -58,17 +61,18 @@ final class GroupCommit {
         transaction = StoreTransaction(connection: connection, schema: schema, settings: settings)
     }
 
-    /// Lets go of prepared statements.
+    /// Releases the prepared statements.
     func close() { transaction.releaseStatements() }
 
-    /// Takes out the times that the last group's jobs took.
+    /// Returns and clears the times of the last group's jobs.
     func takeTimes() -> WriteTimes {
         defer { times = WriteTimes() }
         return times
     }
 
-    /// - Parameter deliver: called for each transaction, with its jobs.
-    /// - Throws: `DatabaseRefused` when this process must not write any more.
+    /// Runs a group of jobs.
+    /// - Parameter deliver: called for each transaction with its jobs.
+    /// - Throws: `DatabaseRefused` when this process must stop writing.
     func carryOut(_ group: [Job], deliver: ([Job], Outcome) -> Void) throws(DatabaseRefused) {
         times.begin()
         let end = ContinuousClock.now + Piece.timeMax
@@ -89,6 +93,9 @@ final class GroupCommit {
             case .overtaken(.byOutright):
                 piece.isCareful = true
                 pieces.append(piece)
+            case .overtaken(.byOwnSchema):
+                piece.isExclusive = true
+                pieces.append(piece)
             case .overtaken(let reason):
                 settings.repetitions.note()
                 logger.debug(
@@ -105,29 +112,32 @@ final class GroupCommit {
         }
     }
 
-    /// The answer to those whose commit ended with another's failure.
-    private static let undone: any Error = ParseError(.serviceUnavailable, "Nothing of this was stored. Try again.")
-    /// The answer to a job that others overtook all the time.
+    /// The error for jobs whose commit failed because of another job.
+    private static let undone: any Error = ParseError(.serviceUnavailable, "Nothing was stored. Try again.")
+    /// The error for a job that conflicts with other transactions on every try.
     private static let overtaken: any Error = ParseError(
-        .serviceUnavailable, "Others change the same all the time. Nothing of this was stored. Try again.")
+        .serviceUnavailable, "Other requests keep changing the same data. Nothing was stored. Try again.")
 
     private static func failed(_ piece: Piece, _ error: any Error) -> Outcome {
         Outcome(failures: piece.jobs.map { _ in error })
     }
 
-    /// One transaction.
+    /// Runs one transaction.
     private func attempt(_ piece: Piece) throws(DatabaseRefused) -> Attempt {
         var outcome = Outcome(failures: Array(repeating: nil, count: piece.jobs.count))
         let schemaBefore = transaction.schema
         transaction.beginGroup()
         do {
-            try connection.beginGroup(waitsLong: piece.isAlone)
+            try connection.beginGroup(waitsLong: piece.isAlone || piece.isExclusive, isExclusive: piece.isExclusive)
             defer { if connection.isInTransaction { try? connection.execute("ROLLBACK") } }
             if isStale { try reload() }
             let generation = transaction.schema.generation
+            // An exclusive transaction blocks other writers, so it checks the schema before it runs its jobs.
+            if piece.isExclusive { try requireCurrent(generation) }
             let hasChanged = try perform(piece, &outcome)
-            // It came with the first answer. What was done by an old schema is nothing that anybody hears of.
-            if let stored = try connection.generationAtBegin(), stored != generation { throw Overtaken.bySchema }
+            // The number came with the transaction's first response, so the check costs nothing. Results that are based
+            // on an old schema are discarded unseen.
+            if !piece.isExclusive { try requireCurrent(generation) }
             outcome.changes = transaction.takeChanges(since: schemaBefore)
             try writer.commit(outcome.changes, hasChanged: hasChanged)
             isStale = false
@@ -146,19 +156,25 @@ final class GroupCommit {
                 return .overtaken(.byOutright)
             }
             logger.error("store.commit.failed", metadata: ["store.error": "\(error)"])
-            let told = error is HalfDone ? Self.undone : error
+            let told = error is PartialChange ? Self.undone : error
             return .ended(Outcome(failures: outcome.failures.map { $0 ?? told }))
         }
     }
 
-    /// Why the transaction is done again; nil for an error that is one.
-    private func reason(for error: any Error) -> Overtaken? {
-        if let reason = error as? Overtaken { return reason }
-        guard let error = error as? StoreError, error.isOvertaken else { return nil }
-        return .byChange
+    /// - Throws: `Overtaken.bySchema` when the transaction sees another generation of the schema.
+    private func requireCurrent(_ generation: Int64) throws {
+        if let stored = try connection.generationAtBegin(), stored != generation { throw Overtaken.bySchema }
     }
 
-    /// Takes over the classes as they are in the transaction.
+    /// Why the transaction must be retried; nil for an error that a retry does not solve.
+    private func reason(for error: any Error) -> Overtaken? {
+        if let reason = error as? Overtaken { return reason }
+        guard let error = error as? StoreError else { return nil }
+        if error.wantsExclusive { return .byOwnSchema }
+        return error.isOvertaken ? .byChange : nil
+    }
+
+    /// Loads the classes as the transaction sees them.
     /// - Throws: `DatabaseRefused` when a newer release changed tables.
     private func reload() throws {
         try settings.migrator.requireKnown(in: connection, settings.path)
@@ -173,18 +189,18 @@ final class GroupCommit {
             let (changes, refusals) = (connection.totalChanges, connection.refusals)
             do {
                 try job.perform(in: transaction, isCarefully: piece.isCareful)
-                // Somebody may have gone on without what failed.
+                // The job may have ignored the failure and continued.
                 if let overtaken = connection.overtaken { throw overtaken }
                 if !piece.seesAll, connection.refusals != refusals { throw Overtaken.byUnseen }
                 hasChanged = hasChanged || connection.totalChanges != changes
                 outcome.actions += transaction.takeCommitActions()
                 outcome.watched += transaction.takeWatchedChanges()
             } catch {
-                // The engine itself ends a transaction when the disk is full or fails; then nothing of it is kept.
+                // The engine itself aborts a transaction when the disk is full or fails; then nothing of it is stored.
                 guard connection.isInTransaction, !(error is Overtaken) else { throw error }
                 if let overtaken = connection.overtaken { throw overtaken }
-                outcome.failures[index] = (error as? HalfDone)?.cause ?? error
-                if error is HalfDone { throw error }
+                outcome.failures[index] = (error as? PartialChange)?.cause ?? error
+                if error is PartialChange { throw error }
                 if !piece.seesAll, connection.refusals != refusals { outcome.unseen.append(index) }
             }
             times.ended(job)

@@ -1,16 +1,16 @@
 import ParseProtocol
 
-/// The cost of a query to SQLite, in figures that do not depend on the machine. For tests and diagnosis.
+/// The cost of a query in SQLite, in figures that do not depend on the machine. For tests and diagnosis.
 package struct QueryWork: Sendable, Hashable {
     /// Instructions of SQLite's virtual machine.
     package var steps: Int
-    /// Calls of our functions, which look at patterns, words and places.
+    /// Calls of Satchel's own functions, which check patterns, words and points.
     package var calls: Int
 }
 
 extension ObjectReader {
     /// Runs a query to its last row.
-    /// - Parameter counts: the count of all rows instead of the page.
+    /// - Parameter counts: runs the count of all rows instead of the page.
     /// - Throws: as `find`.
     package func work(of query: Query, counts: Bool = false, caller: Caller) throws -> QueryWork {
         try reading {

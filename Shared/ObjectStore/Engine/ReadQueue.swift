@@ -1,26 +1,30 @@
 import ParseProtocol
 
-/// Decides in which order waiting reads run: without I/O, time is an argument.
+/// Decides the order in which waiting reads run. Does no I/O; time is an argument.
 ///
-/// Whoever used least lately comes first, so that a client with one question passes those who keep the readers busy. A
-/// read that turns out to be long goes on among the long ones, which have a reader of their own: short ones never wait
-/// for the end of a long one.
+/// The network with the least recent use comes first, and within it the client with the least recent use. A client with
+/// one query thus overtakes clients that keep the readers busy, even if those have many accounts on one network or many
+/// addresses. A read that turns out to be long moves to the long reads, which have a reader thread of their own: a
+/// short read never waits for a long one to finish.
 package struct ReadQueue {
     package typealias Ticket = UInt64
 
     package enum Kind { case short, long }
     package enum Refusal: Error { case clientHasTooMany, full }
 
-    /// Waiting reads that nobody knows to be costly, of all and of one client.
+    /// Limits of waiting reads that are not known to be costly: in total and per client.
     package static let waitingMax = 4096
     package static let waitingPerClientMax = 1024
-    /// Waiting reads that took too long for a lane already. They keep their place in the gateway's windows
-    /// (`Dispatcher.windowMax` a lane), so that they must be fewer.
+    /// Limit per near network; its wide network may have three quarters of the total.
+    package static let waitingPerNetworkMax = 1536
+    /// Limits of waiting reads that already exceeded their slice on a lane. They occupy slots in the gateway's windows
+    /// (`Dispatcher.windowMax` per lane), so these limits must be lower.
     package static let costlyMax = 96
     package static let costlyPerClientMax = 24
-    /// Nanoseconds by which use must differ to count: less is what a few pages of a shop take.
+    package static let costlyPerNetworkMax = 32
+    /// Differences in use below this many nanoseconds do not count: that is the cost of a few pages of a shop.
     private static let step = 25e6
-    /// Equals that have their turns in the order in which they came.
+    /// Up to this many reads of equal rank run in the order of their arrival.
     private static let equalsInOrder = 8
 
     private struct Item {
@@ -32,8 +36,12 @@ package struct ReadQueue {
 
     private var waiting: [Item] = []
     private var running: [Ticket: Item] = [:]
-    /// Nanoseconds of processor time.
-    private var usage = FadingUse<WorkClient>()
+    /// Use in nanoseconds of processor time.
+    private var usage = DecayingUse<WorkClient>()
+    private var networkUsage = NetworkUse()
+    /// Waiting reads by network.
+    private var costly = NetworkAmounts(nearLimit: costlyPerNetworkMax, total: costlyMax)
+    private var usual = NetworkAmounts(nearLimit: waitingPerNetworkMax, total: waitingMax)
     private var lastTicket: Ticket = 0
 
     package var isIdle: Bool { waiting.isEmpty && running.isEmpty }
@@ -41,58 +49,81 @@ package struct ReadQueue {
 
     package init() {}
 
-    /// - Parameter isCostly: it took too long elsewhere.
+    /// - Parameter isCostly: the read already exceeded its time slice elsewhere.
     package mutating func enter(_ client: WorkClient, isCostly: Bool) throws(Refusal) -> Ticket {
         let alike = waiting.count { $0.isCostly == isCostly }
-        // Clients who fill it leave the operator as many places again.
+        // The operator has twice the limit, so clients that fill the queue leave as many slots for the operator.
         let max = (isCostly ? Self.costlyMax : Self.waitingMax) * (client == .shop ? 2 : 1)
         guard alike < max else { throw .full }
         if client != .shop, alike >= (isCostly ? Self.costlyPerClientMax : Self.waitingPerClientMax) {
             let own = waiting.count { $0.isCostly == isCostly && $0.client == client }
             guard own < (isCostly ? Self.costlyPerClientMax : Self.waitingPerClientMax) else { throw .clientHasTooMany }
         }
+        if let network = client.network, !(isCostly ? costly : usual).hasRoom(network) { throw .clientHasTooMany }
         lastTicket += 1
-        waiting.append(Item(ticket: lastTicket, client: client, kind: .short, isCostly: isCostly))
+        append(Item(ticket: lastTicket, client: client, kind: .short, isCostly: isCostly))
         return lastTicket
     }
 
-    /// The next read for a reader of this kind; one for long reads takes a short one when there is nothing else.
+    /// The next read for a reader thread of this kind. The thread for long reads takes a short one when no long one
+    /// waits.
     package mutating func next(for reader: Kind, now: UInt64) -> (ticket: Ticket, kind: Kind)? {
         guard let place = best(reader, now) ?? (reader == .long ? best(.short, now) : nil) else { return nil }
         let item = waiting.remove(at: place)
+        count(-1, item)
         running[item.ticket] = item
         return (item.ticket, item.kind)
     }
 
-    /// A read ended.
+    /// Records the end of a read.
     /// - Parameters:
     ///   - used: nanoseconds of processor time.
-    ///   - isLong: it is not done, and goes on among the long ones under the same ticket.
+    ///   - isLong: the read is not finished and continues among the long reads under the same ticket.
     package mutating func ended(_ ticket: Ticket, used: UInt64, now: UInt64, isLong: Bool = false) {
         guard var item = running.removeValue(forKey: ticket) else { return }
         usage.add(used, to: item.client, at: now)
+        if let network = item.client.network { networkUsage.add(used, to: network, at: now) }
         guard isLong else { return }
         item.kind = .long
         item.isCostly = true
+        append(item)
+    }
+
+    private mutating func append(_ item: Item) {
         waiting.append(item)
+        count(1, item)
+    }
+
+    private mutating func count(_ number: Int, _ item: Item) {
+        guard let network = item.client.network else { return }
+        if item.isCostly { costly.add(number, of: network) } else { usual.add(number, of: network) }
     }
 
     private func best(_ kind: Kind, _ now: UInt64) -> Int? {
         guard waiting.count > 1 else { return waiting.first?.kind == kind ? 0 : nil }
-        var best: (rank: (Int, Int), first: Int, last: Int, count: Int)?
+        var best: (rank: (Int, Int, Int, Int), first: Int, last: Int, count: Int)?
         var runs: [WorkClient: Int] = [:]
-        for item in running.values { runs[item.client, default: 0] += 1 }
+        var networkRuns: [UInt64: Int] = [:]
+        for item in running.values {
+            runs[item.client, default: 0] += 1
+            if let network = item.client.network { networkRuns[network.near, default: 0] += 1 }
+        }
         for (place, item) in waiting.enumerated() where item.kind == kind {
             let used = usage.amount(of: item.client, at: now)
-            let rank = (runs[item.client] ?? 0, Int(used / Self.step))
+            let ofNetwork = item.client.network.map { network in
+                (networkRuns[network.near] ?? 0, Int(networkUsage.amount(of: network, at: now) / Self.step))
+            }
+            let own = (runs[item.client] ?? 0, Int(used / Self.step))
+            let first = ofNetwork ?? own
+            let rank = (first.0, first.1, own.0, own.1)
             if let current = best, current.rank == rank {
                 best = (rank, current.first, place, current.count + 1)
             } else if best.map({ rank < $0.rank }) ?? true {
                 best = (rank, place, place, 1)
             }
         }
-        // Where many come who used nothing yet, in order each would wait for all of them: then the last of them is
-        // next.
+        // With many clients of equal rank, arrival order would make each wait for all before it. Then the client of the
+        // latest arrival comes next.
         guard let best, best.count > Self.equalsInOrder else { return best?.first }
         let client = waiting[best.last].client
         return waiting.firstIndex { $0.kind == kind && $0.client == client }

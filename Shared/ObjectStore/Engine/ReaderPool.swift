@@ -1,23 +1,23 @@
 import Foundation
 import ParseProtocol
 
-/// A few threads with a reader each, for code that waits with `await` and for reads that are too long for a lane. The
-/// threads start at the first read. Who is next is `ReadQueue`'s to decide.
+/// A few threads with a reader each, for async code and for reads that are too long for a lane. The threads start at
+/// the first read. `ReadQueue` decides which read is next.
 final class ReaderPool: @unchecked Sendable {
     struct Job {
         let share: WorkShare?
-        /// Does the read and keeps what it found; may be called again when it took longer than its slice.
+        /// Runs the read and stores its result; may be called again after the read exceeded its slice.
         let run: (StoreReader) throws -> Void
-        /// Called once, with what the read threw.
+        /// Called once, with the error that the read threw.
         let finish: ((any Error)?) -> Void
     }
 
-    /// Nanoseconds of processor time after which a read counts as long: many times what a page of a shop takes.
+    /// Nanoseconds of processor time after which a read counts as long: many times the cost of a shop's page.
     private static let slice: UInt64 = 50_000_000
-    /// The priority of these threads (nice 10): when processors are scarce, lanes and the writer get nine times as
-    /// much.
+    /// The priority of these threads (nice 10): when processors are scarce, lanes and the writer get nine times as much
+    /// time.
     private static let niceness: Int32 = 10
-    /// No more than there are processors, but one of each kind.
+    /// At most as many threads as processors, but at least one of each kind.
     private static let kinds: [ReadQueue.Kind] =
         ProcessInfo.processInfo.activeProcessorCount > 2 ? [.short, .short, .long] : [.short, .long]
 
@@ -31,7 +31,7 @@ final class ReaderPool: @unchecked Sendable {
 
     init(open: @escaping @Sendable () throws -> StoreReader) { self.open = open }
 
-    /// Takes a read, or finishes it at once with `.requestLimitExceeded` (155) or `.serviceUnavailable` (2).
+    /// Accepts a read, or completes it at once with `.requestLimitExceeded` (155) or `.serviceUnavailable` (2).
     func submit(_ job: Job, isCostly: Bool) {
         let refusal: ParseError? = condition.withLock {
             guard !isStopping else { return ParseError(.serviceUnavailable, "The service is stopping. Try again.") }
@@ -47,15 +47,15 @@ final class ReaderPool: @unchecked Sendable {
                 }
             }
             startThreads()
-            // Not each thread takes each read. Nor may one of several that wait be woken by `signal`: the C library may
-            // lose that (glibc's bug 25847).
+            // Not every thread may take every read, so all are woken. `signal` must not be used where several threads
+            // wait: glibc may lose such a wake-up (glibc bug 25847).
             condition.broadcast()
             return nil
         }
         if let refusal { job.finish(refusal) }
     }
 
-    /// Finishes what was taken.
+    /// Finishes the accepted reads, then returns.
     func stop() {
         condition.withLock {
             isStopping = true
@@ -144,7 +144,7 @@ final class ReaderPool: @unchecked Sendable {
                 {
                     return (next.ticket, next.kind, job)
                 }
-                // What runs elsewhere may yet turn out to be long.
+                // A read on another thread may still turn out to be long.
                 if isStopping, queue.isIdle { return nil }
                 condition.wait()
             }

@@ -1,10 +1,10 @@
 import ParseProtocol
 
-/// Work that is stored as rows of a table, of which each process that writes takes some to do, so that no other one
-/// does the same meanwhile (`ClassStore.claim`).
+/// A claim on stored work. Work is stored as rows of a table; each writing process claims some rows, so that no other
+/// process does the same work at the same time (`ClassStore.claim`).
 ///
-/// A claim puts its rows off: what was due is due again after a time, since its process may end before it has done the
-/// work. So work may be done twice, as after any crash.
+/// A claim postpones its rows: they become due again after a time, because the process may end before the work is done.
+/// So work may be done twice, as after any crash.
 public struct RowClaim: Sendable {
     private let table: String
     private let columns: String
@@ -15,12 +15,13 @@ public struct RowClaim: Sendable {
     private let time: Duration
 
     /// - Parameters:
-    ///   - columns: the columns to give, in SQL. Another one, `wasDueAt`, says since when the row is due.
-    ///   - table: one with a number `id` and a column `dueAt`, in milliseconds since 1970.
-    ///   - condition: which rows there are to take beside being due, in SQL; its parameters are `arguments`.
-    ///   - order: which rows are taken first, in SQL.
-    ///   - limit: the rows that are taken at most, 1 or more.
-    ///   - time: longer than the work takes.
+    ///   - columns: the columns to return, in SQL. The column `wasDueAt` is added: the time at which the row became
+    ///     due.
+    ///   - table: a table with a number `id` and a column `dueAt`, in milliseconds since 1970.
+    ///   - condition: which due rows may be claimed, in SQL; its parameters are `arguments`.
+    ///   - order: which rows are claimed first, in SQL.
+    ///   - limit: the maximum number of rows, 1 or more.
+    ///   - time: how long the claim holds; longer than the work takes.
     public init(
         _ columns: String, of table: String, where condition: String, _ arguments: [SQLValue] = [],
         orderedBy order: String, limit: Int, for time: Duration
@@ -34,7 +35,7 @@ public struct RowClaim: Sendable {
         self.time = time
     }
 
-    /// PostgreSQL's statement: rows that another process is taking at this moment are passed over
+    /// PostgreSQL's statement. It skips rows that another process is claiming at the same time
     /// (https://www.postgresql.org/docs/15/sql-select.html#SQL-FOR-UPDATE-SHARE).
     func statement(at now: Timestamp) -> (sql: String, arguments: [SQLValue]) {
         let sql = """

@@ -1,4 +1,4 @@
-/// A value of SQLite, for the statements of a service's own tables.
+/// An SQL value, for the statements of a service's own tables.
 public enum SQLValue: Sendable, Hashable {
     case null
     case int(Int64)
@@ -15,7 +15,7 @@ public enum SQLValue: Sendable, Hashable {
     /// Whether it is NULL.
     public var isNull: Bool { self == .null }
 
-    /// The number, also of an integer; nil for any other type.
+    /// The number, including an integer's; nil for any other type.
     public var realValue: Double? {
         switch self {
         case .int(let value): Double(value)
@@ -36,18 +36,18 @@ extension SQLValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, Exp
     public init(floatLiteral value: Double) { self = .real(value) }
     /// NULL.
     public init(nilLiteral: ()) { self = .null }
-    /// 1 or 0: SQLite has no type of its own for them.
+    /// 1 or 0: SQLite has no Boolean type.
     public init(booleanLiteral value: Bool) { self = .int(value ? 1 : 0) }
 }
 
-/// One row of a result. A column that is not there, holds NULL or another type is an error and not a 0: a misspelt name
-/// must not become an amount of money.
+/// One row of a result. A missing column, NULL or another type is an error instead of 0: a misspelt name must not
+/// become an amount of money.
 public struct SQLRow: Sendable {
     let names: [String]
     let values: [SQLValue]
 
-    /// The value in a column, for those that may hold NULL.
-    /// - Throws: `StoreError` for a column that the statement does not give.
+    /// The value in a column that may hold NULL.
+    /// - Throws: `StoreError` for a column that the statement does not return.
     public subscript(index: Int) -> SQLValue {
         get throws {
             guard values.indices.contains(index) else { throw StoreError.noColumn("\(index)") }
@@ -55,11 +55,11 @@ public struct SQLRow: Sendable {
         }
     }
 
-    /// The value in the column of that name.
-    /// - Throws: `StoreError` for a column that the statement does not give.
+    /// The value in the column with this name.
+    /// - Throws: `StoreError` for a column that the statement does not return.
     public subscript(name: String) -> SQLValue {
         get throws {
-            // PostgreSQL knows names that are not in quotes by small letters.
+            // PostgreSQL returns unquoted names in lower case.
             guard let index = names.firstIndex(of: name) ?? names.firstIndex(of: name.lowercased()) else {
                 throw StoreError.noColumn(name)
             }
@@ -70,19 +70,19 @@ public struct SQLRow: Sendable {
     /// The integer in a column.
     /// - Throws: `StoreError` when there is none.
     public func int(_ index: Int) throws -> Int64 { try self[index].intValue.orMismatch("\(index)") }
-    /// The integer in the column of that name.
+    /// The integer in the column with this name.
     /// - Throws: `StoreError` when there is none.
     public func int(_ name: String) throws -> Int64 { try self[name].intValue.orMismatch(name) }
     /// The text in a column.
     /// - Throws: `StoreError` when there is none.
     public func text(_ index: Int) throws -> String { try self[index].textValue.orMismatch("\(index)") }
-    /// The text in the column of that name.
+    /// The text in the column with this name.
     /// - Throws: `StoreError` when there is none.
     public func text(_ name: String) throws -> String { try self[name].textValue.orMismatch(name) }
     /// The bytes in a column.
     /// - Throws: `StoreError` when there are none.
     public func blob(_ index: Int) throws -> [UInt8] { try self[index].blobValue.orMismatch("\(index)") }
-    /// The bytes in the column of that name.
+    /// The bytes in the column with this name.
     /// - Throws: `StoreError` when there are none.
     public func blob(_ name: String) throws -> [UInt8] { try self[name].blobValue.orMismatch(name) }
 }
@@ -95,19 +95,19 @@ extension Optional {
 }
 
 extension StoreError {
-    // SQLITE_RANGE and, above, SQLITE_MISMATCH, by which SQLite itself would complain.
+    // SQLITE_RANGE here and SQLITE_MISMATCH above: the codes that SQLite itself would use.
     fileprivate static func noColumn(_ column: String) -> StoreError {
         StoreError(resultCode: 25, message: "no column \(column)")
     }
 }
 
-/// A failure of the database that no client can cause. It belongs in the log and never into an answer.
+/// A database failure that no client can cause. It belongs in the log and never in a response.
 public struct StoreError: Error, Sendable, CustomStringConvertible {
     /// SQLite's extended result code, https://www.sqlite.org/rescode.html; 0 for an error of PostgreSQL.
     public let resultCode: Int32
     /// PostgreSQL's code, https://www.postgresql.org/docs/15/errcodes-appendix.html; empty for an error of SQLite.
     public let sqlState: String
-    /// The engine's words or ours, for the log; may name tables and columns.
+    /// The engine's or Satchel's message, for the log; may name tables and columns.
     public let message: String
 
     package init(resultCode: Int32, message: String) {
@@ -124,16 +124,19 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
 
     /// A UNIQUE or PRIMARY KEY constraint was violated (SQLITE_CONSTRAINT_UNIQUE, _PRIMARYKEY, _ROWID; 23505).
     public var isUniqueViolation: Bool { [2067, 1555, 2579].contains(resultCode) || sqlState == "23505" }
-    /// Another transaction of PostgreSQL overtook this one, which may succeed when it is done again: 40001, a deadlock
-    /// (40P01), or a row that another one is changing for long (55P03).
+    /// Another PostgreSQL transaction conflicts with this one, which may succeed on a retry: serialization failure
+    /// (40001), deadlock (40P01), or a row locked for too long (55P03).
     var isOvertaken: Bool { ["40001", "40P01", "55P03"].contains(sqlState) }
-    /// What PostgreSQL says also when another transaction that this one does not see has a value that is unique, or
-    /// changed or dropped a table: missing tables, columns and other things, prepared statements of before, and for a
-    /// table that went while it was waited for an internal error.
-    var mayBeOfUnseen: Bool {
+    /// A transaction must change a class while other processes may write.
+    static let exclusiveWanted = StoreError(sqlState: "exclusive", message: "a class is to change")
+    var wantsExclusive: Bool { sqlState == Self.exclusiveWanted.sqlState }
+    /// Errors that PostgreSQL also reports because of a concurrent transaction that this one does not see. That
+    /// transaction may have inserted a unique value, or changed or dropped a table: missing tables, columns and other
+    /// objects, outdated prepared statements, and an internal error for a table that was dropped during a lock wait.
+    var mayBeFromInvisible: Bool {
         ["23505", "42P01", "42703", "42704", "42P07", "42710", "0A000", "XX000"].contains(sqlState)
     }
-    /// A value does not fit into an index of PostgreSQL, whose entries are a third of a page at most (54000).
+    /// A value exceeds PostgreSQL's limit for an index entry, a third of a page (54000).
     var isTooLongForIndex: Bool { sqlState == "54000" }
     /// The code and the message.
     public var description: String {

@@ -1,117 +1,104 @@
 import ParseProtocol
 
-/// One connection to an engine with its prepared statements, used by one thread at a time: what the store needs of
-/// SQLite or PostgreSQL.
+/// One connection to an engine with its prepared statements: the interface that the store needs of SQLite or
+/// PostgreSQL. Used by one thread at a time.
 ///
-/// Parameters of statements are written `?` or `?1`, `?2` … for both engines. What else differs in their SQL is
-/// `Dialect`'s to know.
+/// Statement parameters are written `?` or `?1`, `?2` … for both engines. `Dialect` contains the other differences in
+/// SQL.
 protocol StoreConnection: AnyObject {
     var dialect: Dialect { get }
-    /// Ends statements that run for too long.
+    /// Interrupts statements that run for too long.
     var timeLimit: TimeLimit { get }
-    /// Takes only queries that were quick before: set while others bring slow ones to this thread.
-    var takesOnlyProven: Bool { get set }
-    /// Calls of functions that look into rows, since the connection was opened; 0 where the engine has its own.
+    /// Accept only queries that were quick before; set while other clients send slow ones to this thread.
+    var acceptsOnlyQuick: Bool { get set }
+    /// Calls of Satchel's own functions since the connection was opened; 0 where the engine uses built-in ones.
     var functionCalls: Int { get }
     /// Rows changed by the last statement.
     var changes: Int { get }
     /// Rows changed since the connection was opened.
     var totalChanges: Int64 { get }
-    /// False when the engine itself gave the transaction up, so that nothing can be done in it any more.
+    /// False when the engine itself aborted the transaction, so that no statement can run in it.
     var isInTransaction: Bool { get }
 
-    /// Releases every statement and ends the connection, which is unusable afterwards.
+    /// Releases every statement and closes the connection, which is unusable afterwards.
     func close()
     /// The prepared statement for this SQL, ready to be bound.
     func statement(_ sql: String) throws -> any StoreStatement
     /// The prepared statement of a client's query.
-    /// - Throws: `ReadOverrun` for one that was not quick before, while only such are taken.
+    /// - Throws: `ReadOverrun` for a query that was not quick before, while `acceptsOnlyQuick` is set.
     func query(_ sql: String) throws -> any StoreStatement
-    /// Runs statements that are not worth keeping, one after the other.
+    /// Runs statements one after the other without caching them.
     func executeOnce(_ sql: String) throws
-    /// Begins a transaction that changes something, of the one writer.
+    /// Begins a write transaction of the single writer.
     func beginWriting() throws
     /// Begins a transaction in which all reads see the same commits.
     func beginReading() throws
-    /// Runs reads that are ended after `limit`.
+    /// Runs reads and interrupts them after `limit`.
     /// - Throws: `.timeout` (124) when the time is over.
     func limited<T>(to limit: Duration, _ body: () throws -> T) throws -> T
 
     // MARK: Where every process writes
 
-    /// Whether other processes write too while this connection does.
+    /// Whether other processes also write while this connection does.
     var isShared: Bool { get }
-    /// The first failure of the transaction by which another one overtook it: it can only be taken back, whatever was
-    /// made of the failure.
+    /// The transaction's first conflict with another transaction. The transaction can only be rolled back, even if a
+    /// job handled the failure.
     var overtaken: StoreError? { get }
-    /// Failures in the transaction that may come of what it does not see: a row in the way of a unique index, a table
-    /// that another process changed.
+    /// Failures in the transaction that rows or tables invisible to it may have caused: a row that violates a unique
+    /// index, a table that another process changed.
     var refusals: Int { get }
     /// Begins the transaction of a group of jobs.
-    /// - Parameter waitsLong: for rows that others are changing; else the transaction is soon overtaken by them.
-    func beginGroup(waitsLong: Bool) throws
-    /// The schema's number as the transaction sees it; nil where nobody else changes it.
+    /// - Parameters:
+    ///   - waitsLong: wait long for rows that other transactions have locked; else such a row soon counts as a
+    ///     conflict.
+    ///   - isExclusive: no other process writes from the transaction's first read of the data to its end.
+    func beginGroup(waitsLong: Bool, isExclusive: Bool) throws
+    /// Called before a class changes.
+    /// - Throws: `StoreError.exclusiveWanted` where other processes may write during this transaction. The caller then
+    ///   rolls it back and retries it as an exclusive one.
+    func requireExclusive() throws
+    /// The schema's number as the transaction sees it; nil where no other process changes it.
     func generationAtBegin() throws -> Int64?
     /// Begins a transaction during which no other process writes.
     func beginPreparing() throws
 
-    /// The bytes of the pages that hold something; nil where the engine does not know as of now.
+    /// The size in bytes of the pages in use; nil while the engine has no current figure.
     func usedBytes() throws -> Int64?
 
     // MARK: The schema
 
-    /// The number that changes in each transaction that changes a class.
+    /// The number that every transaction that changes a class increments.
     func generation() throws -> Int64
     func setGeneration(_ generation: Int64) throws
     func hasTable(_ name: String) throws -> Bool
-    /// The columns of the indexes on tables of classes, by table.
+    /// The columns of the indexes on class tables, by table.
     func indexColumns() throws -> [String: [[String]]]
-    /// The names of a table's indexes that `createIndex` made.
+    /// The names of a table's indexes that `createIndex` created.
     func indexNames(of table: String) throws -> [String]
+    /// Creates an index.
     /// - Throws: `StoreError` with `isUniqueViolation` when stored rows are not unique.
     func createIndex(_ name: String, on table: String, columns: [SortedColumn], isUnique: Bool) throws
-    /// Drops it where it is there.
+    /// Drops an index if it exists.
     func dropIndex(_ name: String) throws
-    /// Ends what is done to indexes beside the writes, which would have to wait for this transaction, as it would for
-    /// that. Called before a table or index of a class is changed.
+    /// Interrupts index builds that run concurrently with writes: the build and this transaction would wait for each
+    /// other. Called before a table or index of a class is changed.
     func makeWay() throws
     /// Called when a table is dropped.
     func forgetIndexes(of table: String) throws
-    /// The tables `o<id>` of a class's objects and `p<id>` of their ACLs. The document is the complete wire object; the
-    /// columns repeat what queries decide by.
+    /// Creates the tables `o<id>` of a class's objects and `p<id>` of their ACLs. The document is the complete wire
+    /// object; the columns repeat the values that queries filter by.
     func createClassTables(_ id: Int64) throws
-
-    // MARK: Where tables and indexes are no part of transactions
-
-    /// Takes tables for a class that were made before.
-    /// - Returns: the class's number; nil where they are made for a number, by `createClassTables`.
-    func takeClassTables() throws -> Int64?
-    /// Leaves the tables of a class that is dropped to `IndexWork`, in this transaction.
-    /// - Returns: false where they are dropped in it.
-    func leaveTables(of info: ClassInfo) throws -> Bool
-    /// The number of a class whose tables were left; nil for none.
-    func leftTables() throws -> Int64?
-    /// They were dropped.
-    func forgetTables(_ id: Int64) throws
-    /// Statements that follow are those of a migration, of which an interrupted start may have run some.
-    func beginStep(_ identifier: String) throws
-    func endStep()
 }
 
 extension StoreConnection {
     var isShared: Bool { false }
     var overtaken: StoreError? { nil }
     var refusals: Int { 0 }
-    func beginGroup(waitsLong _: Bool) throws { try beginWriting() }
+    func beginGroup(waitsLong _: Bool, isExclusive _: Bool) throws { try beginWriting() }
+    func requireExclusive() throws {}
     func generationAtBegin() throws -> Int64? { nil }
     func beginPreparing() throws { try beginWriting() }
     func makeWay() throws {}
-    func takeClassTables() throws -> Int64? { nil }
-    func leaveTables(of _: ClassInfo) throws -> Bool { false }
-    func leftTables() throws -> Int64? { nil }
-    func forgetTables(_: Int64) throws {}
-    func beginStep(_: String) throws {}
-    func endStep() {}
 
     func execute(_ sql: String, _ arguments: [SQLValue] = []) throws {
         let statement = try statement(sql)
@@ -142,40 +129,40 @@ extension StoreConnection {
     }
 }
 
-/// A column, or the expression of one, of an index.
+/// A column of an index, or an expression in its place.
 struct SortedColumn {
     let column: String
     var isDescending = false
 }
 
-/// A prepared statement. Belongs to one connection and is used by one thread at a time.
+/// A prepared statement. It belongs to one connection and is used by one thread at a time.
 protocol StoreStatement: AnyObject {
-    /// The number of queries it was taken for since it last took too long.
+    /// The number of queries that used it since its last slow run.
     var uses: Int { get set }
     var columnNames: [String] { get }
 
     /// Steps to the next row.
     /// - Returns: false when there is none.
     func step() throws -> Bool
-    /// Ends it, so that it can be bound and run again.
+    /// Resets the statement, so that it can be bound and run again.
     func reset()
     /// Runs an INSERT of one row, made with `Dialect.returningId`.
     /// - Returns: the row's number.
     func insert() throws -> Int64
-    /// The engine's own figure for the work since it was asked last; 0 where it has none.
+    /// The engine's own measure of the work since the last call; 0 where it has none.
     func takeSteps() -> Int
-    /// What it took since it was asked last, in SQLite's instructions: its own figure, or such as take as long as the
-    /// server did.
+    /// The cost since the last call, in SQLite instructions: the engine's own figure, or the number of instructions
+    /// that take as long as the server took.
     func takeCost() -> Int
 
-    /// Binds the parameter with this number (from 1); a number the statement does not use is ignored.
+    /// Binds the parameter with this number (from 1); a number that the statement does not use is ignored.
     func bind(_ value: SQLValue, at index: Int32) throws
     func bind(_ text: String, at index: Int32) throws
     /// Binds UTF-8 bytes as text.
     func bind(utf8 bytes: [UInt8], at index: Int32) throws
     func bind(_ value: Int64, at index: Int32) throws
     func bind(_ regex: Regex, at index: Int32) throws
-    /// Binds what another statement of the same connection has in a column of its current row.
+    /// Binds the value in a column of another statement's current row; both belong to the same connection.
     func bind(column: Int32, of source: any StoreStatement, at index: Int32) throws
 
     /// The text of a column of the current row, valid until the next step.
@@ -188,11 +175,11 @@ protocol StoreStatement: AnyObject {
 extension StoreStatement {
     func takeCost() -> Int { takeSteps() }
 
-    /// The weight of one interruption: after so many quick runs it counts as quick again.
-    static var distrust: Int { -200 }
+    /// The value of `uses` after one interruption: the statement counts as quick again after this many quick runs.
+    static var slowRunPenalty: Int { -200 }
 
-    /// Whether it was quick every time of some, whatever was bound to it.
-    var isProven: Bool { uses >= 3 }
+    /// Whether its recent runs were all quick, whatever values were bound.
+    var isKnownQuick: Bool { uses >= 3 }
 
     func bind(_ arguments: [SQLValue]) throws {
         for (index, argument) in arguments.enumerated() { try bind(argument, at: Int32(index + 1)) }
@@ -202,5 +189,15 @@ extension StoreStatement {
 
     func bind(column: Int32, of source: any StoreStatement, at index: Int32) throws {
         try bind(source.value(column), at: index)
+    }
+}
+
+extension Dictionary where Key == String, Value: StoreStatement {
+    /// Makes room for another statement. Known quick ones stay: otherwise a flood of different queries would make the
+    /// connection forget that ordinary queries are quick, and the lane would refuse them.
+    mutating func makeRoom(limit: Int) {
+        guard count >= limit else { return }
+        self = filter { $0.value.isKnownQuick }
+        if count > limit / 2 { self = [:] }
     }
 }

@@ -1,47 +1,46 @@
 import ParseProtocol
 
-/// The part of an engine for the thread that writes: from the right to write to the end of each commit. Used by that
-/// thread alone.
+/// The engine-specific part of the writer's thread, from the right to write to the end of each commit. Only that thread
+/// uses it.
 protocol StoreWriter: AnyObject {
     /// The board on which changes are announced (`ChangeBoard`); 0 for none.
     var boardIdentity: UInt64 { get }
-    /// Whether commits still go where they went: false when the database was removed or replaced, or the connection is
-    /// gone.
+    /// Whether commits still reach the same database: false when it was removed or replaced, or the connection is lost.
     var isInPlace: Bool { get }
-    /// Why nothing more is written by this process when it is not; nil when it may begin again.
+    /// Why this process must stop writing when `isInPlace` is false; nil when it may start again.
     var refusal: DatabaseRefused? { get }
 
-    /// Whether this process does what only one may do. The one writer does.
+    /// Whether this process does the work that only one process may do. A single writer always does.
     var isLeading: Bool { get }
-    /// The time between two looks whether this process may lead; nil where only the one writer writes.
+    /// The interval between two attempts to become the leader; nil where only a single writer writes.
     var looksEvery: Duration? { get }
-    /// Leads from now on, if nobody else does.
-    /// - Throws: when the connection is gone.
+    /// Becomes the leader if no other process leads.
+    /// - Throws: when the connection is lost.
     func look() throws
 
-    /// Seconds between two tries to take the right to write.
+    /// Seconds between two attempts to acquire the right to write.
     var patience: Double { get }
 
-    /// Takes the right to write.
+    /// Acquires the right to write.
     /// - Returns: false while another process has it.
-    /// - Throws: what is wrong with the place of the database.
+    /// - Throws: an error for an unusable location of the database.
     func take() throws -> Bool
     func release()
-    /// Opens the writing connection and brings tables and classes to this release.
+    /// Opens the writing connection and migrates tables and classes to this release.
     /// - Throws: `DatabaseRefused` for a database that must not be written.
     func open() throws -> (connection: any StoreConnection, schema: Schema)
-    /// All is ready: the first job may come.
+    /// Called when the writer is ready for the first job.
     func ready()
     /// Commits the transaction of a group of jobs.
     /// - Parameter hasChanged: whether one of the jobs changed a row.
     func commit(_ changes: ChangeSet, hasChanged: Bool) throws
-    /// The group is over, committed or not. Called before anybody hears of it.
+    /// Called at the end of a group, committed or not, before its jobs are completed.
     func ended(_ changes: ChangeSet)
-    /// Called after the answers of a group have left.
+    /// Called after the responses of a group have left.
     func answered()
-    /// Does a piece of what can wait while no job comes; `waits` waits for one and gives true when none came.
+    /// Does a piece of deferrable work while no job comes. `waits` waits for a job and returns true when none came.
     func rest(waits: () -> Bool)
-    /// Ends after the last job. The transaction's statements are released.
+    /// Called after the last job, when the transaction's statements are released.
     func close()
 }
 

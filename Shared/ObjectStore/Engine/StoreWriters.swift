@@ -1,14 +1,14 @@
 import Synchronization
 
-/// Who writes a schema of a PostgreSQL database. A file has one writer in any case.
+/// Which processes write a schema of a PostgreSQL database. A file always has one writer.
 public enum StoreWriters: String, CaseIterable, Sendable {
-    /// The process that holds the schema's lock.
+    /// Only the process that holds the schema's lock.
     case one
-    /// Each process; the one that holds the lock leads: it does what only one may do.
+    /// Every process. The process with the lock leads: it does the work that only one process may do.
     case every
 }
 
-/// The number of transactions of this process that were done again because those of others overtook them.
+/// The number of this process's transactions that were retried after a conflict with another process.
 final class Repetitions: Sendable {
     private let value = Atomic<Int>(0)
     var count: Int { value.load(ordering: .relaxed) }

@@ -1,20 +1,21 @@
 import Glibc
+import ParseProtocol
 
-/// On whose account a piece of work is done, and what it may still cost. Bound to the task of a request, or passed
+/// The client that a piece of work is charged to, and the budget left for it. Bound to the task of a request, or passed
 /// along with the work.
 public struct WorkShare: Sendable {
     /// The share of the request that the current task works for; nil for the process's own work.
     @TaskLocal public static var current: WorkShare?
 
-    /// The client whose share of threads and queues the work uses up.
+    /// The client that the work counts for in the scheduling of threads and queues.
     public let client: WorkClient
-    /// The budget of processor time that the work is taken off.
+    /// The budget of processor time that the work is charged to.
     public let meter: any WorkMeter
-    /// What there is to change in each write, in objects; 1 or more.
+    /// The number of objects that each write changes; 1 or more.
     public let weight: Int
 
     /// A share of `client` that is measured by `meter`.
-    /// - Parameter weight: what there is to change, in objects, as far as the request tells; less than 1 counts as 1.
+    /// - Parameter weight: the number of objects to change, as far as the request shows; less than 1 counts as 1.
     public init(client: WorkClient, meter: any WorkMeter, weight: Int = 1) {
         self.client = client
         self.meter = meter
@@ -22,25 +23,29 @@ public struct WorkShare: Sendable {
     }
 }
 
-/// The client that work is done for, as far as shares go.
+/// The client that work is scheduled for.
 public enum WorkClient: Hashable, Sendable {
     /// The shop itself and its operator.
     case shop
-    /// A number that stands for an address or a user.
-    case client(Int)
+    /// A number of the user at this network, or of the network. Scheduling divides by network first; nil for a client
+    /// whose network is not scheduled separately.
+    case client(Int, at: ClientNetwork? = nil)
+
+    /// The network that the client's use counts for.
+    var network: ClientNetwork? { if case .client(_, let network) = self { network } else { nil } }
 }
 
-/// The processor time of threads, for work that is taken off a budget.
+/// The processor time of threads, for charging budgets.
 package enum ThreadTime {
-    /// Nanoseconds that the calling thread has had so far.
+    /// Nanoseconds of processor time that the calling thread has used so far.
     package static var nanoseconds: UInt64 { TimeLimit.processor }
 }
 
-/// The priority of threads whose work is long.
+/// The priority of threads that do long work.
 package enum ThreadPriority {
-    /// Lowers the calling thread's priority, which Linux allows for one thread (sched(7)). Without it the work is right
-    /// and others slower.
-    /// - Parameter niceness: 1 to 19; at 10 others get nine times as much where processors are scarce.
+    /// Lowers the calling thread's priority, which Linux allows for a single thread (sched(7)). If the call fails,
+    /// results stay correct but other threads get slower.
+    /// - Parameter niceness: 1 to 19; at 10 other threads get nine times as much time where processors are scarce.
     package static func lower(to niceness: Int32) {
         _ = setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, niceness)
     }
@@ -50,19 +55,19 @@ package enum ThreadPriority {
 public protocol WorkMeter: AnyObject, Sendable {
     /// Microseconds; at least 0.
     var left: Int64 { get }
-    /// Takes off microseconds that were used.
+    /// Charges used microseconds.
     func use(_ microseconds: Int64)
 }
 
 extension ObjectReader {
-    /// To be asked between the parts of a long piece of work, such as the changes of a batch: changes themselves are
-    /// never interrupted, because that would undo what others changed in the same commit.
-    /// - Throws: `.timeout` (124) when nothing is left of the request's budget.
+    /// Checks the budget. Call it between the parts of a long piece of work, such as the changes of a batch: changes
+    /// themselves are never interrupted, because that would roll back other clients' changes in the same commit.
+    /// - Throws: `.timeout` (124) when the request's budget is spent.
     public func requireBudget() throws { try connection.timeLimit.checkAccount() }
 
-    /// Runs `body` on the account of `share`: calls to the store end when nothing is left of its budget.
-    /// - Parameter charged: the microseconds that the same work was charged before, when it was undone and is done
-    ///   again; only what goes beyond them is taken off.
+    /// Runs `body` and charges it to `share`: calls to the store end when its budget is spent.
+    /// - Parameter charged: the microseconds already charged for the same work before a rollback; only use beyond them
+    ///   is charged.
     /// - Throws: `.timeout` (124) then.
     func accounted<T>(_ share: WorkShare?, beyond charged: inout Int64, _ body: () throws -> T) throws -> T {
         guard let share else { return try body() }

@@ -2,58 +2,63 @@ import ParseProtocol
 
 /// A write that waits for its commit.
 package protocol QueuedWrite {
-    /// The client whose turn it is.
+    /// The client that the write is scheduled for.
     var client: WorkClient { get }
-    /// What there is to change, in objects; 1 or more.
+    /// The number of objects to change; 1 or more.
     var weight: Int { get }
 }
 
-/// Why a write gets no place.
+/// Why a write is not accepted into the queue.
 package enum WriteRefusal: Error { case clientHasTooMany, full }
 
-/// Decides which waiting writes share the next commit: without I/O, time is an argument.
+/// Decides which waiting writes share the next commit. Does no I/O; time is an argument.
 ///
-/// What fits into one commit is taken as it came, and nothing is counted. Where more is waiting the turn goes to
-/// whoever used the writer least lately, and among those to whoever asks for least: a client with one save passes those
-/// who send batches without end. Of one client the first is first. The shop's own writes, those of services among each
-/// other and those of the operator, have half of each commit before all others, so that neither side waits for the end
-/// of the other.
+/// If all waiting writes fit into one commit, they are taken in order of arrival and use is not counted. Otherwise the
+/// network with the least recent use of the writer comes first, within it the client with the least use, and among
+/// those the smallest write. A client with one save thus overtakes clients that send batches without end, even if those
+/// have many accounts on one network. Writes of one client keep their order. The shop's own writes, from services and
+/// the operator, get half of each commit before all others, so that neither side waits for the other to finish.
 package struct WriteQueue<Write: QueuedWrite> {
-    /// Writes in one commit. More would only delay the first: at 128 the fsync is a small part of each.
+    /// Maximum writes in one commit. More would only delay the first: at 128 the fsync is a small part of each.
     package static var groupMax: Int { 128 }
-    /// Nanoseconds that the writes of one commit take, as far as it is known: what somebody who comes anew waits for.
+    /// Maximum estimated nanoseconds of one commit's writes: the wait of a newly arrived write.
     package static var groupNanosecondsMax: Double { 30e6 }
-    /// Waiting writes, some seconds of work; half of the places are the shop's own.
+    /// Limit of waiting writes, some seconds of work; half of the slots are reserved for the shop itself.
     package static var placesMax: Int { 4096 }
-    /// Waiting writes of one client: less than a gateway sends to a service at once (`Dispatcher.windowMax` for each of
-    /// two lanes), so that one client cannot hold all of it.
+    /// Limit of one client's waiting writes. It is below the number of requests that a gateway sends to a service at
+    /// once (`Dispatcher.windowMax` for each of two lanes), so that one client cannot occupy that window alone.
     package static var clientPlacesMax: Int { 192 }
-    /// Objects that the waiting writes of one client change, if they are more than one: twenty of the largest batches.
+    /// Limit of objects in one client's waiting writes, if there is more than one write: twenty of the largest batches.
     package static var clientWeightMax: Int { 4096 }
-    /// Nanoseconds by which use must differ to count: less is what a few saves of an app take.
+    /// Limit of one near network's waiting writes; its wide network may have three quarters of the clients' slots.
+    package static var networkPlacesMax: Int { 512 }
+    /// Differences in use below this many nanoseconds do not count: that is the cost of a few saves of an app.
     private static var step: Double { 25e6 }
-    /// Nanoseconds of its client's use that are forgiven a write for each commit that it was not taken into. Without it
-    /// others who come for the first time, one after the other, could keep a batch waiting for ever.
+    /// Nanoseconds of use that a waiting write is forgiven for each commit that left it out. Without this, a stream of
+    /// new clients could keep a batch waiting forever.
     private static var forgiven: Double { 1e6 }
-    /// Nanoseconds that a change takes, before any was measured and in any case.
+    /// Initial estimate, in nanoseconds, of the time that one change takes; and the bounds of the estimate.
     private static var usualCost: Double { 50_000 }
     private static var costs: ClosedRange<Double> { 5_000...10_000_000 }
-    /// Nanoseconds of one write that count although nobody waited for it.
+    /// A write of at least this many nanoseconds counts as use even if no other write waited.
     private static var noticed: UInt64 { 1_000_000 }
 
     private struct Item {
         let write: Write
-        /// How often writes had been chosen when it came.
+        /// The number of choices made before this write arrived.
         let choices: Int
     }
 
     private var items: [Item] = []
     private var weight = 0
-    /// Nanoseconds of the writer's time.
-    private var usage = FadingUse<WorkClient>()
+    /// Use in nanoseconds of the writer's time.
+    private var usage = DecayingUse<WorkClient>()
+    private var networkUsage = NetworkUse()
+    /// Waiting writes by network.
+    private var places = NetworkAmounts(nearLimit: Self.networkPlacesMax, total: Self.placesMax / 2)
     private var choices = 0
     private var isChoosing = false
-    /// Nanoseconds that changing an object took lately.
+    /// Recent average of nanoseconds per changed object.
     private var cost = Self.usualCost
 
     package init() {}
@@ -61,15 +66,24 @@ package struct WriteQueue<Write: QueuedWrite> {
     package var isEmpty: Bool { items.isEmpty }
     package var count: Int { items.count }
 
-    /// Adds a write behind the others of its client.
+    /// Adds a write after the client's other writes.
     package mutating func enter(_ write: Write) throws(WriteRefusal) {
         let isShop = write.client == .shop
         guard items.count < (isShop ? Self.placesMax : Self.placesMax / 2) else { throw .full }
         if !isShop, items.count >= Self.clientPlacesMax || weight + write.weight > Self.clientWeightMax {
             try requirePlace(for: write)
         }
+        if let network = write.client.network {
+            guard places.hasRoom(network) else { throw .clientHasTooMany }
+            places.add(1, of: network)
+        }
         weight += write.weight
         items.append(Item(write: write, choices: choices))
+    }
+
+    private mutating func leave(_ write: Write) {
+        weight -= write.weight
+        if let network = write.client.network { places.add(-1, of: network) }
     }
 
     private func requirePlace(for write: Write) throws(WriteRefusal) {
@@ -83,13 +97,13 @@ package struct WriteQueue<Write: QueuedWrite> {
         }
     }
 
-    /// The writes of the next commit, in the order in which they came; none when none wait.
-    /// - Parameter now: nanoseconds of a clock that does not go back.
+    /// Removes and returns the writes of the next commit, in order of arrival; empty when none wait.
+    /// - Parameter now: nanoseconds of a monotonic clock.
     package mutating func nextGroup(now: UInt64) -> [Write] {
         isChoosing = items.count > Self.groupMax || Double(weight) * cost > Self.groupNanosecondsMax
         guard isChoosing else {
             defer { items.removeAll(keepingCapacity: true) }
-            weight = 0
+            for item in items { leave(item.write) }
             return items.map(\.write)
         }
         let chosen = chosen(now)
@@ -100,7 +114,7 @@ package struct WriteQueue<Write: QueuedWrite> {
         for (item, isChosen) in zip(items, chosen) {
             if isChosen {
                 group.append(item.write)
-                weight -= item.write.weight
+                leave(item.write)
             } else {
                 rest.append(item)
             }
@@ -109,46 +123,60 @@ package struct WriteQueue<Write: QueuedWrite> {
         return group
     }
 
-    /// Takes out everything, in the order in which it came.
+    /// Removes and returns all writes, in order of arrival.
     package mutating func removeAll() -> [Write] {
-        defer {
-            items = []
-            weight = 0
-        }
+        defer { items = [] }
+        for item in items { leave(item.write) }
         return items.map(\.write)
     }
 
-    /// A write was done.
+    /// Records the end of a write.
     /// - Parameters:
     ///   - nanoseconds: of the writer's time.
-    ///   - weight: its own.
+    ///   - weight: the write's weight.
     package mutating func worked(_ nanoseconds: UInt64, for client: WorkClient, weight: Int, now: UInt64) {
         let measured = Double(nanoseconds) / Double(max(1, weight))
         cost += (min(max(measured, Self.costs.lowerBound), Self.costs.upperBound) - cost) / 32
         guard client != .shop, isChoosing || nanoseconds >= Self.noticed else { return }
         usage.add(nanoseconds, to: client, at: now)
+        if let network = client.network { networkUsage.add(nanoseconds, to: network, at: now) }
     }
 
     // MARK: - Choosing
 
-    /// For each waiting write whether it is among the next.
+    /// For each waiting write, whether it is part of the next commit.
     private func chosen(_ now: UInt64) -> [Bool] {
         var own: [Int] = []
         var turns: [(turn: Double, place: Int)] = []
         var ends: [WorkClient: Double] = [:]
+        func isBefore(_ one: (turn: Double, place: Int), _ other: (turn: Double, place: Int)) -> Bool {
+            one.turn == other.turn ? one.place < other.place : one.turn < other.turn
+        }
         for (place, item) in items.enumerated() {
             let client = item.write.client
             guard client != .shop else {
                 own.append(place)
                 continue
             }
-            // The end of this write if its client had the writer to itself, after all that the client used. It grows
-            // with each write of a client, also by what is forgiven to the earlier ones.
+            // The virtual finish time of this write: when it would end if its client had the writer alone, after all
+            // earlier use of the client. It grows with each write of the client, including the time forgiven to earlier
+            // ones.
             let end = (ends[client] ?? used(by: client, now)) + Double(item.write.weight) * cost
             ends[client] = end
             turns.append((end - Double(choices - item.choices) * Self.forgiven, place))
         }
-        turns.sort { $0.turn == $1.turn ? $0.place < $1.place : $0.turn < $1.turn }
+        turns.sort(by: isBefore)
+        // The same for its network, whose writes are sorted in this order.
+        var networkEnds: [UInt64: Double] = [:]
+        for index in turns.indices {
+            let item = items[turns[index].place]
+            guard let network = item.write.client.network else { continue }
+            let end =
+                (networkEnds[network.near] ?? used(by: network, now)) + Double(item.write.weight) * cost
+            networkEnds[network.near] = end
+            turns[index].turn = end - Double(choices - item.choices) * Self.forgiven
+        }
+        turns.sort(by: isBefore)
         var group = Group(waiting: items.count)
         let taken = group.take(own[...], part: 0.5, items, cost)
         group.take(turns.map(\.place)[...], part: 1, items, cost)
@@ -160,7 +188,11 @@ package struct WriteQueue<Write: QueuedWrite> {
         (usage.amount(of: client, at: now) / Self.step).rounded(.down) * Self.step
     }
 
-    /// A commit as it is put together.
+    private func used(by network: ClientNetwork, _ now: UInt64) -> Double {
+        (networkUsage.amount(of: network, at: now) / Self.step).rounded(.down) * Self.step
+    }
+
+    /// A commit that is being put together.
     private struct Group {
         var isChosen: [Bool]
         private var count = 0
@@ -170,9 +202,9 @@ package struct WriteQueue<Write: QueuedWrite> {
 
         /// Takes writes in their order until the commit is full.
         /// - Parameters:
-        ///   - part: of the commit, that may be full afterwards.
-        ///   - needsOne: the first is taken in any case.
-        /// - Returns: how many were taken.
+        ///   - part: the part of the commit that may be full afterwards.
+        ///   - needsOne: take the first write in any case.
+        /// - Returns: the number of writes taken.
         @discardableResult
         mutating func take(
             _ places: ArraySlice<Int>, part: Double, _ items: [Item], _ cost: Double, needsOne: Bool = true
@@ -194,7 +226,7 @@ package struct WriteQueue<Write: QueuedWrite> {
     }
 }
 
-/// The times that the writes of a commit took. The writer's thread alone uses it.
+/// The times of a commit's writes. Only the writer's thread uses it.
 struct WriteTimes {
     private(set) var entries: [(client: WorkClient, weight: Int, nanoseconds: UInt64)] = []
     private var last: UInt64 = 0
@@ -205,10 +237,10 @@ struct WriteTimes {
         last = TimeLimit.monotonic
     }
 
-    /// Goes on after a pause, which is nobody's.
+    /// Continues after a pause, whose time is charged to no client.
     mutating func resume() { last = TimeLimit.monotonic }
 
-    /// A write of the commit was done, well or not.
+    /// Records the end of a write of the commit, successful or not.
     mutating func ended(_ write: some QueuedWrite) {
         let now = TimeLimit.monotonic
         entries.append((write.client, write.weight, now &- last))

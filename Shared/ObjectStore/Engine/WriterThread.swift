@@ -2,20 +2,21 @@ import Foundation
 import Logging
 import ParseProtocol
 
-/// The one thread of this process that writes. It waits for the right to, opens the writing connection and then
-/// commits waiting jobs in groups: a savepoint for each job that could fail half-way, one commit and so one fsync for
-/// all. Which jobs are the next group is `WriteQueue`'s to decide, what a commit takes is the engine's
-/// (`StoreWriter`).
+/// The one thread of this process that writes. It acquires the right to write, opens the writing connection and then
+/// commits waiting jobs in groups. Each job that could fail halfway has a savepoint; a group has one commit and so one
+/// fsync. `WriteQueue` decides which jobs form the next group; `StoreWriter` contains the engine-specific part of a
+/// commit.
 final class WriterThread: @unchecked Sendable {
     struct Job: QueuedWrite {
         let client: WorkClient
         let weight: Int
         let run: (StoreTransaction) throws -> Void
         let finish: ((any Error)?) -> Void
-        /// Whether it changes everything at once (`StoreTransaction.atOnce`), so that it needs no savepoint.
+        /// Whether the job can fail only before its first change (`StoreTransaction.atOnce`), so that it needs no
+        /// savepoint.
         var changesAtOnce: (StoreTransaction) -> Bool = { _ in false }
 
-        /// - Parameter isCarefully: another job may not be harmed by a failure of this one.
+        /// - Parameter isCarefully: a failure of this job must not harm another job.
         func perform(in transaction: StoreTransaction, isCarefully: Bool) throws {
             if changesAtOnce(transaction) {
                 try isCarefully
@@ -34,39 +35,55 @@ final class WriterThread: @unchecked Sendable {
         let synchronous: Synchronous
         let allowClassCreation: Bool
         let allowCustomObjectId: Bool
-        let allowance: any SchemaAllowance
+        let allowance: any SchemaQuota
         let shapes: ShapeLog
         let announcement: ChangeAnnouncement
         let watch: ChangeWatch
-        /// Transactions that were done again because another process overtook them.
+        /// Counts transactions that were retried after a conflict with another process.
         let repetitions: Repetitions
-        /// Whether the store is being moved, so that its changes are noted (`ChangeCapture`).
+        /// See `ClassStore.init`.
+        var memberRecord: String?
+        /// Whether the store is being moved, so that its changes are recorded (`ChangeCapture`).
         var isMoving: @Sendable () -> Bool = { false }
-        /// Called with the answers to the jobs of a commit, which it runs.
+        /// Called after a commit with a closure that completes its jobs; must run it.
         let answering: @Sendable (_ answers: () -> Void) -> Void
+
+        /// Writes the suite's record of this database. A full disk must not prevent a sound database from being opened.
+        func memberRegister(_ certificate: DatabaseCertificate, _ logger: Logger) -> CertificateFile? {
+            guard let memberRecord else { return nil }
+            do {
+                try FileManager.default.createDirectory(
+                    at: URL(fileURLWithPath: memberRecord).deletingLastPathComponent(),
+                    withIntermediateDirectories: true)
+                return try CertificateFile(certificate, at: memberRecord)
+            } catch {
+                logger.warning("store.record.failed", metadata: ["store.error": "\(error)"])
+                return nil
+            }
+        }
     }
 
     private enum State { case idle, waiting, writing, stopped }
 
     private let settings: Settings
     private let logger: Logger
-    /// Guards everything below. The writer's thread alone waits for it until `stop`, which waits as well: from then on
-    /// nobody calls `signal`. Where several wait the C library may lose a wake-up by it (glibc's bug 25847).
+    /// Guards everything below. Only the writer's thread waits on it until `stop`, which also waits; from then on
+    /// `signal` is not called. With several waiting threads glibc may lose a wake-up by `signal` (glibc bug 25847).
     private let condition = NSCondition()
     private var state = State.idle
     private var isStopping = false
     private var jobs = WriteQueue<Job>()
     private var thread: Thread?
-    /// Somebody else has the lock, or the file could not be opened.
+    /// The first attempt failed: another process has the lock, or the database could not be opened.
     private var hasTried = false
     private var announcedOn: UInt64 = 0
     private var isLeading = false
-    /// When the group under way began.
+    /// The start of the running group; nil between groups.
     private var groupBegan: ContinuousClock.Instant?
-    /// The writer's thread alone uses what follows.
+    /// Only the writer's thread uses the rest.
     private let writer: any StoreWriter
     private var times = WriteTimes()
-    /// The time of the next look whether this process may lead, where several write.
+    /// The time of the next attempt to lead, where several processes write.
     private var nextLook = ContinuousClock.now
     private var hasBecome = false
 
@@ -78,28 +95,28 @@ final class WriterThread: @unchecked Sendable {
 
     let health = StorageHealth()
 
-    /// Whether it is known who writes: this process, another one, or nobody.
+    /// Whether the first attempt to write is over: this process writes, another one does, or none can.
     var isSettled: Bool { condition.withLock { hasTried || state == .writing || state == .stopped } }
 
-    /// Whether this process does what only one may do.
+    /// Whether this process does the work that only one process may do.
     var leads: Bool { condition.withLock { state == .writing && isLeading } }
 
-    /// A group that takes longer is stuck. Jobs of groups are short, and what overtook them is given up after less time
-    /// (`GroupPiece.timeMax`).
+    /// A group that runs longer counts as stuck. Jobs of groups are short, and conflicts are given up after less time
+    /// (`JobBatch.timeMax`).
     private static let stuckAfter = Duration.seconds(6)
 
-    /// Whether the group under way has been for so long that something keeps it from being committed.
+    /// Whether the running group takes so long that its commit presumably waits for the server.
     var isStuck: Bool { condition.withLock { groupBegan.map { $0 < .now - Self.stuckAfter } ?? false } }
 
-    /// Whether jobs are taken.
+    /// Whether jobs are accepted.
     var mayWrite: Bool { condition.withLock { state == .writing && !isStopping } }
 
-    /// The board on which this process says what it changes; 0 for none, and before it writes.
+    /// The board on which this process announces changes; 0 for none, and before it writes.
     var boardIdentity: UInt64 { condition.withLock { announcedOn } }
 
     /// - Parameters:
-    ///   - refused: the database is not what was left there; this process never writes it.
-    ///   - mayWrite: called when jobs are taken, and with false when they are not taken any more.
+    ///   - refused: called when the database is not the expected one; this process never writes it.
+    ///   - mayWrite: called when jobs are accepted, and with false when they are not accepted any more.
     ///   - became: called once, when this process leads.
     func start(
         refused: @escaping @Sendable (DatabaseRefused) -> Void, mayWrite: @escaping @Sendable (Bool) -> Void,
@@ -116,8 +133,8 @@ final class WriterThread: @unchecked Sendable {
         }
     }
 
-    /// Hands over a job. When it cannot be taken it is finished at once, on the calling thread, with
-    /// `.serviceUnavailable` (2), or `.requestLimitExceeded` (155) when it is a client's and too much is waiting.
+    /// Submits a job. A job that cannot be accepted is completed at once on the calling thread, with
+    /// `.serviceUnavailable` (2). A client's job gets `.requestLimitExceeded` (155) instead when too many wait.
     func submit(_ job: Job) {
         let refusal: ParseError? = condition.withLock {
             guard state == .writing, !isStopping else {
@@ -130,8 +147,8 @@ final class WriterThread: @unchecked Sendable {
         if let refusal { job.finish(refusal) }
     }
 
-    /// What is told to a client must not look like a failure of the service, and what is the shop's own is tried again
-    /// after one.
+    /// A client's refusal must not look like a failure of the service. The shop's own jobs are retried after such a
+    /// failure.
     private static func refusal(_ refusal: WriteRefusal, of job: Job) -> ParseError {
         let full = "Too many writes are waiting. Try again later."
         guard job.client != .shop else { return ParseError(.serviceUnavailable, full) }
@@ -142,7 +159,7 @@ final class WriterThread: @unchecked Sendable {
         }
     }
 
-    /// Finishes what was taken, closes the file and releases the lock. Later jobs are refused.
+    /// Finishes the accepted jobs, closes the file and releases the lock. Later jobs are refused.
     func stop() {
         condition.withLock {
             isStopping = true
@@ -153,7 +170,7 @@ final class WriterThread: @unchecked Sendable {
         }
     }
 
-    // MARK: On the thread
+    // MARK: On the writer's thread
 
     private func run(
         _ refused: @Sendable (DatabaseRefused) -> Void, _ mayWrite: @Sendable (Bool) -> Void,
@@ -222,7 +239,7 @@ final class WriterThread: @unchecked Sendable {
         }
     }
 
-    /// Tells that this process leads, once it does.
+    /// Reports that this process leads, once it does.
     private func noteLead(_ became: @Sendable () -> Void) {
         guard writer.isLeading, !condition.withLock({ isLeading }) else { return }
         condition.withLock { isLeading = true }
@@ -232,7 +249,7 @@ final class WriterThread: @unchecked Sendable {
         became()
     }
 
-    /// Leads where nobody does, when it is time to look.
+    /// Tries to become the leader when the next attempt is due.
     private func look(_ became: @Sendable () -> Void) throws {
         guard let interval = writer.looksEvery, nextLook <= .now else { return }
         nextLook = .now + interval
@@ -244,22 +261,22 @@ final class WriterThread: @unchecked Sendable {
         noteLead(became)
     }
 
-    /// What is written now would be gone. Nobody takes what waits behind the group any more either, where this process
-    /// cannot begin again.
+    /// Fails the group and all waiting jobs, because the writes would be lost. If this process cannot start again, it
+    /// also stops accepting jobs.
     private func abandon(_ group: [Job], for refused: DatabaseRefused? = nil) -> any Error {
         let refusal = refused ?? writer.refusal
         let waiting = condition.withLock {
             if refusal != nil { isStopping = true } else { state = .waiting }
             return jobs.removeAll()
         }
-        let error = ParseError(.serviceUnavailable, "The database is not there any more.")
+        let error = ParseError(.serviceUnavailable, "The database is no longer available.")
         for job in group + waiting { job.finish(error) }
         return refusal ?? error
     }
 
     private enum Next {
         case group([Job])
-        /// It is time to look whether this process may lead.
+        /// The next attempt to lead is due.
         case look
         case end
     }
@@ -287,7 +304,7 @@ final class WriterThread: @unchecked Sendable {
 
     /// Waits for a job; true when none came for a while.
     private func staysQuiet() -> Bool {
-        let end = Date(timeIntervalSinceNow: LogCopying.quietSeconds)
+        let end = Date(timeIntervalSinceNow: CheckpointPolicy.quietSeconds)
         return condition.withLock {
             while jobs.isEmpty, !isStopping {
                 if !condition.wait(until: end) { return jobs.isEmpty && !isStopping }
@@ -296,7 +313,7 @@ final class WriterThread: @unchecked Sendable {
         }
     }
 
-    /// - Throws: `DatabaseRefused` when this process must not write any more.
+    /// - Throws: `DatabaseRefused` when this process must stop writing.
     private func commit(_ group: [Job], _ groups: GroupCommit) throws {
         condition.withLock { groupBegan = .now }
         defer {
@@ -305,7 +322,7 @@ final class WriterThread: @unchecked Sendable {
         }
         do {
             try groups.carryOut(group) { jobs, outcome in
-                // Before anybody hears of it.
+                // Before any job completes.
                 writer.ended(outcome.changes)
                 settings.watch.tell(outcome.watched)
                 for action in outcome.actions { action() }
@@ -323,15 +340,15 @@ final class WriterThread: @unchecked Sendable {
 }
 
 extension WriterThread.Settings {
-    /// Brings classes to what the code knows, in one transaction.
-    /// - Parameter further: done in the same transaction.
+    /// Upgrades classes to the definitions in the code, in one transaction.
+    /// - Parameter further: work to do in the same transaction.
     func prepare(_ connection: any StoreConnection, _ further: (any StoreConnection) throws -> Void) throws -> Schema {
         try connection.beginPreparing()
         do {
             var schema = try Schema.load(connection)
             let writer = SchemaWriter(connection: connection)
             for definition in classes { try writer.upgrade(to: definition, in: &schema) }
-            // Files from before there was such an index, and classes whose definition just got a place.
+            // For databases that are older than this index, and classes whose definition just got a point field.
             for info in schema.classes.values where info.geoField != nil {
                 if try !GeoIndex.exists(info, connection) { try GeoIndex.create(info, connection) }
             }

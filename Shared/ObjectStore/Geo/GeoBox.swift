@@ -1,11 +1,11 @@
 import Foundation
 
-/// The area between two latitudes and two longitudes. It may lie across the meridian of 180 degrees.
+/// The area between two latitudes and two longitudes. It may cross the 180° meridian.
 struct GeoBox {
     let south: Double
     let north: Double
     let west: Double
-    /// Degrees from the western side to the east, 0 to 360.
+    /// Degrees eastward from the western side to the eastern side, 0 to 360.
     let width: Double
 
     init(south: Double, north: Double, west: Double, width: Double) {
@@ -15,7 +15,7 @@ struct GeoBox {
         self.width = width
     }
 
-    /// The box between two opposite corners that does not lie across the meridian of 180 degrees.
+    /// The box between two opposite corners that does not cross the 180° meridian.
     init(_ one: GeoPoint, _ other: GeoPoint) {
         self.init(
             south: min(one.latitude, other.latitude), north: max(one.latitude, other.latitude),
@@ -28,14 +28,14 @@ struct GeoBox {
         return turn < 0 ? turn + 360 : turn
     }
 
-    /// The sides belong to the box. A pole has every longitude.
+    /// Whether the point is in the box. The sides belong to the box. A pole has every longitude.
     func contains(_ point: GeoPoint) -> Bool {
         guard (south...max(south, north)).contains(point.latitude), south <= north else { return false }
         return width >= 360 || point.latitude.magnitude == 90
             || GeoBox.turn(from: west, to: point.longitude) <= width
     }
 
-    /// Bounds of the box's places in space, lower and upper by axis.
+    /// The bounds of the box's points in 3-D space, lower and upper by axis.
     var inSpace: [(lower: Double, upper: Double)] {
         let radii = [cos(south * .pi / 180), cos(north * .pi / 180)].map { max(0, $0) }
         let inner = radii.min() ?? 0
@@ -50,8 +50,8 @@ struct GeoBox {
         return [axis(0), axis(90), height].map { ($0.0 - GeoIndex.tolerance, $0.1 + GeoIndex.tolerance) }
     }
 
-    /// The corners of a box in latitude and longitude that has all of its places; all longitudes where it has a pole or
-    /// touches the meridian of 180 degrees.
+    /// The corners of a box in latitude and longitude that contains all points of this one. It spans all longitudes if
+    /// this box contains a pole or touches the 180° meridian.
     var onMap: (low: (latitude: Double, longitude: Double), high: (latitude: Double, longitude: Double)) {
         let isWhole = south <= -90 || north >= 90 || west <= -180 || west + width >= 180
         let (start, end) = isWhole ? (-180, 180) : (west, west + width)

@@ -26,7 +26,7 @@ extension QuerySubject {
         }
     }
 
-    /// Places inside an Object are not indexed, and no Parse server searches them.
+    /// Points inside an Object are not indexed, and Parse Server does not search them either.
     func requireWholeField(_ name: String) throws {
         var isInside = path.isDotted
         if case .elements = kind { isInside = true }
@@ -55,20 +55,20 @@ extension QuerySubject {
 }
 
 extension ConditionCompiler {
-    /// Binds a place.
+    /// Binds a point.
     mutating func bind(_ point: GeoPoint) -> SQLPlace {
         let latitude = bind(number: point.latitude)
         return SQLPlace(latitude: latitude, longitude: bind(number: point.longitude))
     }
 }
 
-/// Reads the areas of queries.
+/// Parses the areas of queries.
 enum GeoConstraint {
     static let tooFewCorners = ParseError(
         .invalidJSON, "bad $geoWithin value; $polygon should contain at least 3 GeoPoints")
 
-    /// Any two opposite corners, in any order. As in MongoDB, on whose answers clients count, a box never lies across
-    /// 180 degrees; a polygon may.
+    /// Any two opposite corners, in any order. As in MongoDB, whose results clients expect, a box never crosses the
+    /// 180° meridian; a polygon may.
     static func box(_ raw: JSON?) throws -> GeoBox {
         guard let corners = raw?.arrayValue, corners.count == 2, let one = GeoPoint(corners[0]),
             let other = GeoPoint(corners[1])
@@ -76,8 +76,8 @@ enum GeoConstraint {
         return GeoBox(one, other)
     }
 
-    /// A list of GeoPoints or of pairs of longitude and latitude, in this order as Parse Server reads them; or a
-    /// Polygon, whose pairs are latitude and longitude.
+    /// A list of GeoPoints or of [longitude, latitude] pairs, as Parse Server reads them; or a Polygon, whose pairs are
+    /// [latitude, longitude].
     static func polygon(_ raw: JSON?) throws -> [GeoPoint] {
         let isValue = raw?.wireType == "Polygon"
         guard let items = isValue ? raw?["coordinates"]?.arrayValue : raw?.arrayValue else {
@@ -106,7 +106,7 @@ enum GeoConstraint {
         return (center, try distance(parts[1], "$centerSphere"))
     }
 
-    /// - Throws: `.invalidJSON` (107) unless it is a number from 0.
+    /// - Throws: `.invalidJSON` (107) unless it is a finite number of at least 0.
     static func distance(_ raw: JSON, _ name: String) throws -> Double {
         guard let number = raw.doubleValue, number >= 0, number.isFinite else {
             throw ParseError(.invalidJSON, "bad \(name) value; the distance should be a number from 0")

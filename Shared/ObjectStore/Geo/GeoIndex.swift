@@ -1,14 +1,13 @@
 import ParseProtocol
 
-/// An R*Tree over the GeoPoint field of a class, `g<id>`, kept by the writer in step with the objects
-/// (https://www.sqlite.org/rtree.html). It holds the places as points in space (`GeoPoint.inSpace`), so that neither
-/// the poles nor the meridian of 180 degrees are special. It finds candidates; the document's own coordinates decide.
+/// An R*Tree over the GeoPoint field of a class, `g<id>`, which the writer updates with the objects
+/// (https://www.sqlite.org/rtree.html). It stores 3-D points (`GeoPoint.inSpace`), so the poles and the 180° meridian
+/// need no special case. It finds candidates; the coordinates in the document decide.
 ///
-/// In PostgreSQL it is an index of the class's own table, of places on the map (`PostgreSQLFunctions`) or, where there
-/// is none, of latitudes, which the engine keeps by itself.
+/// In PostgreSQL it is an index of the class's own table, of places on the map (`PostgreSQLFunctions`). The engine
+/// maintains it.
 enum GeoIndex {
-    /// The most that rounding adds to a coordinate. The tree's own numbers of 32 bits are rounded away from the point
-    /// already.
+    /// The maximum rounding error of a coordinate. The tree itself stores 32-bit numbers and rounds them outward.
     static let tolerance = 1e-9
 
     static func table(_ info: ClassInfo) -> String { "g\(info.id)" }
@@ -19,20 +18,27 @@ enum GeoIndex {
         return try connection.indexNames(of: name).contains(name)
     }
 
-    /// Makes the index, with the places of all objects there are.
-    static func create(_ info: ClassInfo, _ connection: any StoreConnection) throws {
+    /// Creates the index with the points of all stored objects.
+    /// - Parameter isNew: whether the class just got the field. Then no object has a point, so SQLite reads none.
+    static func create(
+        _ info: ClassInfo, ofNewField isNew: Bool = false, _ connection: any StoreConnection
+    ) throws {
         guard let field = info.geoField else { return }
         let place = try info.dialect.place(FieldPath(field), in: "doc")
         if let server = connection as? PostgreSQLStoreConnection {
             try drop(info, connection)
-            let columns = connection.dialect == .plain ? "((\(place.latitude)) ASC)" : "USING gist ((\(place.point)))"
-            return try server.createIndex(table(info), of: table(info), "ON o\(info.id) \(columns)")
+            return try server.createIndex(
+                table(info), of: table(info), "ON o\(info.id) USING gist ((\(place.point)))")
         }
-        // What an earlier class of the same number may have left must not stay.
+        // Removes the index of an earlier class with the same number, if one remains.
         try connection.executeOnce(
             """
             DROP TABLE IF EXISTS \(table(info));
             CREATE VIRTUAL TABLE \(table(info)) USING rtree(id, x0, x1, y0, y1, z0, z1);
+            """)
+        guard !isNew else { return }
+        try connection.executeOnce(
+            """
             INSERT INTO \(table(info)) SELECT id, x, x, y, y, z, z FROM (
                 SELECT id, satchel_axis(0, \(place.arguments)) x, satchel_axis(1, \(place.arguments)) y, \
                 satchel_axis(2, \(place.arguments)) z \
@@ -46,7 +52,7 @@ enum GeoIndex {
         try connection.executeOnce("DROP TABLE IF EXISTS \(table(info))")
     }
 
-    /// Follows a change of one object; nil for an object that is not there before or after.
+    /// Updates the index after a change of one object; nil for an object that does not exist before or after.
     static func update(
         _ info: ClassInfo, row: Int64, from before: JSON?, to after: JSON?, _ connection: any StoreConnection
     ) throws {
@@ -68,22 +74,18 @@ enum GeoIndex {
 
     // MARK: Queries
 
-    /// The condition that a row may be one of the places in a box.
+    /// The condition that a row's point may be in a box.
     static func candidates(
         in box: GeoBox, _ subject: QuerySubject, _ compiler: inout ConditionCompiler
     ) -> String {
         let (info, row) = (subject.info, subject.row)
         guard info.dialect == .sqlite else {
-            let place = subject.place
             let corners = [box.onMap.low, box.onMap.high].map { corner in
                 SQLPlace(
                     latitude: compiler.bind(number: corner.latitude),
-                    longitude: info.dialect == .plain ? "" : compiler.bind(number: corner.longitude))
+                    longitude: compiler.bind(number: corner.longitude))
             }
-            guard info.dialect == .plain else {
-                return "\(place.point) <@ box(\(corners.map(\.point).joined(separator: ",")))"
-            }
-            return "(\(place.latitude)>=\(corners[0].latitude) AND \(place.latitude)<=\(corners[1].latitude))"
+            return "\(subject.place.point) <@ box(\(corners.map(\.point).joined(separator: ",")))"
         }
         let bounds = zip(["x", "y", "z"], box.inSpace).map { axis, bounds in
             "\(axis)1>=\(compiler.bind(number: bounds.lower)) AND \(axis)0<=\(compiler.bind(number: bounds.upper))"
@@ -93,6 +95,6 @@ enum GeoIndex {
 }
 
 extension ClassInfo {
-    /// The field with the places of objects; a class has one at most.
+    /// The field with the points of objects; a class has at most one.
     var geoField: String? { fields.first { $0.value == .geoPoint }?.key }
 }

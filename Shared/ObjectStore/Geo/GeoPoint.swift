@@ -1,16 +1,16 @@
 import Foundation
 import ParseProtocol
 
-/// A place on the globe.
+/// A geographic point.
 public struct GeoPoint: Sendable, Hashable {
     /// Degrees north, -90 to 90.
     public let latitude: Double
     /// Degrees east, -180 to 180.
     public let longitude: Double
 
-    /// The radius with which Parse turns kilometers into radians.
+    /// The radius with which Parse converts kilometres to radians.
     public static let earthKilometers = 6371.0
-    /// The radius with which Parse turns miles into radians.
+    /// The radius with which Parse converts miles to radians.
     public static let earthMiles = 3959.0
 
     /// Nil when a coordinate is out of its range.
@@ -28,13 +28,12 @@ public struct GeoPoint: Sendable, Hashable {
         self.init(latitude: latitude, longitude: longitude)
     }
 
-    /// The GeoPoint hash of the wire, `{"__type":"GeoPoint","latitude":…,"longitude":…}`.
+    /// The wire form, `{"__type":"GeoPoint","latitude":…,"longitude":…}`.
     public var wire: JSON {
         ["__type": "GeoPoint", "latitude": JSON(number: latitude), "longitude": JSON(number: longitude)]
     }
 
-    /// The angle between two places as seen from the centre of the earth, 0 to π, by the haversine formula, which is
-    /// exact also for places close together.
+    /// The central angle between two points, 0 to π. The haversine formula is precise even for points close together.
     public func radians(to other: GeoPoint) -> Double {
         let rise = sin((other.latitude - latitude) * .pi / 360)
         let turn = sin((other.longitude - longitude) * .pi / 360)
@@ -45,14 +44,13 @@ public struct GeoPoint: Sendable, Hashable {
     /// The distance along the ground in kilometres, on a globe of radius `earthKilometers`.
     public func kilometers(to other: GeoPoint) -> Double { radians(to: other) * GeoPoint.earthKilometers }
 
-    /// The place on a globe of radius 1 around the origin. In space there is neither a pole nor a date line: what is
-    /// close on the globe is close in all three coordinates.
+    /// The point on the unit sphere. In 3-D space there is neither a pole nor a date line: points close on the globe
+    /// are close in all three coordinates.
     var inSpace: [Double] {
         let (north, east) = (latitude * .pi / 180, longitude * .pi / 180)
         return [cos(north) * cos(east), cos(north) * sin(east), sin(north)]
     }
 
-    /// The length of the straight line through the earth between places `radians` apart, on a globe of radius 1;
-    /// negative for a negative angle.
+    /// The length of the chord between points `radians` apart on the unit sphere; negative for a negative angle.
     static func chord(_ radians: Double) -> Double { 2 * sin(min(radians, .pi) / 2) }
 }

@@ -1,14 +1,14 @@
 import ParseProtocol
 
-/// An area on the globe, bounded by edges that are straight in latitude and longitude, as maps draw them.
+/// An area on the globe. Its edges are straight in latitude and longitude, as on maps.
 ///
-/// An edge goes the short way round, so that a polygon may lie across the meridian of 180 degrees; only an edge from
-/// -180 to 180 goes round the whole globe. A polygon around a pole contains the pole of the hemisphere in which most of
-/// its corners are.
+/// An edge takes the shorter direction around the globe, so a polygon may cross the 180° meridian. Only an edge from
+/// -180 to 180 spans the whole globe. A polygon around a pole contains the pole of the hemisphere with most of its
+/// corners.
 final class GeoPolygon {
     private struct Edge {
         let west: Double
-        /// Degrees to the eastern end.
+        /// Degrees eastward to the eastern end.
         let width: Double
         let westLatitude: Double
         let eastLatitude: Double
@@ -16,13 +16,13 @@ final class GeoPolygon {
 
     private let edges: [Edge]
     private let holdsNorthPole: Bool
-    /// A box around it.
+    /// A bounding box.
     let box: GeoBox
 
-    /// Corners of a polygon in a query: each costs time for every object that is looked at.
+    /// Limit of a query polygon's corners: each costs time per checked object.
     static let cornersMax = 1000
 
-    /// - Parameter coordinates: pairs of latitude and longitude, three different ones at least; closed or not.
+    /// - Parameter coordinates: [latitude, longitude] pairs, at least three different ones; closed or not.
     /// - Returns: nil for anything else.
     convenience init?(coordinates: JSON) {
         guard case .array(let pairs) = coordinates else { return nil }
@@ -40,7 +40,7 @@ final class GeoPolygon {
     init?(corners: [GeoPoint]) {
         guard Set(corners).count >= 3, let first = corners.first else { return nil }
         var edges: [Edge] = []
-        var turned = 0.0  // Degrees east of the first corner, not brought back into -180 to 180.
+        var turned = 0.0  // Degrees east of the first corner, not normalized to -180...180.
         var extent = (west: 0.0, east: 0.0)
         for (start, end) in zip(corners, corners.dropFirst() + [first]) {
             var step = end.longitude - start.longitude
@@ -54,7 +54,7 @@ final class GeoPolygon {
                     eastLatitude: east.latitude))
         }
         self.edges = edges
-        // Whoever went round the whole globe went round a pole.
+        // A polygon whose edges go around the globe encloses a pole.
         let holdsPole = turned.magnitude > 180
         let isNorthern = corners.reduce(0) { $0 + $1.latitude } > 0
         holdsNorthPole = holdsPole && isNorthern
@@ -65,7 +65,7 @@ final class GeoPolygon {
             width: min(360, extent.east - extent.west))
     }
 
-    /// Counts the edges between the point and the north pole. The edges themselves belong to the polygon.
+    /// Whether the point is in the polygon, by the number of edges north of it. The edges belong to the polygon.
     func contains(_ point: GeoPoint) -> Bool {
         var isInside = holdsNorthPole
         for edge in edges {
@@ -80,7 +80,7 @@ final class GeoPolygon {
             guard turn <= edge.width else { continue }
             let latitude = edge.westLatitude + (edge.eastLatitude - edge.westLatitude) * (turn / edge.width)
             if latitude == point.latitude { return true }
-            // Each edge has its western end, and the next one has the eastern.
+            // Each edge includes its western end; its eastern end belongs to the next edge.
             if turn < edge.width, latitude > point.latitude { isInside.toggle() }
         }
         return isInside

@@ -1,14 +1,14 @@
 import ParseProtocol
 
-/// A point of a query, bound, from which distances are measured.
+/// A query's bound point, from which distances are measured.
 struct NearPoint {
-    /// The distance of a row's place in radians, as SQL.
+    /// The distance from a row's point in radians, as SQL.
     let distance: String
     private let axes: String
-    /// The row's place and the point.
+    /// The row's point and the query's point.
     private let (stored, place): (SQLPlace, SQLPlace)
 
-    /// - Parameter stored: the row's place.
+    /// - Parameter stored: the row's point.
     init(_ point: GeoPoint, _ stored: SQLPlace, _ compiler: inout ConditionCompiler) {
         let isInSpace = compiler.info.dialect == .sqlite
         axes = isInSpace ? point.inSpace.map { compiler.bind(number: $0) }.joined(separator: ",") : ""
@@ -17,23 +17,16 @@ struct NearPoint {
         distance = "satchel_distance(\(place.arguments),\(stored.arguments))"
     }
 
-    /// The condition that a row may be within so many radians.
+    /// The condition that a row may be within `radians`.
     func candidates(_ info: ClassInfo, row: String, within radians: String) -> String {
-        guard info.dialect == .sqlite else { return onMap(info.dialect, within: radians) }
+        guard info.dialect == .sqlite else { return onMap(within: radians) }
         return "\(row).id IN (SELECT id FROM \(GeoIndex.table(info)) WHERE \(reach(info, within: radians)))"
     }
 
-    /// The same in PostgreSQL; without its map, of the row's latitude alone.
-    func onMap(_ dialect: Dialect, within radians: String) -> String {
-        guard dialect == .plain else { return "\(stored.point) <@ satchel_around(\(place.point),\(radians))" }
-        // With room for rounding.
-        let height = "(degrees(\(radians))+1e-7::float8)"
-        return """
-            (\(stored.latitude)>=\(place.latitude)-\(height) AND \(stored.latitude)<=\(place.latitude)+\(height))
-            """
-    }
+    /// The same in PostgreSQL.
+    func onMap(within radians: String) -> String { "\(stored.point) <@ satchel_around(\(place.point),\(radians))" }
 
-    /// An order on the map that is nearly that of distances.
+    /// A map order that approximates the order of distances.
     var orderOnMap: String { "\(stored.point) <-> \(place.point)" }
 
     /// The condition on an entry of SQLite's index.
@@ -42,15 +35,15 @@ struct NearPoint {
     }
 }
 
-/// `$nearSphere`: rows with a place, the nearest first, perhaps between two distances.
+/// `$nearSphere`: rows with a point, nearest first, optionally between two distances.
 struct NearQuery {
     let point: NearPoint
-    /// The largest distance in radians, as SQL. Half a turn reaches everything.
+    /// The largest distance in radians, as SQL. π covers the whole globe.
     let maximum: String
-    /// The conditions on the distance, parts of the query's condition; empty when there is none.
+    /// The conditions on the distance, parts of the query's condition; empty without limits.
     let limits: [String]
 
-    /// - Parameter siblings: the members beside `$nearSphere`, which may limit the distance.
+    /// - Parameter siblings: the members next to `$nearSphere`, which may limit the distance.
     /// - Throws: `.invalidJSON` (107).
     init(
         _ raw: JSON, _ subject: QuerySubject, siblings: [String: JSON], _ compiler: inout ConditionCompiler
@@ -67,7 +60,7 @@ struct NearQuery {
         self.limits = limits
     }
 
-    /// The distances in radians between which places are looked for, by the members beside `$nearSphere`.
+    /// The distance limits in radians, from the members next to `$nearSphere`.
     /// - Throws: `.invalidJSON` (107).
     static func reach(_ siblings: [String: JSON]) throws -> (nearest: Double?, farthest: Double?) {
         var (nearest, farthest): (Double?, Double?)
@@ -82,7 +75,7 @@ struct NearQuery {
         return (nearest, farthest)
     }
 
-    /// The names of distances after `$max` and `$min`, each with the radius of the earth in its unit.
+    /// The suffixes of the distance members after `$max` and `$min`, each with the earth's radius in its unit.
     private static let distances: [(name: String, radius: Double)] = [
         ("Distance", 1), ("DistanceInRadians", 1), ("DistanceInMiles", GeoPoint.earthMiles),
         ("DistanceInKilometers", GeoPoint.earthKilometers),
@@ -90,7 +83,7 @@ struct NearQuery {
 
     static let distanceNames = Set(distances.flatMap { ["$max\($0.name)", "$min\($0.name)"] })
 
-    /// The condition that a row has a place between the two distances, without an order.
+    /// The condition that a row has a point between the two distances, without an order.
     func condition(_ info: ClassInfo, _ compiler: inout ConditionCompiler) -> String {
         compiler.found(
             point.candidates(info, row: "o", within: maximum), and: ConditionCompiler.joined(limits, " AND "))
@@ -98,9 +91,9 @@ struct NearQuery {
 
     /// The SQL from `FROM` up to the order, for the rows near the point that pass `filter`.
     ///
-    /// With `firstOnly` those of the page and perhaps some more. The tree gives places nearly in order, so that as many
-    /// of them as the page needs are found soon; the farthest of those limits what can be on the page. Whichever they
-    /// are, none that belongs there is farther, so that the result never depends on the tree's order.
+    /// With `firstOnly`, the rows of the page and perhaps some more. The tree returns points nearly in order, so it
+    /// quickly returns as many as the page needs. The farthest of those bounds the page: no row of the page can be
+    /// farther. So the result never depends on the tree's order.
     func rows(_ info: ClassInfo, joins: String = "", filter: String, firstOnly: Bool) -> String {
         guard info.dialect == .sqlite else {
             return rowsOnMap(info, joins: joins, filter: filter, firstOnly: firstOnly)
@@ -118,14 +111,13 @@ struct NearQuery {
         return rows(within: "(\(farthest))")
     }
 
-    /// The same in PostgreSQL, whose index gives places in the order of their distance on the map. Without the map all
-    /// rows in reach are looked at.
+    /// The same in PostgreSQL, whose index returns places in the order of their distance on the map.
     private func rowsOnMap(_ info: ClassInfo, joins: String, filter: String, firstOnly: Bool) -> String {
         func rows(within radians: String) -> String {
-            let conditions = [point.onMap(info.dialect, within: radians)] + (filter.isEmpty ? [] : [filter])
+            let conditions = [point.onMap(within: radians)] + (filter.isEmpty ? [] : [filter])
             return "FROM o\(info.id) o\(joins) WHERE \(conditions.joined(separator: " AND "))"
         }
-        guard firstOnly, info.dialect == .postgresql else { return rows(within: maximum) }
+        guard firstOnly else { return rows(within: maximum) }
         let first = "\(rows(within: maximum)) ORDER BY \(point.orderOnMap) LIMIT ?3::bigint+?4::bigint"
         return rows(within: "(SELECT max(d) FROM (SELECT \(point.distance) d \(first)) nearest)")
     }

@@ -1,8 +1,8 @@
 import ParseProtocol
 
-/// The stored side of automatic indexes: their list `automaticIndexes`, and in SQLite their tables and triggers.
+/// The stored form of automatic indexes: their list `automaticIndexes`, and in SQLite their tables and triggers.
 extension AutomaticIndex {
-    /// All of a file by the id of their class; 0 is the class of those whose class is gone.
+    /// All automatic indexes by class id; 0 stands for deleted classes.
     static func stored(_ connection: any StoreConnection) throws -> [Int64: [AutomaticIndex]] {
         let rows = try connection.rows(
             "SELECT id, class, keys, filters, madeBy, madeAt, state, isUnwanted FROM automaticIndexes ORDER BY id")
@@ -18,14 +18,16 @@ extension AutomaticIndex {
         }
     }
 
-    /// Makes an empty index of a class, which triggers keep current from now on. `StoreTransaction.stepIndexes` adds
-    /// the objects that there are. In PostgreSQL it only enters the list of what is to be built.
+    /// Creates an empty index of a class, which triggers keep current from then on. `StoreTransaction.stepIndexes` adds
+    /// the existing objects. In PostgreSQL it only adds the index to the list of work.
     static func begin(
         _ fields: IndexFields, of info: inout ClassInfo, by maker: Maker, at now: Timestamp,
         _ connection: any StoreConnection
     ) throws {
+        // Before the index takes a number, because a rollback does not return the number.
+        try connection.requireExclusive()
         let names = { (fields: [String]) in SQLValue.text(JSON.array(fields.map(JSON.string)).serializedText) }
-        // Wished for again, it is unwanted no more.
+        // An explicit request clears the mark "unwanted".
         for place in info.automatic.indices where info.automatic[place].name == fields.name {
             info.automatic[place].isUnwanted = false
             try connection.execute(
@@ -53,7 +55,8 @@ extension AutomaticIndex {
     private func creation(_ info: ClassInfo) throws -> String {
         let places = fields.all.indices
         let types = fields.all.map { field -> String in
-            // Without it SQLite finds no number by one with a fraction, which is compared as `CAST(? AS REAL)`.
+            // Without this affinity SQLite does not match an integer with a fractional number, which is compared as
+            // `CAST(? AS REAL)`.
             if BuiltInField(rawValue: field) != nil { return " NUMERIC" }
             return info.fields[field] == .number || info.fields[field] == .boolean ? " NUMERIC" : ""
         }
@@ -79,7 +82,7 @@ extension AutomaticIndex {
             """
     }
 
-    /// SQL of a row of the table, from one of the class's.
+    /// SQL of a row of the index table, from a row of the class's table.
     func values(_ info: ClassInfo, row: String) throws -> String {
         let values = try fields.all.map { field -> String in
             if BuiltInField(rawValue: field) != nil { return row + field }
@@ -88,8 +91,8 @@ extension AutomaticIndex {
         return (["\(row)id"] + values + ["\(row)publicRead"]).joined(separator: ", ")
     }
 
-    /// Ends the use of an index. It goes in the background (`ClassStore.stepIndexes`).
-    /// - Parameter isUnwanted: it is remembered, so that it is not made again.
+    /// Stops the use of an index. It is removed in the background (`ClassStore.stepIndexes`).
+    /// - Parameter isUnwanted: record it as unwanted, so that it is not created again.
     mutating func retire(isUnwanted: Bool, _ connection: any StoreConnection) throws {
         state = .dropping
         self.isUnwanted = isUnwanted
@@ -101,7 +104,7 @@ extension AutomaticIndex {
             [.text(state.rawValue), .int(isUnwanted ? 1 : 0), .int(id)])
     }
 
-    /// Leaves the indexes of a class that is dropped to the steps that remove them, and forgets what was unwanted.
+    /// Marks the indexes of a dropped class for removal in steps, and forgets its unwanted ones.
     static func leave(_ info: ClassInfo, _ connection: any StoreConnection) throws {
         try connection.execute(
             "DELETE FROM automaticIndexes WHERE class = ? AND state = ?",

@@ -1,10 +1,10 @@
 import ParseProtocol
 
-/// The columns of an automatic index, by the names of their fields.
+/// The columns of an automatic index, as field names.
 package struct IndexFields: Sendable, Hashable {
     /// The fields that rows are found and sorted by, in the order of the index.
     package let keys: [String]
-    /// Fields that lie beside them, so that a range of another field is decided without the object.
+    /// Additional fields, so that a range of another field is decided without reading the object.
     package let filters: [String]
 
     package init(keys: [String], filters: [String] = []) {
@@ -17,15 +17,15 @@ package struct IndexFields: Sendable, Hashable {
     package var name: String { AutomaticIndex.prefix + all.joined(separator: "_") }
 }
 
-/// An index that the store made by itself, or in the background because an operator wished it.
+/// An index that the store creates automatically, or in the background at an operator's request.
 ///
-/// SQLite holds the writer for as long as it makes an index. This one is a table of its own, `a<id>`, with a row for
-/// each object: triggers keep it current from its first moment, and the objects that were there before are added in
-/// steps. In PostgreSQL it is an index `a<id>`, which the server makes beside the writes (`IndexBuilder`).
+/// In SQLite, CREATE INDEX blocks the writer until it is complete. An automatic index is therefore a separate table,
+/// `a<id>`, with a row for each object. Triggers keep it current from its creation, and existing objects are added in
+/// steps. In PostgreSQL it is an index `a<id>`, which the server builds concurrently with writes (`IndexBuilder`).
 struct AutomaticIndex: Sendable, Hashable {
     enum State: String, Sendable {
         case building, ready, dropping
-        /// It is not there and is not made again unless an operator wishes it.
+        /// It does not exist and is not created again unless an operator requests it.
         case unwanted
     }
 
@@ -40,16 +40,16 @@ struct AutomaticIndex: Sendable, Hashable {
     var isUnwanted: Bool
 
     static let prefix = "auto_"
-    /// Columns at most; each makes every write of the class dearer.
+    /// Limit of columns; each makes every write of the class slower.
     static let fieldsMax = 5
-    /// Those of one class, operators' wishes among them.
+    /// Limit per class, including indexes that operators requested.
     static let perClassMax = 16
 
     var name: String { fields.name }
-    /// Triggers follow the class's objects.
+    /// Triggers or the server keep it current.
     var isKept: Bool { state == .building || state == .ready }
 
-    /// As schemas show it beside `indexes`.
+    /// The form in schemas, next to `indexes`.
     var json: JSON {
         [
             "fields": .array(fields.all.map(JSON.string)), "madeAt": .string(madeAt.iso),
@@ -61,7 +61,7 @@ struct AutomaticIndex: Sendable, Hashable {
 
     var table: String { "a\(id)" }
 
-    /// The column of the field at a place in `fields.all`.
+    /// The column of the field at a position in `fields.all`.
     static func column(_ place: Int) -> String { "k\(place)" }
 
     /// The columns of the table, in their order.
@@ -69,14 +69,14 @@ struct AutomaticIndex: Sendable, Hashable {
 }
 
 extension ClassInfo {
-    /// The column or expression that indexes of a field are made of.
+    /// The column or expression that indexes use for a field.
     /// - Throws: `.invalidKeyName` (105).
     func column(of field: String) throws -> String {
         if BuiltInField(rawValue: field) != nil { return field }
         return try dialect.value(FieldPath(field), of: fields[field], in: "doc")
     }
 
-    /// The field of such a column; nil for what no automatic index is made of.
+    /// The field of such a column; nil if automatic indexes cannot contain it.
     func indexableField(ofColumn column: String) -> String? {
         let start = dialect == .sqlite ? #"json_extract(doc,'$.""# : "(data#>>'{"
         let ends: Set<Character> = dialect == .sqlite ? ["\""] : [",", "}"]
@@ -85,7 +85,7 @@ extension ClassInfo {
         return isIndexable(name) && (try? self.column(of: name)) == column ? name : nil
     }
 
-    /// Whether automatic indexes may have the field: one of a simple type that every caller may see.
+    /// Whether automatic indexes may contain the field: it has a simple type, and every caller may see it.
     func isIndexable(_ field: String) -> Bool {
         guard !name.hasPrefix("_"), !permissions.protectedFields.values.joined().contains(field) else { return false }
         if let column = BuiltInField(rawValue: field) { return column != .objectId }

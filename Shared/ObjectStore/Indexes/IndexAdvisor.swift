@@ -1,27 +1,27 @@
-/// The limits of what is indexed without anybody's wish.
+/// The limits for indexes that the store creates without an operator's request.
 package struct IndexLimits: Sendable {
-    /// Automatic indexes of one class, operators' wishes among them.
+    /// Limit of automatic indexes per class, including indexes that operators requested.
     package var perClass = 8
-    /// Of all classes of a file.
+    /// Limit of automatic indexes per database.
     package var perFile = 48
-    /// Objects that a class has at least: fewer are scanned in a millisecond.
+    /// Minimum number of objects in a class: fewer are scanned in a millisecond.
     package var rowsMin = 2_000
-    /// Bytes of a key on average, above which an index would be a copy of the class.
+    /// Maximum average bytes of a key; with larger keys an index would be a copy of the class.
     package var keyBytesMax = 200
 
     package init() {}
 }
 
-/// The facts of a class that decide about its indexes.
+/// The facts about a class that decide which indexes it gets.
 package struct IndexFacts: Sendable {
     package var hasEnoughRows = true
-    /// The fields of each index that there is or is being built, in their order.
+    /// The fields of each index that exists or is being built, in their order.
     package var indexes: [[String]] = []
-    /// How many of them are automatic.
+    /// The number of automatic ones among them.
     package var automaticCount = 0
-    /// One of them counts all objects without looking at them.
+    /// One of them can count all objects without reading them.
     package var isCounted = false
-    /// The fields of those that an operator removed.
+    /// The fields of the indexes that an operator removed.
     package var unwanted: [Set<String>] = []
 
     package init() {}
@@ -31,13 +31,13 @@ package struct IndexFacts: Sendable {
     }
 }
 
-/// Decides which index serves most: without I/O.
+/// Decides which index saves most. Does no I/O.
 package enum IndexAdvisor {
     /// - Parameters:
     ///   - uses: the shapes that are worth an index.
-    ///   - facts: of their classes; a class without facts gets none.
-    ///   - automaticCount: automatic indexes of the whole file.
-    /// - Returns: the one index to build next; nil when there is none to build.
+    ///   - facts: by class; a class without facts gets no index.
+    ///   - automaticCount: the number of automatic indexes in the database.
+    /// - Returns: the next index to build; nil when there is none.
     package static func next(
         _ uses: [QueryShape: ShapeTable.Use], _ facts: [String: IndexFacts], automaticCount: Int,
         _ limits: IndexLimits
@@ -50,12 +50,12 @@ package enum IndexAdvisor {
             }
             let open = ofClass.map { (shape: $0.key, cost: $0.value.cost) }.filter { !facts.serve($0.shape) }
             for fields in candidates(open) {
-                // The same fields in another order would be the same wish again.
+                // The same fields in another order count as the same index.
                 guard !facts.unwanted.contains(Set(fields.all)) else { continue }
                 let served = open.filter { $0.shape.countsAll || $0.shape.isServed(by: fields.keys) }
                 let cost = served.reduce(0) { $0 + $1.cost }
                 guard cost > 0 else { continue }
-                // Of equals the shorter name, so that the same need always leads to the same index.
+                // Ties go to the shorter name, so that the same use always leads to the same index.
                 let isBetter = best.map { (cost, $0.fields.name) > ($0.cost, fields.name) } ?? true
                 if isBetter { best = (cost, className, fields) }
             }

@@ -1,22 +1,22 @@
 import ParseProtocol
 
-/// The outcome of a look at costly queries.
+/// The decision about the recent costly queries.
 package enum IndexDecision: Sendable, Hashable {
-    /// None of them needs an index that may be made.
+    /// No index can or needs to be built.
     case nothing
-    /// An index of that class and name is being built.
+    /// Building of this class's index with this name began.
     case begun(className: String, name: String)
-    /// The values that these would need an index of are too long for one.
+    /// The values of these shapes are too long for an index.
     case unfit(Set<QueryShape>)
 }
 
 extension StoreTransaction {
-    /// Begins the index that serves most of what queries cost lately, if there is one to make.
+    /// Begins to build the index that saves most of the recent query cost, if there is one.
     /// - Parameter uses: the shapes that are worth an index (`ShapeLog.wanted`).
     package func beginIndex(
         for uses: [QueryShape: ShapeTable.Use], _ limits: IndexLimits
     ) throws -> IndexDecision {
-        // Fields may have gone, or become secret, since they were asked for.
+        // Since the queries ran, fields may have been removed or hidden.
         let uses = uses.filter { use in
             guard let info = schema.classes[use.key.className] else { return false }
             return use.key.fields.allSatisfy { info.isIndexable($0) }
@@ -29,7 +29,7 @@ extension StoreTransaction {
         guard let (className, fields) = IndexAdvisor.next(uses, facts, automaticCount: count, limits),
             var info = schema.classes[className]
         else { return .nothing }
-        // Names of fields may run into each other: a_b and c, a and b_c.
+        // Different field lists can have the same index name: a_b and c, a and b_c.
         let isNamed = info.automatic.contains { $0.isKept && $0.name == fields.name }
         guard !isNamed, try keyBytes(fields, info) <= limits.keyBytesMax else {
             return .unfit(Set(uses.keys.filter { $0.className == className && $0.isServed(by: fields.keys) }))
@@ -54,7 +54,7 @@ extension StoreTransaction {
         return facts
     }
 
-    /// What the index's keys take for one of the newest objects, on average.
+    /// The average size of the index's keys over the newest objects.
     private func keyBytes(_ fields: IndexFields, _ info: ClassInfo) throws -> Int {
         let lengths = try fields.all.map { field in
             "coalesce(\(info.dialect.length(try info.column(of: field))), 0)"

@@ -1,12 +1,12 @@
 import ParseProtocol
 
-/// The effort of one step at automatic indexes, for which other writes wait.
+/// The budget of one step of index work, during which other writes wait.
 package struct IndexEffort: Sendable {
-    /// Rows at most: what they change is also what a commit brings to the disk.
+    /// Maximum rows; they also determine how much a commit writes to the disk.
     package var rowsMax = 300
-    /// Nanoseconds, looked at after each row.
+    /// Nanoseconds, checked after each row.
     package var nanosecondsMax: UInt64 = 10_000_000
-    /// Nanoseconds of a clock that does not go back.
+    /// Nanoseconds of a monotonic clock.
     package var clock: @Sendable () -> UInt64 = { TimeLimit.monotonic }
 
     package init() {}
@@ -14,27 +14,28 @@ package struct IndexEffort: Sendable {
 
 /// The outcome of a step.
 package enum IndexStep: Sendable, Hashable {
-    /// There is no index to build and none to remove.
+    /// There is no index to build or remove.
     case nothing
-    /// So many rows were added or removed.
+    /// Number of rows that were added or removed.
     case rows(Int)
-    /// The index of this name answers queries from now on.
+    /// The index with this name answers queries from now on.
     case ready(String)
-    /// The table of an index is gone.
+    /// The table of an index was removed.
     case dropped
-    /// The index of this name goes again, because values are too long for it.
+    /// The index with this name is removed again, because values are too long for it.
     case unfit(String)
-    /// There is something to do, but not now: the server is at work for another process, or was told to stop.
+    /// Work remains, but cannot be done now: another process uses the server's build slot, or the build was
+    /// interrupted.
     case later
 }
 
-/// Building and removing automatic indexes in steps, each of which is a short job of the writer. How far an index is
-/// stands in the file, so that a crash loses no step that was committed.
+/// Builds and removes automatic indexes in steps. Each step is a short job of the writer. The database stores the
+/// progress, so a crash loses no committed step.
 extension StoreTransaction {
-    /// One step at the oldest index that is not finished; those that are removed come first.
+    /// One step on the oldest unfinished index; removals come first.
     package func stepIndexes(_ effort: IndexEffort = IndexEffort()) throws -> IndexStep {
         let row = try unfinished()
-        (connection as? SQLiteConnection)?.log.copying.isBetweenSteps = row != nil
+        (connection as? SQLiteConnection)?.log.copying.isBuildingIndex = row != nil
         guard let row else { return .nothing }
         let id = try row.int(0)
         if try row.text(5) == AutomaticIndex.State.dropping.rawValue { return try dropStep(id, effort) }
@@ -44,8 +45,8 @@ extension StoreTransaction {
         return try buildStep(index, of: info, after: row.int(2), through: row.int(3), effort)
     }
 
-    /// Of the oldest index that is not finished: its number, that of its class, how far it is, the class's name, the
-    /// state. Those that are removed come first.
+    /// The oldest unfinished index: its number, its class's number, its progress, the last row to add, the class's name
+    /// and the state. Removals come first.
     private func unfinished() throws -> SQLRow? {
         try connection.rows(
             """
@@ -64,7 +65,7 @@ extension StoreTransaction {
             SELECT \(try index.values(info, row: "")) FROM o\(info.id) WHERE id>? AND id<=? ORDER BY id LIMIT ?
             """)
         let marks = index.columns.map { _ in "?" }.joined(separator: ", ")
-        // Those that changed meanwhile are there already.
+        // Rows of objects that changed meanwhile exist already.
         let target = try connection.statement("INSERT OR IGNORE INTO \(index.table) VALUES(\(marks))")
         defer {
             source.reset()
@@ -91,7 +92,7 @@ extension StoreTransaction {
         return try ready(index, of: info)
     }
 
-    /// An index has all objects.
+    /// Marks an index as ready when it contains all objects.
     private func ready(_ index: AutomaticIndex, of info: ClassInfo) throws -> IndexStep {
         try connection.execute(
             "UPDATE automaticIndexes SET state = ? WHERE id = ?",
@@ -116,7 +117,7 @@ extension StoreTransaction {
         return try dropped(id)
     }
 
-    /// An index is there no more.
+    /// Records that an index was removed.
     private func dropped(_ id: Int64) throws -> IndexStep {
         try connection.execute("DELETE FROM automaticIndexes WHERE id = ? AND isUnwanted = 0", [.int(id)])
         try connection.execute(
@@ -141,10 +142,10 @@ extension StoreTransaction {
 
 // MARK: - PostgreSQL
 
-/// In PostgreSQL the server builds and removes an index beside the writes (`IndexBuilder`). The writer says what is to
-/// be done, and takes note of what became of it.
+/// In PostgreSQL the server builds and removes an index concurrently with writes (`IndexBuilder`). The writer decides
+/// what to do and records the outcome.
 extension StoreTransaction {
-    /// Indexes that refuse values of objects go, and are not made again.
+    /// Removes indexes that reject values of objects, and does not create them again.
     func retireIndexes(_ ids: Set<Int64>) throws {
         for name in schema.classes.keys {
             for index in schema.classes[name]?.automatic ?? [] where index.isKept && ids.contains(index.id) {
@@ -153,9 +154,9 @@ extension StoreTransaction {
         }
     }
 
-    /// What the server does next; nil when every index is finished.
+    /// The server's next work; nil when every index is finished.
     func nextIndexWork() throws -> IndexWork? {
-        guard let row = try unfinished() else { return try connection.leftTables().map(IndexWork.dropTables) }
+        guard let row = try unfinished() else { return nil }
         let id = try row.int(0)
         if try row.text(5) == AutomaticIndex.State.dropping.rawValue { return .drop(id: id) }
         guard let name = try row[4].textValue, let info = schema.classes[name],
@@ -166,12 +167,8 @@ extension StoreTransaction {
 
     func ended(_ work: IndexWork, _ outcome: IndexOutcome) throws -> IndexStep {
         guard outcome != .later else { return .later }
-        if case .dropTables(let id) = work {
-            try connection.forgetTables(id)
-            return .dropped
-        }
         guard case .build(let id, _, _) = work else { return try dropped(work.id) }
-        // It may have been removed meanwhile, with its class or without.
+        // It may have been removed meanwhile, with or without its class.
         let found = schema.classes.values.lazy.compactMap { info in
             info.automatic.first { $0.id == id && $0.state == .building }.map { (index: $0, info: info) }
         }.first

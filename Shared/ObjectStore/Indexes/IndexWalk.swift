@@ -1,22 +1,22 @@
-/// The way through an automatic index that finds the rows of a query: `a<id> x`, whose rows name those of the class.
+/// An access path of a query through an automatic index: `a<id> x`, whose rows refer to rows of the class.
 ///
-/// SQLite does not know that the table is an index, so that it is chosen here: by the same rules for the indexes of the
-/// class and for automatic ones, which are taken when they serve more. What finds rows in it are equalities and ranges,
-/// as in every other index (`CandidateChoice`). PostgreSQL knows its index and takes it by itself; the walk says which
-/// parts of the condition it may look up.
+/// SQLite does not know that the table is an index, so the walk chooses it. The same rules apply to the class's indexes
+/// and to automatic ones; an automatic one is chosen when it answers more of the query. Equalities and ranges find rows
+/// in it, as in every other index (`CandidateChoice`). PostgreSQL knows its index and chooses it itself; there, the
+/// walk only says which parts of the condition may be looked up.
 struct IndexWalk {
     let index: AutomaticIndex
-    /// The index is a table.
+    /// The index is a table (SQLite).
     private let isTable: Bool
     private let columns: [String]
-    /// The parts that the index answers, as it has them, by their place in the condition.
+    /// The parts that the index answers, in SQL on the index, by their position in the condition.
     let found: [Int: String]
 
-    /// - Parameter isAlone: the query looks at the class's own rows only, and at no places and ranks.
-    /// - Returns: nil when no automatic index serves the query better than those of the class.
+    /// - Parameter isAlone: the query reads only the class's own rows, and no geo index or text rank.
+    /// - Returns: nil when no automatic index serves the query better than the class's own indexes.
     init?(_ isAlone: Bool, _ info: ClassInfo, _ parts: [ConditionPart], _ order: [QueryOrder.Term]) {
         guard isAlone, info.automatic.contains(where: { $0.state == .ready }),
-            !parts.contains(where: { $0.isFoundOtherwise || !$0.searches.isEmpty })
+            !parts.contains(where: { $0.usesOtherIndex || !$0.searches.isEmpty })
         else { return nil }
         let own = info.indexes.map { Match($0, filters: [], parts, order).score }.max() ?? 0
         var best: (index: AutomaticIndex, columns: [String], match: Match)?
@@ -43,14 +43,14 @@ struct IndexWalk {
                 let rest = parts[part].sql.dropFirst(best.columns[column].count + "o.".count)
                 return (part, "x.\(AutomaticIndex.column(column))\(rest)")
             })
-        // Behind equalities the index has the order in which objects were made, in which pages may go on.
+        // After the equalities the index has the order of creation, which pages can continue in.
         for (place, part) in parts.enumerated() where part.term?.row == "o" && part.term?.column == "id" {
             found[place] = "x.object\(part.sql.dropFirst("o.id".count))"
         }
         self.found = found
     }
 
-    /// The way to count all objects of a class by a ready index that is a table.
+    /// The walk that counts all objects of a class in a ready index table.
     init?(counting info: ClassInfo) {
         guard info.dialect == .sqlite else { return nil }
         isTable = true
@@ -61,7 +61,7 @@ struct IndexWalk {
         found = [:]
     }
 
-    /// What follows `FROM`.
+    /// The SQL after `FROM`.
     func source(_ info: ClassInfo) -> String {
         isTable ? "\(index.table) x CROSS JOIN o\(info.id) o ON o.id=x.object" : "o\(info.id) o"
     }
@@ -69,15 +69,15 @@ struct IndexWalk {
     /// The number of an object's row.
     var row: String { isTable ? "x.object" : "o.id" }
 
-    /// A term of the order, by the index where it has the value.
+    /// A sort term, from the index where it contains the value.
     func sorted(by term: QueryOrder.Term) -> String {
         guard isTable, let place = columns.firstIndex(of: term.column) else { return term.sql }
         return "x.\(AutomaticIndex.column(place))\(term.isDescending ? " DESC" : "")"
     }
 
-    /// SQL that counts what the caller may read without looking at the objects: those that all may read, and of the
-    /// others those that name the caller.
-    /// - Returns: nil where they have to be looked at.
+    /// SQL that counts the objects visible to the caller, from the index alone: publicly readable ones, plus the others
+    /// whose ACL names the caller.
+    /// - Returns: nil where the objects must be read.
     func count(_ info: ClassInfo, _ kind: CallerKind) -> String? {
         guard isTable else { return nil }
         let found = found.sorted { $0.key < $1.key }.map(\.value)
@@ -94,14 +94,14 @@ struct IndexWalk {
     }
 }
 
-/// The use of an index for a query.
+/// How a query can use an index.
 private struct Match {
-    /// The parts it answers with their columns.
+    /// The parts that the index answers, with their columns.
     private(set) var used: [(part: Int, column: Int)] = []
     private(set) var score = 0
-    /// Its first column is compared.
+    /// The condition compares the first column.
     private var isNarrow = false
-    /// Rows come out of it in the wanted order.
+    /// The index returns rows in the wanted order.
     private var isSorted = false
 
     init(_ keys: [String], filters: [String], _ parts: [ConditionPart], _ order: [QueryOrder.Term]) {
@@ -147,7 +147,8 @@ private struct Match {
         score += weight * parts.count
     }
 
-    /// Whether it is a way to find the rows: its order alone only where what else is asked leaves out few of them.
+    /// Whether the index can find the rows. With its order alone it can only if the remaining conditions exclude few
+    /// rows.
     func isPossible(_ parts: [ConditionPart]) -> Bool {
         if isNarrow { return true }
         let answered = Set(used.map(\.part))

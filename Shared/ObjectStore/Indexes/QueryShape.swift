@@ -1,17 +1,17 @@
-/// The shape of a query: the fields that an index could find and sort its rows by, without any value.
+/// The shape of a query: the fields that an index could find and sort its rows by, without values.
 package struct QueryShape: Sendable, Hashable {
     package let className: String
-    /// Fields that have one value of some, by name.
+    /// Fields that are compared by equality, sorted by name.
     package let equalities: [String]
-    /// The field that lies on one side of a value.
+    /// The field that is compared with a lower or upper bound.
     package let range: String?
-    /// The first fields that rows are sorted by, all in one direction. None, and no field above: all are counted.
+    /// The first fields of the order, all in one direction. If all three are empty, the query counts all objects.
     package let order: [String]
 
-    /// Fields of an order that an index has; behind them SQLite sorts what is equal so far.
+    /// Limit of order fields in an index; SQLite sorts rows that are equal so far.
     static let orderMax = 2
-    /// Fields compared by equality, of which an index has the first few. A condition with more has none, so that shapes
-    /// stay small.
+    /// Limit of fields compared by equality; an index contains only the first few. A condition with more has no shape,
+    /// so that shapes stay small.
     package static let fieldsMax = 16
 
     package init(className: String, equalities: [String] = [], range: String? = nil, order: [String] = []) {
@@ -21,10 +21,10 @@ package struct QueryShape: Sendable, Hashable {
         self.order = order
     }
 
-    /// - Parameter counts: rows are counted and so not sorted.
-    /// - Returns: nil for what no automatic index would serve.
+    /// - Parameter counts: the query counts rows and does not sort them.
+    /// - Returns: nil if no automatic index would help.
     init?(_ info: ClassInfo, _ parts: [ConditionPart], order: [QueryOrder.Term], counts: Bool) {
-        guard !info.name.hasPrefix("_"), !parts.contains(where: \.isFoundOtherwise) else { return nil }
+        guard !info.name.hasPrefix("_"), !parts.contains(where: \.usesOtherIndex) else { return nil }
         var equalities: Set<String> = []
         var ranges: [String] = []
         var isSelective = false
@@ -41,23 +41,23 @@ package struct QueryShape: Sendable, Hashable {
         self.order = counts ? [] : Self.sorted(info, order, fixed: equalities)
         className = info.name
         guard self.equalities.isEmpty, range == nil else { return }
-        // In an order alone few matches are found late: then all rows are looked at, as they lie.
+        // An order index finds the few matches of a selective condition late. A scan in storage order is then better.
         if isSelective || (self.order.isEmpty && !(counts && parts.isEmpty)) { return nil }
     }
 
     /// Every field that it names.
     var fields: [String] { equalities + order + (range.map { [$0] } ?? []) }
 
-    /// All objects of the class are counted, which any automatic index serves.
+    /// The query counts all objects of the class; any automatic index can answer it.
     package var countsAll: Bool { equalities.isEmpty && range == nil && order.isEmpty }
 
-    /// The first fields of an order that an index can have.
+    /// The first fields of an order that an index can contain.
     private static func sorted(_ info: ClassInfo, _ order: [QueryOrder.Term], fixed: Set<String>) -> [String] {
         var fields: [String] = []
         var direction: Bool?
         for term in order {
             guard let field = info.indexableField(ofColumn: term.column) else { break }
-            // One value of a field sorts nothing.
+            // A field with a single value does not affect the order.
             if fixed.contains(field) || fields.contains(field) { continue }
             guard fields.count < orderMax, direction == nil || direction == term.isDescending else { break }
             direction = term.isDescending
@@ -67,8 +67,8 @@ package struct QueryShape: Sendable, Hashable {
     }
 
     /// The index for this shape alone.
-    /// - Parameter weight: how often a field is compared by equality; those of many shapes come first, so that one
-    ///   index serves several.
+    /// - Parameter weight: how often a field is compared by equality. Fields of many shapes come first, so that one
+    ///   index serves several shapes.
     package func index(weight: (String) -> Double) -> IndexFields {
         let first = equalities.sorted { (weight($0), $1) > (weight($1), $0) }.prefix(AutomaticIndex.fieldsMax - 2)
         let own = range.map { [$0] } ?? []
@@ -89,8 +89,8 @@ package struct QueryShape: Sendable, Hashable {
 }
 
 extension ConditionPart {
-    /// Rows that an index of another kind finds: words, places, ids.
-    var isFoundOtherwise: Bool {
+    /// An index of another kind finds the rows: of texts, points or ids.
+    var usesOtherIndex: Bool {
         guard let term else { return false }
         return term.kind == .rows || term.row == "o" && term.kind == .equality && term.column == "objectId"
     }

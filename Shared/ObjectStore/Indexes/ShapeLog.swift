@@ -1,8 +1,8 @@
 import ParseProtocol
 import Synchronization
 
-/// The shapes that the readers of a process found costly. Only those of the writer's own process become indexes: with
-/// replicas it sees its share of all reads, which is as good a sample.
+/// The shapes of costly queries in this process. Only shapes in the writer's own process become indexes: with several
+/// replicas it still sees a representative part of all reads.
 package final class ShapeLog: Sendable {
     private let table = Mutex(ShapeTable())
 
@@ -14,12 +14,12 @@ package final class ShapeLog: Sendable {
         table.withLock { $0.note(shape, cost: cost, by: asker, at: TimeLimit.monotonic) }
     }
 
-    /// What is worth an index now.
+    /// The shapes that are currently worth an index.
     package var wanted: [QueryShape: ShapeTable.Use] { table.withLock { $0.wanted(at: TimeLimit.monotonic) } }
 
     private let hearer = Mutex<(@Sendable (Set<Int64>) -> Void)?>(nil)
 
-    /// - Parameter hearer: told of automatic indexes because of which a save was refused, on the writer's thread.
+    /// - Parameter hearer: called on the writer's thread with the automatic indexes that caused a refused save.
     func whenOvergrown(_ hearer: @escaping @Sendable (Set<Int64>) -> Void) { self.hearer.withLock { $0 = hearer } }
 
     func noteOvergrown(_ ids: Set<Int64>) { hearer.withLock { $0 }?(ids) }

@@ -1,24 +1,24 @@
 import Foundation
 
-/// The costly shapes of queries in the memory of a process: what they cost lately, and who asks them.
+/// The costly query shapes in the memory of a process: their recent cost, and the clients that ran them.
 ///
-/// Pure: time is an argument, in nanoseconds of a clock that does not go back.
+/// Does no I/O; time is an argument, in nanoseconds of a monotonic clock.
 package struct ShapeTable: Sendable {
-    /// The clients that a query may come from.
+    /// The origin of a query.
     package enum Asker: Sendable, Hashable {
         /// The shop's operator, or the service itself.
         case shop
-        /// A number that stands for a client's network.
+        /// A client's network, by a number that represents it.
         case network(Int)
     }
 
     /// A shape's recent use.
     package struct Use: Sendable, Hashable {
-        /// SQLite's instructions, of which half are forgotten every hour.
+        /// SQLite instructions; half of them are forgotten every hour.
         package fileprivate(set) var cost = 0.0
-        /// Runs, forgotten at the same pace.
+        /// Runs, forgotten at the same rate.
         package fileprivate(set) var runs = 0.0
-        /// Those of the shop.
+        /// Runs of the shop itself.
         package fileprivate(set) var shopRuns = 0.0
         /// Different networks, up to `networksMax`.
         package fileprivate(set) var networks: Set<Int> = []
@@ -27,12 +27,13 @@ package struct ShapeTable: Sendable {
         fileprivate var span: UInt64 = .max
         fileprivate var at: UInt64 = 0
 
-        /// Whether it is the shop's own need: one client at one moment must not make the shop build what it keeps.
+        /// True when enough different clients or operators ran the query: one client must not cause an index that the
+        /// shop keeps.
         package var isCommon: Bool {
             shopRuns >= ShapeTable.runsMin || networks.count >= ShapeTable.networksMin || spans >= ShapeTable.spansMin
         }
 
-        /// Whether an index is worth its price.
+        /// Whether an index is worth its cost.
         package var isCostly: Bool { runs >= ShapeTable.runsMin && cost >= ShapeTable.costMin }
 
         fileprivate mutating func fade(to now: UInt64) {
@@ -40,21 +41,21 @@ package struct ShapeTable: Sendable {
             cost *= rest
             runs *= rest
             shopRuns *= rest
-            // Whoever asked that long ago asks no more.
+            // The earlier clients ran the query so long ago that they no longer count.
             if runs < 0.5 { (networks, spans) = ([], 0) }
             at = now
         }
     }
 
-    /// Shapes that are remembered; the cheapest makes room for a new one.
+    /// Limit of remembered shapes; a new one replaces the cheapest.
     package static let shapesMax = 256
-    /// Instructions below which a run is not worth a thought. Some five of them look at a row, of which one reads the
-    /// document: these take about two milliseconds.
+    /// Minimum instructions of a run that counts, about two milliseconds. Checking a row takes about five instructions,
+    /// one of which reads the document.
     package static let runCostMin = 5_000
-    /// Recent runs and instructions that an index must spare: eight runs, and some twenty milliseconds.
+    /// Minimum recent runs and instructions that an index must save: eight runs, and about twenty milliseconds.
     package static let runsMin = 7.5
     package static let costMin = 50_000.0
-    /// Networks, or spans of ten minutes, from which clients must ask.
+    /// Minimum number of client networks, or of ten-minute spans with queries.
     package static let networksMin = 5
     package static let spansMin = 6
     private static let networksMax = 8
@@ -85,10 +86,10 @@ package struct ShapeTable: Sendable {
         uses[shape] = use
     }
 
-    /// The shapes of a class are served, or cannot be: what they cost before says nothing any more.
+    /// Forgets shapes that an index now serves or that cannot be served: their earlier cost no longer matters.
     package mutating func forget(_ isMeant: (QueryShape) -> Bool) { uses = uses.filter { !isMeant($0.key) } }
 
-    /// What is worth an index at this moment.
+    /// The shapes that are currently worth an index.
     package mutating func wanted(at now: UInt64) -> [QueryShape: Use] {
         for shape in uses.keys { uses[shape]?.fade(to: now) }
         return uses.filter { $0.value.isCostly && $0.value.isCommon }

@@ -1,13 +1,13 @@
 import ParseProtocol
 
-/// Where every replica writes, changes for live queries are told in the database: each transaction notes what it did
-/// to objects of watched classes in `liveChanges`, and the process that leads takes them from there, its own among
-/// them. Numbers of rows are in the order in which an object changed: whoever changes it next began after the one
-/// before had committed, or is overtaken and done again.
+/// Where every replica writes, changes for live queries go through the database. Each transaction records its changes
+/// to objects of watched classes in `liveChanges`. The leading process reads all of them from there, including its own.
+/// Row numbers follow the order of an object's changes: a transaction that changes the object next either began after
+/// the earlier commit, or conflicts and is retried.
 ///
-/// The tables are the service kit's (`Migrations.serviceKit`).
+/// The tables belong to the service kit (`Migrations.serviceKit`).
 extension StoreTransaction {
-    /// Notes a change that is watched.
+    /// Records a change of a watched class.
     func logChange(_ info: ClassInfo, _ objectId: String, before: StoredImage?, after: StoredImage?) throws {
         guard try !rows("SELECT 1 AS found FROM liveClasses WHERE name = ?", [.text(info.name)]).isEmpty else { return }
         _ = try execute(
@@ -18,7 +18,7 @@ extension StoreTransaction {
             ])
     }
 
-    /// The oldest of the noted changes, which are no longer noted then. Those of classes that are gone are left out.
+    /// Removes and returns the oldest recorded changes. Changes of deleted classes are skipped.
     package func takeLoggedChanges(atMost limit: Int) throws -> [StoredChange] {
         let logged = try rows(
             "SELECT id, class, objectId, textBefore, textAfter FROM liveChanges ORDER BY id LIMIT ?",

@@ -1,32 +1,31 @@
 import ParseProtocol
 import Synchronization
 
-/// One object as it was before or is after a change: its fields, and the text that is stored.
+/// One object before or after a change: its fields and its stored text.
 package struct StoredImage: Sendable {
     let fields: [String: JSON]
     let text: [UInt8]
 }
 
-/// A change of an object that was committed, for those who watch its class.
+/// A committed change of an object, for the subscribers to its class.
 package struct StoredChange: Sendable {
-    /// The class as it was known to the change: its fields and its permissions at that moment.
+    /// The class as the change saw it, with its fields and permissions at that time.
     let info: ClassInfo
-    /// The generation of `info`: as long as it is the same, so is the class.
+    /// The generation of `info`: while it is the same, the class is unchanged.
     let generation: Int64
     package let objectId: String
-    /// Nil for an object that was created.
+    /// Nil for a created object.
     package let before: StoredImage?
-    /// Nil for an object that was deleted.
+    /// Nil for a deleted object.
     package let after: StoredImage?
 
     package var className: String { info.name }
 
-    /// The memory that it holds, roughly: decoded values take some times their text.
+    /// The approximate memory use: decoded values take several times the size of their text.
     package var bytes: Int { 256 + 4 * ((before?.text.count ?? 0) + (after?.text.count ?? 0)) }
 }
 
-/// The classes whose changes somebody wants to hear of, and who is told. While there are none, a write costs one look
-/// at a number.
+/// The classes with subscribers, and the listener for their changes. Without such classes, a write only reads one flag.
 package final class ChangeWatch: Sendable {
     private struct State {
         var classes: Set<String> = []
@@ -39,21 +38,21 @@ package final class ChangeWatch: Sendable {
 
     init() {}
 
-    /// - Parameter listener: told of the changes of each commit, in their order, on the writer's thread, after the
-    ///   commit and before its callers are answered. It must only hand over.
+    /// - Parameter listener: called on the writer's thread with the changes of each commit, in their order, after the
+    ///   commit and before its jobs are completed. It must only enqueue them.
     package func listen(_ listener: @escaping @Sendable ([StoredChange]) -> Void) {
         state.withLock { $0.listener = listener }
     }
 
-    /// Names the classes. A write that is under way may have looked before: what follows a write that began later is
-    /// told.
+    /// Sets the watched classes. A write under way may have read the old set. Changes are reported from the first write
+    /// that begins after this call.
     package func watch(_ classes: Set<String>) {
         state.withLock { $0.classes = classes }
         isWatching.store(!classes.isEmpty, ordering: .sequentiallyConsistent)
     }
 
-    /// Changes are told in the database (`StoreTransaction.takeLoggedChanges`), since other processes write as well.
-    /// Said before anything is written.
+    /// Reports changes through the database (`StoreTransaction.takeLoggedChanges`), because other processes also write.
+    /// Called before the first write.
     package func keepLog() { isLogged.store(true, ordering: .sequentiallyConsistent) }
 
     var keepsLog: Bool { isLogged.load(ordering: .relaxed) }

@@ -1,9 +1,9 @@
 import ParseProtocol
 
-/// The processor time that conditions of subscriptions may take, by client: what they cost is shared by all who have
-/// the same.
+/// The processor time that the conditions of a client's subscriptions may use. Clients with the same condition share
+/// its cost.
 struct LiveBudget {
-    /// Microseconds at once, and the time in which they come back: a fiftieth of a processor for each client.
+    /// Burst in microseconds, and the time in which it refills: 2 % of a processor for each client.
     private static let microsecondsMax = 100_000
     private static let window = Duration.seconds(5)
 
@@ -12,11 +12,12 @@ struct LiveBudget {
 
     private var buckets = RateBuckets(count: microsecondsMax, window: window)
 
-    /// Whether a client has some left; 0 is nobody, who needs none.
+    /// Whether a client has budget left. Client 0 stands for no client and has no limit.
     func hasSome(_ client: Int, at now: Int64) -> Bool { client == 0 || buckets.wait(for: client, at: now) == 0 }
 
-    /// - Returns: the clients that have spent theirs. They have none until it has come back, so that who comes again at
-    ///   once does not begin anew.
+    /// Charges the clients equally.
+    /// - Returns: the clients that have spent their budget. It stays empty until it refills, so a reconnect does not
+    ///   reset it.
     mutating func charge(_ nanoseconds: Int64, to clients: Set<Int>, at now: Int64) -> Set<Int> {
         guard !clients.isEmpty else { return [] }
         let share = min(Int(nanoseconds / 1000) / clients.count, Self.microsecondsMax)
@@ -24,23 +25,24 @@ struct LiveBudget {
         var overdrawn: Set<Int> = []
         for client in clients where client != 0 {
             if buckets.wait(for: client, tokens: share, at: now) > 0 { overdrawn.insert(client) }
-            // More than there is left empties the bucket.
+            // A charge above the remaining amount empties the bucket.
             buckets.take(from: client, tokens: share, at: now)
         }
         return overdrawn
     }
 }
 
-/// The work of one look at a document, which a client's patterns and an object full of texts could make one of minutes.
-/// It belongs to one thread.
-final class LiveEffort {
-    /// Nanoseconds of one condition and both sides of a change: a find has seconds, but for itself alone.
+/// The limit on matching one change with one condition: a client's patterns and an object full of texts could otherwise
+/// take minutes. It belongs to one thread.
+final class MatchBudget {
+    /// Limit in nanoseconds for one condition and both sides of a change. A find may take seconds, but delays only
+    /// itself.
     static let nanosecondsMax: Int64 = 50_000_000
-    /// Units of work between two looks at the clock, at most some milliseconds.
+    /// Units of work between two checks of the clock, at most some milliseconds.
     private static let interval = 1024
-    /// A test by itself, beside the elements that it looks at.
+    /// Units of a test itself, without the elements that it checks.
     static let test = 64
-    /// One pattern and one text.
+    /// Units of one pattern on one text.
     static let pattern = 256
 
     private let clock: () -> Int64
@@ -48,7 +50,7 @@ final class LiveEffort {
     private var units = 0
     private(set) var isExhausted = false
 
-    /// - Parameter clock: nanoseconds, of the processor where there are other threads.
+    /// - Parameter clock: nanoseconds; processor time where other threads run.
     init(clock: @escaping () -> Int64) { self.clock = clock }
 
     func begin() {
@@ -57,11 +59,14 @@ final class LiveEffort {
         isExhausted = false
     }
 
-    /// Nanoseconds since the beginning.
+    /// For checks inside one unit of work.
+    var isOver: Bool { !spend(Self.interval) }
+
+    /// Nanoseconds since `begin`.
     var used: Int64 { clock() - start }
 
     /// Counts work before it is done.
-    /// - Returns: false when there was too much, and what is decided from then on means nothing.
+    /// - Returns: false when the limit is exceeded; results are meaningless from then on.
     func spend(_ count: Int) -> Bool {
         guard !isExhausted else { return false }
         units += count

@@ -1,18 +1,18 @@
 import ParseProtocol
 
-/// A `where` that is decided about one document in memory, as the SQL of `ConditionCompiler` decides about its row.
+/// A `where` evaluated on one document in memory, with the same result as the SQL of `ConditionCompiler` on its row.
 ///
-/// What the compiler refuses it refuses too, but need not: whoever subscribes has had the condition compiled first. It
-/// further refuses what one document cannot decide: sub-queries, relations, texts' indexes and other objects' fields.
-/// `EvaluatorTests` compares both over random documents and conditions.
+/// It need not refuse everything that the compiler refuses, because the compiler checks a subscription's condition
+/// first. In addition it refuses conditions that need more than one document: sub-queries, relations, text indexes and
+/// fields of other objects. `EvaluatorTests` compares both on random documents and conditions.
 indirect enum LiveCondition {
     case all([LiveCondition])
     case any([LiveCondition])
     case none([LiveCondition])
     case field(LivePath, LiveTest)
 
-    /// - Parameter info: the class as it is now. A condition is made anew when the class changes.
-    /// - Throws: `.invalidQuery` (102) for what cannot be decided about one document, else as the compiler.
+    /// - Parameter info: the current class. The condition is rebuilt when the class changes.
+    /// - Throws: `.invalidQuery` (102) for a condition that cannot be decided for one document, else as the compiler.
     init(_ condition: JSON, of info: ClassInfo) throws {
         guard case .object(let members) = condition else { throw ParseError(.invalidQuery, "where must be an object.") }
         self = .all(
@@ -44,8 +44,8 @@ indirect enum LiveCondition {
         ParseError(.invalidQuery, "\(what.prefix(100)) is not possible in a live query.")
     }
 
-    /// Whether it holds for a document. It means nothing when the effort was too much.
-    func holds(for document: [String: JSON], _ effort: LiveEffort) -> Bool {
+    /// Whether the condition holds for a document. The result is meaningless if the effort is exhausted.
+    func holds(for document: [String: JSON], _ effort: MatchBudget) -> Bool {
         switch self {
         case .all(let parts): parts.allSatisfy { $0.holds(for: document, effort) }
         case .any(let parts): parts.contains { $0.holds(for: document, effort) }
@@ -54,7 +54,7 @@ indirect enum LiveCondition {
         }
     }
 
-    /// The fields that it asks about.
+    /// The fields that the condition reads.
     var roots: Set<String> {
         switch self {
         case .all(let parts), .any(let parts), .none(let parts): parts.reduce(into: []) { $0.formUnion($1.roots) }
@@ -63,18 +63,18 @@ indirect enum LiveCondition {
     }
 }
 
-/// The place in a document that a constraint is about.
+/// The position in a document that a constraint reads.
 struct LivePath {
     let path: FieldPath
-    /// The field's type; nil inside a field, and for one that the class has not.
+    /// The field's type; nil inside a field, for a field of several types and for a field that the class does not have.
     let type: FieldType?
     /// Whether the path leads into the objects of an array.
     private let isInElements: Bool
 
-    /// - Throws: `.invalidQuery` (102) for a relation and for another object's field, `.invalidKeyName` (105) for a bad
-    ///   name.
+    /// - Throws: `.invalidQuery` (102) for a relation or a field of another object, `.invalidKeyName` (105) for an
+    ///   invalid name.
     init(_ name: String, of info: ClassInfo) throws {
-        path = try FieldPath(name)
+        path = try FieldPath(inMemory: name)
         if path.root == "ACL" { throw ParseError(.invalidQuery, "Cannot query on ACL.") }
         let root = info.fields[path.root]
         switch root {
@@ -84,12 +84,12 @@ struct LivePath {
         default: break
         }
         isInElements = root == .array && path.isDotted && !path.beginsWithIndex
-        type = path.isDotted ? nil : root
+        type = path.isDotted || root == .numberOrText ? nil : root
     }
 
     var isInstant: Bool { !path.isDotted && (path.root == "createdAt" || path.root == "updatedAt") }
 
-    func holds(_ test: LiveTest, in document: [String: JSON], _ effort: LiveEffort) -> Bool {
+    func holds(_ test: LiveTest, in document: [String: JSON], _ effort: MatchBudget) -> Bool {
         let root = document[path.root]
         guard path.isDotted else {
             if isInstant, let iso = root?.stringValue { return test.holds(for: LiveValue.date(iso), effort) }
@@ -103,7 +103,7 @@ struct LivePath {
         return test.holds(forMembers: objects.map { LivePath.value(path.components.dropFirst(), in: $0) }, effort)
     }
 
-    /// The value at a path: names of members and, where the value is an array, indexes of elements.
+    /// The value at a path of member names and, where the value is an array, element indexes.
     private static func value(_ components: ArraySlice<String>, in root: JSON?) -> JSON? {
         var value = root
         for component in components {

@@ -2,7 +2,7 @@ import ParseProtocol
 
 /// The subscriptions with one condition.
 final class LiveGroup {
-    /// Subscriptions that differ in who has them only.
+    /// Subscriptions with the same query and different callers.
     private struct View {
         var ids: [Caller: Set<UInt64>] = [:]
     }
@@ -12,21 +12,28 @@ final class LiveGroup {
         let roots: Set<String>
     }
 
-    /// As text, which takes the least room; it is read when the class is another.
+    /// As text, which uses the least memory; parsed again when the class changes.
     private let condition: [UInt8]
     private let namesOne: Bool
     private var views: [LiveQuery: View] = [:]
     private var subscribers: [UInt64: LiveMatcher.Subscriber] = [:]
     private var clientCounts: [Int: Int] = [:]
-    /// The condition for a class as it was last seen, and the fields that it asks about.
+    private var networkCounts: [ClientNetwork: Int] = [:]
+    /// The number of subscriptions that no network is charged for.
+    private var freeCount = 0
+    /// The condition compiled for the last seen version of the class, and the fields that it reads.
     private var compiled: (generation: Int64, result: Result<Compiled, ParseError>)?
-    /// Nanoseconds that were not charged yet.
+    /// Nanoseconds not yet charged to clients.
     private var uncharged: Int64 = 0
+    /// Nanoseconds not yet charged to networks.
+    private var unchargedWork: Int64 = 0
+    /// Minimum nanoseconds per network to charge: smaller amounts cost less than the accounting.
+    private static let workChargedFrom: Int64 = 5_000
 
-    /// Nanoseconds of a look that are free: what is as cheap as that is bounded by the number of subscriptions, and
-    /// many guests may be one client.
+    /// Nanoseconds of a match that are free. The limit on subscriptions bounds such cheap matches, and one client can
+    /// stand for many guests.
     private static let free: Int64 = 5_000
-    /// Cheaper than this for each client looks cost less than the counting.
+    /// Minimum nanoseconds per client to charge: smaller amounts cost less than the accounting.
     private static let chargedFrom: Int64 = 20_000
 
     init(_ condition: [UInt8]) throws {
@@ -35,11 +42,30 @@ final class LiveGroup {
     }
 
     var isEmpty: Bool { subscribers.isEmpty }
-    var clients: Set<Int> { Set(clientCounts.keys) }
+    var networks: some Sequence<ClientNetwork> { networkCounts.keys }
 
-    /// Counts what a look has cost.
-    /// - Parameter client: who alone was looked for; nil for all, who share it.
-    /// - Returns: what is to be charged now, if anything.
+    /// - Parameter network: nil for subscriptions that no network is charged for.
+    func has(_ network: ClientNetwork?) -> Bool { network.map { networkCounts[$0] != nil } ?? (freeCount > 0) }
+
+    func clients(of audience: LiveAudience) -> Set<Int> {
+        if case .prompt(let late) = audience, !late.contains(where: has) { return Set(clientCounts.keys) }
+        return Set(subscribers.values.filter { isMeant($0, by: audience) }.map(\.client))
+    }
+
+    /// Adds the time of a match for all networks that are not late.
+    /// - Returns: the amount to charge each of them now; nil for none yet.
+    func work(adding nanoseconds: Int64) -> Int64? {
+        let count = Int64(networkCounts.count)
+        guard count > 0 else { return nil }
+        unchargedWork += nanoseconds
+        guard unchargedWork >= Self.workChargedFrom * count else { return nil }
+        defer { unchargedWork = 0 }
+        return unchargedWork / count
+    }
+
+    /// Adds the cost of a match.
+    /// - Parameter client: the only client that it was for; nil for all clients, which share the cost.
+    /// - Returns: the amount to charge now; nil for none yet.
     func cost(adding nanoseconds: Int64, of client: Int?) -> Int64? {
         let cost = max(0, nanoseconds - Self.free)
         guard client == nil else { return cost > 0 ? cost : nil }
@@ -54,6 +80,7 @@ final class LiveGroup {
     func add(_ subscriber: LiveMatcher.Subscriber, to query: LiveQuery) {
         subscribers[subscriber.id] = subscriber
         clientCounts[subscriber.client, default: 0] += 1
+        if let network = subscriber.network { networkCounts[network, default: 0] += 1 } else { freeCount += 1 }
         views[query, default: View()].ids[Self.rights(of: subscriber.caller), default: []].insert(subscriber.id)
     }
 
@@ -61,30 +88,38 @@ final class LiveGroup {
         guard let subscriber = subscribers.removeValue(forKey: id) else { return }
         let count = clientCounts[subscriber.client, default: 1] - 1
         clientCounts[subscriber.client] = count > 0 ? count : nil
+        if let network = subscriber.network {
+            let count = networkCounts[network, default: 1] - 1
+            networkCounts[network] = count > 0 ? count : nil
+        } else {
+            freeCount -= 1
+        }
         let rights = Self.rights(of: subscriber.caller)
         views[query]?.ids[rights]?.remove(id)
         if views[query]?.ids[rights]?.isEmpty == true { views[query]?.ids[rights] = nil }
         if views[query]?.ids.isEmpty == true { views[query] = nil }
     }
 
-    /// The caller without what gives no right to objects, so that those with the same rights are one.
+    /// The caller reduced to its rights to objects, so that callers with equal rights are equal.
     private static func rights(of caller: Caller) -> Caller {
         caller.isMaster ? .master : Caller(userId: caller.userId, roles: caller.roles.sorted())
     }
 
-    func match(_ showing: LiveShowing, only id: UInt64?, _ effort: LiveEffort, _ outcome: inout LiveOutcome) {
+    func match(
+        _ showing: LiveChangeForms, for audience: LiveAudience, _ effort: MatchBudget, _ outcome: inout LiveOutcome
+    ) {
         let compiled: Compiled
         switch compile(showing.change) {
         case .success(let condition): compiled = condition
-        case .failure(let error): return end(id, error, &outcome)
+        case .failure(let error): return end(audience, error, &outcome)
         }
         let (test, roots) = (compiled.test, compiled.roots)
-        // What somebody may not ask about is not matched for him: the end of his subscription must not tell that it
-        // fits.
-        guard showing.mayAllAsk || mayAnybodyAsk(showing, roots, only: id, &outcome) else { return }
+        // Conditions on hidden fields are not evaluated for a subscriber: the end of the subscription must not reveal
+        // whether the object matches.
+        guard showing.mayAllAsk || mayAnyQuery(showing, roots, audience, &outcome) else { return }
         let before = showing.before.map { test.holds(for: $0.stored.fields, effort) }
         let after = showing.after.map { test.holds(for: $0.stored.fields, effort) }
-        guard !effort.isExhausted else { return end(id, LiveBudget.error, &outcome) }
+        guard !effort.isExhausted else { return end(audience, LiveBudget.error, &outcome) }
         guard before == true || after == true else { return }
         var events = LiveEvents()
         let over = Set(outcome.ended.flatMap(\.ids))
@@ -93,21 +128,21 @@ final class LiveGroup {
             let hasChanged = query.watch.isEmpty || showing.hasChanged(query.watch)
             if showing.isForAll {
                 let ids = view.ids.values.reduce(into: Set()) { $0.formUnion($1) }
-                guard let wanted = Self.wanted(ids, id), let kind = LiveEvent.Kind(before: before, after: after),
-                    kind != .update || hasChanged
+                guard let wanted = wanted(ids, audience), let kind = LiveEvent.Kind(before: before, after: after),
+                    hasChanged || ![.create, .update].contains(kind)
                 else { continue }
                 events.add(kind, showing.shown(kind, query.keys, .anonymous, (true, true)), hidden: [], wanted)
                 continue
             }
             for (caller, ids) in view.ids {
-                guard let wanted = Self.wanted(ids, id), over.isDisjoint(with: wanted) else { continue }
+                guard let wanted = wanted(ids, audience), over.isDisjoint(with: wanted) else { continue }
                 do {
                     let rights = try LiveRights(caller, showing.change.info, asked: asked, namesOne: namesOne)
                     let readable = (before: rights.mayRead(showing.before), after: rights.mayRead(showing.after))
                     guard
                         let kind = LiveEvent.Kind(
                             before: before.map { $0 && readable.before }, after: after.map { $0 && readable.after }),
-                        kind != .update || hasChanged
+                        hasChanged || ![.create, .update].contains(kind)
                     else { continue }
                     events.add(
                         kind, showing.shown(kind, query.keys, caller, readable), hidden: showing.hidden(from: caller),
@@ -120,24 +155,24 @@ final class LiveGroup {
         outcome.events += events.all
     }
 
-    private func end(_ id: UInt64?, _ error: ParseError, _ outcome: inout LiveOutcome) {
-        outcome.ended.append((id.map { [$0] } ?? Array(subscribers.keys), error))
+    private func end(_ audience: LiveAudience, _ error: ParseError, _ outcome: inout LiveOutcome) {
+        outcome.ended.append((subscribers.values.filter { isMeant($0, by: audience) }.map(\.id), error))
     }
 
     private static func asked(_ query: LiveQuery, _ roots: Set<String>) -> Set<String> {
-        roots.union(query.watch.compactMap { try? FieldPath($0).root })
+        roots.union(query.watch.compactMap { try? FieldPath(inMemory: $0).root })
     }
 
-    /// Ends the subscriptions of those who may not ask any more.
-    /// - Returns: whether one is left.
-    private func mayAnybodyAsk(
-        _ showing: LiveShowing, _ roots: Set<String>, only id: UInt64?, _ outcome: inout LiveOutcome
+    /// Ends the subscriptions whose callers may no longer use these fields in queries.
+    /// - Returns: whether any subscription is left.
+    private func mayAnyQuery(
+        _ showing: LiveChangeForms, _ roots: Set<String>, _ audience: LiveAudience, _ outcome: inout LiveOutcome
     ) -> Bool {
         var isOneLeft = false
         for (query, view) in views {
             let asked = Self.asked(query, roots)
             for (caller, ids) in view.ids {
-                guard let wanted = Self.wanted(ids, id) else { continue }
+                guard let wanted = wanted(ids, audience) else { continue }
                 do {
                     _ = try LiveRights(caller, showing.change.info, asked: asked, namesOne: namesOne)
                     isOneLeft = true
@@ -149,9 +184,23 @@ final class LiveGroup {
         return isOneLeft
     }
 
-    private static func wanted(_ ids: Set<UInt64>, _ id: UInt64?) -> Set<UInt64>? {
-        guard let id else { return ids }
-        return ids.contains(id) ? [id] : nil
+    /// The subset of the subscriptions in the audience; nil if empty.
+    private func wanted(_ ids: Set<UInt64>, _ audience: LiveAudience) -> Set<UInt64>? {
+        switch audience {
+        case .one(let id): return ids.contains(id) ? [id] : nil
+        case .prompt(let late) where !late.contains(where: has): return ids
+        case .prompt, .late:
+            let wanted = ids.filter { subscribers[$0].map { isMeant($0, by: audience) } ?? false }
+            return wanted.isEmpty ? nil : wanted
+        }
+    }
+
+    private func isMeant(_ subscriber: LiveMatcher.Subscriber, by audience: LiveAudience) -> Bool {
+        switch audience {
+        case .one(let id): subscriber.id == id
+        case .prompt(let late): subscriber.network.map { !late.contains($0) } ?? true
+        case .late(let network, let position): subscriber.network == network && subscriber.start < position
+        }
     }
 
     private func compile(_ change: StoredChange) -> Result<Compiled, ParseError> {
@@ -168,7 +217,7 @@ final class LiveGroup {
     }
 }
 
-/// Events of one condition, those with the same content together.
+/// Events of one condition, grouped by equal content.
 private struct LiveEvents {
     private struct Content: Hashable {
         let kind: LiveEvent.Kind

@@ -1,16 +1,16 @@
 import ParseProtocol
 
-/// The wish of a subscriber: the objects of a class that fit a condition. Two that are equal are matched once.
+/// A subscriber's query: the objects of a class that match a condition. Equal queries are matched once.
 package struct LiveQuery: Sendable, Hashable {
     package let className: String
     /// The condition as canonical JSON text; `{}` for every object.
     package let condition: [UInt8]
-    /// The fields that events show; empty for all.
+    /// The fields in events; empty for all.
     package let keys: [String]
-    /// The fields of which one must have changed for an update to be told; empty for any.
+    /// An update event requires a change of one of these fields; empty for any.
     package let watch: [String]
 
-    /// - Throws: `.invalidJSON` (107) when the condition is no JSON.
+    /// - Throws: `.invalidJSON` (107) when the condition is not valid JSON.
     package init(className: String, condition: [UInt8], keys: [String], watch: [String]) throws {
         self.className = className
         self.condition = try JSON(parsing: condition.isEmpty ? Array("{}".utf8) : condition).serialized
@@ -18,14 +18,14 @@ package struct LiveQuery: Sendable, Hashable {
         self.watch = watch
     }
 
-    /// Fields that may be watched by one subscription; as many as a class of a shop has.
+    /// Limit of watched fields per subscription; as many as a class of a shop has.
     static let watchedMax = 100
 }
 
 extension ObjectReader {
-    /// Decides whether a caller may subscribe to a query, as a find of it would be decided.
-    /// - Throws: `.operationForbidden` (119) for a class or a field that the caller may not ask about, `.invalidQuery`
-    ///   (102) for what is no query or cannot be live, else as a find.
+    /// Checks whether a caller may subscribe to a query, with the same rules as a find.
+    /// - Throws: `.operationForbidden` (119) for a class or a field that the caller may not query, `.invalidQuery`
+    ///   (102) for a query that is invalid or cannot be live, else as a find.
     package func checkLive(_ query: LiveQuery, caller: Caller) throws {
         _ = try find(
             Query(className: query.className, where: query.condition, limit: 0, keys: query.keys), caller: caller)
@@ -35,9 +35,9 @@ extension ObjectReader {
         try reading {
             let info = schema.classes[query.className] ?? ClassInfo(unknown: query.className)
             _ = try LiveCondition(JSON(parsing: query.condition), of: info)
-            let hidden = info.unaskableFields(by: caller)
+            let hidden = info.unqueryableFields(by: caller)
             for name in query.watch {
-                let root = try FieldPath(name).root
+                let root = try FieldPath(inMemory: name).root
                 guard !hidden.contains(root) else { throw LiveRights.hides(root, info.name) }
             }
         }
@@ -45,25 +45,25 @@ extension ObjectReader {
 }
 
 extension ClassInfo {
-    /// A class without objects, which somebody may wait for.
+    /// A class without objects, which clients may already subscribe to.
     fileprivate init(unknown name: String) {
         self.init(id: 0, name: name, fields: [:], permissions: .open, textFields: [])
     }
 }
 
-/// The rights that one caller has to the changes of a class, by what the class says at that moment.
+/// The rights of one caller to the changes of a class, as the class defines them at that time.
 struct LiveRights {
     private let caller: Caller
     private let decision: ClassPermissions.Decision
 
     /// - Parameters:
-    ///   - asked: the fields that the condition and the watched names are about.
-    ///   - namesOne: the condition is one object's id alone; then the right to get it counts, as in a find.
-    /// - Throws: `.operationForbidden` (119) and `.objectNotFound` (101) when the caller may not ask any more.
+    ///   - asked: the fields in the condition and the watched fields.
+    ///   - namesOne: the condition is only one object's id; then the right to get it counts, as in a find.
+    /// - Throws: `.operationForbidden` (119) and `.objectNotFound` (101) when the caller may no longer run the query.
     init(_ caller: Caller, _ info: ClassInfo, asked: Set<String>, namesOne: Bool) throws {
         self.caller = caller
         decision = try info.permissions.decide(namesOne ? .get : .find, caller, className: info.name)
-        if let hidden = info.unaskableFields(by: caller).intersection(asked).min() {
+        if let hidden = info.unqueryableFields(by: caller).intersection(asked).min() {
             throw LiveRights.hides(hidden, info.name)
         }
     }
@@ -81,10 +81,10 @@ struct LiveRights {
     }
 }
 
-/// One side of a change with its ACL.
+/// One side of a change with its parsed ACL.
 struct LiveImage {
     let stored: StoredImage
-    /// Nil for one that cannot be read, which shows the object to nobody but the master key.
+    /// Nil for an unreadable ACL; then only the master key sees the object.
     let access: AccessControl?
 
     init(_ stored: StoredImage) {

@@ -2,12 +2,12 @@ import ParseProtocol
 
 /// One constraint on a value (PARSE_PROTOCOL section 4.1).
 enum LiveTest {
-    /// An operand that equals nothing and that nothing equals: a text that is never stored.
+    /// An operand that equals no value: a text that is never stored.
     case never
     case equals(JSON)
     case isIn(LiveList)
     case order(JSON, @Sendable (Int) -> Bool)
-    /// The operand is a moment as far from now as the text says.
+    /// The operand is a time relative to now.
     case relative(String, named: String, @Sendable (Int) -> Bool)
     case exists(Bool)
     case hasAll([LiveTest])
@@ -16,9 +16,9 @@ enum LiveTest {
     case area((JSON) -> Bool)
     indirect case not(LiveTest)
 
-    // MARK: Reading
+    // MARK: Parsing
 
-    /// The tests that a constraint, or a plain value, stands for.
+    /// The tests of a constraint or a plain value.
     static func tests(of value: JSON, _ path: LivePath) throws -> [LiveTest] {
         guard case .object(let members) = value, members.keys.contains(where: { $0.hasPrefix("$") }) else {
             return [try equality(value, path)]
@@ -64,8 +64,8 @@ enum LiveTest {
 
     private static func bad(_ name: String) -> ParseError { ParseError(.invalidJSON, "bad \(name) value") }
 
-    /// A value in the form in which documents have it; nil for a text that is never stored. A text can stand for the id
-    /// of a pointer, and for one of the two times.
+    /// A value in the form of document values; nil for a text that is never stored. A text can stand for a pointer's
+    /// id, and for `createdAt` and `updatedAt`.
     private static func operand(_ raw: JSON, _ path: LivePath) throws -> JSON? {
         guard case .string(let text) = raw else { return try WireValue.normalized(raw) }
         if text.utf8.contains(0) { return nil }
@@ -101,7 +101,7 @@ enum LiveTest {
         return try Regex(pattern: pattern, options: options?.stringValue ?? "")
     }
 
-    // MARK: Places
+    // MARK: Points
 
     private static func area(_ name: String, _ raw: JSON) throws -> (JSON) -> Bool {
         switch (name, raw.objectValue?.keys.first) {
@@ -126,7 +126,7 @@ enum LiveTest {
         }
     }
 
-    /// Between two distances; without them, anywhere.
+    /// Between two distances; without them, at any distance.
     private static func near(_ raw: JSON, _ siblings: [String: JSON]) throws -> (JSON) -> Bool {
         guard let center = GeoPoint(raw) else { throw bad("$nearSphere") }
         let (nearest, farthest) = try NearQuery.reach(siblings)
@@ -140,9 +140,9 @@ enum LiveTest {
 // MARK: - Deciding
 
 extension LiveTest {
-    /// - Parameter value: what the document has; nil for nothing.
-    func holds(for value: JSON?, _ effort: LiveEffort) -> Bool {
-        guard effort.spend(LiveEffort.test) else { return false }
+    /// - Parameter value: the document's value; nil for a missing one.
+    func holds(for value: JSON?, _ effort: MatchBudget) -> Bool {
+        guard effort.spend(MatchBudget.test) else { return false }
         switch self {
         case .never: return false
         case .equals(let wanted): return LiveValue.equals(value, wanted, effort)
@@ -158,18 +158,19 @@ extension LiveTest {
             return value?.arrayValue?.allSatisfy { effort.spend(1) && list.contains($0) } ?? false
         case .pattern(let regex):
             return LiveValue.matches(value, effort) {
-                guard case .string(let text) = $0, effort.spend(LiveEffort.pattern) else { return false }
-                return regex.matches(text)
+                guard case .string(let text) = $0, effort.spend(MatchBudget.pattern) else { return false }
+                // An interrupted match has already exhausted the effort.
+                return (try? regex.matches(text, effort)) ?? false
             }
         case .area(let contains): return value.map(contains) ?? false
         case .not(let test): return !test.holds(for: value, effort)
         }
     }
 
-    /// - Parameter values: the member of each object in an array. A constraint holds when it holds for any of them;
-    ///   null when one lacks the member, or none has it (`ArrayMembers`).
-    func holds(forMembers values: [JSON?], _ effort: LiveEffort) -> Bool {
-        guard effort.spend(LiveEffort.test + values.count) else { return false }
+    /// - Parameter values: the member of each object in an array. A constraint holds if it holds for any of them. Null
+    ///   matches when one object lacks the member, or none has it (`ArrayMembers`).
+    func holds(forMembers values: [JSON?], _ effort: MatchBudget) -> Bool {
+        guard effort.spend(MatchBudget.test + values.count) else { return false }
         switch self {
         case .equals(.null): return LiveTest.isMissing(in: values)
         case .isIn(let list) where list.hasNull:

@@ -1,10 +1,10 @@
 import ParseProtocol
 
-/// When two stored values are the same, and which of two comes first, as SQLite finds it.
+/// Equality and order of stored values, with SQLite's results.
 enum LiveValue {
     static func date(_ iso: String) -> JSON { ["__type": "Date", "iso": .string(iso)] }
 
-    /// Numbers by their value, texts by their bytes, everything else by what it consists of.
+    /// Compares numbers by value, texts by bytes, everything else by its parts.
     static func isSame(_ a: JSON, _ b: JSON) -> Bool {
         switch (a, b) {
         case (.null, .null): true
@@ -19,7 +19,7 @@ enum LiveValue {
         }
     }
 
-    /// Negative when `a` comes first; nil when they are not of one type, or of a type without an order.
+    /// Negative when `a` comes first; nil when the types differ or have no order.
     static func order(_ a: JSON, _ b: JSON) -> Int? {
         switch (a, b) {
         case (.int(let a), .int(let b)): sign(a < b, b < a)
@@ -36,24 +36,24 @@ enum LiveValue {
 
     private static func sign(_ isLess: Bool, _ isGreater: Bool) -> Int { isLess ? -1 : isGreater ? 1 : 0 }
 
-    /// The value, or an element of an array, meets a test.
-    static func matches(_ value: JSON?, _ effort: LiveEffort, _ test: (JSON) -> Bool) -> Bool {
+    /// Whether the value, or an element of an array, passes a test.
+    static func matches(_ value: JSON?, _ effort: MatchBudget, _ test: (JSON) -> Bool) -> Bool {
         guard let value else { return false }
         if test(value) { return true }
         guard case .array(let elements) = value else { return false }
         return elements.contains { effort.spend(1) && test($0) }
     }
 
-    /// Null stands for a missing value, too.
-    static func equals(_ value: JSON?, _ wanted: JSON, _ effort: LiveEffort) -> Bool {
+    /// Null equals a missing value, too.
+    static func equals(_ value: JSON?, _ wanted: JSON, _ effort: MatchBudget) -> Bool {
         matches(value ?? .null, effort) { isSame($0, wanted) }
     }
 }
 
-/// The values of a list, found by a hash.
+/// The values of a list, looked up by hash.
 struct LiveList {
     private let values: Set<JSON>
-    /// Those that Swift takes for one of the others although their bytes differ.
+    /// Values that Swift considers equal to a value of the set although their bytes differ.
     private let twins: [JSON: [JSON]]
     let hasNull: Bool
 
@@ -67,8 +67,8 @@ struct LiveList {
         hasNull = values.contains(.null)
     }
 
-    /// Swift takes two texts for the same that differ in bytes; so a hit is looked at again. Stored numbers have one
-    /// form each.
+    /// Swift considers some texts equal whose bytes differ, so a hit is compared again. Stored numbers have one form
+    /// each.
     func contains(_ value: JSON) -> Bool {
         guard let index = values.firstIndex(of: value) else { return false }
         switch value {

@@ -1,41 +1,29 @@
 import ParseProtocol
 
-/// The list of rows that were changed while a service's data are moved: triggers of its tables write it, in the
-/// transaction of each change, so that it has every change and no other.
+/// The list of rows that change while a service's data is moved (`StoreMove`). Triggers of the tables write it in the
+/// transaction of each change, so that it contains exactly the committed changes.
 ///
-/// The service's own writer makes and removes it when it opens the database: nobody else may write a file.
+/// The service's own writer creates and removes it when it opens the database, because no other process may write a
+/// file.
 enum ChangeCapture {
     static let log = "movingchanges"
-    /// Columns of the longest primary key of our tables.
+    /// The number of columns of the longest primary key.
     private static let keyColumnsMax = 6
 
     static let keyColumns = (0..<keyColumnsMax).map { "k\($0)" }
 
-    /// The note that every table is followed: where tables and triggers are no part of transactions a start may end
-    /// between two of them.
-    private static let complete = "complete"
-
-    /// Begins or ends the list, in the current transaction. One that is there goes on.
+    /// Creates or removes the list, in the current transaction. An existing list is continued.
     static func settle(_ connection: any StoreConnection, isWanted: Bool) throws {
-        let isThere = try connection.hasTable(log)
-        guard isWanted || isThere else { return }
-        if isThere {
-            let isComplete = try !connection.rows(
-                "SELECT 1 FROM \(log) WHERE relation = ?", [.text(complete)]
-            ).isEmpty
-            if isWanted, isComplete { return }
-            try end(connection)
-        }
-        guard isWanted else { return }
-        // PostgreSQL has them as texts.
+        guard try connection.hasTable(log) != isWanted else { return }
+        guard isWanted else { return try end(connection) }
+        // In PostgreSQL keys are stored as texts.
         let type = connection.dialect == .sqlite ? "" : " TEXT"
         let columns = keyColumns.map { $0 + type }.joined(separator: ", ")
         try connection.executeOnce("CREATE TABLE \(log)(seq INTEGER PRIMARY KEY, relation TEXT NOT NULL, \(columns))")
         for table in try connection.movedTables(isLenient: true).values { try follow(table, connection) }
-        try connection.execute("INSERT INTO \(log)(relation) VALUES (?)", [.text(complete)])
     }
 
-    /// The tables of a class that was made meanwhile.
+    /// Adds the triggers to the tables of a class that was created during the move.
     static func follow(classId: Int64, _ connection: any StoreConnection) throws {
         guard try connection.hasTable(log) else { return }
         let tables = try connection.movedTables(isLenient: true)
@@ -45,7 +33,7 @@ enum ChangeCapture {
         }
     }
 
-    /// Notes that a class is gone with all its rows, whose number the next one may have.
+    /// Records that a class was dropped with all its rows; another class may get its number.
     static func forget(classId: Int64, _ connection: any StoreConnection) throws {
         guard try connection.hasTable(log) else { return }
         try connection.execute("INSERT INTO \(log)(relation) VALUES (?)", [.text("o\(classId)")])
@@ -75,7 +63,7 @@ enum ChangeCapture {
         try connection.executeOnce("DROP TABLE \(log)")
     }
 
-    /// PostgreSQL's trigger goes with its function, which outlives its table.
+    /// The names of the triggers. In PostgreSQL a trigger has a function of the same name, which outlives its table.
     private static func triggers(_ connection: any StoreConnection) throws -> [String] {
         let list =
             connection.dialect == .sqlite
@@ -99,7 +87,7 @@ enum ChangeCapture {
         }
     }
 
-    /// The key of a noted row as the values that its table has.
+    /// The key of a recorded row, with the types of its table.
     static func key(_ noted: [SQLValue], of table: MovedTable) -> [SQLValue] {
         zip(noted, table.key).map { value, column in
             guard let text = value.textValue else { return value }

@@ -2,14 +2,18 @@ import Foundation
 import ParseProtocol
 import PostgreSQL
 
-/// The side that a move reads: with a connection of its own beside the service's, and at the end with the right to
-/// write, so that nobody changes anything any more.
+/// The side that a move reads, on a separate connection next to the service's. At the end it takes the right to write,
+/// so that no process changes anything any more.
 final class MoveSource {
     let connection: any StoreConnection
     private let database: StoreDatabase
     private var lock: WriterLock?
-    private let lease = StoreLease()
-    private var keeper: LeaseKeeper?
+    /// The lease and the writer's number of a schema that an earlier release wrote with `SATCHEL_POSTGRESQL=plain`; nil
+    /// for any other database. No process of this release writes such a schema.
+    private let lease: [SQLValue]?
+
+    /// Whether the data do not change during the move, so that no list of changes is needed.
+    var isFrozen: Bool { lease != nil }
 
     init(_ database: StoreDatabase) throws {
         self.database = database
@@ -19,13 +23,32 @@ final class MoveSource {
                 throw MoveRefused("\(path) is not there: the service has no data in it.")
             }
             connection = try SQLiteConnection(path: path, writing: nil)
+            lease = nil
         case .postgresql(let server):
-            connection = try PostgreSQLStoreConnection(server)
+            let connection = try PostgreSQLStoreConnection(server)
+            self.connection = connection
+            lease = try Self.lease(connection)
+            guard try lease == nil || !Self.isLeased(connection) else {
+                throw MoveRefused("A process of an earlier release still writes \(database.name).")
+            }
         }
     }
 
-    /// Takes the right to write, which the service's processes have given back.
-    /// - Throws: `MoveRefused` when somebody still has it after `seconds`.
+    private static func lease(_ connection: PostgreSQLStoreConnection) throws -> [SQLValue]? {
+        guard try connection.hasTable(PostgreSQLStoreConnection.leaseTable) else { return nil }
+        let table = PostgreSQLStoreConnection.leaseTable
+        let sql = "SELECT l.holder, l.expires, s.writer FROM \(table) l CROSS JOIN storeState s"
+        return try connection.rows(sql).first?.values ?? []
+    }
+
+    private static func isLeased(_ connection: PostgreSQLStoreConnection) throws -> Bool {
+        let now = "extract(epoch FROM clock_timestamp()) * 1000"
+        let sql = "SELECT 1 FROM \(PostgreSQLStoreConnection.leaseTable) WHERE expires > \(now)"
+        return try !connection.rows(sql).isEmpty
+    }
+
+    /// Takes the right to write, which the service's processes have released.
+    /// - Throws: `MoveRefused` when a process still has it after `seconds`.
     func takeRight(within seconds: Double) throws {
         let end = Date(timeIntervalSinceNow: seconds)
         while try !tryRight() {
@@ -41,9 +64,10 @@ final class MoveSource {
             self.lock = lock
             return try lock.take()
         case .postgresql(let server):
-            if server.dialect == .plain, let connection = connection as? PostgreSQLStoreConnection {
-                guard try lease.take(connection) else { return false }
-                keeper = keeper ?? LeaseKeeper(lease, server)
+            if let lease, let connection = connection as? PostgreSQLStoreConnection {
+                guard try Self.lease(connection) == lease else {
+                    throw MoveRefused("A process of an earlier release wrote \(database.name) during the move.")
+                }
                 return true
             }
             let lock = PostgreSQLWriter.lock(of: server.schema)
@@ -51,19 +75,14 @@ final class MoveSource {
         }
     }
 
-    /// Ends the connection and gives the right to write back.
+    /// Closes the connection and releases the right to write.
     func close() {
-        if let keeper, let connection = connection as? PostgreSQLStoreConnection {
-            keeper.stop()
-            self.keeper = nil
-            try? lease.release(connection)
-        }
         connection.close()
         lock?.release()
     }
 
-    /// Puts the database where no service looks for it.
-    /// - Returns: where it is now.
+    /// Moves the database to a location that no service uses.
+    /// - Returns: the new location.
     func setAside(_ stamp: String) throws -> String {
         close()
         switch database {
@@ -81,13 +100,13 @@ final class MoveSource {
 /// The files of a SQLite database.
 enum StoreFiles {
     private static func all(of path: String) -> [String] {
-        ["", "-wal", "-shm", ".lock"].map { path + $0 } + [BirthCertificate.path(of: path)]
+        ["", "-wal", "-shm", ".lock"].map { path + $0 } + [DatabaseCertificate.path(of: path)]
     }
 
-    /// Moves them into a folder `moved-<stamp>` beside them.
-    /// - Returns: the folder; nil when there were none.
+    /// Moves the files into a folder `moved-<stamp>` next to them.
+    /// - Returns: the folder; nil when there were no files.
     static func setAside(_ path: String, _ stamp: String) throws -> String? {
-        // What others know of the file is not true of the next one.
+        // Data that processes cached from this file does not apply to the next one.
         try ChangeBoard.retire(ChangeBoard.path(beside: path))
         let there = all(of: path).filter { FileManager.default.fileExists(atPath: $0) }
         guard !there.isEmpty else { return nil }

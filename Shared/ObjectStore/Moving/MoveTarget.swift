@@ -3,24 +3,24 @@ import Logging
 import ParseProtocol
 import PostgreSQL
 
-/// The side that a move makes: a new file beside the place of the database, or a new schema.
+/// The side that a move creates: a new file next to the database's location, or a new schema.
 final class MoveTarget {
     let connection: any StoreConnection
     private let database: StoreDatabase
-    /// Those of the service, as they are made when all is there.
+    /// The service's triggers, which are created when all rows are copied.
     private var triggers: [String] = []
     private var isPlaced = false
 
     private static let suffix = ".moving"
 
-    /// Makes it with the tables of this release and nothing in them.
-    /// - Throws: `MoveRefused` when something of that name is there; `DatabaseRefused` for a server's database that
-    ///   sorts otherwise.
+    /// Creates the target with the empty tables of this release.
+    /// - Throws: `MoveRefused` when a schema with that name exists; `DatabaseRefused` for a server's database with
+    ///   another sort order.
     init(_ database: StoreDatabase, _ settings: WriterThread.Settings, _ logger: Logger) throws {
         self.database = database
         switch database {
         case .file(let path):
-            // What an interrupted move left.
+            // Remains of an interrupted move.
             StoreFiles.remove(path + Self.suffix)
             connection = try SQLiteConnection(path: path + Self.suffix, writing: .normal)
         case .postgresql(let server):
@@ -36,7 +36,6 @@ final class MoveTarget {
             self.connection = connection
             try PostgreSQLWriter.requireOrderOfBytes(connection, settings.path)
             try connection.executeOnce("CREATE SCHEMA \(quoted(server.schema))")
-            if server.dialect == .plain { try StoreLease.prepare(server.schema, connection) }
             connection.heldTriggers = []
         }
         do {
@@ -49,8 +48,8 @@ final class MoveTarget {
         }
     }
 
-    /// Removes what an interrupted move left: a schema that no service ever wrote.
-    /// - Returns: false when the schema is somebody's.
+    /// Removes the remains of an interrupted move: a schema that no service ever wrote.
+    /// - Returns: false when the schema belongs to a service or to other software.
     private static func makeWay(
         for server: PostgreSQLDatabase, _ connection: PostgreSQLStoreConnection
     ) throws -> Bool {
@@ -65,7 +64,7 @@ final class MoveTarget {
         return true
     }
 
-    /// Triggers of the service count what is added; their tables are moved too.
+    /// Drops the service's triggers during the copy: they would count rows whose counts are copied too.
     private func silenceTriggers() throws {
         if let server = connection as? PostgreSQLStoreConnection {
             triggers = server.heldTriggers ?? []
@@ -89,7 +88,7 @@ final class MoveTarget {
         do {
             let result = try body(connection)
             try connection.execute("COMMIT")
-            // Nobody reads the file yet, so that its log is copied back whenever there is enough.
+            // No process reads the file yet, so the log can be copied back whenever it is large enough.
             if let file = connection as? SQLiteConnection, file.log.copying.isDue { try file.copyLog() }
             return result
         } catch {
@@ -98,8 +97,8 @@ final class MoveTarget {
         }
     }
 
-    /// Puts it where the service looks for it; all of it is on the disk then.
-    /// - Returns: where what was there is now; nil when nothing was.
+    /// Moves the target to the location that the service uses; all of it is then on the disk.
+    /// - Returns: the new location of the former database; nil if there was none.
     func place(_ stamp: String) throws -> String? {
         guard case .file(let path) = database else {
             isPlaced = true
@@ -116,8 +115,8 @@ final class MoveTarget {
         return aside
     }
 
-    /// Removes it.
-    /// - Returns: false when a service writes it already, or it could not be removed.
+    /// Removes the target.
+    /// - Returns: false when a service already writes it, or it could not be removed.
     @discardableResult
     func abandon() -> Bool {
         connection.close()
@@ -127,7 +126,7 @@ final class MoveTarget {
                 StoreFiles.remove(path + Self.suffix)
                 return true
             }
-            guard BirthCertificate.read(beside: path) == .none else { return false }
+            guard DatabaseCertificate.read(beside: path) == .none else { return false }
             StoreFiles.remove(path)
             return true
         case .postgresql(let server):

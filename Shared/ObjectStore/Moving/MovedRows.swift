@@ -1,19 +1,19 @@
 /// Reads and writes rows of one table on one side of a move.
 struct MovedRows {
     let connection: any StoreConnection
-    /// With the columns in the order of the source.
+    /// The table, with its columns in the source's order.
     let table: MovedTable
 
-    /// Rows of one INSERT: more of them make it no faster.
+    /// Rows per INSERT: more rows do not make it faster.
     static let rowsAtOnce = 32
 
     // MARK: Reading
 
-    /// What stands between two keys, in the order of keys.
+    /// The rows between two keys, in the order of keys.
     /// - Parameters:
     ///   - key: the key before the first row; nil for the beginning of the table.
     ///   - last: the key of the last row; nil for the end of the table.
-    ///   - limit: the most rows; nil for all up to `last`.
+    ///   - limit: the maximum number of rows; nil for all up to `last`.
     func rows(after key: [SQLValue]?, through last: [SQLValue]? = nil, limit: Int?) throws -> [[SQLValue]] {
         var conditions: [String] = []
         if key != nil { conditions.append(compared(by: ">")) }
@@ -52,7 +52,7 @@ struct MovedRows {
         return "(\(keyColumns)) \(sign) (\(parameters.joined(separator: ", ")))"
     }
 
-    /// A parameter, of which PostgreSQL is told the type.
+    /// A parameter with its type for PostgreSQL.
     private func typed(_ parameter: String, _ column: MovedTable.Column) -> String {
         if connection.dialect == .sqlite { return parameter }
         return switch column.type {
@@ -66,12 +66,13 @@ struct MovedRows {
 
     // MARK: Writing
 
-    /// Adds rows; one whose key or unique values are there already is left out.
-    /// - Throws: `MoveRefused` for what the engine does not store, with the key of the first of these rows.
+    /// Inserts rows; skips a row whose key or unique values exist already.
+    /// - Throws: `MoveRefused` for values that the engine does not store, with the key of the first row of the
+    ///   statement.
     func insert(_ rows: [[SQLValue]]) throws {
         var rest = rows[...]
         while !rest.isEmpty {
-            // One long form and one short one, so that few statements are prepared.
+            // One statement for many rows and one for a single row, so that few statements are prepared.
             let count = rest.count >= Self.rowsAtOnce ? Self.rowsAtOnce : 1
             let part = rest.prefix(count)
             rest = rest.dropFirst(count)
@@ -102,7 +103,7 @@ struct MovedRows {
             """
     }
 
-    /// A server that is away is no fault of a row.
+    /// An unreachable server is not the fault of a row.
     private func refusal(_ error: any Error, _ row: [SQLValue]) -> any Error {
         if let error = error as? StoreError, StorageTrouble(error) != nil { return error }
         let key = table.key(of: row).map(\.shown).joined(separator: ", ")
@@ -114,7 +115,7 @@ struct MovedRows {
 }
 
 extension SQLValue {
-    /// As operators see it in a key.
+    /// The form of a key's value in messages to operators.
     fileprivate var shown: String {
         switch self {
         case .null: "NULL"
@@ -125,7 +126,7 @@ extension SQLValue {
         }
     }
 
-    /// About how many bytes of memory it takes.
+    /// The approximate memory use in bytes.
     var weight: Int {
         switch self {
         case .text(let value): 16 + value.utf8.count
@@ -141,7 +142,7 @@ struct BatchSize {
     static let bytesWanted = 4 << 20
     static let rowsMax = 1024
 
-    /// - Parameter bytes: what the last batch weighed, of `count` rows.
+    /// - Parameter bytes: the memory use of the last batch, which had `count` rows.
     mutating func took(bytes: Int, count: Int) {
         guard count > 0 else { return }
         let fitting = Self.bytesWanted / max(1, bytes / count)

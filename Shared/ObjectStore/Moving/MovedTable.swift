@@ -1,4 +1,4 @@
-/// A table as a move sees it, alike on both engines: names in small letters, which both take in quotes.
+/// A table of a move, in the same form for both engines: names are in lower case, which both accept in quotes.
 struct MovedTable: Sendable, Hashable {
     struct Column: Sendable, Hashable {
         let name: String
@@ -7,38 +7,40 @@ struct MovedTable: Sendable, Hashable {
         var quoted: String { "\"\(name)\"" }
     }
 
-    /// What a column holds. A flag is 0 or 1 in SQLite.
+    /// The type of a column's values. A flag is 0 or 1 in SQLite.
     enum Kind: Sendable, Hashable { case int, real, text, blob, flag }
 
     let name: String
     let columns: [Column]
-    /// The columns of the primary key, in its order; none where the table has no key.
+    /// The columns of the primary key, in its order; empty for a table without a key.
     let key: [Column]
 
     var quoted: String { "\"\(name)\"" }
 
-    /// Whether a table belongs to what is moved: not what an engine keeps for itself, and not what is made anew of the
-    /// objects (words, places, automatic indexes).
+    /// Whether a table is moved. Excludes an engine's internal tables, and data derived from objects (text, geo and
+    /// automatic indexes).
     static func isMoved(_ name: String) -> Bool {
         guard !own.contains(name), !name.hasPrefix("sqlite_"), !name.hasPrefix("moving") else { return false }
         return name.wholeMatch(of: /[atwg][0-9]+(_[a-z]+)?/) == nil
     }
 
+    /// `live…` is the log of changes of several writers (`LiveLog`), which SQLite does not have. The last three are of
+    /// schemas that earlier releases wrote with `SATCHEL_POSTGRESQL=plain`.
     private static let own: Set<String> = [
         StoreMigration.migrationTable, "storeidentity", "storestate", "storeindexes", "automaticindexes", "begins",
-        "storelease", "storeprogress", "classtables",
+        "liveclasses", "livechanges", "livetaker", "storelease", "storeprogress", "classtables",
     ]
 
-    /// The number of the class whose objects or rights the table has; nil for others.
+    /// The number of the class whose objects or ACLs the table contains; nil for other tables.
     var classId: Int64? {
         guard let first = name.first, first == "o" || first == "p" else { return nil }
         return Int64(name.dropFirst())
     }
 
-    /// Whether the table has a class's objects.
+    /// Whether the table contains a class's objects.
     var hasObjects: Bool { classId != nil && name.hasPrefix("o") }
 
-    /// The columns of `self` in the order of `other`, which has the same ones; nil when they differ.
+    /// This table with its columns in the order of `other`; nil if the columns or keys differ.
     func arranged(as other: MovedTable) -> MovedTable? {
         let own = Dictionary(uniqueKeysWithValues: columns.map { ($0.name, $0) })
         let columns = other.columns.compactMap { own[$0.name] }
@@ -53,15 +55,15 @@ struct MovedTable: Sendable, Hashable {
         key.compactMap { part in columns.firstIndex { $0.name == part.name }.map { row[$0] } }
     }
 
-    /// The value of a column in a row; NULL for a column that is not there.
+    /// The value of a column in a row; NULL for an unknown column.
     func value(_ column: String, of row: [SQLValue]) -> SQLValue {
         columns.firstIndex { $0.name == column }.map { row[$0] } ?? .null
     }
 }
 
 extension StoreConnection {
-    /// The tables that a move takes along, by name.
-    /// - Parameter isLenient: leaves tables out that have columns of a type that no table of ours has.
+    /// The tables to move, by name.
+    /// - Parameter isLenient: skips tables with a column of an unknown type.
     /// - Throws: `MoveRefused` for such a table otherwise.
     func movedTables(isLenient: Bool = false) throws -> [String: MovedTable] {
         var columns: [String: [(column: MovedTable.Column, place: Int64)]] = [:]
@@ -84,7 +86,7 @@ extension StoreConnection {
     }
 }
 
-/// The columns of all tables: table, column, type, and the place in the primary key from 1, or 0.
+/// The columns of all tables: table, column, type, and the position in the primary key from 1, or 0.
 private enum MovedTables {
     static let sqlite = """
         SELECT m.name, c.name, c.type, c.pk FROM sqlite_master AS m, pragma_table_info(m.name) AS c
@@ -92,7 +94,7 @@ private enum MovedTables {
         ORDER BY m.name, c.cid
         """
 
-    /// Without the second form of documents, which is made of the first.
+    /// Excludes the second form of documents (`jsonb`), which is derived from the first.
     static let postgresql = """
         SELECT c.table_name, c.column_name, c.data_type, coalesce(k.ordinal_position, 0)::bigint
         FROM information_schema.columns AS c
@@ -109,7 +111,7 @@ private enum MovedTables {
 }
 
 extension MovedTable.Kind {
-    /// - Parameter declared: the type in an engine's words.
+    /// - Parameter declared: the engine's name of the type.
     fileprivate init?(declared: String) {
         switch declared.lowercased() {
         case "integer", "bigint", "int": self = .int
@@ -122,9 +124,9 @@ extension MovedTable.Kind {
     }
 }
 
-/// Why a move does not go on, for the operator. It may name tables and keys, and has no data beside them.
+/// Why a move is refused or aborted, for the operator. It may name tables and keys but contains no other data.
 public struct MoveRefused: Error, Sendable, Equatable, CustomStringConvertible {
-    /// What stands in the way.
+    /// The obstacle.
     public let description: String
 
     init(_ description: String) { self.description = description }

@@ -1,8 +1,8 @@
 import ParseProtocol
 
-/// Classes as they are made, changed and dropped during a move, and what is made of their objects.
+/// The classes that are created, changed and dropped during a move, and the data derived from their objects.
 extension StoreMove {
-    /// Follows the classes of the source, at the moment of a round.
+    /// Applies the changes of classes in the snapshot of a round.
     func followClasses() throws {
         let schema = try Schema.load(source.connection)
         let there = Dictionary(uniqueKeysWithValues: schema.classes.values.map { ($0.id, $0) })
@@ -24,12 +24,12 @@ extension StoreMove {
         }
     }
 
-    /// What a class has beside its objects is made of this.
+    /// The parts of a class that determine its derived data.
     private static func shape(of info: ClassInfo) -> [String] {
         [info.name, info.geoField ?? "", JSON.object(info.edits.storedIndexes).serializedText] + info.textFields
     }
 
-    /// Makes words, places and indexes of the objects that are there.
+    /// Creates the text, geo and other indexes for the existing objects.
     func derive(_ id: Int64) throws {
         guard let info = infos[id] else { return }
         try target.write { connection in
@@ -66,7 +66,7 @@ extension StoreMove {
         awaited.remove(id)
     }
 
-    /// Begins a class anew whose number another one had before.
+    /// Recreates a class whose number an earlier class had.
     func empty(_ id: Int64) throws {
         guard let info = infos[id] else { return }
         try drop(id)
@@ -76,14 +76,14 @@ extension StoreMove {
 
     // MARK: Rows
 
-    /// Words and places of an object that is about to be removed.
+    /// Removes an object from the text and geo indexes before it is removed.
     func forget(_ key: [SQLValue], of table: MovedTable) throws {
         guard let (info, row) = followed(table, key), let before = try document(of: key, table) else { return }
         try TextIndex.update(info, row: row, from: before, to: nil, target.connection)
         try GeoIndex.update(info, row: row, from: before, to: nil, target.connection)
     }
 
-    /// Words and places of an object that was added.
+    /// Adds an object to the text and geo indexes.
     func learn(_ values: [SQLValue], of table: MovedTable) throws {
         guard let (info, row) = followed(table, table.key(of: values)),
             let text = table.value("doc", of: values).textValue
@@ -107,7 +107,7 @@ extension StoreMove {
 
     // MARK: Beside the rows
 
-    /// Numbers that were given and are not to be given again, although their rows are gone.
+    /// Moves the counters of row numbers, so that no number is assigned twice even if its row was deleted.
     func moveCounters() throws {
         for pair in tables.values where pair.source.key.count == 1 && pair.source.key[0].type == .int {
             let given = try lastGiven(pair.source)
@@ -115,7 +115,7 @@ extension StoreMove {
         }
     }
 
-    /// The number of the last row that was ever added, as far as the source knows it.
+    /// The highest row number ever assigned, as far as the source knows it.
     private func lastGiven(_ table: MovedTable) throws -> Int64 {
         let key = table.key[0].quoted
         let most = try source.connection.rows("SELECT coalesce(max(\(key)), 0) FROM \(table.quoted)").first?.int(0) ?? 0
@@ -144,7 +144,7 @@ extension StoreMove {
                 """, [.int(number), .text(table.name), .text(table.key[0].name)])
             return
         }
-        // Only tables that say AUTOINCREMENT have one.
+        // Only tables with AUTOINCREMENT have a counter.
         guard try target.connection.hasTable("sqlite_sequence") else { return }
         let sql = try target.connection.rows(
             "SELECT name, sql FROM sqlite_master WHERE type = 'table' AND lower(name) = ?", [.text(table.name)]
@@ -156,7 +156,7 @@ extension StoreMove {
         }
     }
 
-    /// Of automatic indexes only what an operator does not want is the same on both sides.
+    /// Both engines share only the automatic indexes that operators marked as unwanted.
     func moveUnwantedIndexes() throws {
         let columns = "id, class, keys, filters, madeBy, madeAt, state, isUnwanted, through, last"
         let rows = try source.connection.rows(

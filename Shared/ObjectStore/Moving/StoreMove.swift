@@ -2,47 +2,49 @@ import Foundation
 import Logging
 import ParseProtocol
 
-/// Moves everything of a store to the other engine while its service runs: classes with their objects, and the
-/// service's own tables.
+/// Moves a whole store to the other engine while its service runs: classes with their objects, and the service's own
+/// tables. `ServiceMove` uses it.
 ///
-/// The service's writer notes which rows it changes (`ChangeCapture`). Meanwhile every table is copied in short reads;
-/// then come rounds, each of which brings the copy to one moment of the source: rows that were changed since are
-/// removed first and then written as they are at that moment, so that no unique index is ever violated by the order of
-/// things. What is made of objects (words, places, indexes) follows after the first round. Used by one thread.
+/// The service's writer records which rows it changes (`ChangeCapture`). Meanwhile every table is copied in short
+/// reads. Then come rounds, each of which brings the copy to one snapshot of the source. A round first removes all
+/// changed rows and then inserts their current versions, so that the order never violates a unique index. Derived data
+/// (text, geo and other indexes) is created after the first round. One thread uses it.
 public final class StoreMove {
     let source: MoveSource
     let target: MoveTarget
     let classes: [ClassDefinition]
     private let say: (String) throws -> Void
 
-    /// The tables as the source has them, and the same of the target in the order of the source's columns.
+    /// The tables of the source, and the target's tables with their columns in the order of the source.
     var tables: [String: (source: MovedTable, target: MovedTable)] = [:]
     /// The classes of the target, by number.
     var infos: [Int64: ClassInfo] = [:]
-    /// Classes whose words, places and indexes are there and follow each row.
+    /// Classes whose text, geo and other indexes exist and are kept current with each row.
     var derived: Set<Int64> = []
-    /// Those that get theirs, or get them again, at the end of a round.
+    /// Classes whose indexes are created or recreated at the end of a round.
     var awaited: Set<Int64> = []
-    /// Whether classes have their words, places and indexes by now.
+    /// Whether the indexes of the first classes were created.
     var hasDerived = false
-    /// The number of the last change that was taken.
+    /// Whether the source has a list of changes.
+    private let hasLog: Bool
+    /// The number of the last applied change.
     private var taken: Int64 = 0
-    /// Rows that differed while both sides were compared, to be looked at again in the next round.
+    /// Rows that differed during the comparison, to be checked again in the next round.
     private var suspects: [String: Set<[SQLValue]>] = [:]
 
-    /// Up to so many rows are compared as a whole once more while the service stands.
+    /// Limit of rows that are all compared again while the service is stopped.
     private static let comparedAtEndMax: Int64 = 100_000
-    /// A round with fewer changes is short enough for the service to wait for.
+    /// A round with fewer changes is short enough to stop the service for.
     private static let smallRound = 400
     private static let roundsMax = 60
     private static let suspectsMax = 100_000
     static let changesAtOnce = 1000
-    /// Seconds that the service's processes may take to give up the right to write after they were told to end.
+    /// Timeout in seconds for the service's processes to release the right to write after they were stopped.
     private static let lockSecondsMax = 15.0
 
-    /// Makes the target's tables.
-    /// - Parameter say: called with what happens, for the operator; what it throws ends the step.
-    /// - Throws: `MoveRefused`, `DatabaseRefused`, `StoreError`; nothing is left of the target then.
+    /// Creates the target's tables.
+    /// - Parameter say: called with progress messages for the operator; an error that it throws ends the step.
+    /// - Throws: `MoveRefused`, `DatabaseRefused`, `StoreError`; the target is then removed.
     public init(
         from source: StoreDatabase, to target: StoreDatabase, classes: [ClassDefinition], migrations: [Migrations],
         logger: Logger, say: @escaping (String) throws -> Void
@@ -51,23 +53,23 @@ public final class StoreMove {
         self.say = say
         let settings = WriterThread.Settings(
             path: target.name, classes: classes, migrator: Migrator(migrations), synchronous: .normal,
-            allowClassCreation: false, allowCustomObjectId: false, allowance: OpenSchema(), shapes: ShapeLog(),
+            allowClassCreation: false, allowCustomObjectId: false, allowance: UnlimitedSchema(), shapes: ShapeLog(),
             announcement: .none, watch: ChangeWatch(), repetitions: Repetitions(), answering: { $0() })
         let from = try MoveSource(source)
         try settings.migrator.requireKnown(in: from.connection, source.name)
         guard try settings.migrator.isDone(in: from.connection) else {
-            throw MoveRefused("\(source.name) is not of this release: restart the service first.")
+            let remedy = from.isFrozen ? "move it with an earlier one (upgrading.md)" : "restart the service first"
+            throw MoveRefused("\(source.name) is not of this release: \(remedy).")
         }
-        guard try from.connection.hasTable(ChangeCapture.log) else {
-            throw MoveRefused("The service does not note what it changes.")
-        }
+        hasLog = try from.connection.hasTable(ChangeCapture.log)
+        guard hasLog || from.isFrozen else { throw MoveRefused("The service does not note what it changes.") }
         self.source = from
         self.target = try MoveTarget(target, settings, logger)
     }
 
     // MARK: The steps
 
-    /// Copies all and catches up with what changed, until little is left. The service runs.
+    /// Copies everything and applies changes until few are left. The service runs.
     /// - Throws: `MoveRefused`, `StoreError`; the caller then abandons the move.
     public func copy() throws {
         let schema = try Schema.load(source.connection)
@@ -89,8 +91,8 @@ public final class StoreMove {
         throw MoveRefused("The service changes more than can be followed. Move it when less is going on.")
     }
 
-    /// Takes what was changed at last and looks whether both sides are the same. The service's processes have ended.
-    /// - Returns: for the operator: what was moved.
+    /// Applies the last changes and checks that both sides are equal. The service's processes have ended.
+    /// - Returns: a summary for the operator.
     public func finish() throws -> String {
         try source.takeRight(within: Self.lockSecondsMax)
         try round()
@@ -114,12 +116,12 @@ public final class StoreMove {
         return "\(total) rows of \(tables.count) tables" + (aside.map { ", what was there is in \($0)" } ?? "")
     }
 
-    /// Ends the move when the service runs with the target: what it had before is kept under another name.
-    /// - Returns: where.
+    /// Completes the move when the service runs with the target: the source is kept under another name.
+    /// - Returns: the new location of the source.
     public func setAside() throws -> String { try source.setAside(Self.stamp()) }
 
-    /// Ends the move and removes what it made.
-    /// - Returns: false when the service writes the target already, or it could not be removed.
+    /// Reverts the move and removes the target.
+    /// - Returns: false when the service already writes the target, or it could not be removed.
     public func abandon() -> Bool {
         source.close()
         return target.abandon()
@@ -132,7 +134,7 @@ public final class StoreMove {
 
     // MARK: Tables
 
-    /// - Throws: `MoveRefused` where the sides differ in form.
+    /// - Throws: `MoveRefused` if the tables of both sides have different columns or keys.
     private func matchTables() throws {
         let there = try target.connection.movedTables()
         for (name, table) in try source.connection.movedTables() {
@@ -145,7 +147,7 @@ public final class StoreMove {
             }
             try match(table, other)
         }
-        // What migrations put into new tables is in the source's as well.
+        // Rows that migrations insert into new tables are copied from the source.
         for table in there.values where table.classId == nil {
             try target.connection.executeOnce("DELETE FROM \(table.quoted)")
         }
@@ -165,7 +167,7 @@ public final class StoreMove {
         infos[info.id] = info
     }
 
-    /// Makes the tables of a class that was made meanwhile.
+    /// Creates the tables of a class that was created meanwhile.
     func add(_ info: ClassInfo) throws {
         try make(info)
         let (here, there) = (try source.connection.movedTables(), try target.connection.movedTables())
@@ -178,7 +180,7 @@ public final class StoreMove {
     func rows(_ table: MovedTable) -> MovedRows { MovedRows(connection: source.connection, table: table) }
     func copied(_ table: MovedTable) -> MovedRows { MovedRows(connection: target.connection, table: table) }
 
-    /// Copies a table as it is while it changes: what changes meanwhile is noted.
+    /// Copies a table while it changes: changes during the copy are recorded.
     private func copy(_ name: String) throws {
         guard let pair = tables[name] else { return }
         var size = BatchSize()
@@ -199,11 +201,12 @@ public final class StoreMove {
     // MARK: What changed
 
     private func lastChange() throws -> Int64 {
-        try source.connection.rows("SELECT coalesce(max(seq), 0) FROM \(ChangeCapture.log)").first?.int(0) ?? 0
+        guard hasLog else { return 0 }
+        return try source.connection.rows("SELECT coalesce(max(seq), 0) FROM \(ChangeCapture.log)").first?.int(0) ?? 0
     }
 
-    /// Brings the target to one moment of the source.
-    /// - Returns: the number of changes that were taken.
+    /// Brings the target to one snapshot of the source.
+    /// - Returns: the number of applied changes.
     @discardableResult
     private func round() throws -> Int {
         let count = try catchUp()
@@ -236,7 +239,7 @@ public final class StoreMove {
 
     private typealias Pair = (source: MovedTable, target: MovedTable)
 
-    /// Goes through noted changes, so many at once: the keys of each table.
+    /// Iterates over recorded changes in batches: passes the keys of each table to `body`.
     private func eachChange(
         after first: Int64, through last: Int64, _ body: (Set<[SQLValue]>, Pair) throws -> Void
     ) throws {
@@ -263,7 +266,7 @@ public final class StoreMove {
         }
     }
 
-    /// The note that a class of that number was dropped has no key.
+    /// The entry for a dropped class has no key.
     private func isDropNote(_ key: [SQLValue]) -> Bool { key.allSatisfy(\.isNull) }
 
     private func remove(_ keys: Set<[SQLValue]>, of pair: Pair) throws {
@@ -282,7 +285,7 @@ public final class StoreMove {
                 guard let row = try rows(pair.source).row(key) else { continue }
                 let changes = connection.totalChanges
                 try copied(pair.target).insert([row])
-                // It may be there already: of a row that changed twice.
+                // The row may exist already, if it changed twice.
                 if connection.totalChanges > changes { try learn(row, of: pair.target) }
             }
         }
@@ -302,8 +305,8 @@ public final class StoreMove {
         MoveRefused("Rows differ in the copy: of the tables \(suspects.keys.sorted().joined(separator: ", ")).")
     }
 
-    /// Compares every row of a table, value by value; those that differ are looked at again in the next round, when
-    /// both sides are of one moment.
+    /// Compares every row of a table, value by value. Rows that differ are checked again in the next round, when both
+    /// sides show the same snapshot.
     private func compare(_ name: String) throws {
         guard let pair = tables[name] else { return }
         var size = BatchSize()

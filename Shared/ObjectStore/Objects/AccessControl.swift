@@ -7,7 +7,7 @@ struct AccessControl: Equatable {
         var write = false
     }
 
-    /// Rights by principal: `*`, a user's objectId or `role:<name>`. Nil: no ACL, which is public.
+    /// Rights by principal: `*`, a user's objectId or `role:<name>`. Nil: no ACL, so the object is public.
     var entries: [String: Rights]?
 
     static let entriesMax = 1000
@@ -43,18 +43,18 @@ struct AccessControl: Equatable {
     var publicRead: Bool { entries.map { $0["*"]?.read ?? false } ?? true }
     var publicWrite: Bool { entries.map { $0["*"]?.write ?? false } ?? true }
 
-    /// Decides for a document at hand as `CallerKind.condition` does in SQL.
+    /// Decides about a decoded document, as `CallerKind.condition` does in SQL.
     func allowsReading(_ caller: Caller) -> Bool {
         caller.isMaster || publicRead || caller.grants.contains { entries?[$0]?.read == true }
     }
 
-    /// The entries that need a row each: all but `*`.
+    /// The entries that need their own row: all except `*`.
     var principals: [(name: String, rights: Rights)] {
         guard let entries else { return [] }
         return entries.filter { $0.key != "*" }.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
     }
 
-    /// As the client sees it: only what is granted; nil when there is no ACL.
+    /// The form for clients: only granted rights; nil when there is no ACL.
     var wire: JSON? {
         entries.map { entries in
             .object(
@@ -87,7 +87,7 @@ enum CallerKind: Hashable {
         case write = "Write"
     }
 
-    /// The condition that a row `p` of an ACL is the caller's; nil for whom none can be.
+    /// The condition that a row `p` of an ACL is the caller's; nil for a caller without such rows.
     func principal(_ dialect: Dialect) -> String? {
         switch self {
         case .master, .anonymous: nil
@@ -96,8 +96,8 @@ enum CallerKind: Hashable {
         }
     }
 
-    /// The condition on a row that its ACL grants the right; nil when every row passes.
-    /// Parameter 1 is the user's id, parameter 2 the JSON array of all grants.
+    /// The condition that a row's ACL grants the right; nil when every row passes. Parameter 1 is the user's id,
+    /// parameter 2 the JSON array of all grants.
     func condition(_ right: Right, of info: ClassInfo, row: String = "o") -> String? {
         guard let principal = principal(info.dialect) else {
             return self == .master ? nil : "\(row).public\(right.rawValue)"

@@ -1,12 +1,13 @@
 import ParseProtocol
 
-/// The knowledge about a class that each create of its objects needs.
+/// The prepared statements and facts of a class that each create of its objects needs.
 struct Creation {
     let insert: any StoreStatement
-    /// The same without an answer to wait for, where all jobs are done again when it fails: of plain objects in
-    /// PostgreSQL.
+    /// The same INSERT for plain objects in PostgreSQL, sent without waiting for a result. If it fails, all jobs of the
+    /// group are retried.
     let unanswered: PostgreSQLStoreStatement?
-    /// Whether an object is its row and the rows of its ACL, without places in other indexes than SQLite's own.
+    /// Whether an object consists only of its row and the rows of its ACL, without entries in indexes that the store
+    /// maintains.
     let isPlain: Bool
 
     init(of info: ClassInfo, _ connection: any StoreConnection) throws {
@@ -23,8 +24,8 @@ struct Creation {
 }
 
 extension StoreTransaction {
-    /// Whether creating this object, or changing one so, fails before it changes anything or not at all, but for a disk
-    /// that fails: the class knows every field, and everything is checked before the one statement that can be refused.
+    /// Whether creating this object, or changing one in this form, can fail only before its first change, unless the
+    /// disk fails: the class has every field, and everything is checked before the only statement that can be refused.
     package func changesAtOnce(_ className: String, _ object: JSON) -> Bool {
         guard case .object(let fields) = object, let info = schema.classes[className],
             let creation = try? creation(of: info), creation.isPlain

@@ -1,6 +1,6 @@
 import ParseProtocol
 
-/// A change of one field, as `{"__op": …}` says it (PARSE_PROTOCOL section 2.1).
+/// A change of one field, as in `{"__op": …}` (PARSE_PROTOCOL section 2.1).
 enum FieldOperation {
     case set(JSON)
     case delete
@@ -8,13 +8,13 @@ enum FieldOperation {
     case add([JSON])
     case addUnique([JSON])
     case remove([JSON])
-    /// Pointers' targets, all of one class (nil when both lists are empty).
+    /// Target ids of pointers, all to one class (nil when both lists are empty).
     case relate(target: String?, added: [String], removed: [String])
     /// Takes effect only when the object is created.
     case setOnInsert(JSON)
 
     /// - Throws: `.invalidJSON` (107) for a malformed operator, `.commandUnavailable` (108) for an unknown one,
-    ///   `.incorrectType` (111) for bad values.
+    ///   `.incorrectType` (111) for invalid values.
     init(_ value: JSON) throws {
         guard case .object(let members) = value, let name = members["__op"] else {
             self = .set(try WireValue.normalized(value))
@@ -44,7 +44,7 @@ enum FieldOperation {
         }
     }
 
-    /// True when the client is told the resulting value.
+    /// True when the response includes the resulting value.
     var isEchoed: Bool {
         switch self {
         case .increment, .add, .addUnique, .remove: true
@@ -76,23 +76,25 @@ enum FieldOperation {
             throw ParseError(.invalidJSON, "The ops of a Batch operator must be an array.")
         }
         var target: String?
-        var added: [String] = []
-        var removed: [String] = []
+        // The last operation on an object wins.
+        var isAdded: [String: Bool] = [:]
         for operation in operations {
             guard operation["__op"] != "Batch",
                 case .relate(let className, let more, let fewer) = try FieldOperation(operation),
                 className == nil || target == nil || className == target
             else { throw ParseError(.incorrectType, "A Batch operator changes one relation.") }
             target = className ?? target
-            added = added.filter { !fewer.contains($0) } + more
-            removed = removed.filter { !more.contains($0) } + fewer
+            for id in fewer { isAdded[id] = false }
+            for id in more { isAdded[id] = true }
         }
-        return .relate(target: target, added: added, removed: removed)
+        return .relate(
+            target: target, added: isAdded.compactMap { $1 ? $0 : nil }, removed: isAdded.compactMap { $1 ? nil : $0 })
     }
 }
 
 extension JSON {
-    /// The value of a thing that is no field after a client's change, with an operator or without; nil when it is gone.
+    /// The new value after a client's change, with or without an operator, for a value that is not a field; nil when it
+    /// is deleted.
     /// - Parameter current: the value before; nil when there is none.
     /// - Throws: `ParseError` as for a field; `.invalidJSON` (107) for an operator on relations, `.incorrectType` (111)
     ///   for an operator that does not fit the current value.
@@ -110,7 +112,7 @@ extension JSON {
 // MARK: - Results
 
 extension FieldOperation {
-    /// The value after the change; nil for a field that is gone.
+    /// The value after the change; nil for a deleted field.
     /// - Throws: `.incorrectType` (111) when the operator does not fit the current value.
     func result(for current: JSON?, isNew: Bool, mismatch: (FieldType) -> ParseError) throws -> JSON? {
         switch self {

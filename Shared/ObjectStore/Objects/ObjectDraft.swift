@@ -1,17 +1,17 @@
 import ParseProtocol
 
-/// An object while changes are applied to it: the decision part of create and update, without the database.
+/// An object while changes are applied to it: the logic of create and update without the database.
 struct ObjectDraft {
     var info: ClassInfo
     var document: [String: JSON]
     let isNew: Bool
     let caller: Caller
-    /// Fields the class did not have.
+    /// Fields that the class did not have.
     private(set) var newFields: [String] = []
-    /// Fields changed by an operator whose result the client is told.
+    /// Fields changed by an operator whose result is part of the response.
     private(set) var echoed: [String] = []
     private(set) var relationChanges: [RelationChange] = []
-    /// Fields that the class filled in, of which the client is told.
+    /// Fields that the class filled in and that are part of the response.
     private(set) var defaulted: [String] = []
     private(set) var access: AccessControl
 
@@ -22,14 +22,14 @@ struct ObjectDraft {
     }
 
     static let documentBytesMax = 131_072
-    /// Levels of arrays and objects in a document, itself included. Well below `JSON.depthMax`, so that a document can
-    /// always be read again, also inside a list of results or an object that includes it.
+    /// Limit of nested arrays and objects in a document, itself included. It is well below `JSON.depthMax`, so that the
+    /// document can be parsed again inside a list of results or an including object.
     static let depthMax = 40
-    /// Relation fields that clients may add to a class. Each of them rewrites every object of the class.
+    /// Limit of relation fields that clients may add to a class. Every object of the class shows each of them.
     static let relationFieldsMax = 16
-    /// Elements that may lie between the end of an array and one that is set by its index.
+    /// Limit of the gap between the end of an array and an element that is set by its index.
     private static let gapMax = 1000
-    /// Fields with a meaning of their own, which cannot be reached into.
+    /// Special fields whose members cannot be changed by dotted names.
     private static let wholeFields: Set<String> = ["ACL", "objectId", "createdAt", "updatedAt", "className", "id"]
 
     init(info: ClassInfo, document: [String: JSON], isNew: Bool, caller: Caller) throws {
@@ -40,12 +40,12 @@ struct ObjectDraft {
         access = try AccessControl(document["ACL"])
     }
 
-    /// Applies what a client sent.
+    /// Applies a client's changes.
     /// - Throws: `ParseError` for names, values and types that are not allowed.
     mutating func apply(_ changes: [String: JSON]) throws {
         for (key, value) in changes.sorted(by: { $0.key < $1.key }) {
             switch key {
-            case "objectId", "createdAt", "updatedAt", "className", "__type": continue  // Not the client's to set.
+            case "objectId", "createdAt", "updatedAt", "className", "__type": continue  // Clients cannot set these.
             case "id": throw ParseError(.invalidKeyName, "id is an invalid field name.")
             case "ACL": try setAccess(value)
             default: try apply(value, to: key)
@@ -57,7 +57,8 @@ struct ObjectDraft {
         try applyOptions(changes)
     }
 
-    /// Fills in defaults and refuses what lacks a required field. An update is only asked about the fields it changes.
+    /// Fills in defaults and refuses an object that lacks a required field. An update is checked only for the fields
+    /// that it changes.
     private mutating func applyOptions(_ changes: [String: JSON]) throws {
         guard !info.fieldOptions.isEmpty else { return }
         for (name, options) in info.fieldOptions.sorted(by: { $0.key < $1.key }) {
@@ -72,19 +73,28 @@ struct ObjectDraft {
         }
     }
 
+    /// Sets the class's default ACL on a new object without an ACL.
+    mutating func applyDefaultACL() throws {
+        guard document["ACL"]?.isNull ?? true, let acl = info.permissions.initialACL(of: caller) else { return }
+        try setAccess(acl)
+        defaulted.append("ACL")
+    }
+
     private mutating func setAccess(_ value: JSON) throws {
         access = try AccessControl(value["__op"] == "Delete" ? nil : value)
         document["ACL"] = access.wire
     }
 
     private mutating func apply(_ value: JSON, to key: String) throws {
-        guard let path = try? FieldPath(key), Names.isFieldName(path.root),
+        guard let path = try? FieldPath(inMemory: key), Names.isFieldName(path.root),
             !path.isDotted || !ObjectDraft.wholeFields.contains(path.root)
         else {
             throw JSON.isProhibited(key, value) ? ParseError.prohibitedKey(key) : ParseError.invalidFieldName(key)
         }
-        // A client that saves all fields again repeats its relations, also those of which it does not know the class.
-        if value.wireType == "Relation", value["className"]?.isNull ?? true { return }
+        // A client that saves all fields again sends its relations too, even some whose target class it does not know.
+        if value.wireType == "Relation", value["className"]?.isNull ?? true, case .relation? = info.fields[path.root] {
+            return
+        }
         let (field, names) = (path.root, path.components)
         let operation = try FieldOperation(value)
         if case .relate(let target, let added, let removed) = operation {
@@ -99,56 +109,61 @@ struct ObjectDraft {
         if case .setOnInsert = operation, !caller.isMaster {
             throw ParseError(.commandUnavailable, "The SetOnInsert operator is not supported yet.")
         }
-        let result: JSON?
+        // Removed from the document, so that each of many changes to members of one value happens in place.
+        var result = document.removeValue(forKey: field)
         if names.count == 1 {
-            result = try operation.result(for: document[field], isNew: isNew) {
+            result = try operation.result(for: result, isNew: isNew) {
                 mismatch(field, expected: info.fields[field] ?? .object, got: $0)
             }
         } else {
-            result = try nested(operation, names[...].dropFirst(), in: document[field], of: field)
+            try nested(operation, names[...].dropFirst(), in: &result, of: field)
         }
-        if let result {
-            if let type = FieldType(of: result) { try learn(type, field) }
-            document[field] = result
-        } else {
-            document[field] = nil
-        }
+        if let type = result.flatMap(FieldType.init(of:)) { try learn(type, field) }
+        document[field] = result
         if operation.isEchoed { echoed.append(field) }
     }
 
-    /// Applies an operation to a member of an Object field, or to an element of an Array field, which is named by its
-    /// index.
+    /// Applies an operation to a member of an Object field, or to an element of an Array field given by its index.
     private func nested(
-        _ operation: FieldOperation, _ names: ArraySlice<String>, in container: JSON?, of field: String
-    ) throws -> JSON? {
+        _ operation: FieldOperation, _ names: ArraySlice<String>, in container: inout JSON?, of field: String
+    ) throws {
         guard let name = names.first else {
-            return try operation.result(for: container, isNew: isNew) {
+            container = try operation.result(for: container, isNew: isNew) {
                 mismatch(field, expected: .object, got: $0)
             }
+            return
         }
         try WireValue.checkNestedKey(name, .null)
-        switch container {
-        case nil, .null:
-            if case .delete = operation { return container }
+        switch JSONContainer(container) {
+        case .missing:
+            if case .delete = operation { return }
             let isArray = names.startIndex == 1 && info.fields[field] == .array && FieldPath.index(name) != nil
-            return try nested(operation, names, in: isArray ? [] : [:], of: field)
-        case .object(var members) where members["__type"] == nil:
-            members[name] = try nested(operation, names.dropFirst(), in: members[name], of: field)
-            return .object(members)
-        case .array(var elements):
+            container = isArray ? [] : [:]
+            try nested(operation, names, in: &container, of: field)
+        case .object:
+            var members = container.takeMembers()
+            var member = members.removeValue(forKey: name)
+            try nested(operation, names.dropFirst(), in: &member, of: field)
+            members[name] = member
+            container = .object(members)
+        case .array(let count):
             guard let index = FieldPath.index(name) else { throw mismatch(field, expected: .array, got: .object) }
-            let isThere = index < elements.count
-            if case .delete = operation, !isThere { return container }
-            guard index <= elements.count + ObjectDraft.gapMax else {
+            let isThere = index < count
+            if case .delete = operation, !isThere { return }
+            guard index <= count + ObjectDraft.gapMax else {
                 throw ParseError(.invalidKeyName, "Invalid field name: the array \(field) has no element \(index).")
             }
-            let result = try nested(operation, names.dropFirst(), in: isThere ? elements[index] : nil, of: field)
-            // As in MongoDB: what lies between is null, and so is an element that is removed, so that the others keep
-            // their places.
+            var elements = container.takeElements()
+            // As in MongoDB, the elements of the gap are null, and a removed element becomes null, so that the others
+            // keep their positions.
             while elements.count <= index { elements.append(.null) }
-            elements[index] = result ?? .null
-            return .array(elements)
-        case let other?: throw mismatch(field, expected: FieldType(of: other) ?? .object, got: .object)
+            var element = isThere ? elements[index] : nil
+            elements[index] = .null
+            try nested(operation, names.dropFirst(), in: &element, of: field)
+            elements[index] = element ?? .null
+            container = .array(elements)
+        case .other:
+            throw mismatch(field, expected: container.flatMap(FieldType.init(of:)) ?? .object, got: .object)
         }
     }
 
@@ -156,10 +171,10 @@ struct ObjectDraft {
         ParseError.schemaMismatch(info.name, field, expected: expected, got: got)
     }
 
-    /// Checks a type against the class, which learns it when the field is new.
+    /// Checks a type against the class; adds a new field to the class.
     private mutating func learn(_ type: FieldType, _ field: String) throws {
         if let expected = info.fields[field] {
-            if expected != type { throw mismatch(field, expected: expected, got: type) }
+            if !expected.accepts(type) { throw mismatch(field, expected: expected, got: type) }
             return
         }
         if type == .geoPoint, info.fields.values.contains(.geoPoint) {
@@ -191,7 +206,7 @@ struct ObjectDraft {
         return text
     }
 
-    /// True when one of the fields is a pointer to the caller, or an array that has one.
+    /// True when one of the fields is a pointer to the caller, or an array that contains one.
     static func namesCaller(_ caller: Caller, in document: [String: JSON], _ fields: [String]) -> Bool {
         guard let userId = caller.userId else { return false }
         let user = JSON.pointer("_User", userId)

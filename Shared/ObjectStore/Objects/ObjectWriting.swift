@@ -3,15 +3,16 @@ import ParseProtocol
 extension StoreTransaction {
     /// Creates an object.
     /// - Parameters:
-    ///   - object: fields and operators as a client sends them.
+    ///   - object: fields and operators as in a client's request.
     ///   - objectId: an id chosen by the service (with the master's rights) or, where that is allowed, by the client.
-    ///   - proposedId: the id to take when nobody chose one; made by the gateway in the form of `Names.objectId()`.
-    ///   - isImported: from a file of an operator: the id may be chosen, and `createdAt` and `updatedAt` are kept.
-    ///   - keepsTimes: `createdAt` and `updatedAt` are kept.
-    /// - Throws: `.operationForbidden` (119) for what is not permitted, `.invalidKeyName` (105) and `.invalidNestedKey`
-    ///   (121) for bad names, `.invalidJSON` (107) and `.incorrectType` (111) for bad values or types,
-    ///   `.objectTooLarge` (116) for what is too large, `.invalidACL` (123) for a bad ACL, `.duplicateValue` (137) for
-    ///   a value or id that has to be unique and is taken.
+    ///   - proposedId: the id to use when none is chosen; the gateway makes it in the form of `Names.objectId()`.
+    ///   - isImported: the object comes from an operator's file: the id may be chosen, and `createdAt` and `updatedAt`
+    ///     are kept.
+    ///   - keepsTimes: keep `createdAt` and `updatedAt`.
+    /// - Throws: `.operationForbidden` (119) for missing permissions, `.invalidKeyName` (105) and `.invalidNestedKey`
+    ///   (121) for invalid names, `.invalidJSON` (107) and `.incorrectType` (111) for invalid values or types,
+    ///   `.objectTooLarge` (116) for an object that is too large, `.invalidACL` (123) for an invalid ACL,
+    ///   `.duplicateValue` (137) for a unique value or an id that is taken.
     public func create(
         _ className: String, _ object: JSON, objectId: String? = nil, proposedId: String? = nil,
         isImported: Bool = false, keepsTimes: Bool = false, caller: Caller
@@ -23,10 +24,14 @@ extension StoreTransaction {
         _ = try info.permissions.decide(.create, caller, className: className)
         let id = try newObjectId(objectId, fields, caller, isImported) ?? proposedId ?? Names.objectId()
         let keepsTimes = isImported || keepsTimes
-        let createdAt = try keepsTimes ? Self.moment(fields["createdAt"]) ?? now : now
-        let updatedAt = try keepsTimes ? Self.moment(fields["updatedAt"]) ?? createdAt : now
+        let given = try keepsTimes ? Self.moment(fields["createdAt"]) : nil
+        let createdAt = given ?? now
+        // As in Parse Server, a create with the maintenance key keeps `updatedAt` only if it has `createdAt`.
+        let updatedAt = try isImported || given != nil ? Self.moment(fields["updatedAt"]) ?? createdAt : now
+        if !isImported { try Self.checkOrder(createdAt, updatedAt) }
         var draft = try ObjectDraft(info: info, document: [:], isNew: true, caller: caller)
         try draft.apply(fields)
+        if !isImported { try draft.applyDefaultACL() }
         try checkNewFields(draft, caller)
         draft.document["objectId"] = .string(id)
         let createdAtText = JSON.string(createdAt == now ? nowISO : createdAt.iso)
@@ -54,7 +59,7 @@ extension StoreTransaction {
             if !creation.isPlain {
                 try TextIndex.update(draft.info, row: row, from: nil, to: document, connection)
                 try GeoIndex.update(draft.info, row: row, from: nil, to: document, connection)
-                try saveRelations(draft.relationChanges, owner: id, info)
+                try saveRelations(draft.relationChanges, owner: id, info, caller)
             }
         }
         try noteWatched(draft.info, id, before: nil, after: StoredImage(fields: draft.document, text: text))
@@ -66,9 +71,10 @@ extension StoreTransaction {
 
     /// Changes an object.
     /// - Parameters:
-    ///   - changes: fields, operators and dotted fields as a client sends them.
-    ///   - keepsTimes: `createdAt` and `updatedAt` are taken from `changes` where they are in them.
-    /// - Throws: `ParseError.objectNotFound` for a missing object and one the caller may not change, else as `create`.
+    ///   - changes: fields, operators and dotted fields as in a client's request.
+    ///   - keepsTimes: use `createdAt` and `updatedAt` from `changes` if present.
+    /// - Throws: `ParseError.objectNotFound` for an object that is missing or that the caller may not change, else as
+    ///   `create`.
     public func update(
         _ className: String, _ objectId: String, _ changes: JSON, keepsTimes: Bool = false, caller: Caller
     ) throws -> Updated {
@@ -79,6 +85,7 @@ extension StoreTransaction {
         let info = change.info
         let createdAt = try keepsTimes ? Self.moment(fields["createdAt"]) : nil
         let updatedAt = try keepsTimes ? Self.moment(fields["updatedAt"]) ?? now : now
+        if let createdAt { try Self.checkOrder(createdAt, updatedAt) }
         if let createdAt { change.draft.document["createdAt"] = .string(createdAt.iso) }
         change.draft.document["updatedAt"] = .string(updatedAt == now ? nowISO : updatedAt.iso)
         let draft = change.draft
@@ -86,7 +93,7 @@ extension StoreTransaction {
         try saveNewFields(draft.newFields, of: draft.info)
         noteChange(of: info, objectId)
 
-        // One statement, which is carried out as a whole or not at all (`changesAtOnce`).
+        // A single statement, which succeeds completely or changes nothing (`changesAtOnce`).
         let statement = try connection.statement(
             """
             UPDATE o\(info.id) SET \(createdAt == nil ? "" : "createdAt = ?6, ")updatedAt = ?1, publicRead = ?2, \
@@ -110,18 +117,18 @@ extension StoreTransaction {
         }
         try TextIndex.update(draft.info, row: change.row, from: before, to: document, connection)
         try GeoIndex.update(draft.info, row: change.row, from: before, to: document, connection)
-        try saveRelations(draft.relationChanges, owner: objectId, info)
+        try saveRelations(draft.relationChanges, owner: objectId, info, caller)
         try noteWatched(
             draft.info, objectId, before: StoredImage(fields: change.stored, text: change.storedText),
             after: StoredImage(fields: draft.document, text: text))
         return Updated(before: before, document: document, answer: answer(to: draft, objectId, caller))
     }
 
-    /// Checks all that `update` checks before its first change, and changes nothing.
+    /// Runs all checks that `update` runs before its first change. Changes nothing.
     ///
-    /// Whether a value is taken that the service's own definition wants to be unique is not looked at.
-    /// - Returns: false when only the change itself would show whether it is taken: it would add a field, the class has
-    ///   indexes beside SQLite's own, or an operator wants values of it to be unique.
+    /// Unique indexes of the service's own definition are not checked.
+    /// - Returns: false when only the change itself shows whether it succeeds: it would add a field, the class has
+    ///   indexes that the store maintains, or an operator's index requires unique values.
     /// - Throws: as `update`.
     public func provesUpdate(
         _ className: String, _ objectId: String, _ changes: JSON, caller: Caller
@@ -135,10 +142,10 @@ extension StoreTransaction {
         return true
     }
 
-    /// Removes an object, its permissions and the relations it owns.
-    /// - Returns: the object as it was. For the master also one that cannot be decoded any more; what is known of it is
-    ///   then its id and its text fields.
-    /// - Throws: `ParseError.objectNotFound` for a missing object and one the caller may not change.
+    /// Removes an object, its ACL rows and the relations that it owns.
+    /// - Returns: the object before the removal. The master key can also remove an object that cannot be decoded; the
+    ///   result is then its id and its text fields.
+    /// - Throws: `ParseError.objectNotFound` for an object that is missing or that the caller may not change.
     @discardableResult
     public func delete(_ className: String, _ objectId: String, caller: Caller) throws -> JSON {
         let (info, row, stored) = try objectForDeleting(className, objectId, caller)
@@ -146,7 +153,13 @@ extension StoreTransaction {
         noteChange(of: info, objectId)
         try connection.execute("DELETE FROM o\(info.id) WHERE id = ?", [.int(row)])
         try connection.execute("DELETE FROM p\(info.id) WHERE object = ?", [.int(row)])
-        try connection.execute("DELETE FROM relations WHERE class = ? AND owner = ?", [.int(info.id), .text(objectId)])
+        // One statement per field, because the table's key begins with it; otherwise all relations of the class would
+        // be scanned.
+        for key in info.relationMembers.names {
+            try connection.execute(
+                "DELETE FROM relations WHERE class = ? AND key = ? AND owner = ?",
+                [.int(info.id), .text(key), .text(objectId)])
+        }
         try TextIndex.update(info, row: row, from: document, to: nil, connection)
         try GeoIndex.remove(info, row: row, connection)
         try noteWatched(
@@ -154,7 +167,7 @@ extension StoreTransaction {
         return document
     }
 
-    /// Whether there is such an object, whoever may see it.
+    /// Whether the object exists, regardless of its ACL.
     public func exists(_ className: String, _ objectId: String) throws -> Bool {
         guard let info = schema.classes[className] else { return false }
         return try !rows("SELECT 1 FROM o\(info.id) WHERE objectId = ?", [.text(objectId)]).isEmpty
@@ -162,13 +175,20 @@ extension StoreTransaction {
 
     // MARK: Checks
 
-    /// A time in a file, as a text or as a Date.
+    /// A time in an import or request, as a text or as a Date.
     private static func moment(_ value: JSON?) throws -> Timestamp? {
         guard let value, !value.isNull else { return nil }
         guard let iso = value.stringValue ?? value["iso"]?.stringValue, let moment = Timestamp(iso: iso) else {
             throw ParseError(.incorrectType, "createdAt and updatedAt must be ISO 8601 times.")
         }
         return moment
+    }
+
+    /// - Throws: `.validationError` (142) when `updatedAt` is before `createdAt`.
+    private static func checkOrder(_ createdAt: Timestamp, _ updatedAt: Timestamp) throws {
+        guard updatedAt >= createdAt else {
+            throw ParseError(.validationError, "updatedAt cannot occur before createdAt.")
+        }
     }
 
     private func newObjectId(
@@ -194,12 +214,12 @@ extension StoreTransaction {
         switch try draft.info.permissions.decide(.addField, caller, className: draft.info.name) {
         case .allowed: break
         case .whereUserIs(let fields):
-            // No object names anybody before it is there. Later, who is not named may not know of the object.
+            // A new object cannot name the caller yet. For a stored object, a caller that is not named must not learn
+            // that it exists.
             guard !draft.isNew else { throw denied }
             guard ObjectDraft.namesCaller(caller, in: draft.document, fields) else { throw ParseError.objectNotFound }
         }
         let added = draft.addedFields(definition: definitions[draft.info.name])
-        if added.relations > 0 { try checkRelationField(of: draft.info, caller) }
         try allowance.addFields(added, by: caller)
     }
 
@@ -213,7 +233,7 @@ extension StoreTransaction {
         } catch {
             guard caller.isMaster else { throw error }
             var document: [String: JSON] = ["objectId": .string(objectId)]
-            // The text index is told what it forgets. SQLite reads deeper than we do.
+            // The text index needs the old texts to remove them. SQLite parses deeper nesting than `JSON` does.
             for field in info.textFields {
                 let value = try connection.dialect.value(FieldPath(field), as: .text, in: "doc")
                 let rows = try? connection.rows("SELECT \(value) FROM o\(info.id) WHERE id = ?", [.int(row)])
@@ -223,7 +243,7 @@ extension StoreTransaction {
         }
     }
 
-    /// An object as it is stored, and with a change applied that the caller may make.
+    /// A stored object, and a draft with a permitted change applied.
     private struct ChangedObject {
         /// The class before the change.
         let info: ClassInfo
@@ -247,9 +267,9 @@ extension StoreTransaction {
         return change
     }
 
-    // MARK: Answers
+    // MARK: Responses
 
-    /// The answer to a client's update, without anything the caller may not read.
+    /// The response to a client's update, without fields that the caller may not read.
     private func answer(to draft: ObjectDraft, _ objectId: String, _ caller: Caller) -> JSON {
         var answer: [String: JSON] = ["updatedAt": draft.document["updatedAt"] ?? .string(nowISO)]
         guard !draft.echoed.isEmpty, mayRead(draft, caller) else { return .object(answer) }
@@ -277,11 +297,11 @@ extension StoreTransaction {
             throw ParseError(
                 .duplicateValue, "A duplicate value for a field with unique values was provided")
         } catch let error as StoreError where error.isTooLongForIndex {
-            // What nobody asked for must not keep anybody from saving.
+            // An automatic index must not prevent a save.
             let overgrown = draft.info.automatic.filter { $0.isOvergrown(by: draft.document) }
             if let shapes, !overgrown.isEmpty {
                 shapes.noteOvergrown(Set(overgrown.map(\.id)))
-                throw ParseError(.serviceUnavailable, "An index makes room for a long value. Try again.")
+                throw ParseError(.serviceUnavailable, "An index that rejects the value is being removed. Try again.")
             }
             throw ParseError(
                 .objectTooLarge, "A field with an index may have at most about 2,700 bytes in PostgreSQL.")
@@ -296,19 +316,28 @@ extension StoreTransaction {
         }
     }
 
+    /// - Throws: `.objectTooLarge` (116) when a client's request names more objects than one job may.
     private func saveRelations(
-        _ changes: [ObjectDraft.RelationChange], owner: String, _ info: ClassInfo
+        _ changes: [ObjectDraft.RelationChange], owner: String, _ info: ClassInfo, _ caller: Caller
     ) throws {
         for change in changes {
-            for target in change.removed {
-                try connection.execute(
-                    "DELETE FROM relations WHERE class = ? AND key = ? AND owner = ? AND target = ?",
-                    [.int(info.id), .text(change.key), .text(owner), .text(target)])
+            try countRelated(change.added.count + change.removed.count, by: caller)
+            func arguments(_ ids: [String]) -> [SQLValue] {
+                [.text(change.key), .text(owner), .text(JSON.array(ids.map(JSON.string)).serializedText)]
             }
-            for target in change.added {
+            if !change.removed.isEmpty {
+                let listed = dialect.isIn("?", as: .text)
                 try connection.execute(
-                    "INSERT INTO relations(class, key, owner, target) VALUES(?, ?, ?, ?) ON CONFLICT DO NOTHING",
-                    [.int(info.id), .text(change.key), .text(owner), .text(target)])
+                    "DELETE FROM relations WHERE class = \(info.id) AND key = ? AND owner = ? AND target\(listed)",
+                    arguments(change.removed))
+            }
+            if !change.added.isEmpty {
+                let ids = dialect == .sqlite ? "value FROM json_each(?)" : "jsonb_array_elements_text(?::jsonb)"
+                try connection.execute(
+                    """
+                    INSERT INTO relations(class, key, owner, target) \
+                    SELECT \(info.id), CAST(? AS text), CAST(? AS text), \(ids) WHERE TRUE ON CONFLICT DO NOTHING
+                    """, arguments(change.added))
             }
         }
     }

@@ -3,17 +3,16 @@ import ParseProtocol
 
 /// A read-only connection. Each belongs to one thread; every read sees all commits made before it.
 public final class StoreReader: ObjectReader {
-    /// Connects, and waits for a writer to make the database, or to bring it to this release, when that is not done
-    /// yet.
+    /// Connects. If necessary, waits for a writer to create the database or to migrate it to this release.
     /// - Parameters:
     ///   - path: the database's name in the log.
-    ///   - shapes: where costly queries are written down.
-    ///   - tellsSharing: see there.
-    ///   - isStopped: asked while waiting; true ends it.
-    /// - Throws: `.serviceUnavailable` (2) when there is none after 30 s; `DatabaseRefused` when a newer release wrote
-    ///   it.
+    ///   - shapes: records costly queries.
+    ///   - reportsSharing: see `ObjectReader.reportsSharing`.
+    ///   - isStopped: called while waiting; true ends the wait.
+    /// - Throws: `.serviceUnavailable` (2) when the database is not ready after 30 s; `DatabaseRefused` when a newer
+    ///   release wrote it, or an earlier one with `SATCHEL_POSTGRESQL=plain`.
     static func open(
-        path: String, _ migrator: Migrator, _ shapes: ShapeLog, tellsSharing: Bool, isStopped: () -> Bool,
+        path: String, _ migrator: Migrator, _ shapes: ShapeLog, reportsSharing: Bool, isStopped: () -> Bool,
         connecting: () throws -> any StoreConnection
     ) throws -> StoreReader {
         let deadline = ContinuousClock.now + .seconds(30)
@@ -21,19 +20,20 @@ public final class StoreReader: ObjectReader {
             do {
                 let connection = try connecting()
                 try migrator.requireKnown(in: connection, path)
+                try (connection as? PostgreSQLStoreConnection)?.requireNoLease(path)
                 let schema = try Schema.load(connection)
-                // The writer of a new file sets the generation last.
+                // The writer of a new database sets the generation last.
                 if schema.generation > 0, try migrator.isDone(in: connection) {
                     let reader = StoreReader(connection: connection, schema: schema)
                     reader.shapes = shapes
-                    reader.tellsSharing = tellsSharing
+                    reader.reportsSharing = reportsSharing
                     return reader
                 }
                 connection.close()
             } catch let refusal as DatabaseRefused {
                 throw refusal
             } catch {
-                // Not there yet, or not a database yet: the same to somebody who waits.
+                // The database does not exist yet, or is not complete yet; in both cases the reader waits.
             }
             guard ContinuousClock.now < deadline, !isStopped() else {
                 throw ParseError(.serviceUnavailable, "The database is not ready.")
@@ -42,8 +42,8 @@ public final class StoreReader: ObjectReader {
         }
     }
 
-    /// One snapshot for everything a read does: the schema, the page and its count. In WAL mode a transaction also
-    /// costs less than the two it replaces.
+    /// Uses one snapshot for everything in a read: the schema, the page and its count. In WAL mode one transaction also
+    /// costs less than the two that it replaces.
     override func reading<T>(_ body: () throws -> T) throws -> T {
         if isReading { return try super.reading(body) }
         return try answered {
@@ -58,7 +58,7 @@ public final class StoreReader: ObjectReader {
         }
     }
 
-    /// Begins a snapshot; once more when the server had ended the connection while nothing was asked of it.
+    /// Begins a snapshot; retries once if the server closed the idle connection.
     private func generationAtBegin() throws -> Int64 {
         do {
             try connection.beginReading()
@@ -69,64 +69,79 @@ public final class StoreReader: ObjectReader {
         }
     }
 
-    /// PostgreSQL tells the schema's number with the row, in one round trip and without a transaction.
-    override func readingOnce<T>(_ body: (_ tellsGeneration: Bool) throws -> T) throws -> T {
-        guard !isReading, let server = connection as? PostgreSQLStoreConnection else {
-            return try reading { try body(false) }
-        }
+    /// PostgreSQL returns the schema's number with the row, in one round trip and without a transaction. A read that
+    /// used an old schema is retried in a snapshot with both the schema and the rows.
+    override func readingOnce<T>(_ body: (_ readsGeneration: Bool) throws -> T) throws -> T {
+        guard !isReading, let server = connection as? PostgreSQLStoreConnection,
+            let result = try readByKnownSchema(server, body)
+        else { return try reading { try body(false) } }
+        return try result.get()
+    }
+
+    /// - Returns: nil when the schema has changed.
+    private func readByKnownSchema<T>(
+        _ server: PostgreSQLStoreConnection, _ body: (_ readsGeneration: Bool) throws -> T
+    ) throws -> Result<T, any Error>? {
         isReading = true
         defer { isReading = false }
         return try answered {
-            toldGeneration = nil
+            lastGeneration = nil
             let result = try server.attempted { try super.reading { try body(true) } }
-            // A read that found no row, or failed, was told nothing.
-            let generation = try toldGeneration ?? super.reading { try server.generation() }
-            if generation == schema.generation { return try result.get() }
-            schema = try Schema.load(connection)
-            return try super.reading { try body(false) }
+            // A read that found no row, or failed, did not return the number.
+            let generation = try lastGeneration ?? super.reading { try server.generation() }
+            return generation == schema.generation ? result : nil
         }
     }
 
-    /// Times that a read is done again which others have overtaken. PostgreSQL lets that happen to no transaction that
-    /// only reads; its relatives do.
+    /// Retries of a read after conflicts. In PostgreSQL a read-only transaction has a conflict only if a class is
+    /// dropped before the read uses its table; its relatives elsewhere too.
     private static let repetitionsMax = 5
 
-    /// A server that is away is no fault of the read.
+    /// Maps a conflict, and a server that is unreachable, to a retryable error.
     private func answered<T>(_ body: () throws -> T) throws -> T {
         do {
             for _ in 0..<Self.repetitionsMax {
-                do { return try body() } catch let error as StoreError where error.isOvertaken { continue }
+                do { return try body() } catch  where isOvertaken(error) { continue }
             }
             return try body()
         } catch let error as StoreError where error.isOvertaken {
-            throw ParseError(.serviceUnavailable, "Others change the same all the time. Try again.")
+            throw ParseError(.serviceUnavailable, "Other requests keep changing the same data. Try again.")
         } catch  where StorageTrouble(error) == .away {
             throw ParseError(.serviceUnavailable, "The database does not answer. Try again.")
         }
     }
 
-    /// Runs several reads that see the same commits, and together cost less than each alone. The time limit of one read
-    /// is that of all.
-    /// - Throws: what `body` throws, `.timeout` (124) past the limit.
-    public func atOneMoment<T>(_ body: () throws -> T) throws -> T { try reading(body) }
+    /// Whether a read failed because of another transaction. Tables are not part of snapshots: a missing table may have
+    /// belonged to a class of the schema that the read began with.
+    private func isOvertaken(_ error: any Error) -> Bool {
+        guard let error = error as? StoreError else { return false }
+        if error.isOvertaken { return true }
+        guard error.mayBeFromInvisible, let generation = try? connection.generation() else { return false }
+        return generation != schema.generation
+    }
+
+    /// Runs several reads on the same snapshot; together they cost less than separate reads. They share the time limit
+    /// of one read.
+    /// - Throws: errors of `body`, `.timeout` (124) after the limit.
+    public func onOneSnapshot<T>(_ body: () throws -> T) throws -> T { try reading(body) }
 
     private var isReading = false
 
-    /// Runs a read that must not hold this thread for long: it may take `slice` of processor time, less than a second,
-    /// or up to twice that.
-    /// - Parameter onlyProven: sends queries elsewhere that were not quick several times before.
-    /// - Returns: nil when it takes longer. Nothing was changed, so that it can be run again elsewhere.
-    public func attempt<T>(slice: Duration, onlyProven: Bool, _ body: () throws -> T) throws -> T? {
+    /// Runs a read that must not block this thread for long: it may take `slice` of processor time (less than a
+    /// second), or up to twice that.
+    /// - Parameter onlyQuick: refuses queries that were not quick several times before.
+    /// - Returns: nil when it takes longer. Nothing was changed, so it can run again on another thread.
+    public func attempt<T>(slice: Duration, onlyQuick: Bool, _ body: () throws -> T) throws -> T? {
         let limit = connection.timeLimit
         limit.begin(.init(nanoseconds: UInt64(slice.components.attoseconds / 1_000_000_000), end: .slice))
-        connection.takesOnlyProven = onlyProven
+        connection.acceptsOnlyQuick = onlyQuick
         defer {
             limit.begin(nil)
-            connection.takesOnlyProven = false
+            connection.acceptsOnlyQuick = false
         }
         do {
             let result = try body()
-            // Somebody may have gone on without what was interrupted.
+            // The body may have ignored the interruption and continued.
             return limit.end == .slice ? nil : result
         } catch  where limit.end == .slice {
             return nil

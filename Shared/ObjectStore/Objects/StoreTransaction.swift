@@ -1,8 +1,9 @@
 import ParseProtocol
 
-/// One job of the writer: reads see what the job has written, and everything is undone when the job throws.
+/// The store as a job of the writer sees it (`ClassStore.write`). Its reads see its own writes, and all its changes are
+/// rolled back when it throws. One instance serves all jobs of the writer's thread, one after the other (`begin`).
 public final class StoreTransaction: ObjectReader {
-    /// The time of the job; everything in it happens at the same moment.
+    /// The time of the job; all its changes have the same time.
     public private(set) var now: Timestamp = .now
     private(set) lazy var nowISO = now.iso
     private var commitActions: [@Sendable () -> Void] = []
@@ -12,12 +13,12 @@ public final class StoreTransaction: ObjectReader {
     private var watched: [StoredChange] = []
     let allowClassCreation: Bool
     let allowCustomObjectId: Bool
-    private let countedAllowance: any SchemaAllowance
-    /// The bounds of what clients add to classes.
-    public var allowance: any SchemaAllowance { isRepeated ? countedAllowance.uncounted : countedAllowance }
-    /// Whether the job under way was carried out before, and undone.
+    private let countedAllowance: any SchemaQuota
+    /// The limits on schema additions by clients.
+    public var allowance: any SchemaQuota { isRepeated ? countedAllowance.uncounted : countedAllowance }
+    /// Whether the job under way ran before and was rolled back.
     var isRepeated = false
-    /// The classes that the service's code knows, by name.
+    /// The classes that the service defines in code, by name.
     let definitions: [String: ClassDefinition]
 
     init(connection: any StoreConnection, schema: Schema, settings: WriterThread.Settings) {
@@ -31,9 +32,15 @@ public final class StoreTransaction: ObjectReader {
         shapes = settings.shapes
     }
 
-    var writer: SchemaWriter { SchemaWriter(connection: connection) }
+    /// - Throws: `StoreError.exclusiveWanted`; the group is then retried while no other process writes.
+    var writer: SchemaWriter {
+        get throws {
+            try connection.requireExclusive()
+            return SchemaWriter(connection: connection)
+        }
+    }
 
-    /// The rows of each class as they are created, by the class's number, until a class changes.
+    /// The `Creation` of each class by its number, until a class changes.
     private var creations: [Int64: Creation] = [:]
 
     override var schema: Schema {
@@ -52,15 +59,31 @@ public final class StoreTransaction: ObjectReader {
         return creation
     }
 
-    /// Starts the next job. Those of a group often share their millisecond.
+    /// Limit of objects that one client request may add to and remove from relations: it blocks the writer's thread.
+    static let relatedIdsMax = 10_000
+    private var relatedIds = 0
+
+    /// - Throws: `.objectTooLarge` (116) above the limit, for clients.
+    func countRelated(_ ids: Int, by caller: Caller) throws {
+        relatedIds += ids
+        guard relatedIds <= Self.relatedIdsMax || caller.isOperator else {
+            throw ParseError(
+                .objectTooLarge,
+                "One request may add and remove at most \(Self.relatedIdsMax) objects of relations; send several.")
+        }
+    }
+
+    /// Starts the next job. Jobs of a group often have the same millisecond.
     func begin() {
+        relatedIds = 0
         let moment = Timestamp.now
         guard moment != now else { return }
         now = moment
         nowISO = moment.iso
     }
 
-    /// Runs a savepoint inside the job: when `body` throws, only what it did is undone, and the error passed on.
+    /// Runs a savepoint inside the job. When `body` throws, only its changes are rolled back, and the error is
+    /// rethrown.
     public func nested<T>(_ body: () throws -> T) throws -> T {
         let wasOutright = isOutright
         isOutright = false
@@ -72,7 +95,7 @@ public final class StoreTransaction: ObjectReader {
             try connection.execute("RELEASE nested")
             return result
         } catch {
-            // A transaction that SQLite gave up cannot go on; the writer finds that and fails the whole group.
+            // A transaction that SQLite aborted cannot continue; the writer detects this and fails the whole group.
             if connection.isInTransaction {
                 try connection.execute("ROLLBACK TO nested")
                 try connection.execute("RELEASE nested")
@@ -80,23 +103,23 @@ public final class StoreTransaction: ObjectReader {
             schema = before.0
             commitActions.removeSubrange(before.1...)
             watched.removeSubrange(before.2...)
-            // What was half done is undone.
-            throw (error as? HalfDone)?.cause ?? error
+            // The savepoint rolled back the partial changes.
+            throw (error as? PartialChange)?.cause ?? error
         }
     }
 
-    /// Runs `body`, which throws only before its first change, without a savepoint: it saves copies of every page that
-    /// is changed. Which changes are of this kind is `changesAtOnce`'s to say.
-    /// - Throws: what `body` throws; `HalfDone` should it have changed something by then, as it may when the disk
-    ///   fails: whoever has a savepoint around it undoes it, else the whole group is.
+    /// Runs `body` without a savepoint, which would copy every changed page. `body` must throw only before its first
+    /// change; `changesAtOnce` decides which changes qualify.
+    /// - Throws: errors of `body`; `PartialChange` if it changed something before, for example when the disk fails. An
+    ///   enclosing savepoint rolls this back, else the whole group is rolled back.
     package func atOnce<T>(_ body: () throws -> T) throws -> T {
-        // PostgreSQL gives a whole transaction up for one statement that it refuses.
+        // PostgreSQL aborts the whole transaction when it refuses one statement.
         guard dialect == .sqlite || isOutright else { return try nested(body) }
         let before = (schema, commitActions.count, work, watched.count)
         do {
             return try body()
         } catch {
-            guard work == before.2 else { throw (error as? HalfDone) ?? HalfDone(cause: error) }
+            guard work == before.2 else { throw (error as? PartialChange) ?? PartialChange(cause: error) }
             schema = before.0
             commitActions.removeSubrange(before.1...)
             watched.removeSubrange(before.3...)
@@ -104,19 +127,19 @@ public final class StoreTransaction: ObjectReader {
         }
     }
 
-    /// Whether a failure of what runs now is one of the whole group, which is then done again with savepoints.
+    /// Whether a failure of the running job fails the whole group, which is then retried with savepoints.
     private(set) var isOutright = false
-    /// Whether a job of the group ran so.
+    /// Whether any job of the group ran in this mode.
     private(set) var hasOutright = false
-    /// Statements that were sent and not waited for.
+    /// The number of statements that were sent without waiting for a result.
     private var postponed: Int64 = 0
     private var work: Int64 { connection.totalChanges + postponed }
 
     /// Starts the next group.
     func beginGroup() { hasOutright = false }
 
-    /// As `atOnce` for a job as a whole whose group can be done again: in PostgreSQL too without a savepoint, and
-    /// without waiting for each row.
+    /// As `atOnce`, for a whole job in a group that can be retried. In PostgreSQL it also uses no savepoint and does
+    /// not wait for each row.
     func outright<T>(_ body: () throws -> T) throws -> T {
         if dialect == .sqlite { return try atOnce(body) }
         (isOutright, hasOutright) = (true, true)
@@ -124,13 +147,13 @@ public final class StoreTransaction: ObjectReader {
         return try atOnce(body)
     }
 
-    /// Sends a change that fails at the commit if at all.
+    /// Sends a change that can fail only at the commit.
     func postpone(_ statement: PostgreSQLStoreStatement) throws {
         postponed += 1
         try statement.enqueue()
     }
 
-    /// Runs after the commit on the writer's thread, and never when the job is undone. Must not block.
+    /// Runs `action` after the commit on the writer's thread, and never when the job is rolled back. It must not block.
     public func afterCommit(_ action: @escaping @Sendable () -> Void) { commitActions.append(action) }
 
     func takeCommitActions() -> [@Sendable () -> Void] {
@@ -138,21 +161,20 @@ public final class StoreTransaction: ObjectReader {
         return commitActions
     }
 
-    /// Notes an object whose rows are changed, for `ChangeBoard`. Also what is undone later counts.
+    /// Records a changed object for `ChangeBoard`, even if the change is rolled back later.
     func noteChange(of info: ClassInfo, _ objectId: String) {
         if announces { changes.note(info.name, objectId) }
     }
 
-    /// Notes something in a table of the service's own that is changed, and that is an object of a class only for
-    /// `ChangeBoard`.
+    /// Records a change in one of the service's own tables, which only `ChangeBoard` treats as an object of a class.
     package func noteChange(ofClass className: String, _ id: String) {
         if announces { changes.note(className, id) }
     }
 
-    /// Notes what became of an object, for who watches its class. What is undone later is not told.
+    /// Records a change of an object for subscribers to its class. Rolled back changes are not reported.
     /// - Parameters:
-    ///   - before: nil for an object that is created.
-    ///   - after: nil for an object that is deleted.
+    ///   - before: nil for a created object.
+    ///   - after: nil for a deleted object.
     func noteWatched(
         _ info: ClassInfo, _ objectId: String, before: @autoclosure () -> StoredImage?,
         after: @autoclosure () -> StoredImage?
@@ -170,7 +192,7 @@ public final class StoreTransaction: ObjectReader {
         return watched
     }
 
-    /// What the jobs of a group changed in objects and classes.
+    /// The changes that the jobs of a group made to objects and classes.
     func takeChanges(since before: Schema) -> ChangeSet {
         defer { changes = ChangeSet() }
         if announces, schema.generation != before.generation { changes.noteEverything() }
@@ -179,26 +201,27 @@ public final class StoreTransaction: ObjectReader {
 
     // MARK: Own tables
 
-    /// Runs an INSERT, UPDATE or DELETE on the service's own tables. The SQL comes from code only; values are bound.
+    /// Runs an INSERT, UPDATE or DELETE on the service's own tables. The SQL must come from code; values are bound.
     /// - Returns: the number of rows changed.
-    /// - Throws: `StoreError`; `isUniqueViolation` tells a repeated key.
+    /// - Throws: `StoreError`; `isUniqueViolation` identifies a repeated key.
     @discardableResult
     public func execute(_ sql: String, _ arguments: [SQLValue] = []) throws -> Int {
         try connection.execute(sql, arguments)
         return connection.changes
     }
 
-    /// Runs a SELECT, or a change with RETURNING. Not limited in time: an interrupted change would undo the group.
+    /// Runs a SELECT, or a change with RETURNING. It has no time limit, because interrupting a change would roll back
+    /// the group.
     public override func rows(_ sql: String, _ arguments: [SQLValue]) throws -> [SQLRow] {
         try connection.rows(sql, arguments)
     }
 
-    /// The bytes of the file's pages that hold something; nil where the engine does not know as of now.
+    /// The size in bytes of the database's pages in use; nil while the engine has no current figure.
     public func usedBytes() throws -> Int64? { try connection.usedBytes() }
 
     // MARK: Classes
 
-    /// The class to create an object in, made when there is none and the caller may make it.
+    /// The class for a new object. It is created if it is missing and the caller may create it.
     func classForCreating(_ name: String, _ caller: Caller) throws -> ClassInfo {
         if let info = schema.classes[name] { return info }
         guard Names.isClassName(name) else {
@@ -217,35 +240,16 @@ public final class StoreTransaction: ObjectReader {
         return info
     }
 
-    /// Objects of a class to which a client may still add a relation field: each of them is rewritten, while other
-    /// writes wait.
-    private static let rewrittenMax: Int64 = 20_000
-
-    /// - Throws: `.operationForbidden` (119) when the class has so many objects that only an operator adds a relation
-    ///   field.
-    func checkRelationField(of info: ClassInfo, _ caller: Caller) throws {
-        guard !caller.isOperator else { return }
-        let beyond = try rows("SELECT 1 AS n FROM o\(info.id) LIMIT 1 OFFSET ?", [.int(Self.rewrittenMax)])
-        guard beyond.isEmpty else {
-            throw ParseError(
-                .operationForbidden,
-                "\(info.name) has too many objects for clients to add a relation; the master key can, as a schema.")
-        }
-    }
-
-    /// Stores the fields that `info` has and the stored class has not.
+    /// Stores the fields of `info` that the stored class lacks.
     func saveNewFields(_ names: [String], of info: ClassInfo) throws {
         for name in names {
-            if case .relation(let target)? = info.fields[name] {
-                try writer.addRelationToObjects(name, target: target, of: info)
-            }
-            if info.fields[name] == .geoPoint { try GeoIndex.create(info, connection) }
+            if info.fields[name] == .geoPoint { try GeoIndex.create(info, ofNewField: true, connection) }
         }
         if !names.isEmpty { try writer.save(info, in: &schema) }
     }
 }
 
-/// An error after a part of the changes that should have been all or none.
-struct HalfDone: Error {
+/// An error after a part of the changes, which should have succeeded or failed as a whole.
+struct PartialChange: Error {
     let cause: any Error
 }

@@ -1,10 +1,10 @@
 import ParseProtocol
 
-/// Checks values as clients send them and brings them into the one form that is stored and compared:
-/// dates with three decimals, `Object` hashes as pointers, polygons closed, no members the protocol does not know.
+/// Checks values in clients' requests and converts them to the single form that is stored and compared: dates with
+/// three decimals, `Object` hashes as pointers, closed polygons, no members outside of the protocol.
 public enum WireValue {
-    /// - Throws: `.incorrectType` (111) for a malformed hash, `.invalidJSON` (107) for a value that cannot be kept,
-    ///   `.invalidNestedKey` (121) and `.invalidKeyName` (105) for nested keys that are not allowed.
+    /// - Throws: `.incorrectType` (111) for a malformed typed value, `.invalidJSON` (107) for a value that cannot be
+    ///   stored, `.invalidNestedKey` (121) and `.invalidKeyName` (105) for nested keys that are not allowed.
     public static func normalized(_ value: JSON) throws -> JSON {
         switch value {
         case .null, .bool, .int: return value
@@ -34,7 +34,7 @@ public enum WireValue {
         }
     }
 
-    /// SQLite's JSON functions end a text at U+0000, so that such a text would not be found by its value.
+    /// SQLite's JSON functions end a text at U+0000, so such a text could not be found by its value.
     private static func checkText(_ text: String) throws {
         if text.hasNull { throw ParseError(.invalidJSON, "A text must not contain the character U+0000.") }
     }
@@ -69,7 +69,7 @@ public enum WireValue {
                 throw invalid(type)
             }
             try checkText(name)
-            // A url a client sends could point anywhere. Where a file is, is said when it is read.
+            // A client's url could point anywhere, so it is dropped; the url is added when the file is read.
             return ["__type": "File", "name": .string(name)]
         case "Bytes":
             guard let text = value["base64"]?.stringValue, isBase64(text) else { throw invalid(type) }

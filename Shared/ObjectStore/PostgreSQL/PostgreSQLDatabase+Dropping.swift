@@ -2,7 +2,7 @@ import PostgreSQL
 
 extension PostgreSQLDatabase {
     /// Removes the schema with everything in it.
-    /// - Throws: `StoreError`, also when somebody still uses it after some seconds.
+    /// - Throws: `StoreError`, also when it is still in use after 5 s.
     package func drop() throws {
         let connection = try PostgreSQLStoreConnection(self)
         defer { connection.close() }

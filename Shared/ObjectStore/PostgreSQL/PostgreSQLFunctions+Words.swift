@@ -1,8 +1,8 @@
 extension PostgreSQLFunctions {
-    /// The words of texts that no index has (`WordSearch`).
+    /// Computes the words of texts that no index contains (`WordSearch`).
     ///
-    /// It splits and folds as `WordSearch.tokens` does for all letters of living languages; whoever looks for words
-    /// splits what is looked for by the latter.
+    /// It splits and folds as `WordSearch.tokens` does, for all letters of living languages. The searched words are
+    /// split by `WordSearch.tokens`.
     static let words = #"""
         CREATE OR REPLACE FUNCTION satchel_words(value text, keeps_case boolean, keeps_marks boolean) RETURNS text[]
             LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
@@ -23,8 +23,8 @@ extension PostgreSQLFunctions {
             $$
         """#
 
-    /// The rank of a text by its words; NULL for one that does not fit. Each word, phrase and excluded word is its
-    /// parts with a space between them. It is STABLE because `array_to_string` is.
+    /// The rank of a text by its words; NULL for a text that does not match. Each word, phrase and excluded word
+    /// consists of its parts, separated by spaces. The function is STABLE because `array_to_string` is.
     static let wordScore = """
         CREATE OR REPLACE FUNCTION satchel_word_score(tokens text[], words text[], phrases text[], excluded text[])
             RETURNS float8 LANGUAGE sql STABLE STRICT AS $$

@@ -1,11 +1,9 @@
-/// The functions of a schema that decide what SQLite's own functions of these names decide, in words that PostgreSQL's
-/// relatives know too, and beside them what only PostgreSQL has.
+/// The SQL functions of a schema, which compute the same as SQLite's functions of these names, and further ones for
+/// PostgreSQL alone.
 enum PostgreSQLFunctions {
-    static func all(_ dialect: Dialect) -> [String] {
-        [distance, inBox, inPolygon, wordScore] + (dialect == .plain ? [] : [around, words])
-    }
+    static let all = [distance, inBox, inPolygon, wordScore, around, words]
 
-    /// Those of earlier releases, by their arguments.
+    /// Functions of earlier releases, by their arguments.
     static let former = [
         "satchel_place(jsonb)", "satchel_distance(point, point)",
         "satchel_in_box(float8, float8, float8, float8, point)", "satchel_in_polygon(jsonb, point)",
@@ -13,10 +11,10 @@ enum PostgreSQLFunctions {
 
     // MARK: Places
 
-    // The first two are not STRICT, so that PostgreSQL puts their text into the query in place of a call: they give
-    // NULL for an object without a place anyway. An argument is then evaluated as often as it stands here.
+    // The first two are not STRICT, so that PostgreSQL can inline them; they return NULL for an object without a point
+    // anyway. An inlined argument is evaluated at each of its uses.
 
-    /// Radians between two places. The condition is there because `least` passes over NULL.
+    /// Radians between two points. The condition is needed because `least` ignores NULL.
     private static let distance = """
         CREATE OR REPLACE FUNCTION satchel_distance(
             a_latitude float8, a_longitude float8, b_latitude float8, b_longitude float8) RETURNS float8
@@ -28,7 +26,7 @@ enum PostgreSQLFunctions {
             $$
         """
 
-    /// Degrees from the western side to the east, from 0 up to 360, are compared with the width. A pole has every
+    /// Compares the degrees from the western side to the east, from 0 up to 360, with the width. A pole has every
     /// longitude (`GeoBox`).
     private static let inBox = """
         CREATE OR REPLACE FUNCTION satchel_in_box(
@@ -44,8 +42,8 @@ enum PostgreSQLFunctions {
             $$
         """
 
-    /// After the rules of `GeoPolygon`; the corners are pairs of latitude and longitude. OFFSET 0 keeps PostgreSQL from
-    /// writing each expression into those above it, where it would be evaluated again for each mention.
+    /// Implements the rules of `GeoPolygon`; the corners are pairs of latitude and longitude. OFFSET 0 prevents
+    /// PostgreSQL from inlining each expression into those above it, where it would be evaluated once per use.
     private static let inPolygon = """
         CREATE OR REPLACE FUNCTION satchel_in_polygon(corners jsonb, latitude float8, longitude float8) RETURNS boolean
             LANGUAGE sql STABLE STRICT AS $$
@@ -93,12 +91,12 @@ enum PostgreSQLFunctions {
             $$
         """
 
-    /// A box of the map around all places within an angle, with room for rounding.
+    /// A box on the map around all points within an angle, with a margin for rounding.
     ///
-    /// On the map places are points of longitude and latitude, for whose type PostgreSQL has an index without an
-    /// extension: many servers let nobody install one. This function and `GeoBox.onMap` take the whole circle of
-    /// latitude where an area has a pole or touches 180 degrees, so that nothing is missed there. What is found is
-    /// decided by the functions above.
+    /// On the map, points are pairs of longitude and latitude. PostgreSQL has an index for this type without an
+    /// extension; many servers do not let users install extensions. This function and `GeoBox.onMap` use the whole
+    /// circle of latitude if an area contains a pole or touches 180 degrees, so that no point is missed there. The
+    /// functions above then check the candidates.
     private static let around = """
         CREATE OR REPLACE FUNCTION satchel_around(center point, angle float8) RETURNS box
             LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $$

@@ -1,14 +1,14 @@
-/// PostgreSQL's plan of a query as steps.
+/// PostgreSQL's plan of a query as steps, for `ObjectReader.explain`.
 ///
-/// `EXPLAIN` answers lines: a step stands behind `->`, deeper than the one that it serves, and below it what belongs to
-/// it, such as `Index Cond: …`.
+/// `EXPLAIN` returns lines. A line with `->` is a step, indented deeper than the step that it serves. The lines after
+/// it are its details, such as `Index Cond: …`.
 package struct PostgreSQLPlan {
     package struct Step: Equatable {
         /// From 1.
         package let id: Int64
         /// The step that it serves; 0 for none.
         package let parent: Int64
-        /// What it does, and after it what belongs to it, with `; ` between.
+        /// The step's action and its details, separated by `; `.
         package var detail: String
 
         package init(id: Int64, parent: Int64, detail: String) {

@@ -2,8 +2,8 @@ import ParseProtocol
 import PostgreSQL
 
 extension PostgreSQLStoreConnection {
-    /// What PostgreSQL has in the place of `PRAGMA user_version` and of the text of SQLite's indexes, and functions.
-    private static func ownTables(_ dialect: Dialect) -> [String] {
+    /// The tables that replace `PRAGMA user_version` and the stored text of SQLite's indexes, and the functions.
+    private static let ownTables =
         [
             """
             CREATE TABLE IF NOT EXISTS storeState(
@@ -14,11 +14,24 @@ extension PostgreSQLStoreConnection {
             CREATE TABLE IF NOT EXISTS storeIndexes(
                 name text PRIMARY KEY, relation text NOT NULL, columns text NOT NULL)
             """,
-        ] + (dialect == .plain ? plainTables : []) + PostgreSQLFunctions.all(dialect)
-    }
+        ] + PostgreSQLFunctions.all
 
     func createOwnTables() throws {
-        for statement in Self.ownTables(dialect) { try executeOnce(statement) }
+        for statement in Self.ownTables { try executeOnce(statement) }
+    }
+
+    /// The table that earlier releases made in a schema with `SATCHEL_POSTGRESQL=plain`
+    /// (docs/internals/decisions/postgresql-relatives.md). Only `StoreMove` reads such a schema.
+    static let leaseTable = "storeLease"
+
+    /// - Parameter path: the database's name in the log.
+    /// - Throws: `DatabaseRefused` for a schema that was written with `SATCHEL_POSTGRESQL=plain`.
+    func requireNoLease(_ path: String) throws {
+        guard try hasTable(Self.leaseTable) else { return }
+        throw DatabaseRefused(
+            path, "was written with SATCHEL_POSTGRESQL=plain, which this release does not support.",
+            "Nothing was changed. Move the data to SQLite: scripts/move SERVICE --to sqlite (docs/guides/upgrading.md)."
+        )
     }
 
     func generation() throws -> Int64 {
@@ -63,37 +76,31 @@ extension PostgreSQLStoreConnection {
     }
 
     /// - Parameters:
-    ///   - relation: what it is listed under.
-    ///   - definition: what stands behind its name.
+    ///   - relation: the name under which it is listed.
+    ///   - definition: the text after its name.
     func createIndex(
         _ name: String, of relation: String, isUnique: Bool = false, columns: [String] = [], _ definition: String
     ) throws {
         try makeWay()
-        if dialect == .plain {
-            // What was made for a transaction that came to nothing.
-            try executeOnce("DROP INDEX IF EXISTS \(Self.indexName(name))")
-        }
         try executeOnce("CREATE \(isUnique ? "UNIQUE " : "")INDEX \(Self.indexName(name)) \(definition)")
         try note(name, of: relation, columns)
     }
 
-    /// Lists something that is complete with what is written in this transaction.
+    /// Lists an index that becomes complete with this transaction.
     func note(_ name: String, of relation: String, _ columns: [String]) throws {
         try execute(
             "INSERT INTO storeIndexes(name, relation, columns) VALUES (?, ?, ?)",
             [.text(name), .text(relation), .text(JSON.array(columns.map(JSON.string)).serializedText)])
     }
 
-    /// A column as orders have it (`Dialect.sorted`), so that the index serves them in both directions.
+    /// A column in the form that orders use (`Dialect.sorted`), so that the index serves them in both directions.
     static func indexed(_ column: SortedColumn) -> String {
-        // Without the word YugabyteDB has the first column by its hash.
         let sign = column.isDescending ? " DESC" : " ASC"
         guard BuiltInField(rawValue: column.column) == nil else { return column.column + sign }
         return "(\(column.column))\(sign) NULLS \(column.isDescending ? "LAST" : "FIRST")"
     }
 
     func makeWay() throws {
-        guard dialect == .postgresql else { return interruptBuilder() }
         _ = try rows(
             """
             SELECT pg_cancel_backend(pid) FROM pg_stat_activity \
@@ -103,7 +110,6 @@ extension PostgreSQLStoreConnection {
 
     func dropIndex(_ name: String) throws {
         try execute("DELETE FROM storeIndexes WHERE name = ?", [.text(name)])
-        guard !leavesDropping else { return definitions.leaveIndex() }
         try makeWay()
         try executeOnce("DROP INDEX IF EXISTS \(Self.indexName(name))")
     }
@@ -112,7 +118,7 @@ extension PostgreSQLStoreConnection {
         try execute("DELETE FROM storeIndexes WHERE relation = ?", [.text(table)])
     }
 
-    /// PostgreSQL cuts names after 63 bytes, where two may become the same.
+    /// PostgreSQL truncates names to 63 bytes, which could make two names equal.
     static func indexName(_ name: String) -> String {
         guard name.utf8.count > 60 else { return quoted(name) }
         return quoted(name.prefix(40) + "_" + String(FNV1a.hash(name.utf8), radix: 36))

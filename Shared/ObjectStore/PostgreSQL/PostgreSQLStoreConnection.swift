@@ -1,67 +1,55 @@
 import ParseProtocol
 import PostgreSQL
 
-/// A connection to a PostgreSQL server, as the store needs it. A reader's that was lost is made anew at the next
-/// statement that stands in no transaction.
+/// The store's connection to a PostgreSQL server. A reader's connection that was lost is re-established at the next
+/// statement outside of a transaction.
 final class PostgreSQLStoreConnection: StoreConnection {
-    let dialect: Dialect
+    let dialect = Dialect.postgresql
     let timeLimit = TimeLimit()
-    var takesOnlyProven = false
-    /// Patterns, words and places are the server's own work.
+    var acceptsOnlyQuick = false
+    /// Patterns, words and points are evaluated by the server.
     let functionCalls = 0
     private(set) var changes = 0
     private(set) var totalChanges: Int64 = 0
 
     let target: PostgreSQLTarget
-    /// Nanoseconds that its server was waited for.
+    /// Nanoseconds spent waiting for the server.
     private(set) var waited: UInt64 = 0
-    /// The shortest wait for an answer, which is about the way there and back.
+    /// The shortest wait for a response, about one round trip.
     private(set) var shortestWait: UInt64 = .max
     private let isWriting: Bool
     private(set) var server: PostgreSQLConnection
-    /// Grows with each new connection, on which statements are other ones.
+    /// Incremented with each new server connection, which has no prepared statements.
     private(set) var number = 0
     private var statements: [String: PostgreSQLStoreStatement] = [:]
     private var isClosed = false
-    /// Whether other processes write too.
+    /// Whether other processes also write.
     let isShared: Bool
-    private var failure: StoreError?
-    var overtaken: StoreError? { definitions.isWanting ? .definitionsWanted : failure }
+    private(set) var overtaken: StoreError?
+    /// Whether no other process writes during the current transaction.
+    private var isExclusive = false
     private(set) var refusals = 0
     private var isEnding = false
-    /// Where tables and indexes are no part of transactions.
-    var definitions = Definitions()
-    /// Triggers that are made later, when rows were added that they would count.
+    /// Definitions of triggers that are created later, because they would count the rows added before; nil to create
+    /// triggers at once.
     var heldTriggers: [String]?
-    /// Of the migration under way, where a start may be interrupted in it.
-    var progress: DefinitionProgress?
-    /// Ends what the process itself does to indexes beside its writes.
-    let interruptBuilder: () -> Void
-    /// Looked at by each transaction of a group, where a lease and no lock says who writes.
-    var fence: StoreFence?
 
     /// - Parameters:
-    ///   - isWriting: makes this the writing connection, which is never made anew: the lock without which nobody writes
-    ///     went with it.
-    ///   - isShared: other processes write too.
-    ///   - interruptBuilder: ends what this process does to indexes beside its writes.
-    /// - Throws: `StoreError` when no server answers.
-    init(
-        _ database: PostgreSQLDatabase, isWriting: Bool = false, isShared: Bool = false,
-        interruptBuilder: @escaping () -> Void = {}
-    ) throws {
+    ///   - isWriting: makes this the writing connection. It is never re-established, because the writer's lock is lost
+    ///     with it.
+    ///   - isShared: other processes also write.
+    /// - Throws: `StoreError` when no server responds.
+    init(_ database: PostgreSQLDatabase, isWriting: Bool = false, isShared: Bool = false) throws {
         target = database.target
-        dialect = database.dialect
         self.isWriting = isWriting
         self.isShared = isShared
-        self.interruptBuilder = interruptBuilder
         server = try Self.translated { () throws(PostgreSQLError) in try PostgreSQLConnection(database.target) }
     }
 
-    /// Whether nothing can be done on it any more.
+    /// Whether the connection is closed or lost.
     var isBroken: Bool { isClosed || server.isBroken }
 
-    /// Also one in which a statement failed: a savepoint takes it back.
+    /// True even if a statement failed: a savepoint can roll back to the state before it.
     var isInTransaction: Bool { server.isInTransaction && !server.isBroken }
 
     func close() {
@@ -70,8 +58,8 @@ final class PostgreSQLStoreConnection: StoreConnection {
         server.close()
     }
 
-    /// Replaces a reader's connection that was lost.
-    /// - Throws: `StoreError` for a writer's, and when no server answers.
+    /// Re-establishes a reader's lost connection.
+    /// - Throws: `StoreError` for the writing connection, and when no server responds.
     func revive() throws {
         guard !isClosed, server.isBroken else { return }
         guard !isWriting else { throw StoreError(sqlState: "08003", message: "the writing connection is lost") }
@@ -89,14 +77,14 @@ final class PostgreSQLStoreConnection: StoreConnection {
         let text = definitions.count == 1 ? definitions[0] : sql
         let statement = PostgreSQLStoreStatement(PostgreSQLText.numbered(text), self)
         if sql.utf8.count > PostgreSQLConnection.cachedBytesMax { return statement }
-        if statements.count >= PostgreSQLConnection.statementsMax { statements = [:] }
+        statements.makeRoom(limit: PostgreSQLConnection.statementsMax)
         statements[sql] = statement
         return statement
     }
 
     func query(_ sql: String) throws -> any StoreStatement {
         let statement = prepared(sql)
-        if takesOnlyProven, !statement.isProven {
+        if acceptsOnlyQuick, !statement.isKnownQuick {
             timeLimit.decline()
             throw ReadOverrun()
         }
@@ -104,7 +92,7 @@ final class PostgreSQLStoreConnection: StoreConnection {
         return statement
     }
 
-    /// Tables and indexes of the store and the services are written as SQLite takes them (`PostgreSQLText`).
+    /// Definitions of tables and indexes are written in SQLite's form and translated (`PostgreSQLText`).
     func executeOnce(_ sql: String) throws {
         try revive()
         let statements = PostgreSQLText.definitions(sql)
@@ -113,36 +101,25 @@ final class PostgreSQLStoreConnection: StoreConnection {
             return
         }
         for statement in statements {
-            if dialect == .plain, progress != nil || Definitions.isOne(statement) {
-                try define(statement)
-            } else {
-                try run { () throws(PostgreSQLError) in try server.execute(script: statement) }
-            }
+            try run { () throws(PostgreSQLError) in try server.execute(script: statement) }
         }
     }
 
-    /// Nobody else writes (`PostgreSQLWriter`), so that each statement sees what the one before it left. Where every
-    /// process writes it is for what nobody else does at the same time.
-    func beginWriting() throws {
-        try begin("ISOLATION LEVEL READ COMMITTED")
-        try fence?.check()
-    }
+    /// With a single writer (`PostgreSQLWriter`), each statement sees the effects of the one before it. Where every
+    /// process writes, this is only used for work that no other process does at the same time.
+    func beginWriting() throws { try begin("ISOLATION LEVEL READ COMMITTED") }
 
     func beginReading() throws { try begin("ISOLATION LEVEL REPEATABLE READ READ ONLY") }
 
-    /// - Parameter mode: what stands behind BEGIN.
+    /// - Parameter mode: the text after BEGIN.
     func begin(_ mode: String) throws {
         try revive()
-        (failure, refusals) = (nil, 0)
-        definitions.begin()
+        (overtaken, refusals, isExclusive) = (nil, 0, false)
         try run { () throws(PostgreSQLError) in try server.begin(mode) }
     }
 
-    /// Commits, with all that is queued.
-    func commit() throws {
-        try run { () throws(PostgreSQLError) in try server.commit() }
-        definitions.committed()
-    }
+    /// Commits, including all queued statements.
+    func commit() throws { try run { () throws(PostgreSQLError) in try server.commit() } }
 
     func rollback() throws {
         isEnding = true
@@ -150,7 +127,7 @@ final class PostgreSQLStoreConnection: StoreConnection {
         try run { () throws(PostgreSQLError) in try server.rollback() }
     }
 
-    /// Queues a statement whose result nobody needs.
+    /// Queues a statement whose result is not needed.
     func enqueue(_ sql: String) throws { try run { () throws(PostgreSQLError) in try server.enqueue(sql) } }
 
     func limited<T>(to limit: Duration, _ body: () throws -> T) throws -> T {
@@ -165,14 +142,14 @@ final class PostgreSQLStoreConnection: StoreConnection {
         }
     }
 
-    /// What is removed stays in the server's files until it tidies up.
+    /// Nil: removed rows occupy the server's files until VACUUM.
     func usedBytes() throws -> Int64? { nil }
 
     // MARK: The schema's number
 
-    /// Runs a read outside of transactions, once more when the connection was lost under it.
-    /// - Returns: what it gave or threw, of which another schema may be the reason.
-    /// - Throws: its failure, when it is the server's or one of time.
+    /// Runs a read outside of transactions, and again if the connection was lost during it.
+    /// - Returns: its result, or an error that a changed schema may have caused.
+    /// - Throws: errors of the server and timeouts.
     func attempted<T>(_ body: () throws -> T) throws -> Result<T, any Error> {
         try revive()
         do {
@@ -189,7 +166,7 @@ final class PostgreSQLStoreConnection: StoreConnection {
         }
     }
 
-    /// The failure that another schema may be the reason of.
+    /// Returns an error that a changed schema may have caused, and throws all others.
     private func blamed(_ error: any Error) throws -> any Error {
         guard StorageTrouble(error) == nil, !Self.isOver(error) else { throw error }
         return error
@@ -199,58 +176,66 @@ final class PostgreSQLStoreConnection: StoreConnection {
         error is ReadOverrun || (error as? ParseError)?.code == .timeout
     }
 
-    /// Whether its end is no end of anything: the next statement goes by another one.
+    /// Whether the lost connection may be replaced: it is a reader's, so nothing is lost with it.
     var isRevivable: Bool { !isClosed && !isWriting && server.isBroken }
 
     // MARK: Where every process writes
 
-    /// Not used by anything else, so that the answer stays until it is taken.
+    /// Used only here, so that its result remains available until it is read.
     private lazy var beginStatement = PostgreSQLStoreStatement(
         "SELECT generation FROM storeState WHERE id = 1", self)
 
-    /// The schema's number is asked for on the way. Nobody prepares tables meanwhile: the lock is there before the
-    /// transaction looks at anything.
-    func beginGroup(waitsLong: Bool) throws {
-        try prepareGroup()
-        guard isShared else {
-            try begin("ISOLATION LEVEL READ COMMITTED")
-            try fence?.send()
-            return
-        }
+    /// Also requests the schema's number in the same round trip. The transaction gets its lock before its snapshot.
+    /// Transactions that change classes, or prepare tables at a start, lock exclusively, so that none of them overlaps
+    /// with another writing transaction.
+    ///
+    /// The serializable level alone does not separate a change of a class from a write. PostgreSQL (including 15.18)
+    /// misses a row that another transaction inserts into an empty table while this one reads the table's empty index
+    /// without a condition: nothing protects the time between the look at the index and its predicate lock (`_bt_first`
+    /// for a scan without keys). Without the lock, a class could be dropped together with an object whose creation was
+    /// just acknowledged.
+    func beginGroup(waitsLong: Bool, isExclusive: Bool) throws {
+        guard isShared else { return try beginWriting() }
         try begin("ISOLATION LEVEL SERIALIZABLE")
-        if waitsLong { try enqueue("SET LOCAL lock_timeout = \(Self.longWait)") }
-        try enqueue("LOCK TABLE storeState IN ROW SHARE MODE")
+        try enqueue("LOCK TABLE storeState IN \(isExclusive ? "EXCLUSIVE" : "ROW SHARE") MODE")
+        if !waitsLong { try enqueue("SET LOCAL lock_timeout = \(Self.shortWait)") }
+        self.isExclusive = isExclusive
         try beginStatement.send()
     }
 
+    func requireExclusive() throws {
+        guard isShared, !isExclusive else { return }
+        overtaken = overtaken ?? .exclusiveWanted
+        throw StoreError.exclusiveWanted
+    }
+
     func generationAtBegin() throws -> Int64? {
-        guard isShared else {
-            try fence?.require()
-            return nil
-        }
+        guard isShared else { return nil }
         defer { beginStatement.reset() }
         return try beginStatement.step() ? beginStatement.int(0) : nil
     }
 
-    /// Readers are let through.
+    /// Does not block readers.
     func beginPreparing() throws {
         try beginWriting()
         if isShared { try executeOnce("LOCK TABLE storeState IN EXCLUSIVE MODE") }
     }
 
-    /// Milliseconds that a transaction waits for a row that another one is changing. The server finds a deadlock after
-    /// a second, for which the jobs of a group do not wait.
+    /// Milliseconds that a transaction waits for a row that another one is changing. The server detects a deadlock only
+    /// after a second, which is too long for the jobs of a group. For the lock at its start each transaction waits
+    /// long, because it holds nothing by then, and a class may be changing.
     private static let (shortWait, longWait) = (200, 2500)
 
-    /// Begins to write together with others. Transactions that are serializable remember what they read; of a table
-    /// that is read from one end to the other that is all of it, which every change of others overtakes.
+    /// Configures the connection to write next to other processes. Serializable transactions track what they read. A
+    /// sequential scan counts as a read of the whole table, which conflicts with every change; the planner therefore
+    /// avoids it.
     func share() throws {
-        for setting in ["lock_timeout = \(Self.shortWait)", "enable_seqscan = off"] {
+        for setting in ["lock_timeout = \(Self.longWait)", "enable_seqscan = off"] {
             try executeOnce("SET \(setting)")
         }
     }
 
-    /// - Throws: `StoreError` when the connection is gone, as far as this end knows.
+    /// - Throws: `StoreError` when this end knows that the connection is lost.
     func requireConnected() throws {
         _ = try run { () throws(PostgreSQLError) in try server.notifications() }
     }
@@ -259,20 +244,20 @@ final class PostgreSQLStoreConnection: StoreConnection {
 
     static let timedOut = "57014"
 
-    /// Runs something on the server, whose failures are the store's. In a transaction that was overtaken nothing more
-    /// is done, also behind a savepoint from before.
+    /// Runs something on the server and translates its errors. After a conflict the transaction runs nothing more, even
+    /// after a return to an earlier savepoint.
     func run<T>(_ body: () throws(PostgreSQLError) -> T) throws -> T {
         let before = server.nanosecondsWaited
-        // The server's work is on the account of the request that caused it.
+        // The server's time is charged to the request that caused it.
         defer { note(waited: server.nanosecondsWaited &- before) }
         guard isWriting else { return try Self.translated(body) }
-        if let failure, !isEnding, isInTransaction { throw failure }
+        if let overtaken, !isEnding, isInTransaction { throw overtaken }
         do {
             return try Self.translated(body)
         } catch let error as StoreError {
             guard isInTransaction else { throw error }
-            if error.isOvertaken { failure = failure ?? error }
-            if isShared, error.mayBeOfUnseen { refusals += 1 }
+            if error.isOvertaken { overtaken = overtaken ?? error }
+            if isShared, error.mayBeFromInvisible { refusals += 1 }
             throw error
         }
     }
@@ -288,7 +273,7 @@ final class PostgreSQLStoreConnection: StoreConnection {
         do {
             return try body()
         } catch {
-            // The failures that a client's own words make: a pattern that is beyond the server, a zero in a text.
+            // Errors caused by a client's values: a pattern that the server does not support, and U+0000 in a text.
             if error.state == "2201B" { throw PostgreSQLPattern.impossible("What is written") }
             if error.state == "22021" {
                 throw ParseError(.incorrectType, "A text has a character that cannot be stored, U+0000.")
@@ -297,13 +282,13 @@ final class PostgreSQLStoreConnection: StoreConnection {
         }
     }
 
-    /// The statement on the server that there is now.
+    /// The prepared statement on the current server connection.
     func serverStatement(_ sql: String) throws -> PostgreSQLStatement {
         try revive()
         return try run { () throws(PostgreSQLError) in try server.statement(sql) }
     }
 
-    /// Counts what a statement changed.
+    /// Counts the rows that a statement changed.
     func note(_ statement: PostgreSQLStatement) {
         changes = statement.affectedRows
         guard statement.changesRows else { return }

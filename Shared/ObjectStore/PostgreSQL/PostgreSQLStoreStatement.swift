@@ -1,15 +1,15 @@
 import ParseProtocol
 import PostgreSQL
 
-/// A statement of the store on a PostgreSQL server.
+/// A prepared statement of the store on a PostgreSQL server.
 final class PostgreSQLStoreStatement: StoreStatement {
     private let sql: String
     private unowned let connection: PostgreSQLStoreConnection
     private var statement: PostgreSQLStatement?
-    /// The connection that the statement is of.
+    /// The number of the server connection (`PostgreSQLStoreConnection.number`) that `statement` belongs to.
     private var number = -1
     var uses = 0
-    /// What it took since it was asked last.
+    /// Nanoseconds waited for the server since the last `takeCost`.
     private var nanoseconds: UInt64 = 0
     private let kind: Kind
 
@@ -18,7 +18,7 @@ final class PostgreSQLStoreStatement: StoreStatement {
     private enum Kind {
         case plain
         case commit, rollback
-        /// Its answer says nothing, so that it goes to the server with what follows.
+        /// It returns nothing, so it is queued and sent with the next statement.
         case quiet
     }
 
@@ -62,7 +62,7 @@ final class PostgreSQLStoreStatement: StoreStatement {
             do {
                 hasRow = try connection.run { () throws(PostgreSQLError) in try statement.step() }
             } catch let error as StoreError where error.sqlState == PostgreSQLStoreConnection.timedOut {
-                uses = Self.distrust
+                uses = Self.slowRunPenalty
                 throw error
             }
             if !hasRow { connection.note(statement) }
@@ -72,23 +72,23 @@ final class PostgreSQLStoreStatement: StoreStatement {
 
     func reset() { statement?.reset() }
 
-    /// Queues a run, which goes to the server with what follows; `step` takes what it gives.
+    /// Queues a run, which is sent with the next statement; `step` reads its result.
     func send() throws {
         let statement = try current()
         try connection.run { () throws(PostgreSQLError) in try statement.send() }
     }
 
-    /// Queues a run whose result nobody needs; a failure of it is one of what is waited for next.
+    /// Queues a run whose result is not needed. Its failure is reported by the next statement that is waited for.
     func enqueue() throws {
         let statement = try current()
         try connection.run { () throws(PostgreSQLError) in try statement.enqueue() }
     }
 
     func insert() throws -> Int64 {
-        // Only one that says ON CONFLICT DO NOTHING has no row.
+        // Only a statement with ON CONFLICT DO NOTHING returns no row.
         guard try step() else { throw StoreError(sqlState: Self.uniqueViolation, message: "the row is there already") }
         let number = int(0)
-        // To its end, where its changes are counted.
+        // Steps to the end, where the changed rows are counted.
         _ = try step()
         reset()
         return number
@@ -96,7 +96,7 @@ final class PostgreSQLStoreStatement: StoreStatement {
 
     func takeSteps() -> Int { 0 }
 
-    /// Five of SQLite's instructions, which look at a row, are a microsecond. The way there and back is no work.
+    /// A microsecond counts as five SQLite instructions, the cost of checking a row. The round trip is not work.
     func takeCost() -> Int {
         defer { nanoseconds = 0 }
         return Int(clamping: (nanoseconds - min(nanoseconds, connection.shortestWait)) / 1000 * 5)
@@ -121,11 +121,7 @@ final class PostgreSQLStoreStatement: StoreStatement {
     func bind(_ value: Int64, at index: Int32) throws { try bind(.int(value), index) }
 
     func bind(_ regex: Regex, at index: Int32) throws {
-        let text =
-            connection.dialect == .plain
-            ? try PlainPattern(regex.pattern, options: regex.options).text
-            : try PostgreSQLPattern(regex.pattern, options: regex.options).text
-        try bind(.text(text), index)
+        try bind(.text(PostgreSQLPattern(regex.pattern, options: regex.options).text), index)
     }
 
     private func bind(_ value: PostgreSQLValue, _ index: Int32) throws {
@@ -154,7 +150,7 @@ final class PostgreSQLStoreStatement: StoreStatement {
 }
 
 extension PostgreSQLStatement {
-    /// Whether it is one of those whose rows count as changed.
+    /// Whether the rows of this statement count as changed.
     var changesRows: Bool {
         ["INSERT", "UPDATE", "DELETE"].contains { commandTag.hasPrefix($0) }
     }

@@ -1,6 +1,6 @@
-/// SQL as the store and the services write it, in PostgreSQL's words.
+/// Translates the SQL that the store and the services write to PostgreSQL's syntax.
 package enum PostgreSQLText {
-    /// `?1` becomes `$1`, and each `?` the number after the one before it. Texts and names in quotes stay as they are.
+    /// `?1` becomes `$1`, and each `?` gets the next number. Quoted texts and names are unchanged.
     package static func numbered(_ sql: String) -> String {
         var output: [UInt8] = []
         output.reserveCapacity(sql.utf8.count + 16)
@@ -29,8 +29,8 @@ package enum PostgreSQLText {
         return String(decoding: output, as: UTF8.self)
     }
 
-    /// A statement that makes or changes a table or an index, with PostgreSQL's types: whole numbers of 64 bits, of
-    /// which a key counts by itself. A trigger is several statements.
+    /// A statement that creates or changes a table or an index, with PostgreSQL's types: whole numbers have 64 bits,
+    /// and an integer primary key is an identity column. A trigger becomes several statements.
     package static func definitions(_ sql: String) -> [String] {
         let start = sql.drop { $0.isWhitespace }.prefix(12).uppercased()
         if start.hasPrefix("CREATE TRIGG") { return trigger(sql) ?? [sql] }
@@ -41,20 +41,19 @@ package enum PostgreSQLText {
             )
             .replacing(/\bINTEGER\b/, with: "BIGINT").replacing(/\bREAL\b/, with: "DOUBLE PRECISION")
             .replacing(/\bBLOB\b/, with: "BYTEA")
-        // The condition of an index is a number in SQLite.
+        // In SQLite the condition of an index is a number.
         if let end = text.firstMatch(of: /\s+WHERE (\w+)\s*$/) {
             text.replaceSubrange(end.range, with: " WHERE \(end.1)<>0")
         }
         return [text]
     }
 
-    /// SQLite's trigger as a function of the trigger's name and a trigger that calls it for each row, without what an
-    /// interrupted start or a table that is gone may have left of them; nil for a text that is none.
+    /// Translates an SQLite trigger to a function with the trigger's name and a trigger that calls it for each row.
+    /// First drops remains of an interrupted start or a dropped table. Nil for any other text.
     private static func trigger(_ sql: String) -> [String]? {
         let form = /\s*CREATE TRIGGER (?:IF NOT EXISTS )?(\w+) ((?:BEFORE|AFTER) (\w+) ON \w+)\s+BEGIN\s(.+)END\s*/
         guard let found = sql.wholeMatch(of: form.dotMatchesNewlines()) else { return nil }
         let (name, event) = (found.1, found.3)
-        // CockroachDB takes a field of NEW and OLD between brackets only.
         let body = found.4.replacing(/\b(NEW|OLD)\./.ignoresCase()) { "(\($0.1))." }.replacing(
             /SELECT RAISE\(ABORT, ('[^']*')\)/
         ) { "RAISE EXCEPTION USING MESSAGE = \($0.1)" }

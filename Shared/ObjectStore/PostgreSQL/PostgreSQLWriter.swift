@@ -1,69 +1,56 @@
+import Foundation
 import Logging
 import ParseProtocol
 import PostgreSQL
 
-/// Writes a schema of a PostgreSQL database: the one process whose writing connection holds the schema's advisory lock,
-/// or every process, of which the one that holds it leads. Where the server has no such locks it is the one process
-/// that has the lease (`StoreLease`).
+/// The writer of a schema of a PostgreSQL database: the process whose writing connection holds the schema's advisory
+/// lock, or every process, of which the holder of the lock leads. `WriterThread` drives it.
 ///
-/// The lock belongs to the connection by which everything is written, so that nobody writes, or leads, without it: a
-/// connection that is lost has lost both. Who finds that somebody else wrote or led meanwhile does not go on, because
-/// what its process remembers may be wrong, and what only one may do goes on in it; it is started anew.
+/// The lock belongs to the connection that writes, so no process writes, or leads, without it: a lost connection has
+/// lost both. A process that finds that another one wrote or led meanwhile ends and is restarted: its memory may be
+/// stale, and it may still be doing work that only one process may do.
 final class PostgreSQLWriter: StoreWriter {
     private let database: PostgreSQLDatabase
     private var target: PostgreSQLTarget { database.target }
     private let writers: StoreWriters
-    /// Nil where locks say who writes.
-    private let lease: StoreLease?
-    private var keeper: LeaseKeeper?
-    /// Ends what this process does to indexes beside its writes.
-    private let interruptBuilder: @Sendable () -> Void
     private let settings: WriterThread.Settings
     private let logger: Logger
     private var connection: PostgreSQLStoreConnection?
-    /// The number that this process gave its writing or leading; nil before.
+    /// The number of this process's term as the writer or leader; nil before.
     private var term: Int64?
     /// Whether the connection has the schema's lock.
     private var hasLock = false
-    /// Whether it has the right to write beside those that write now.
+    /// Whether the connection has the right to write next to the processes that write now (`takesPlace`).
     private var hasPlace = false
     private(set) var isLeading = false
-    /// Of the one writer. Another that takes its place on this host keeps the same file under another identity.
+    /// The board of a single writer. The next writer on this host keeps the same file under another identity.
     private var board: ChangeBoard?
     private(set) var boardIdentity: UInt64 = 0
 
     init(
-        _ database: PostgreSQLDatabase, writers: StoreWriters, settings: WriterThread.Settings, logger: Logger,
-        interruptBuilder: @escaping @Sendable () -> Void
+        _ database: PostgreSQLDatabase, writers: StoreWriters, settings: WriterThread.Settings, logger: Logger
     ) {
         self.database = database
         self.writers = writers
-        self.interruptBuilder = interruptBuilder
-        lease = database.dialect == .plain ? StoreLease() : nil
         self.settings = settings
         self.logger = logger
     }
 
-    /// A round trip to a server, which other replicas ask too; a lease is a change of a row. Where every process
-    /// writes, one waits only for another that brings the tables to this release.
-    var patience: Double { lease != nil ? 1 : writers == .one ? 0.25 : 0.1 }
+    /// Each attempt is a round trip to a server that other replicas ask too. Where every process writes, a process
+    /// waits only while another one migrates the tables to this release.
+    var patience: Double { writers == .one ? 0.25 : 0.1 }
     var isInPlace: Bool { connection.map { !$0.isBroken } ?? false }
-    /// Another connection may be as good.
+    /// A new connection may work.
     let refusal: DatabaseRefused? = nil
-    var looksEvery: Duration? {
-        if lease != nil { return StoreLease.renewedEvery }
-        return writers == .one ? nil : .milliseconds(250)
-    }
+    var looksEvery: Duration? { writers == .one ? nil : .milliseconds(250) }
 
     func take() throws -> Bool {
         let connection =
             try self.connection
-            ?? PostgreSQLStoreConnection(
-                database, isWriting: true, isShared: writers == .every, interruptBuilder: interruptBuilder)
+            ?? PostgreSQLStoreConnection(database, isWriting: true, isShared: writers == .every)
         self.connection = connection
         do {
-            if let lease { return try take(lease, connection) }
-            // Who led before leads or ends.
+            // A process that led before must lead again; otherwise it ends (`requireOwn`).
             if writers == .one || term != nil, try !takeLock(connection) { return false }
             hasPlace = try hasPlace || takesPlace(connection)
             return try hasPlace && (writers == .one || takes("try_advisory_lock", preparation, connection))
@@ -73,38 +60,15 @@ final class PostgreSQLWriter: StoreWriter {
         }
     }
 
-    private func take(_ lease: StoreLease, _ connection: PostgreSQLStoreConnection) throws -> Bool {
-        if try connection.hasTable("storeState"), try !connection.hasTable("storeLease") { throw mixed(isPlain: false) }
-        do {
-            try StoreLease.prepare(database.schema, connection)
-        } catch let error as StoreError where StorageTrouble(error) == nil && !connection.isBroken {
-            // Another replica does the same.
-            return false
-        }
-        hasLock = try lease.take(connection)
-        if hasLock { keeper = keeper ?? LeaseKeeper(lease, database) }
-        return hasLock
-    }
-
-    /// One of the two kinds of processes has locks and the other a lease, so that both would write.
-    private func mixed(isPlain: Bool) -> DatabaseRefused {
-        DatabaseRefused(
-            settings.path,
-            """
-            \(isPlain ? "is" : "is not") one of a service with SATCHEL_POSTGRESQL=plain, and this process is of the \
-            other kind.
-            """,
-            "Set it as it was. To change it, move the service to SQLite and from there (docs/postgresql-engines.md).")
-    }
-
     private func takeLock(_ connection: PostgreSQLStoreConnection) throws -> Bool {
         hasLock = try hasLock || takes("try_advisory_lock", lock("writer"), connection)
-        // The lock may still be that of our own connection before, until the server misses it.
+        // The lock may still belong to this process's former connection, until the server detects its loss.
         if !hasLock, let term { try requireOwn(term, connection) }
         return hasLock
     }
 
-    /// Those of which only one writes, and those of which each one does, do not write at the same time.
+    /// Processes of a single-writer service and of an every-writer service must not write at the same time: the former
+    /// take this lock exclusively, the latter share it.
     private func takesPlace(_ connection: PostgreSQLStoreConnection) throws -> Bool {
         try takes(writers == .one ? "try_advisory_lock" : "try_advisory_lock_shared", lock("place"), connection)
     }
@@ -118,37 +82,50 @@ final class PostgreSQLWriter: StoreWriter {
 
     func open() throws -> (connection: any StoreConnection, schema: Schema) {
         guard let connection else { throw ParseError.internalError }
-        // Before anything is looked at. Whoever had the lock before can commit no more.
+        try connection.requireNoLease(settings.path)
+        // Before anything is read. The former holder of the lock can no longer commit.
         if let file = database.file {
             board = try settings.announcement.board(beside: file, logger)
             boardIdentity = board?.identity ?? 0
         }
         try Self.requireOrderOfBytes(connection, settings.path)
-        if lease == nil, try connection.hasTable("storeLease") { throw mixed(isPlain: true) }
-        if lease == nil { try waitForDisks(connection) }
+        try waitForDisks(connection)
         if let schema = target.schema, try !connection.hasSchema(schema) {
+            try requireNew(schema)
             try connection.executeOnce("CREATE SCHEMA IF NOT EXISTS \(quoted(schema))")
         }
         try connection.createOwnTables()
         try hasLock ? begin(connection) : barrier(connection)
-        if lease != nil, let term { connection.fence = StoreFence(term, settings.path, connection) }
         try settings.migrator.requireKnown(in: connection, settings.path)
         try settings.migrator.migrate(connection, settings, logger)
         let schema = try settings.prepare(connection) { _ in }
-        try connection.beginJobs()
         if writers == .every {
             try connection.share()
             _ = try connection.rows("SELECT pg_advisory_unlock(\(preparation))")
         }
         isLeading = hasLock
+        _ = settings.memberRegister(.ofServer, logger)
         return (connection, schema)
     }
 
-    /// Gives the writing of this process a number, or finds that it is still the last one's.
+    /// Creates a schema only if the suite has no record of data of this service.
+    private func requireNew(_ schema: String) throws {
+        guard let record = settings.memberRecord, DatabaseCertificate.read(at: record) != .none else { return }
+        let service = URL(fileURLWithPath: record).lastPathComponent
+        throw DatabaseRefused(
+            settings.path, "is missing, although this service had data.",
+            """
+            Restore it from a copy, or correct the connection string. To begin with an empty schema: \
+            scripts/accept-loss \(service)
+            """)
+    }
+
+    /// Starts this process's term by incrementing the writer number, or verifies that its former term is still the last
+    /// one.
     ///
-    /// The number is written in either case. A commit whose answer was lost may be on this server alone, and nobody may
-    /// be told of what it did before its standby has it: the standby takes commits in their order, so that it has all
-    /// before this one when this one is done.
+    /// The number is written in either case. A commit whose response was lost may be on this server alone, and no
+    /// client may see its effects before the standby has it. The standby applies commits in order, so it has all
+    /// earlier commits when this one is done.
     private func begin(_ connection: PostgreSQLStoreConnection) throws {
         if let term {
             try requireOwn(term, connection)
@@ -163,20 +140,18 @@ final class PostgreSQLWriter: StoreWriter {
 
     func look() throws {
         guard let connection else { throw ParseError.internalError }
-        // The lease is renewed beside (`LeaseKeeper`). Who was replaced meanwhile ends before it is asked to write.
-        if let fence = connection.fence { return try fence.check() }
         guard !isLeading else { return try connection.requireConnected() }
         do {
             guard try takeLock(connection) else { return }
             try begin(connection)
             isLeading = true
         } catch let error as StoreError where error.isOvertaken {
-            // Somebody changes a class.
+            // Another process is changing a class.
         }
     }
 
-    /// A commit is answered when it is on the server's disk, and on the standby's where there is a synchronous one,
-    /// also where the database or the role is set to answer before.
+    /// Ensures that a commit is acknowledged only when it is on the server's disk, and on the synchronous standby's if
+    /// there is one, even if the database or the role is configured to acknowledge earlier.
     private func waitForDisks(_ connection: PostgreSQLStoreConnection) throws {
         _ = try connection.rows(
             """
@@ -188,18 +163,14 @@ final class PostgreSQLWriter: StoreWriter {
 
     private func requireOwn(_ term: Int64, _ connection: PostgreSQLStoreConnection) throws {
         guard try connection.rows("SELECT writer FROM storeState").first?.int(0) == term else {
-            throw Self.replaced(settings.path)
+            throw DatabaseRefused(
+                settings.path, "was written by another replica while this one had lost its connection.",
+                "This replica is started anew.")
         }
     }
 
-    static func replaced(_ path: String) -> DatabaseRefused {
-        DatabaseRefused(
-            path, "was written by another replica while this one had lost its connection.",
-            "This replica is started anew.")
-    }
-
-    /// Texts are sorted by their bytes, as everywhere in Satchel. PostgreSQL sorts those of `jsonb` by the order of the
-    /// database, which cannot be changed later.
+    /// Checks that texts sort by their bytes, as everywhere in Satchel. PostgreSQL sorts texts in `jsonb` by the
+    /// database's collation, which cannot be changed later.
     static func requireOrderOfBytes(_ connection: PostgreSQLStoreConnection, _ name: String) throws {
         let rows = try connection.rows(
             """
@@ -213,19 +184,19 @@ final class PostgreSQLWriter: StoreWriter {
         }
     }
 
-    /// The lock of a process that brings the tables to its release.
+    /// The lock of a process that migrates the tables to its release.
     private var preparation: String { lock("preparation") }
 
     private func lock(_ subject: String) -> String { Self.lock(subject, of: target.schema ?? "") }
 
-    /// One of a schema's locks among those of the database.
+    /// The key of a schema's lock. Advisory locks are shared by all schemas of a database.
     static func lock(_ subject: String = "writer", of schema: String) -> String {
         "hashtextextended('satchel \(subject) \(schema.replacing("'", with: "''"))', 0)"
     }
 
     func ready() { board?.settle() }
 
-    /// What a commit whose answer is lost may have changed stays announced until a writer has begun anew.
+    /// If the response to a commit is lost, its changes remain announced until the next writer starts.
     func commit(_ changes: ChangeSet, hasChanged _: Bool) throws {
         guard let connection else { throw ParseError.internalError }
         board?.begin(changes)
@@ -248,9 +219,6 @@ final class PostgreSQLWriter: StoreWriter {
     func close() {
         if let board, board.identity == boardIdentity { board.unsettle() }
         (board, boardIdentity) = (nil, 0)
-        keeper?.stop()
-        keeper = nil
-        if let lease, hasLock, let connection, !connection.isBroken { try? lease.release(connection) }
         connection?.close()
         connection = nil
         (hasLock, hasPlace, isLeading) = (false, false, false)

@@ -1,12 +1,14 @@
 import ParseProtocol
 
-/// SQL for one query and kind of caller. Parameters 1 and 2 are the caller's, 3 and 4 limit and skip.
+/// The SQL for one query and kind of caller; `ObjectReader` caches it by `Key`. Parameters 1 and 2 are the caller's, 3
+/// and 4 are limit and skip.
 struct CompiledQuery {
-    /// Gives the columns doc, objectId, when `hasScore` the score, and what a cursor is made of.
+    /// Returns the columns doc, objectId, the score when `hasScore`, and the columns of a cursor.
     let pageSQL: String
-    /// Another way to the same page, for texts that many objects have: in the order of the objects until it is full.
+    /// An alternative for the same page without the text index: scans the objects in order until the page is full. It
+    /// is faster when very many objects contain the searched text.
     let walkSQL: String?
-    /// The searches whose candidates are all that `pageSQL` looks at, with the class's table; empty without `walkSQL`.
+    /// The searches whose candidates `pageSQL` is limited to, with the class's table; empty without `walkSQL`.
     let searches: [TextSearch]
     let table: String
     let countSQL: String
@@ -14,18 +16,18 @@ struct CompiledQuery {
     let hasScore: Bool
     /// False when the SQL depends on more than the text of the query and the kind of caller.
     let isCacheable: Bool
-    /// False when the answer depends on more than that and the objects of the class; for nearest rows too, which are
-    /// found step by step.
+    /// False when the result depends on more than the text of the query, the kind of caller and the objects of the
+    /// class. Also false for `$nearSphere`, whose rows are found step by step.
     let isShareable: Bool
-    /// SQL that gives the columns of a cursor for the object of parameter 5; nil unless the query has `after`.
+    /// SQL that returns the columns of a cursor for the object of parameter 5; nil unless the query has `after`.
     let positionSQL: String?
-    /// The shapes of the page and of the count, for the indexes that they would need; nil for none.
+    /// The shapes of the page and of the count, for the index advisor; nil for none.
     let shape: QueryShape?
     let countShape: QueryShape?
-    /// Columns of the order's values in the page, when the query has `after`; the row's number comes before them.
+    /// The columns of the order's values in the page, when the query has `after`; the row's number precedes them.
     let orderColumns: Range<Int32>
 
-    /// The parts of a query that decide the text of the SQL; equal keys have equal queries.
+    /// The parts of a query that determine the SQL text; equal keys have equal SQL.
     struct Key: Hashable {
         let className: String
         let condition: Condition
@@ -35,8 +37,8 @@ struct CompiledQuery {
         let hidden: Set<String>
         let wantsScore: Bool
 
-        /// The condition's text as a client sent it, or the form of `PlainEqualities`. Two kinds: a client's text may
-        /// be any bytes, also those of a form.
+        /// The condition's text as the client sent it, or the form of `PlainEqualities`. They are separate cases,
+        /// because a client's text may have the same bytes as a form.
         enum Condition: Hashable {
             case text([UInt8])
             case form([UInt8])
@@ -45,8 +47,8 @@ struct CompiledQuery {
 
     /// - Parameters:
     ///   - userFields: fields one of which must name the caller, by class-level permissions; nil for no such rule.
-    ///   - wantsScore: the score of a `$text` search is part of the answer.
-    ///   - start: where the page begins, when it goes on by cursors.
+    ///   - wantsScore: the response includes the score of a `$text` search.
+    ///   - start: the start of the page, when the query pages by cursors.
     init(
         condition: [ConditionPart], compiler: ConditionCompiler, order: [String], kind: CallerKind,
         userFields: [String]?,
@@ -65,7 +67,7 @@ struct CompiledQuery {
             info: info, access: access, userFields: userFields, pointed: compiler.pointed,
             order: sorting.terms.map(\.column))
         let isAlone = compiler.near == nil && compiler.textScore == nil && compiler.pointed.isEmpty
-        // Classes of the system find nothing by text but for the master key (`GuardedCondition`).
+        // In built-in classes only the master key finds rows by text index (`GuardedCondition`).
         let findsText = isAlone && (access == nil || !info.name.hasPrefix("_"))
         searches = findsText ? condition.lazy.map(\.searches).first { !$0.isEmpty } ?? [] : []
         table = "o\(info.id)"
@@ -74,7 +76,7 @@ struct CompiledQuery {
         hasScore = isRanked && wantsScore
         let score = wantsScore ? compiler.textScore : nil
         var columns = "o.doc, o.objectId\(score.map { ", \($0)" } ?? "")"
-        // Rows that are equal so far come in the order in which they were made, so that pages neither repeat nor skip.
+        // Equal rows are returned in order of creation, so that pages neither repeat nor skip rows.
         let isDescending = order.last?.hasPrefix("-") == true
         let made = isDescending ? "o.id DESC" : "o.id"
         let terms = sorting.terms.map(\.sql)
@@ -101,7 +103,7 @@ struct CompiledQuery {
             countSQL = "SELECT count(*) \(near.rows(info, joins: joins, filter: filter, firstOnly: false))"
             return
         }
-        // Neither a distance nor a rank is a property of an object that a place in the rows could be kept by.
+        // A distance or rank is not a property of the object, so a cursor cannot store it.
         if compiler.near != nil || sorting.hasRank {
             throw ParseError(.invalidQuery, "after is not possible with $nearSphere or $score.")
         }
@@ -127,7 +129,7 @@ struct CompiledQuery {
         walkSQL = searches.isEmpty ? nil : page(parts.map(\.withoutSearch))
     }
 
-    /// The SQL that finds the page sooner.
+    /// The SQL that is expected to find the page faster.
     func pageSQL(for query: Query, _ connection: any StoreConnection) throws -> String {
         guard let walkSQL else { return pageSQL }
         let newest = try connection.statement("SELECT coalesce(max(id), 0) FROM \(table)")
@@ -142,7 +144,7 @@ struct CompiledQuery {
         return pageSQL
     }
 
-    /// A page by the class's own table and indexes, or by an automatic one.
+    /// A page from the class's own table and indexes, or from an automatic index.
     private static func page(
         _ columns: String, _ from: String, _ guarded: GuardedCondition, _ parts: [ConditionPart], _ order: QueryOrder,
         _ made: String, _ walk: IndexWalk?
@@ -154,7 +156,7 @@ struct CompiledQuery {
         return page(columns, rows, order.terms.map { walk.sorted(by: $0) } + [last])
     }
 
-    /// The count; by an automatic index alone where that answers the whole condition.
+    /// The count; from an automatic index alone if it answers the whole condition.
     private static func count(
         _ from: String, _ guarded: GuardedCondition, _ parts: [ConditionPart], _ kind: CallerKind, isAlone: Bool
     ) -> String {
@@ -163,7 +165,7 @@ struct CompiledQuery {
         if let walk, walk.found.count == parts.count, guarded.userFields == nil, let count = walk.count(info, kind) {
             return count
         }
-        // A walk of no condition is only good for counting by it.
+        // A walk without conditions is only useful for counting in it.
         let used = parts.isEmpty ? nil : walk
         let filter = guarded.sql(parts, used)
         return "SELECT count(*) FROM \(used?.source(info) ?? from)\(filter.isEmpty ? "" : " WHERE \(filter)")"
@@ -173,7 +175,7 @@ struct CompiledQuery {
         "SELECT \(columns) \(rows) ORDER BY \(sorting.joined(separator: ", ")) LIMIT ?3 OFFSET ?4"
     }
 
-    /// The condition that the caller may read a row; nil when every row may be read.
+    /// The condition that the caller may read a row; nil when it may read every row.
     static func access(
         _ kind: CallerKind, _ userFields: [String]?, _ info: ClassInfo, row: String = "o"
     ) throws -> String? {
@@ -207,14 +209,14 @@ struct CompiledQuery {
         return parts.isEmpty ? "FALSE" : ConditionCompiler.joined(parts, " OR ")
     }
 
-    /// The same query with other values to compare with.
+    /// The same query with other bound values.
     func comparing(with values: [SQLValue]) -> CompiledQuery {
         var query = self
         query.arguments = values.map(SQLArgument.value)
         return query
     }
 
-    /// Binds everything and gives the statement back, ready to step.
+    /// Binds all parameters and returns the statement, ready to step.
     func prepared(
         _ sql: String, _ connection: any StoreConnection, _ caller: Caller, limit: Int = 0, skip: Int = 0
     ) throws -> any StoreStatement {

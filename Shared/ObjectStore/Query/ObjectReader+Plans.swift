@@ -1,9 +1,9 @@
 import ParseProtocol
 
-/// The engine's plans for queries.
+/// The engine's query plans.
 extension ObjectReader {
-    /// The plan for a query as the answer's body: `{"results":[{"id":…,"parent":…,"detail":"…"}]}`, a step each, in the
-    /// engine's words.
+    /// A query's plan as a response body: `{"results":[{"id":…,"parent":…,"detail":"…"}]}`, one entry per step, with
+    /// the engine's description.
     public func explain(_ query: Query, caller: Caller) throws -> [UInt8] {
         let rows = try planRows(query, caller)
         let steps: [(id: Int64, parent: Int64, detail: String)] =
@@ -18,14 +18,14 @@ extension ObjectReader {
         return JSON.object(["results": .array(results)]).serialized
     }
 
-    /// The lines of the plan for a query, for tests and diagnosis.
+    /// The lines of a query's plan, for tests and diagnosis.
     package func plan(_ query: Query, caller: Caller) throws -> String {
         let column = connection.dialect == .sqlite ? 3 : 0
         return try planRows(query, caller).map { try $0.text(column) }.joined(separator: "\n")
     }
 
-    /// What `EXPLAIN` answers: in SQLite a number, its parent's, a column without a meaning and the step; in PostgreSQL
-    /// a line.
+    /// The rows of `EXPLAIN`: in SQLite a number, its parent's number, an unused column and the step; in PostgreSQL a
+    /// line.
     private func planRows(_ query: Query, _ caller: Caller) throws -> [SQLRow] {
         try reading {
             let start = try start(of: query, caller)

@@ -1,13 +1,13 @@
 import ParseProtocol
 
-/// Queries: pages, counts and places to go on from.
+/// Queries: pages, counts and cursors.
 extension ObjectReader {
-    /// A page of objects, or how much room it needs when that is more than `Query.answerBytesMax`.
+    /// A page of objects, or the size that it needs when that exceeds `Query.answerBytesMax`.
     /// - Throws: `.invalidQuery` (102) for more than 32 MiB of documents.
     public func find(_ query: Query, caller: Caller) throws -> FoundPage {
         do {
             return try page(query, caller)
-        } catch let page as OutgrownAnswer {
+        } catch let page as ResponseTooBig {
             return FoundPage(body: [], rows: 0, bytesNeeded: page.needed(rows: query.limit))
         }
     }
@@ -20,8 +20,8 @@ extension ObjectReader {
                 let (rows, sharing) = try append(query, caller, to: &body)
                 return FoundPage(body: body, rows: rows, sharing: sharing)
             }
-            // Most of what outgrows its room does so after as many bytes as it may have. They are written where others
-            // were before: new memory costs many times what it costs to fill.
+            // Most oversized pages exceed the limit only after filling it. They are written into a reused buffer,
+            // because allocating new memory costs many times more than writing to it.
             var draft: [UInt8] = []
             swap(&draft, &pageDraft)
             draft.removeAll(keepingCapacity: true)
@@ -32,10 +32,10 @@ extension ObjectReader {
     }
 
     /// Appends the page.
-    /// - Throws: `OutgrownAnswer` when it is larger than the query allows, `.invalidQuery` (102) past 32 MiB.
+    /// - Throws: `ResponseTooBig` when it is larger than the query allows, `.invalidQuery` (102) above 32 MiB.
     private func append(
         _ query: Query, _ caller: Caller, to body: inout [UInt8]
-    ) throws -> (rows: Int, sharing: AnswerSharing) {
+    ) throws -> (rows: Int, sharing: ResponseSharing) {
         let bytesMax = min(query.answerBytesMax ?? .max, ObjectReader.answerBytesMax)
         body.append(contentsOf: #"{"results":["#.utf8)
         var rows = 0
@@ -46,7 +46,7 @@ extension ObjectReader {
             selection.append(statement.bytes(0), objectId: statement.text(1), to: &body)
             if body.count >= nextCheck {
                 guard body.count <= ObjectReader.answerBytesMax else { throw ObjectReader.answerTooLarge }
-                guard body.count <= bytesMax else { throw OutgrownAnswer(bytes: body.count, rows: rows) }
+                guard body.count <= bytesMax else { throw ResponseTooBig(bytes: body.count, rows: rows) }
                 try connection.timeLimit.check()
                 nextCheck = min(body.count + ObjectReader.bytesPerCheck, max(bytesMax, body.count + 1))
             }
@@ -71,11 +71,11 @@ extension ObjectReader {
         return (rows, try isShareable ? sharing(of: query, caller) : .nobody)
     }
 
-    /// The largest page that is written into the reader's own draft before it is copied into an answer.
+    /// Limit of the size of a page that is first written into the reader's own buffer and then copied into a response.
     private static let draftBytesMax = 1 << 20
 
-    /// Room for a page of usual objects, or for all that a large answer was given room for: memory that is not written
-    /// to costs nothing, and growing step by step costs as much as finding the rows.
+    /// The initial capacity: for a page of typical objects, or the whole limit of a large response. Unwritten memory
+    /// costs nothing, and growing in steps costs as much as finding the rows.
     private static func capacity(for query: Query) -> Int {
         if let bytesMax = query.answerBytesMax, bytesMax > 1 << 20 { return min(bytesMax, answerBytesMax) + 65_536 }
         return min(max(query.limit, 1), 100) * 1100 + 64
@@ -96,7 +96,7 @@ extension ObjectReader {
         }
     }
 
-    /// The number of matches; limit and skip do not count.
+    /// The number of matches, ignoring limit and skip.
     public func count(_ query: Query, caller: Caller) throws -> Int {
         try reading {
             return try counted(query, caller).count
@@ -110,34 +110,34 @@ extension ObjectReader {
         return (try statement.step() ? Int(statement.int(0)) : 0, compiled.isShareable)
     }
 
-    /// Who else would get the answer to a query that depends on nothing but its text, its class and what the caller may
-    /// read.
-    private func sharing(of query: Query, _ caller: Caller) throws -> AnswerSharing {
-        guard tellsSharing, let info = schema.classes[query.className] else { return .nobody }
-        // A query for one object by its id is a get, as far as permissions go.
+    /// The callers that can share the response to a query whose result depends only on its text, its class and read
+    /// rights.
+    private func sharing(of query: Query, _ caller: Caller) throws -> ResponseSharing {
+        guard reportsSharing, let info = schema.classes[query.className] else { return .nobody }
+        // For permissions, a query for one object by its id is a get.
         let onlyCounts = query.limit <= 0 && query.wantsCount
         let actions: [ClassPermissions.Action] = onlyCounts ? [.count] : [.find, .get]
-        return try AnswerSharing(
+        return try ResponseSharing(
             of: info, to: caller, query.wantsCount ? actions + [.count] : actions, isPublic: { try isPublic(info) })
     }
 
-    /// The end of a walk over a query's rows.
+    /// The end of an iteration over a query's rows.
     struct WalkedRows {
         /// The cursor after the last row, for a query with `after`.
         let cursor: String?
-        /// Whether others would see the same rows if they may read the same objects.
+        /// Whether callers with the same read rights would see the same rows.
         let isShareable: Bool
     }
 
     @discardableResult func forEachRow(
         of query: Query, _ caller: Caller, _ body: (any StoreStatement, FieldSelection, _ score: Double?) throws -> Void
     ) throws -> WalkedRows {
-        // No rows and a count is the protocol's way to count, for which the right to find is not needed.
+        // A limit of 0 with a count is the protocol's form of counting, which does not need the right to find.
         if query.limit <= 0, query.wantsCount {
             return WalkedRows(cursor: query.after, isShareable: query.after == nil)
         }
         let start = try start(of: query, caller)
-        // Compiled also for a page without rows, so that a bad query never looks like an empty result.
+        // Compiled even for a page without rows, so that an invalid query does not look like an empty result.
         guard let compiled = try compiled(query, .find, start, caller), query.limit > 0,
             let info = schema.classes[query.className]
         else { return WalkedRows(cursor: query.after, isShareable: false) }
@@ -152,19 +152,19 @@ extension ObjectReader {
             if start != nil { last = cursor(at: statement, of: query, compiled) }
         }
         if let last { return WalkedRows(cursor: try last.text(), isShareable: false) }
-        // Nothing new: the same place is where the next page begins.
+        // No new rows: the next page starts at the same position.
         if case .cursor(let cursor) = start { return WalkedRows(cursor: try cursor.text(), isShareable: false) }
         return WalkedRows(cursor: query.after, isShareable: query.after == nil && compiled.isShareable)
     }
 
-    /// Remembers a query whose rows took long to find, also one that was interrupted.
+    /// Records a query whose rows took long to find, even if it was interrupted.
     private func end(_ statement: any StoreStatement, of shape: QueryShape?, _ caller: Caller) {
         statement.reset()
         let cost = statement.takeCost()
         if cost >= ShapeTable.runCostMin, let shape { shapes?.note(shape, cost: cost, by: caller) }
     }
 
-    // MARK: Places to go on from
+    // MARK: Cursors
 
     func start(of query: Query, _ caller: Caller) throws -> PageStart? {
         guard let after = query.after else { return nil }
@@ -180,7 +180,7 @@ extension ObjectReader {
         try statement.bind(objectId, at: 5)
         guard try statement.step() else {
             throw ParseError(
-                .invalidQuery, "The object of after is gone. Pass the cursor that came with the page instead of its id."
+                .invalidQuery, "The object in after no longer exists. Pass the page's cursor instead of an objectId."
             )
         }
         return .cursor(cursor(at: statement, of: query, compiled))
@@ -194,13 +194,13 @@ extension ObjectReader {
 
     // MARK: Compiling
 
-    /// The SQL of a query, after the caller's class-level permissions; nil for a class that does not exist.
+    /// The SQL of a query, after a check of the caller's class-level permissions; nil for a class that does not exist.
     func compiled(
         _ query: Query, _ action: ClassPermissions.Action, _ start: PageStart?, _ caller: Caller
     ) throws -> CompiledQuery? {
         guard let info = schema.classes[query.className] else {
             if !Names.isClassName(query.className) { throw ParseError.invalidClassName(query.className) }
-            // A bad query is told so also where there is nothing to find.
+            // An invalid query is an error even if the class does not exist.
             let nothing = ClassInfo(id: 0, name: query.className, fields: [:], permissions: .init(), textFields: [])
             var compiler = ConditionCompiler(info: nothing, hidden: [], isCounting: action == .count) { _, _, _ in nil }
             let condition = try compiler.compile(try query.condition.json())
@@ -214,7 +214,7 @@ extension ObjectReader {
         if case .whereUserIs(let fields) = try info.permissions.decide(decided, caller, className: info.name) {
             userFields = fields
         }
-        let hidden = info.unaskableFields(by: caller)
+        let hidden = info.unqueryableFields(by: caller)
         let wantsScore = query.keys.contains("$score")
         let kind = CallerKind(caller)
         let (kept, equalities) = start == nil && query.hookedClasses.isEmpty ? query.kept(for: info) : (nil, nil)
@@ -242,7 +242,7 @@ extension ObjectReader {
         return compiled
     }
 
-    /// A class that pointers lead to, as the caller may see it.
+    /// A class that pointers lead to, with the caller's rights.
     private func pointed(_ className: String, of query: Query, _ caller: Caller) throws -> PointedClass? {
         guard !query.hookedClasses.contains(className) else {
             throw ParseError(
@@ -254,7 +254,7 @@ extension ObjectReader {
             )
         }
         let foreign = query.foreignClasses
-        // Whoever could compare a session's token could find it out, letter by letter.
+        // Comparing session tokens would let a caller find one letter by letter.
         guard className != "_Session" else {
             throw ParseError(.operationForbidden, "A query cannot look into sessions.")
         }
@@ -263,7 +263,7 @@ extension ObjectReader {
                 throw ParseError(
                     .invalidQuery,
                     """
-                    \(className) is kept by another service: a query cannot sort or filter by its fields. Use $inQuery.
+                    \(className) is in another service: a query cannot sort or filter by its fields. Use $inQuery.
                     """
                 )
             }
@@ -274,14 +274,14 @@ extension ObjectReader {
             userFields = fields
         }
         return PointedClass(
-            info: info, hidden: info.unaskableFields(by: caller), kind: CallerKind(caller),
+            info: info, hidden: info.unqueryableFields(by: caller), kind: CallerKind(caller),
             userFields: userFields)
     }
 }
 
 extension Query {
-    /// The condition by which the compiled query is kept, and what is bound to it anew each time; nil for a condition
-    /// that is compiled each time.
+    /// The condition in the cache key of the compiled query, and the values to bind at each run; nil for a condition
+    /// that is always compiled.
     fileprivate func kept(
         for info: ClassInfo
     ) -> (condition: CompiledQuery.Key.Condition?, equalities: PlainEqualities?) {
@@ -293,12 +293,12 @@ extension Query {
         }
     }
 
-    /// Whether the condition is `{"objectId": "…"}` and nothing else, which is a get as far as permissions go.
+    /// Whether the condition is only `{"objectId": "…"}`, which counts as a get for permissions.
     fileprivate var namesOneObject: Bool {
         switch condition {
         case .value(let value): return Query.namesOneObject(value)
         case .text(let text):
-            // Nearly no text begins so; only one that does is worth a second reading.
+            // Few texts begin like this; only these are parsed.
             let start = text.drop { $0 != UInt8(ascii: "\"") }
             return start.starts(with: Query.objectIdName)
                 && (try? JSON(parsing: text)).map(Query.namesOneObject) == true

@@ -1,6 +1,6 @@
 import ParseProtocol
 
-/// Relations, as queries look into them.
+/// Relations in queries.
 extension ObjectReader {
     /// The ids of a relation's members, for a query of their class at another service.
     /// - Throws: `.operationForbidden` (119) when the caller may not read the class or the field, `.invalidQuery` (102)
@@ -15,7 +15,7 @@ extension ObjectReader {
                 [.int(classId), .text(key), .text(objectId), .int(Int64(max) + 1)])
             guard rows.count <= max else {
                 throw ParseError(
-                    .invalidQuery, "The relation \(key) has more than \(max) members, too many for a query elsewhere.")
+                    .invalidQuery, "The relation \(key) has more than \(max) members, too many for a remote query.")
             }
             return try rows.map { try $0.text(0) }
         }
@@ -27,7 +27,7 @@ extension ObjectReader {
     ) throws -> Int64? {
         guard let owner = schema.classes[className] else { return nil }
         let decision = try owner.permissions.decide(.get, caller, className: className)
-        guard !owner.unaskableFields(by: caller).contains(key) else {
+        guard !owner.unqueryableFields(by: caller).contains(key) else {
             throw ParseError(.operationForbidden, "This user is not allowed to query \(key) on class \(className)")
         }
         guard owner.fields[key] == .relation(target) else { return nil }

@@ -1,16 +1,17 @@
 import ParseProtocol
 
-/// A condition of our own code that only compares fields with values, such as that of a customer's open order: apart
-/// from the values it is always the same, and so is its SQL.
+/// A condition in Satchel's own code that only compares fields with values, such as the one for a customer's open
+/// order. Except for the values it is always the same, and so is its SQL.
 struct PlainEqualities {
-    /// The condition without its values, for `CompiledQuery.Key`: the names of its fields, each before a zero byte.
+    /// The condition without its values, for `CompiledQuery.Key`: the names of its fields, each followed by a zero
+    /// byte.
     let form: [UInt8]
     /// The values in the order in which they are bound.
     let values: [SQLValue]
 
-    /// - Parameter members: those of the condition.
-    /// - Returns: nil for a condition with anything but texts, whole numbers and pointers, each for a field of the
-    ///   class that has this type.
+    /// - Parameter members: the members of the condition.
+    /// - Returns: nil for a condition with anything except texts, whole numbers and pointers, each for a field of that
+    ///   type.
     init?(_ members: [String: JSON], of info: ClassInfo) {
         var form: [UInt8] = []
         var values: [SQLValue] = []
@@ -32,7 +33,7 @@ struct PlainEqualities {
         self.values = values
     }
 
-    /// Whether the query binds these values and nothing else, so that it is the same query with others in their place.
+    /// Whether the query binds exactly these values, so that it can be reused with other values.
     func areBound(by compiled: CompiledQuery) -> Bool {
         compiled.arguments.count == values.count
             && zip(compiled.arguments, values).allSatisfy { argument, value in

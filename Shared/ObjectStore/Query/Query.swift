@@ -2,35 +2,35 @@ import ParseProtocol
 
 /// A query for the objects of a class.
 public struct Query: Sendable {
-    /// The class whose objects are looked for.
+    /// The class whose objects are queried.
     public var className: String
-    /// Field names, `-name` for descending, `$score` for the rank of a `$text` search; as the last one `$natural` for
-    /// the order in which objects were made, which is also what decides between equal ones.
+    /// Field names, `-name` for descending, `$score` for the rank of a `$text` search. `$natural` as the last name is
+    /// the order of creation, which also decides between equal rows.
     public var order: [String]
-    /// Rows at most; 0 gives none (with `wantsCount` only the count). Negative values count as 0.
+    /// Maximum rows; 0 returns none (with `wantsCount` only the count). Negative values count as 0.
     public var limit: Int
-    /// Matches that are passed over before the page begins.
+    /// Matches to skip before the page begins.
     public var skip: Int
     /// Adds `count`, the number of all matches.
     public var wantsCount: Bool
-    /// Fields wanted; empty means all. `objectId`, `createdAt`, `updatedAt` and `ACL` are always there. A
-    /// dotted name reaches into Objects, and into those in arrays. `$score` is the rank of a `$text` search, which
-    /// takes the place of a field `score`.
+    /// Fields to return; empty means all. `objectId`, `createdAt`, `updatedAt` and `ACL` are always returned. A dotted
+    /// name selects a member of an Object, also of Objects in arrays. `$score` is the rank of a `$text` search, which
+    /// replaces a field `score`.
     public var keys: [String]
     /// Keys that mean all fields and the rank.
     static let allAndScore = ["*", "$score"]
-    /// Fields that are not wanted, by dotted names as in `keys`.
+    /// Fields to leave out, by dotted names as in `keys`.
     public var excludeKeys: [String]
-    /// The place where a page that goes on by cursors begins: empty for the first page, then the cursor that came with
-    /// the page before, or the objectId of its last object. Nil for pages by `skip`.
+    /// The start of a page when paging by cursors: empty for the first page, then the cursor of the previous page, or
+    /// the objectId of its last object. Nil for paging by `skip`.
     public var after: String?
-    /// Classes that other services keep, so that a query that looks into their objects is refused and not answered as
-    /// if there were none; `*` for every class that is not in this store.
+    /// Classes that other services store; `*` for every class that is not in this store. A query that reads their
+    /// objects is refused instead of treating them as missing.
     public var foreignClasses: Set<String> = []
-    /// Classes whose objects a webhook may hide, so that a query that looks into them past it is refused.
+    /// Classes whose objects a webhook may hide. A query that reads them without the webhook is refused.
     public var hookedClasses: Set<String> = []
-    /// Bytes that whoever asks has room for; a larger answer is not made (`FoundPage.bytesNeeded`). Nil: as many as the
-    /// store allows.
+    /// Limit of the response's bytes on the caller's side; a larger response is not built (`FoundPage.bytesNeeded`).
+    /// Nil: the store's limit applies.
     public var answerBytesMax: Int?
 
     var condition: Condition
@@ -67,38 +67,37 @@ public struct Query: Sendable {
     }
 }
 
-/// The answer to a query, ready to be sent.
+/// The response to a query, ready to be sent.
 public struct FoundPage: Sendable {
-    /// `{"results":[…]}`, with `"count":n` when it was asked for, and `"cursor":"…"` for a query with `after`.
+    /// `{"results":[…]}`, with `"count":n` if requested, and `"cursor":"…"` for a query with `after`.
     public var body: [UInt8]
     /// Objects in `results`.
     public var rows: Int
-    /// 0, or what the answer may have instead of `Query.answerBytesMax`; then there is no body. Estimated by the first
-    /// rows.
+    /// 0, or the limit to use instead of `Query.answerBytesMax`, estimated from the first rows; then there is no body.
     public var bytesNeeded = 0
-    /// Who else would get the same page.
-    public var sharing = AnswerSharing.nobody
+    /// The callers that would get the same page.
+    public var sharing = ResponseSharing.nobody
 }
 
 /// The outcome of a create.
 public struct Created: Sendable {
-    /// The id that the object got.
+    /// The object's id.
     public var objectId: String
     /// The time of the create, which is also its `updatedAt`.
     public var createdAt: Timestamp
-    /// The object as it was stored.
+    /// The object as stored.
     public var document: JSON
-    /// The answer for the client: `objectId` and `createdAt`.
+    /// The response for the client: `objectId` and `createdAt`.
     public var answer: JSON
 }
 
 /// The outcome of an update.
 public struct Updated: Sendable {
-    /// The object as it was stored before.
+    /// The object as stored before.
     public var before: JSON
-    /// The object as it is stored now.
+    /// The object as stored now.
     public var document: JSON
-    /// The answer for the client: `updatedAt` and the resulting values of fields changed by an operator, as far as the
+    /// The response for the client: `updatedAt`, and the resulting values of fields that an operation changed, if the
     /// caller may read them.
     public var answer: JSON
 }

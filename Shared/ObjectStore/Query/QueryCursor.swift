@@ -1,23 +1,23 @@
 import Foundation
 import ParseProtocol
 
-/// A place in the rows of a query: after one object, by the values it was sorted by when it was read.
+/// A position in the rows of a query: after one object, by the sort values that it had when it was read.
 ///
-/// Because it holds the values, it stays where it is when that object is changed or deleted. Clients pass it back as
-/// they got it. It says nothing that the page did not, and a forged one only asks for another part of the same rows, so
-/// that it needs no signature.
+/// Because the cursor contains the values, it remains valid when that object is changed or deleted. Clients return it
+/// unchanged. It contains only information that the page contained, and a forged one only selects another part of the
+/// same rows, so it needs no signature.
 struct QueryCursor: Equatable {
     let className: String
     /// The query's order, which the values belong to.
     let order: [String]
     let values: [SQLValue]
-    /// The object's row and id: equal values come in the order in which objects were made.
+    /// The object's row and id: rows with equal values come in order of creation.
     let row: Int64
     let objectId: String
 
-    /// The first character of a cursor's text, with which no objectId begins.
+    /// The first character of a cursor's text; no objectId begins with it.
     static let mark: Character = "~"
-    /// Bytes of a cursor's text; it travels in the URLs of the next pages.
+    /// Limit of a cursor's bytes; it is part of the URLs of the next pages.
     static let bytesMax = 6_000
 
     init(className: String, order: [String], values: [SQLValue], row: Int64, objectId: String) {
@@ -28,7 +28,7 @@ struct QueryCursor: Equatable {
         self.objectId = objectId
     }
 
-    /// - Throws: `.invalidQuery` (102) for what is no cursor.
+    /// - Throws: `.invalidQuery` (102) for a text that is not a cursor.
     init(text: String) throws {
         guard text.first == QueryCursor.mark, text.utf8.count <= QueryCursor.bytesMax,
             let data = QueryCursor.data(base64URL: text.dropFirst()), let json = try? JSON(parsing: data),
@@ -53,7 +53,7 @@ struct QueryCursor: Equatable {
 
     static let invalid = ParseError(.invalidQuery, "after is neither an objectId nor a cursor of this query.")
 
-    /// - Throws: `.invalidQuery` (102) when the values are too long to travel.
+    /// - Throws: `.invalidQuery` (102) when the values are too long for a cursor.
     func text() throws -> String {
         let values = values.map { value -> JSON in
             switch value {
@@ -81,8 +81,8 @@ struct QueryCursor: Equatable {
 
     // MARK: SQL
 
-    /// The conditions that a row comes after this place, the first of which an index answers.
-    /// - Throws: `.invalidQuery` (102) when the cursor is of another query.
+    /// The conditions that a row comes after this position; an index answers the first of them.
+    /// - Throws: `.invalidQuery` (102) when the cursor belongs to another query.
     func condition(
         _ query: (className: String, order: [String]), _ order: QueryOrder, isDescending: Bool,
         _ compiler: inout ConditionCompiler
@@ -91,7 +91,7 @@ struct QueryCursor: Equatable {
             throw ParseError(.invalidQuery, "The cursor is of a query with another class or order.")
         }
         let rowNumber = compiler.bind(.int(row))
-        // SQLite may give the number of a deleted last row to the next object, which nobody has seen yet.
+        // SQLite may reuse the number of a deleted last row for the next object, which the client has not seen.
         let made = """
             (o.id\(isDescending ? "<" : ">")\(rowNumber) \
             OR (o.id=\(rowNumber) AND o.objectId<>\(compiler.bind(.text(objectId)))))
@@ -103,7 +103,7 @@ struct QueryCursor: Equatable {
             let name = term.value
             column = name
             if value == .null {
-                // Missing values come first: behind them is everything else, or in a descending order nothing.
+                // Missing values come first: all other values follow them, or in a descending order none.
                 condition = "(\(name) IS NULL AND \(condition))"
                 if !term.isDescending { condition = "(\(name) IS NOT NULL OR \(condition))" }
                 bound = term.isDescending ? "\(name) IS NULL" : "TRUE"
@@ -114,7 +114,7 @@ struct QueryCursor: Equatable {
                 term.isDescending
                 ? "\(name)<\(mark)\(term.isNeverMissing ? "" : " OR \(name) IS NULL")" : "\(name)>\(mark)"
             condition = "(\(beyond) OR (\(name)=\(mark) AND \(condition)))"
-            // Follows from the condition; an index finds its place by it.
+            // Implied by the condition; an index can use it.
             bound = "\(name)\(term.isDescending ? "<=" : ">=")\(mark)"
             if term.isDescending, !term.isNeverMissing { bound = "(\(bound) OR \(name) IS NULL)" }
         }
@@ -126,11 +126,11 @@ struct QueryCursor: Equatable {
 }
 
 extension QueryOrder.Term {
-    /// The column as indexes have it.
+    /// The column in the form that indexes use.
     var column: String { value.replacing("o.", with: "", maxReplacements: 1) }
 
-    /// A value of the order as its cursor has it, bound.
-    /// - Throws: `.invalidQuery` (102) for what no cursor has.
+    /// A sort value of a cursor, bound.
+    /// - Throws: `.invalidQuery` (102) for a value that no cursor contains.
     fileprivate func mark(of value: SQLValue, _ compiler: inout ConditionCompiler) throws -> String {
         if dialect == .sqlite { return compiler.bind(value) }
         switch (operand, value) {
@@ -146,11 +146,11 @@ extension QueryOrder.Term {
     var isNeverMissing: Bool { ["o.objectId", "o.createdAt", "o.updatedAt"].contains(value) }
 }
 
-/// The beginning of a page.
+/// The start of a page.
 enum PageStart: Equatable {
-    /// At the first row; pages go on by cursors.
+    /// At the first row; the next pages use cursors.
     case beginning
-    /// After an object, wherever it is now.
+    /// After an object, at its current position.
     case object(String)
     case cursor(QueryCursor)
 

@@ -1,11 +1,11 @@
 import ParseProtocol
 
-/// The values by which the rows of a query are sorted, before the order in which objects were made decides.
+/// The sort terms of a query's rows. Equal rows come in order of creation.
 struct QueryOrder {
     struct Term {
         /// SQL of the value. Missing values come first, in a descending order last.
         let value: String
-        /// The type of the value, where there are types.
+        /// The type of the value, for engines with typed parameters.
         let operand: Dialect.Operand
         let isDescending: Bool
         let dialect: Dialect
@@ -14,17 +14,17 @@ struct QueryOrder {
     }
 
     private(set) var terms: [Term] = []
-    /// The rank of a `$text` search is one of the terms.
+    /// One of the terms is the rank of a `$text` search.
     private(set) var hasRank = false
 
     static let keysMax = 16
-    /// MongoDB's name of the order in which objects were made, which decides in the end whatever the keys are. It is
-    /// the order that needs no index in either direction.
+    /// MongoDB's name for the order of creation, which is always the last sort term. This order needs no index in
+    /// either direction.
     private static let natural = "$natural"
-    /// MongoDB's names of two fields, which apps of its time order by.
+    /// MongoDB's names of two fields, which old apps sort by.
     private static let columns = ["_created_at": "createdAt", "_updated_at": "updatedAt"]
 
-    /// - Parameter isComplete: keeps a place for a field that the class does not have (yet).
+    /// - Parameter isComplete: adds a term even for a field that the class does not have (yet).
     /// - Throws: `.invalidQuery` (102), `.invalidKeyName` (105) or `.operationForbidden` (119).
     init(_ keys: [String], isRanked: Bool, isComplete: Bool, _ compiler: inout ConditionCompiler) throws {
         guard keys.count <= QueryOrder.keysMax else {
@@ -36,7 +36,7 @@ struct QueryOrder {
             let given = isDescending || key.hasPrefix("+") ? String(key.dropFirst()) : key
             let name = QueryOrder.columns[given] ?? given
             if name == "$score" {
-                // The best first, whatever the sign, as in every server that speaks this protocol.
+                // The best first, regardless of the sign, as in Parse Server.
                 if isRanked, let score = compiler.textScore {
                     terms.append(Term(value: score, operand: .real, isDescending: true, dialect: dialect))
                 }
@@ -44,15 +44,19 @@ struct QueryOrder {
                 continue
             }
             if name == QueryOrder.natural {
-                // The sign of the last key is the order's (`CompiledQuery`).
+                // The sign of the last key determines the direction (`CompiledQuery`).
                 guard number == keys.count - 1 else {
                     throw ParseError(.invalidQuery, "$natural must be the last key of an order.")
                 }
                 continue
             }
             if name == "ACL" { throw ParseError(.invalidQuery, "Cannot order by ACL.") }
-            guard let path = try? FieldPath(name) else {
+            guard let path = try? compiler.path(name) else {
                 throw ParseError(.invalidKeyName, "Invalid field name: \(name.prefix(200)).")
+            }
+            // The statement that finds the position uses the first argument's parameter number for the object's id.
+            guard !isComplete || !path.isBound else {
+                throw ParseError(.invalidQuery, "after is not possible in an order by \(name.prefix(200)).")
             }
             let place = try compiler.place(of: path)
             if let (value, operand) = QueryOrder.value(place) {
@@ -70,8 +74,12 @@ struct QueryOrder {
             return ("\(place.row).\(path.root)", column == .objectId ? .text : .integer)
         }
         guard let info = place.info, let type = info.fields[path.root] else { return nil }
+        // All objects of a class have the same value in a relation field.
+        if case .relation = type { return nil }
         let document = "\(place.row).doc"
-        guard !path.isDotted else { return (info.dialect.order(ofMixed: path, in: document), .json) }
+        guard !path.isDotted, type != .numberOrText else {
+            return (info.dialect.order(ofMixed: path, in: document), .json)
+        }
         if type.isStructure { return (info.dialect.order(ofStructure: path, in: document), .text) }
         return (info.dialect.value(path, of: type, in: document), type.comparedKind.operand)
     }

@@ -2,15 +2,16 @@ import CSQLite
 import Foundation
 import ParseProtocol
 
-/// The safety of a commit when it is reported as done.
+/// The durability of a commit at the time it is acknowledged.
 public enum Synchronous: String, Sendable {
     /// On the disk: it survives a power failure.
     case full = "FULL"
-    /// It survives the end of the process; a power failure may lose the last commits, never the order of them.
+    /// The commit survives the end of the process. A power failure may lose the last commits, but never changes their
+    /// order.
     case normal = "NORMAL"
 }
 
-/// One SQLite connection with its cached statements, used by one thread at a time
+/// A SQLite connection with its cached statements. One thread uses it at a time
 /// (https://www.sqlite.org/threadsafe.html, multi-thread mode).
 final class SQLiteConnection: StoreConnection {
     private let handle: OpaquePointer
@@ -18,36 +19,35 @@ final class SQLiteConnection: StoreConnection {
     private var statements: [String: SQLiteStatement] = [:]
     let dialect = Dialect.sqlite
     let timeLimit = TimeLimit()
-    /// The log, on the writing connection.
+    /// The size of the log; only on the writing connection.
     let log = LogMeter()
-    /// Takes only queries that were quick before: set while others bring slow ones to this thread.
-    var takesOnlyProven = false
+    /// Accept only queries that were quick before; set while other clients send slow ones to this thread.
+    var acceptsOnlyQuick = false
 
-    /// Milliseconds that one connection waits for another's lock.
+    /// Milliseconds to wait for another connection's lock.
     private static let busyMilliseconds: Int32 = 5000
 
-    /// Statements kept prepared. Clients choose the shapes of queries, so the number has to end somewhere.
+    /// Limit of cached statements. Clients choose the shapes of queries, so the cache needs a limit.
     static let statementsMax = 256
-    /// Longer SQL is prepared each time: it is rare, and a prepared statement takes many times its text.
+    /// Longer SQL is not cached: it is rare, and a prepared statement takes many times the memory of its text.
     static let cachedBytesMax = 16_384
 
-    /// Bytes of one value or row, 64 MiB: twice the largest answer. SQLite would take 1 GB.
+    /// Limit of a value's or row's bytes, 64 MiB: twice the largest response. SQLite's own limit is 1 GB.
     static let valueBytesMax: Int32 = 67_108_864
 
-    /// Bytes of a savepoint's pages that stay in memory, 30 of them: more than a checkout changes. By default it is
-    /// 64 KiB. What is more goes to a temporary file, as does then all of the same commit, with two calls for each page
-    /// and savepoint. It goes there in one piece, of which SQLite's unixWrite takes less than 128 KiB: with more here
-    /// it reports a full disk.
+    /// Limit of the bytes of a savepoint's pages in memory: 30 pages, more than a checkout changes. SQLite's default is
+    /// 64 KiB. Beyond the limit, all savepoint pages of that commit go to a temporary file, with two system calls per
+    /// page and savepoint. SQLite first writes the pages in memory to that file in one piece, and its unixWrite accepts
+    /// less than 128 KiB: with a higher limit it reports a full disk.
     private static let savepointBytesMax: Int32 = 126_976
 
-    /// Set before the first connection of the process (https://www.sqlite.org/c3ref/config.html). Refused where SQLite
-    /// was used by others before, which costs time alone.
+    /// Set before the first connection of the process (https://www.sqlite.org/c3ref/config.html). SQLite refuses it if
+    /// other code in the process already used SQLite; this only costs time.
     private static let savepointsAreSettled: Bool =
         satchel_keep_savepoints_in_memory(savepointBytesMax) == SQLITE_OK
 
-    /// - Parameter synchronous: makes this the writing connection, which makes a file that is not there; nil opens
-    ///   read-only.
-    /// - Throws: `StoreError`, also for a file that is no database.
+    /// - Parameter synchronous: makes this the writing connection, which creates a missing file; nil opens read-only.
+    /// - Throws: `StoreError`, also for a file that is not a database.
     init(path: String, writing synchronous: Synchronous?) throws {
         _ = SQLiteConnection.savepointsAreSettled
         handle = try SQLiteConnection.open(path, isWriting: synchronous != nil)
@@ -55,7 +55,7 @@ final class SQLiteConnection: StoreConnection {
         sqlite3_busy_timeout(handle, SQLiteConnection.busyMilliseconds)
         satchel_take_quotes_for_names(handle)
         sqlite3_limit(handle, SQLITE_LIMIT_LENGTH, SQLiteConnection.valueBytesMax)
-        // SQLite looks into a file at its first use.
+        // SQLite reads the file only when it is first used.
         try executeOnce("SELECT 1 FROM sqlite_master LIMIT 1")
         if let synchronous {
             try beginLog(path, synchronous)
@@ -76,7 +76,7 @@ final class SQLiteConnection: StoreConnection {
         guard isOpen else { return }
         isOpen = false
         statements = [:]
-        // A statement that somebody still has ends it later.
+        // If a statement is still referenced, SQLite closes the connection when that statement is released.
         sqlite3_close_v2(handle)
     }
 
@@ -92,8 +92,9 @@ final class SQLiteConnection: StoreConnection {
         return handle
     }
 
-    /// Settles the log (https://www.sqlite.org/wal.html). It is copied back between commits (`LogCopying`); after a
-    /// burst its file shrinks to 64 MB.
+    /// Sets up the write-ahead log (https://www.sqlite.org/wal.html).
+    /// Between commits it is copied into the database file (`CheckpointPolicy`). After a burst its file shrinks to 64
+    /// MB.
     private func beginLog(_ path: String, _ synchronous: Synchronous) throws {
         try executeOnce(
             """
@@ -105,15 +106,15 @@ final class SQLiteConnection: StoreConnection {
         guard try rows("PRAGMA journal_mode = WAL").first?.text(0) == "wal" else {
             throw StoreError(resultCode: SQLITE_ERROR, message: "the write-ahead log cannot be used")
         }
-        // Who opens the file read-only needs a log to be there.
+        // A read-only connection can open the file only if a log exists.
         var status = stat()
         guard stat(path + "-wal", &status) != 0 || status.st_size == 0 else { return }
         try executeOnce("BEGIN IMMEDIATE; CREATE TABLE begins(id INTEGER PRIMARY KEY); DROP TABLE begins; COMMIT")
     }
 
-    /// Copies what the log has into the database file, as far as no reader needs the pages as they were
-    /// (https://www.sqlite.org/c3ref/wal_checkpoint_v2.html, PASSIVE), or after readers were waited for all of it
-    /// (RESTART). Not within a transaction.
+    /// Copies the log into the database file, outside of transactions. PASSIVE
+    /// (https://www.sqlite.org/c3ref/wal_checkpoint_v2.html) stops at pages whose older version a reader still needs.
+    /// RESTART waits for the readers and then copies everything.
     func copyLog() throws {
         let patience = log.copying.patience
         let mode = patience > 0 ? SQLITE_CHECKPOINT_RESTART : SQLITE_CHECKPOINT_PASSIVE
@@ -131,15 +132,15 @@ final class SQLiteConnection: StoreConnection {
         if let statement = statements[sql] { return statement }
         let statement = try SQLiteStatement(sql, handle)
         if sql.utf8.count > SQLiteConnection.cachedBytesMax { return statement }
-        if statements.count >= SQLiteConnection.statementsMax { statements = [:] }
+        statements.makeRoom(limit: SQLiteConnection.statementsMax)
         statements[sql] = statement
         return statement
     }
 
     /// The prepared statement of a client's query.
-    /// - Throws: `ReadOverrun` for one that was not quick before, while only such are taken.
+    /// - Throws: `ReadOverrun` for a query that was not quick before, while `acceptsOnlyQuick` is set.
     func query(_ sql: String) throws -> any StoreStatement {
-        if takesOnlyProven, statements[sql]?.isProven != true {
+        if acceptsOnlyQuick, statements[sql]?.isKnownQuick != true {
             timeLimit.decline()
             throw ReadOverrun()
         }
@@ -148,7 +149,7 @@ final class SQLiteConnection: StoreConnection {
         return statement
     }
 
-    /// Runs a statement that is not worth keeping.
+    /// Runs a statement without caching it.
     func executeOnce(_ sql: String) throws {
         let code = sqlite3_exec(handle, sql, nil, nil, nil)
         guard code == SQLITE_OK else { throw SQLiteStatement.error(code, handle) }
@@ -158,7 +159,7 @@ final class SQLiteConnection: StoreConnection {
 
     func beginWriting() throws { try execute("BEGIN IMMEDIATE") }
 
-    /// Calls of the functions that look into rows, since the connection was opened.
+    /// Calls of Satchel's SQL functions since the connection was opened.
     var functionCalls: Int { timeLimit.functionCalls }
 
     var changes: Int { Int(sqlite3_changes64(handle)) }
@@ -183,7 +184,7 @@ final class SQLiteConnection: StoreConnection {
 // MARK: - The schema
 
 extension SQLiteConnection {
-    /// `PRAGMA user_version`, so that readers notice a change with one cheap look.
+    /// `PRAGMA user_version`, which readers can check cheaply.
     func generation() throws -> Int64 {
         let statement = try statement("PRAGMA user_version")
         defer { statement.reset() }
@@ -218,7 +219,7 @@ extension SQLiteConnection {
 
     func dropIndex(_ name: String) throws { try executeOnce("DROP INDEX IF EXISTS \(name)") }
 
-    /// They go with it.
+    /// SQLite drops a table's indexes with the table.
     func forgetIndexes(of table: String) throws {}
 
     func createClassTables(_ id: Int64) throws {
@@ -235,7 +236,7 @@ extension SQLiteConnection {
             """)
     }
 
-    /// What our own SQL says in brackets.
+    /// The columns are parsed from Satchel's own CREATE INDEX statements.
     func indexColumns() throws -> [String: [[String]]] {
         let rows = try rows(
             """

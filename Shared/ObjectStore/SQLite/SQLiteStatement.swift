@@ -1,13 +1,13 @@
 import CSQLite
 
-/// A prepared statement. Belongs to one connection and is used by one thread at a time.
+/// A prepared statement. It belongs to one connection and is used by one thread at a time.
 ///
-/// Statements are run on SQLite directly, because a read must not pay for a row object that it does not need.
+/// Columns are read directly from SQLite, so that a read does not pay for a row object.
 final class SQLiteStatement: StoreStatement {
     let pointer: OpaquePointer
     private let handle: OpaquePointer
     let parameterCount: Int32
-    /// The number of queries it was taken for since it last took too long.
+    /// The number of queries that used it since its last slow run.
     var uses = 0
 
     init(_ sql: String, _ handle: OpaquePointer) throws {
@@ -29,7 +29,7 @@ final class SQLiteStatement: StoreStatement {
         case SQLITE_DONE: return false
         case let code:
             let error = SQLiteStatement.error(code, handle)
-            if code & 0xFF == SQLITE_INTERRUPT { uses = Self.distrust }
+            if code & 0xFF == SQLITE_INTERRUPT { uses = Self.slowRunPenalty }
             sqlite3_reset(pointer)
             throw error
         }
@@ -43,7 +43,7 @@ final class SQLiteStatement: StoreStatement {
         return sqlite3_last_insert_rowid(handle)
     }
 
-    /// Instructions of SQLite's virtual machine since it was asked last.
+    /// Instructions of SQLite's virtual machine since the last call.
     func takeSteps() -> Int { Int(sqlite3_stmt_status(pointer, SQLITE_STMTSTATUS_VM_STEP, 1)) }
 
     static func error(_ code: Int32, _ handle: OpaquePointer) -> StoreError {
@@ -54,13 +54,14 @@ final class SQLiteStatement: StoreStatement {
 // MARK: - Parameters
 
 extension SQLiteStatement {
-    /// SQLite copies what it is given (`SQLITE_TRANSIENT`).
+    /// SQLite copies the bound bytes (`SQLITE_TRANSIENT`).
     private static let copied = unsafeBitCast(OpaquePointer(bitPattern: -1), to: sqlite3_destructor_type.self)
 
-    /// Binds the parameter with this number (from 1); a number the statement does not use is ignored.
+    /// Binds the parameter with this number (from 1); a number that the statement does not use is ignored.
     ///
-    /// A parameter that was not taken would keep the value of the last run, which may be another caller's.
-    /// - Throws: `StoreError` for what SQLite does not take: too many bytes (SQLITE_TOOBIG) or no memory
+    /// A failed bind must be reported: the parameter would keep the value of the last run, which may be another
+    /// caller's.
+    /// - Throws: `StoreError` for a value that SQLite does not accept: too many bytes (SQLITE_TOOBIG) or no memory
     ///   (SQLITE_NOMEM).
     func bind(_ value: SQLValue, at index: Int32) throws {
         guard index <= parameterCount else { return }
@@ -70,7 +71,7 @@ extension SQLiteStatement {
         case .real(let value): try check(sqlite3_bind_double(pointer, index, value))
         case .text(let value): try bind(value, at: index)
         case .blob(let value):
-            // Of nothing there is no address, and a null address would bind NULL.
+            // An empty array has no address, and a null address would bind NULL.
             if value.isEmpty { return try check(sqlite3_bind_zeroblob(pointer, index, 0)) }
             try check(sqlite3_bind_blob64(pointer, index, value, UInt64(value.count), SQLiteStatement.copied))
         }
@@ -95,7 +96,7 @@ extension SQLiteStatement {
         return sqlite3_bind_text64(pointer, index, base, UInt64(text.count), SQLiteStatement.copied, UInt8(SQLITE_UTF8))
     }
 
-    /// Binds what another statement has in a column of its current row, as it is stored.
+    /// Binds the value in a column of another statement's current row, in its stored form.
     func bind(column: Int32, of source: any StoreStatement, at index: Int32) throws {
         guard let source = source as? SQLiteStatement else { return try bind(source.value(column), at: index) }
         try check(sqlite3_bind_value(pointer, index, sqlite3_column_value(source.pointer, column)))
@@ -106,7 +107,7 @@ extension SQLiteStatement {
         try check(sqlite3_bind_int64(pointer, index, value))
     }
 
-    /// - Throws: `StoreError` for any result code but SQLITE_OK.
+    /// - Throws: `StoreError` for any result code other than SQLITE_OK.
     func check(_ code: Int32) throws {
         guard code == SQLITE_OK else { throw SQLiteStatement.error(code, handle) }
     }

@@ -2,13 +2,14 @@ import Foundation
 import Logging
 import ParseProtocol
 
-/// Writes a file: whoever holds the lock beside it (`WriterLock`), and nobody else.
+/// The writer of a SQLite file: the process that holds the file's lock (`WriterLock`). `WriterThread` drives it.
 final class SQLiteWriter: StoreWriter {
     private let settings: WriterThread.Settings
     private let path: String
     private let logger: Logger
     private let lock: WriterLock
-    private var register: BirthRegister?
+    private var register: CertificateFile?
+    private var memberRegister: CertificateFile?
     private var board: ChangeBoard?
     private var connection: SQLiteConnection?
 
@@ -21,26 +22,29 @@ final class SQLiteWriter: StoreWriter {
 
     var boardIdentity: UInt64 { board?.identity ?? 0 }
     let patience = 0.025
-    var isInPlace: Bool { lock.isOfTheFile }
+    var isInPlace: Bool { lock.isFileCurrent }
 
-    /// Somebody removed or replaced the file: what is written now would be gone, and another process may write the new
-    /// one.
+    /// The file was removed or replaced: further writes would be lost, and another process may write the new file.
     var refusal: DatabaseRefused? { DatabaseRefused(path, "was removed or replaced while it was written.") }
 
     func take() throws -> Bool { try lock.take() }
     func release() { lock.release() }
 
     func open() throws -> (connection: any StoreConnection, schema: Schema) {
-        // Before anything of the file is touched: a log that is read again may bring what nobody has seen yet.
+        // Before the file is opened: a log that is read again may contain commits that no other process has seen yet.
         board = try settings.announcement.board(beside: path, logger)
         let kept = try DatabaseInspection(
-            path: path, synchronous: settings.synchronous, migrator: settings.migrator, logger: logger
+            path: path, memberRecord: settings.memberRecord, synchronous: settings.synchronous,
+            migrator: settings.migrator, logger: logger
         ).inspect(lock.descriptor)
         let connection = try SQLiteConnection(path: path, writing: settings.synchronous)
         try settings.migrator.migrate(connection, settings, logger)
-        var certificate: BirthCertificate?
+        var certificate: DatabaseCertificate?
         let schema = try settings.prepare(connection) { certificate = try StoreIdentity.begin(kept, $0) }
-        if let certificate { register = try BirthRegister(certificate, beside: path) }
+        if let certificate {
+            register = try CertificateFile(certificate, at: DatabaseCertificate.path(of: path))
+            memberRegister = settings.memberRegister(certificate, logger)
+        }
         self.connection = connection
         return (connection, schema)
     }
@@ -58,7 +62,7 @@ final class SQLiteWriter: StoreWriter {
 
     func ended(_ changes: ChangeSet) { board?.end(changes) }
 
-    /// Counts a group that changed something. One page more in the log, and no wait.
+    /// Counts a group with changes. This adds one page to the log and does not wait for the disk.
     private func noteGeneration(_ connection: SQLiteConnection) throws -> Int64? {
         guard let register else { return nil }
         let generation = register.certificate.generation + 1
@@ -73,7 +77,7 @@ final class SQLiteWriter: StoreWriter {
 
     func rest(waits: () -> Bool) {
         guard let connection else { return }
-        while connection.log.copying.isWorthwhile, waits(), lock.isOfTheFile { copyLog(connection) }
+        while connection.log.copying.isWorthwhile, waits(), lock.isFileCurrent { copyLog(connection) }
     }
 
     private func copyLog(_ connection: SQLiteConnection) {
@@ -84,8 +88,8 @@ final class SQLiteWriter: StoreWriter {
         }
     }
 
-    /// Brings everything into the database file, so that it alone is a copy. Replicas that read at this moment may keep
-    /// a part in the log, which is as safe there.
+    /// Copies the whole log into the database file, so that the file alone is a valid copy. While replicas are reading,
+    /// a part may remain in the log, which is equally safe.
     func close() {
         defer {
             connection?.close()
@@ -100,6 +104,8 @@ final class SQLiteWriter: StoreWriter {
         } catch {
             logger.error("store.checkpoint.failed", metadata: ["store.error": "\(error)"])
         }
-        if let register { register.note(register.certificate.generation, durably: true) }
+        guard let register else { return }
+        register.note(register.certificate.generation, durably: true)
+        memberRegister?.note(register.certificate.generation, durably: true)
     }
 }

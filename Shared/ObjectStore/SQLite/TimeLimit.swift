@@ -2,33 +2,33 @@ import CSQLite
 import Glibc
 import ParseProtocol
 
-/// A read that was given less time than it needs, or a query that nobody knows to be quick where only such are taken.
-/// Nothing was changed: the same read is run again where it may take longer.
+/// A read exceeded its time slice, or a query that was not quick before was refused (`acceptsOnlyQuick`). Nothing was
+/// changed: the caller runs the same read again on a thread where it may take longer.
 public struct ReadOverrun: Error {}
 
-/// Ends statements that run for too long, by SQLite's progress handler and by what each costly SQL function asks.
-/// PostgreSQL is given the time that is left (`left`), and what it was waited for counts as what was used (`add`).
+/// Interrupts statements that run for too long. SQLite's progress handler checks it, and so does each costly SQL
+/// function. With PostgreSQL the remaining time (`left`) becomes the server's timeout, and the time spent waiting for
+/// the server counts as used (`add`).
 ///
-/// There are two limits at once: of each call of the reader (`start`, by the clock on the wall), and of everything that
-/// a thread does for one request (`begin`, by the thread's processor time, so that a busy host makes no query slow).
-/// Reading the thread's processor time is a system call, so it is read only when, by the monotonic clock, it can have
-/// reached the limit at all.
+/// Two limits apply at once. One is for each call of the reader (`start`), in wall time. The other is for all work of a
+/// thread for one request (`begin`), in the thread's processor time, so that a busy host makes no query slow. Reading
+/// the processor time is a system call. It is therefore read only when enough wall time has passed to reach the limit.
 final class TimeLimit {
-    /// The reasons for which statements are ended.
+    /// Why statements are interrupted.
     enum End {
-        /// The work goes on elsewhere: `ReadOverrun`.
+        /// The slice is used up; the work continues on another thread: `ReadOverrun`.
         case slice
-        /// The request has used what it may: `.timeout` (124).
+        /// The request's budget is spent: `.timeout` (124).
         case budget
         /// One call took too long: `.timeout` (124).
         case call
     }
 
-    /// The time that one request may take of a thread.
+    /// The processor time that one request may use on a thread.
     struct Allowance {
         /// Nanoseconds of processor time.
         var nanoseconds: UInt64
-        /// The reason that statements are ended for when they are used up.
+        /// Why statements are interrupted when it is used up.
         var end: End
     }
 
@@ -38,14 +38,14 @@ final class TimeLimit {
     private var processorStart: UInt64?
     private var isMeasuring = false
     private var nextLook: UInt64 = 0
-    /// Nanoseconds that a server was waited for, of the work for one request.
+    /// Nanoseconds spent waiting for a server during the work for one request.
     private(set) var waited: UInt64 = 0
-    /// The monotonic time at which the account ends; 0 for none. An account is work that asks only between its parts
-    /// whether it may go on.
+    /// The monotonic time at which the account ends; 0 for none. An account covers work that checks the limit only
+    /// between its parts (`checkAccount`), such as changes.
     private var accountEnd: UInt64 = 0
-    /// Set when statements were ended; a slice or budget that is used up stays so until the next allowance.
+    /// Set when statements were interrupted. `.slice` and `.budget` remain set until the next allowance.
     private(set) var end: End?
-    /// Calls of the functions that look into rows.
+    /// Calls of Satchel's SQL functions since the connection was opened.
     private(set) var functionCalls = 0
 
     /// Instructions of SQLite's virtual machine between two calls of the handler: some ten microseconds, unless rows
@@ -61,10 +61,10 @@ final class TimeLimit {
             }, Unmanaged.passUnretained(self).toOpaque())
     }
 
-    /// Begins, or with nil ends, the work for one request.
-    /// - Parameter processorStart: the thread's processor time at the beginning. Without it the measuring begins when
-    ///   the allowance has passed on the wall: what is shorter never pays for it, and what is longer gets up to twice
-    ///   as much.
+    /// Begins the work for one request; nil ends it.
+    /// - Parameter processorStart: the thread's processor time at the beginning. Without it, measuring begins only when
+    ///   the allowance has passed in wall time. Shorter work then costs no system call, and longer work gets up to
+    ///   twice the allowance.
     func begin(_ allowance: Allowance?, processorStart: UInt64? = nil) {
         self.allowance = allowance
         self.processorStart = processorStart
@@ -74,8 +74,8 @@ final class TimeLimit {
         end = nil
     }
 
-    /// Begins one call. Calls may be nested; the outer one's limit counts for all.
-    /// - Returns: whether it is the outer one, which must call `stop`.
+    /// Begins one call. Calls may be nested; the outermost limit applies to all of them.
+    /// - Returns: whether this is the outermost call, which must call `stop`.
     func start(_ limit: Duration) -> Bool {
         guard callLimit == 0 else { return false }
         callLimit = UInt64(min(max(1, limit / .nanoseconds(1)), 1e18))
@@ -87,17 +87,17 @@ final class TimeLimit {
 
     func stop() { callLimit = 0 }
 
-    /// Begins, or with 0 ends, work that is only asked between its parts whether it may go on.
+    /// Begins an account; 0 ends it.
     func beginAccount(end: UInt64) { accountEnd = end }
 
     /// - Throws: `.timeout` (124) when the account's time is over.
     func checkAccount() throws { if accountEnd > 0, Self.monotonic > accountEnd { throw Self.budgetSpent } }
 
-    /// The waits for a server that count as one, for work that can go on elsewhere: a network and other clients of the
-    /// server lie in between, and to begin anew costs it more than to wait a little.
+    /// This many nanoseconds of waiting for a server count as one nanosecond of a slice. The wait includes the network
+    /// and other clients of the server, and restarting the read costs more than waiting a little.
     private static let waitsPerSlice: UInt64 = 10
 
-    /// The time on the wall that is left to a server for the work of one request; nil where there is no allowance.
+    /// The wall time that a server may still use for the work of one request; nil without an allowance.
     var left: Duration? {
         guard let allowance else { return nil }
         guard allowance.end == .budget else {
@@ -108,19 +108,19 @@ final class TimeLimit {
         return .nanoseconds(Int64(clamping: allowance.nanoseconds > used ? allowance.nanoseconds - used : 0))
     }
 
-    /// A server was waited for.
+    /// Adds time spent waiting for a server.
     func add(waited nanoseconds: UInt64) { waited &+= nanoseconds }
 
-    /// Nanoseconds of the allowance that waiting used up.
+    /// Nanoseconds of the allowance that waiting used.
     private func counted(_ allowance: Allowance) -> UInt64 {
         allowance.end == .slice ? waited / Self.waitsPerSlice : waited
     }
 
-    /// Ends the work for want of an allowance: sends it elsewhere before it began, or after a server used it up.
+    /// Interrupts the work: a query is refused before it begins, or a server used up the allowance.
     func decline() { end = allowance?.end ?? .slice }
 
-    /// Whether the running statement must end. Never outside of a call: an interrupted change would undo its whole
-    /// transaction.
+    /// Whether the running statement must be interrupted. False outside of a call: interrupting a change would roll
+    /// back its whole transaction.
     var isOver: Bool {
         guard callLimit > 0 else { return false }
         if end != nil { return true }
@@ -128,14 +128,23 @@ final class TimeLimit {
         return now >= nextLook && look(now)
     }
 
-    /// Asked by each of our functions for each row.
-    /// - Returns: false when the time is over.
+    /// Called by each of Satchel's SQL functions for each row.
     func admitsCall() -> Bool {
         functionCalls &+= 1
         return !isOver
     }
 
-    /// - Throws: `error` when time is over, for work between statements.
+    /// The limit of the connection that calls one of Satchel's SQL functions. Nil when the time is over; the function's
+    /// result is then set.
+    static func admitted(_ context: OpaquePointer?) -> TimeLimit? {
+        guard let pointer = sqlite3_user_data(context) else { return nil }
+        let limit = Unmanaged<TimeLimit>.fromOpaque(pointer).takeUnretainedValue()
+        if limit.admitsCall() { return limit }
+        sqlite3_result_error_code(context, SQLITE_INTERRUPT)
+        return nil
+    }
+
+    /// - Throws: `error` when the time is over, for work between statements.
     func check() throws { if isOver { throw error } }
 
     private func look(_ now: UInt64) -> Bool {
@@ -163,7 +172,7 @@ final class TimeLimit {
         return false
     }
 
-    /// The error that an ended statement is reported as.
+    /// The error for an interrupted statement.
     var error: any Error {
         switch end {
         case .slice: ReadOverrun()
@@ -175,13 +184,7 @@ final class TimeLimit {
     static let budgetSpent = ParseError(.timeout, "The request took too much processor time.")
 
     /// Nanoseconds.
-    static var monotonic: UInt64 { nanoseconds(CLOCK_MONOTONIC) }
+    static var monotonic: UInt64 { SystemClock.monotonic }
     /// Nanoseconds of the calling thread.
-    static var processor: UInt64 { nanoseconds(CLOCK_THREAD_CPUTIME_ID) }
-
-    private static func nanoseconds(_ clock: clockid_t) -> UInt64 {
-        var time = timespec()
-        clock_gettime(clock, &time)
-        return UInt64(time.tv_sec) &* 1_000_000_000 &+ UInt64(time.tv_nsec)
-    }
+    static var processor: UInt64 { SystemClock.threadTime }
 }

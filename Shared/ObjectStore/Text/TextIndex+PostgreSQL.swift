@@ -1,9 +1,9 @@
 import ParseProtocol
 
-/// The words and trigrams of texts in PostgreSQL, split and folded by `WordSearch` and `Trigrams` before they are
+/// The words and trigrams of texts in PostgreSQL. `WordSearch` and `Trigrams` split and fold them before they are
 /// written.
 extension TextIndex {
-    /// Objects that are read at once when a class gets a field of texts.
+    /// Objects that are read per step when a class gets a text field.
     private static let rowsMax: Int64 = 200
 
     /// The columns of each text field, and their types.
@@ -11,7 +11,7 @@ extension TextIndex {
         info.textFields.indices.flatMap { [("c\($0)", "text[]"), ("t\($0)", "int[]")] }
     }
 
-    /// Whether the index has all that this release looks for in it.
+    /// Whether the index has every column that this release searches.
     static func isComplete(_ info: ClassInfo, _ connection: any StoreConnection) throws -> Bool {
         guard connection.dialect != .sqlite, !info.textFields.isEmpty else { return true }
         let listed = try connection.indexColumns()["w\(info.id)"]?.first
@@ -21,7 +21,7 @@ extension TextIndex {
     static func createWords(_ info: ClassInfo, _ connection: any StoreConnection) throws {
         guard let server = connection as? PostgreSQLStoreConnection else { return }
         let columns = columns(info)
-        // An interrupted start may have left it.
+        // An interrupted start may have left the table.
         try connection.executeOnce("DROP TABLE IF EXISTS w\(info.id)")
         let declared = columns.map { "\($0.name) \($0.type)" }.joined(separator: ", ")
         try connection.executeOnce("CREATE TABLE w\(info.id)(id bigint PRIMARY KEY, \(declared))")
@@ -48,7 +48,7 @@ extension TextIndex {
         try server.note("w\(info.id)", of: "w\(info.id)", columns.map(\.name))
     }
 
-    /// - Parameter texts: those of the object's fields; nil for one that is gone.
+    /// - Parameter texts: the texts of the object's fields; nil for a deleted object.
     static func updateWords(
         _ info: ClassInfo, row: Int64, to texts: [SQLValue]?, _ connection: any StoreConnection
     ) throws {

@@ -1,11 +1,11 @@
 import ParseProtocol
 
-/// Full-text search over a class's text fields, by two FTS5 tables that the writer keeps in step with the objects:
-/// `t<id>` with trigrams finds candidates for literal `$regex` searches, `w<id>` with words answers `$text`.
-/// Both are contentless (https://www.sqlite.org/fts5.html#contentless_tables): the text is in the document already.
+/// Full-text search over a class's text fields, with two FTS5 tables that the writer updates with the objects: `t<id>`
+/// with trigrams finds candidates for literal `$regex` searches, `w<id>` with words answers `$text`. Both are
+/// contentless (https://www.sqlite.org/fts5.html#contentless_tables): the document already contains the text.
 ///
-/// In PostgreSQL there is `w<id>` alone: the words of each field as an array `c0`, `c1` …, its trigrams as another one,
-/// `t0`, `t1` …. What is listed as complete has all objects (`storeIndexes`).
+/// In PostgreSQL there is only `w<id>`: it has each field's words in an array `c0`, `c1` …, and its trigrams in another
+/// array `t0`, `t1` …. A table listed in `storeIndexes` contains all objects.
 enum TextIndex {
     static func create(_ info: ClassInfo, _ connection: any StoreConnection) throws {
         guard !info.textFields.isEmpty else { return }
@@ -13,7 +13,7 @@ enum TextIndex {
         let columns = info.textFields.indices.map { "c\($0)" }.joined(separator: ", ")
         let values = try info.textFields.map { try info.dialect.value(FieldPath($0), as: .text, in: "doc") }
             .joined(separator: ", ")
-        // Candidates are verified, so that the trigrams need no positions: half the size, and faster to write.
+        // Candidates are verified, so the trigrams need no positions. This halves the size and speeds up writes.
         for (table, options) in [("t", "tokenize='trigram', detail=column"), ("w", "tokenize='unicode61'")] {
             try connection.executeOnce(
                 """
@@ -30,7 +30,7 @@ enum TextIndex {
         }
     }
 
-    /// Follows a change of one object; nil for an object that is not there before or after.
+    /// Updates the index after a change of one object; nil for an object that does not exist before or after.
     static func update(
         _ info: ClassInfo, row: Int64, from before: JSON?, to after: JSON?, _ connection: any StoreConnection
     ) throws {
@@ -43,7 +43,7 @@ enum TextIndex {
         let marks = Array(repeating: "?", count: info.textFields.count).joined(separator: ", ")
         for table in ["t\(info.id)", "w\(info.id)"] {
             if let old {
-                // A contentless table is told what it forgets.
+                // A contentless table must get the old text to delete a row.
                 try connection.execute(
                     "INSERT INTO \(table)(\(table), rowid, \(columns)) VALUES('delete', ?, \(marks))", [.int(row)] + old
                 )
@@ -59,11 +59,12 @@ enum TextIndex {
 
     // MARK: Queries
 
-    /// The literal that every match of a regular expression contains, when the pattern is nothing but a literal:
-    /// `\Q…\E` as SDKs write it, or no metacharacters; anchors at the ends may be there.
+    /// The literal that every match of a regular expression contains, if the pattern is only a literal: `\Q…\E` as SDKs
+    /// write it, or a text without metacharacters. It may have anchors at the ends.
     static func literal(of pattern: String, options: String) -> String? {
         if options.contains("x") { return nil }
-        // Scalars, not characters: to PCRE a metacharacter is one also when a combining mark follows it.
+        // Scalars instead of characters: for PCRE a metacharacter followed by a combining mark is still a
+        // metacharacter.
         var rest = Array(pattern.unicodeScalars)[...]
         if rest.starts(with: ["^"]) { rest = rest.dropFirst() }
         if rest.starts(with: [".", "*"]) { rest = rest.dropFirst(2) }
@@ -86,7 +87,7 @@ enum TextIndex {
 
     private static let metacharacters = Set(#"\^$.|?*+()[]{}"#.unicodeScalars)
 
-    /// An FTS5 string: whatever is in it is text, never syntax.
+    /// An FTS5 string: its content is always text, never syntax.
     static func quoted(_ text: String) -> String {
         "\"" + text.replacing("\"", with: "\"\"").replacing("\0", with: " ") + "\""
     }

@@ -1,14 +1,14 @@
-/// The objects that have all trigrams of a literal, by their index: the candidates of a `$regex` that looks for it.
+/// The objects that contain all trigrams of a literal, by an index: the candidates of a `$regex` for the literal.
 struct TextSearch {
-    /// The columns of row numbers and trigrams, and the table that has them.
+    /// The columns of row numbers and trigrams, and the table that contains them.
     private let row, column, table: String
     private let dialect: Dialect
-    /// What the index is asked for.
+    /// The search term for the index.
     let match: String
 
     /// - Parameters:
-    ///   - field: a text field of the class, by its place among them.
-    ///   - literal: what is looked for. Nil is given for one without three letters, which has no trigram.
+    ///   - field: a text field of the class, by its position among them.
+    ///   - literal: the searched text. The result is nil for fewer than three letters, which have no trigram.
     init?(_ info: ClassInfo, field: Int, literal: String) {
         guard let trigrams = Trigrams.choice(of: literal) else { return nil }
         dialect = info.dialect
@@ -16,7 +16,7 @@ struct TextSearch {
         case .sqlite:
             (row, column, table) = ("rowid", "t\(info.id)", "t\(info.id)")
             match = "c\(field) : (\(trigrams.map { TextIndex.quoted(String($0)) }.joined(separator: " AND ")))"
-        case .postgresql, .plain:
+        case .postgresql:
             (row, column, table) = ("id", "t\(field)", "w\(info.id)")
             match = Trigrams.list(trigrams.map { Trigrams.number(of: $0) })
         }
@@ -26,7 +26,7 @@ struct TextSearch {
     /// - Parameter match: the parameter that `match` is bound to (`operand`).
     func condition(of row: String, match: String) -> String {
         let rows = "SELECT \(self.row) FROM \(table) WHERE \(found(by: match))"
-        // PostgreSQL looks up an array by the table's key, also one of each clause of an `$or`, and a list never there.
+        // PostgreSQL uses the table's key for an array, also in each clause of an `$or`, but never for a list.
         return dialect == .sqlite ? "\(row).id IN (\(rows))" : "\(row).id = ANY(ARRAY(\(rows)))"
     }
 
@@ -36,18 +36,19 @@ struct TextSearch {
         "\(column) \(dialect == .sqlite ? "MATCH" : "@>") \(match)"
     }
 
-    /// Candidates at which a page is still found sooner by looking at each of them than by going through the objects in
-    /// their order until the page is full. Of `rows` objects every `rows / candidates`th is one, so that the second way
-    /// looks at `wanted * rows / candidates` of them: as many as there are candidates when these are the root of
-    /// `wanted * rows`. A thousand are looked at in any case: candidates may have the trigrams without the literal, and
-    /// then the second way looks at all objects.
-    /// - Parameter wanted: the objects of the page and of those before it.
+    /// The number of candidates up to which checking each of them is faster than scanning the objects in order until
+    /// the page is full. Every `rows / candidates`th object is a candidate, so the scan reads `wanted * rows /
+    /// candidates` objects. Both costs are equal when the number of candidates is the square root of `wanted * rows`.
+    /// The minimum is a thousand: candidates may contain the trigrams without the literal, and then the scan reads all
+    /// objects.
+    /// - Parameter wanted: the number of objects of the page and before it.
     static func candidatesMax(wanted: Double, of rows: Int64) -> Int64 {
         Int64(min(max(1000, (wanted * Double(rows)).squareRoot()), 1_000_000))
     }
 
-    /// The number of candidates, at most `limit`: counting further costs time and decides nothing.
-    /// - Throws: `ReadOverrun` like the query itself: trigrams that many objects have, and none all of them, take long.
+    /// The number of candidates, at most `limit`: a larger count costs time and changes nothing.
+    /// - Throws: `ReadOverrun` as the query itself: trigrams that are each frequent but rarely occur together take
+    ///   long.
     func candidates(upTo limit: Int64, _ connection: any StoreConnection) throws -> Int64 {
         let statement = try connection.query(
             """
@@ -63,15 +64,15 @@ struct TextSearch {
 }
 
 extension ConditionPart {
-    /// The searches that together have every object which meets the condition: that of this part, or one of each clause
-    /// of an `$or`; empty where not all of it is looked for by text.
+    /// The searches that together find every object that meets the condition: this part's search, or one for each
+    /// clause of an `$or`. Empty if text searches do not cover all clauses.
     var searches: [TextSearch] {
         if let search { return [search.text] }
         let clauses = alternatives.map { clause in clause.lazy.map(\.searches).first { !$0.isEmpty } ?? [] }
         return clauses.contains(where: \.isEmpty) ? [] : clauses.flatMap(\.self)
     }
 
-    /// The same condition without the index of texts, for objects that are gone through in their order.
+    /// The same condition without the text index, for objects that are scanned in order.
     var withoutSearch: ConditionPart {
         if let search { return ConditionPart(sql: search.always, isBroad: true) }
         guard !alternatives.isEmpty else { return self }

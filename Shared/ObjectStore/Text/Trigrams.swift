@@ -1,16 +1,16 @@
 import ParseProtocol
 
-/// Trigrams, the runs of three letters of a text: whatever contains a literal has all of the literal's.
+/// Trigrams, the runs of three letters of a text: a text that contains a literal also contains all its trigrams.
 ///
-/// SQLite's index makes its own of a text. PostgreSQL is given them as numbers, so that it needs no extension for them
-/// and takes the same letters for one another as `$regex` does (`LetterCases`).
+/// SQLite's index computes its own. PostgreSQL gets them as numbers. It thus needs no extension, and folds the case of
+/// letters as `$regex` does (`LetterCases`).
 package enum Trigrams {
-    /// Trigrams of a literal that together tell whether a text may contain it; nil for one that has none.
+    /// Trigrams of a literal that together indicate whether a text may contain it; nil for a literal without any.
     package static func choice(of literal: String) -> [String.UnicodeScalarView]? {
         let scalars = Array(literal.unicodeScalars)
         guard scalars.count >= 3, !scalars.contains("\0") else { return nil }
-        // Of a word every trigram: fewer are in objects that have none of it. Of what is longer every third and the
-        // last cover the rest; a few dozen letters select enough.
+        // For a short word, every trigram: fewer also occur in objects without the word. For a longer literal, every
+        // third and the last cover the rest; a few dozen letters are selective enough.
         let last = min(scalars.count, 48) - 3
         let starts = Set(0...min(last, 13)).union(stride(from: 0, through: last, by: 3)).union([last])
         return starts.sorted().map { start in
@@ -22,7 +22,7 @@ package enum Trigrams {
 
     // MARK: PostgreSQL
 
-    /// The numbers of all trigrams of a text, each once.
+    /// The numbers of all different trigrams of a text.
     package static func numbers(of text: String) -> Set<Int32> {
         var numbers: Set<Int32> = []
         var (first, second): (UInt32?, UInt32?)
@@ -40,9 +40,9 @@ package enum Trigrams {
         return number(letters[0], letters[1], letters[2])
     }
 
-    /// Two trigrams may have the same number: the candidates of a search are looked at in any case.
+    /// Two trigrams may have the same number, because each candidate of a search is verified.
     private static func number(_ first: UInt32, _ second: UInt32, _ third: UInt32) -> Int32 {
-        // A letter has 21 bits; the factor is that of Fibonacci hashing.
+        // A letter has 21 bits; the factor is the one of Fibonacci hashing.
         let packed = UInt64(first) << 42 | UInt64(second) << 21 | UInt64(third)
         return Int32(truncatingIfNeeded: (packed &* 0x9E37_79B9_7F4A_7C15) >> 32)
     }
@@ -52,10 +52,10 @@ package enum Trigrams {
         "{" + numbers.lazy.map(String.init).joined(separator: ",") + "}"
     }
 
-    /// The letter that stands for all that are the same but for their case.
+    /// The letter that represents all letters that differ only in case.
     package static func folded(_ scalar: Unicode.Scalar) -> UInt32 {
         if scalar.isASCII { return ("A"..."Z").contains(scalar) ? scalar.value + 32 : scalar.value }
-        // ICU makes it an `i` where it makes one letter of one.
+        // ICU maps it to `i` where it maps single letters.
         if scalar == "\u{130}" { return 0x69 }
         let capital = single(scalar.properties.uppercaseMapping) ?? scalar
         return (single(capital.properties.lowercaseMapping) ?? capital).value

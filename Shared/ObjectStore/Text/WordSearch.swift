@@ -3,7 +3,7 @@ import ParseProtocol
 
 /// The terms of a `$text` search: any of its words, every "quoted phrase", none of the -excluded words.
 ///
-/// The full-text index folds case and diacritics. A search that shall not is answered in two steps: the index finds
+/// The full-text index folds case and diacritics. A search that is sensitive to them takes two steps: the index finds
 /// candidates, and the text itself decides.
 struct WordSearch {
     private(set) var words: [String] = []
@@ -12,15 +12,18 @@ struct WordSearch {
     let isCaseSensitive: Bool
     let isDiacriticSensitive: Bool
 
-    /// More words than anybody types; each costs a walk through the index.
+    /// Limit of words, including those inside phrases: more than a customer types. Each costs a pass through the index.
     static let wordsMax = 100
 
     var isSensitive: Bool { isCaseSensitive || isDiacriticSensitive }
 
-    /// - Throws: `.invalidQuery` (102) when nothing or too much is searched for.
+    /// - Throws: `.invalidQuery` (102) for no words or too many.
     init(_ term: String, isCaseSensitive: Bool = false, isDiacriticSensitive: Bool = false) throws {
         self.isCaseSensitive = isCaseSensitive
         self.isDiacriticSensitive = isDiacriticSensitive
+        guard WordSearch.wordCount(of: term) <= WordSearch.wordsMax else {
+            throw ParseError(.invalidQuery, "A $text search may have at most \(WordSearch.wordsMax) words.")
+        }
         for (index, part) in term.split(separator: "\"", omittingEmptySubsequences: false).enumerated() {
             if index % 2 == 1 {
                 if part.contains(where: WordSearch.isWordPart) { phrases.append(String(part)) }
@@ -34,9 +37,6 @@ struct WordSearch {
                 }
             }
         }
-        guard words.count + phrases.count + excluded.count <= WordSearch.wordsMax else {
-            throw ParseError(.invalidQuery, "A $text search may have at most \(WordSearch.wordsMax) words.")
-        }
         guard !words.isEmpty || !phrases.isEmpty else {
             throw ParseError(.invalidQuery, "A $text search needs a word to search for.")
         }
@@ -44,14 +44,14 @@ struct WordSearch {
 
     private static func isWordPart(_ character: Character) -> Bool { character.isLetter || character.isNumber }
 
-    /// The MATCH expression for the index. Of a sensitive search it finds more than what matches.
+    /// The MATCH expression for the index. For a sensitive search it also finds texts that do not match.
     func candidates(column: Int) -> String {
         let wanted =
             phrases.isEmpty
             ? words.map(TextIndex.quoted).joined(separator: " OR ")
             : phrases.map(TextIndex.quoted).joined(separator: " AND ")
         var match = "(\(wanted))"
-        // A folded form may exclude what the exact one does not.
+        // A folded word may exclude texts that the exact word does not.
         if !isSensitive { for word in excluded { match += " NOT \(TextIndex.quoted(word))" } }
         return "c\(column) : (\(match))"
     }
@@ -80,44 +80,78 @@ struct WordSearch {
         excluded = strings("excluded")
     }
 
-    /// The search at work on texts, its own words split once.
+    /// Scores texts for a search, whose words are split only once.
     final class Scorer {
         private let search: WordSearch
-        private let words: [[String]]
-        private let phrases: [[String]]
-        private let excluded: [[String]]
-        private let sought: Set<String>
+        private let words: [SequenceMatcher<Int>]
+        private let phrases: [SequenceMatcher<Int>]
+        private let excluded: [SequenceMatcher<Int>]
+        /// The numbers of the searched words, by their bytes.
+        private let numbers: [[UInt8]: Int]
+        private let soughtCount: Int
+
+        /// Other words of a text, and filler words.
+        private static let other = -1
+        private static let filler = -2
+        /// Words of a text between two checks of the clock, some ten microseconds.
+        private static let wordsPerLook = 64
 
         init(_ search: WordSearch) {
+            var numbers: [[UInt8]: Int] = [:]
+            func matchers(_ terms: [String]) -> [SequenceMatcher<Int>] {
+                terms.map { term in
+                    SequenceMatcher(
+                        search.tokens(term).map { token in
+                            let bytes = Array(token.utf8)
+                            let number = numbers[bytes] ?? numbers.count
+                            numbers[bytes] = number
+                            return number
+                        })
+                }
+            }
             self.search = search
-            words = search.words.map(search.tokens)
-            phrases = search.phrases.map(search.tokens)
-            excluded = search.excluded.map(search.tokens)
-            sought = Set((words + phrases).joined())
+            words = matchers(search.words)
+            phrases = matchers(search.phrases)
+            soughtCount = numbers.count
+            excluded = matchers(search.excluded)
+            self.numbers = numbers
         }
 
-        /// The text's rank; nil when it does not fit. Each word that is found counts between a half and one, the more
-        /// the fewer other words the text has, and its repetitions half as much each time: the ranking of MongoDB's
-        /// text index, which clients know.
-        func score(of text: String) -> Double? {
-            let tokens = search.tokens(text)
-            func has(_ phrase: [String]) -> Bool { WordSearch.contains(tokens, phrase) }
-            guard !excluded.contains(where: has),
-                phrases.isEmpty ? words.contains(where: has) : phrases.allSatisfy(has)
+        /// The text's rank; nil when it does not match. The ranking follows MongoDB's text index, which clients know.
+        /// Each word that is found counts between a half and one, more if the text has fewer other words. Each
+        /// repetition counts half as much as the one before.
+        /// - Throws: `WorkInterrupted` when the clock ends the work.
+        func score(of text: String, _ clock: some WorkClock) throws(WorkInterrupted) -> Double? {
+            let tokens = try numbered(text, clock)
+            guard !excluded.contains(where: { $0.isIn(tokens) }),
+                phrases.isEmpty
+                    ? words.contains(where: { $0.isIn(tokens) }) : phrases.allSatisfy({ $0.isIn(tokens) })
             else { return nil }
-            let length = Double(tokens.count { sought.contains($0) || !WordSearch.fillers.contains($0) })
-            var counts: [String: Int] = [:]
-            for token in tokens where sought.contains(token) { counts[token, default: 0] += 1 }
-            return counts.values.reduce(0) { (sum: Double, count: Int) -> Double in
+            let length = Double(tokens.count { $0 != Self.filler })
+            var counts = Array(repeating: 0, count: soughtCount)
+            for token in tokens where token >= 0 && token < soughtCount { counts[token] += 1 }
+            return counts.reduce(0) { (sum: Double, count: Int) -> Double in
+                guard count > 0 else { return sum }
                 // 1 + 1/2 + 1/4 + …
                 let frequency: Double = 2 - pow(0.5, Double(count - 1))
                 let share: Double = Double(count) / length
                 return sum + frequency * (0.5 + 0.5 * share)
             }
         }
+
+        private func numbered(_ text: String, _ clock: some WorkClock) throws(WorkInterrupted) -> [Int] {
+            var tokens: [Int] = []
+            for part in text.split(whereSeparator: { !WordSearch.isWordPart($0) }) {
+                if tokens.count % Self.wordsPerLook == 0, clock.isOver { throw WorkInterrupted() }
+                let token = search.folded(part)
+                tokens.append(
+                    numbers[Array(token.utf8)] ?? (WordSearch.fillers.contains(token) ? Self.filler : Self.other))
+            }
+            return tokens
+        }
     }
 
-    /// English words that say nothing about what a text is about; they do not count in its length.
+    /// English words without meaning for a text's topic; they do not count in its length.
     static let fillers: Set<String> = [
         "a", "an", "and", "are", "as", "at", "be", "but", "by", "for", "if", "in", "into", "is", "it", "no", "not",
         "of",
@@ -125,22 +159,45 @@ struct WordSearch {
         "with",
     ]
 
-    /// Runs of letters and digits, folded as far as the search does not care.
     private func tokens(_ text: String) -> [String] {
         WordSearch.tokens(text, isCaseSensitive: isCaseSensitive, isDiacriticSensitive: isDiacriticSensitive)
     }
 
+    private func folded(_ word: Substring) -> String {
+        WordSearch.folded(word, isCaseSensitive: isCaseSensitive, isDiacriticSensitive: isDiacriticSensitive)
+    }
+
+    /// Runs of letters and digits, folded for the search's sensitivity.
     static func tokens(_ text: String, isCaseSensitive: Bool, isDiacriticSensitive: Bool) -> [String] {
-        var options: String.CompareOptions = []
-        if !isCaseSensitive { options.insert(.caseInsensitive) }
-        if !isDiacriticSensitive { options.insert(.diacriticInsensitive) }
-        return text.split { !WordSearch.isWordPart($0) }.map {
-            String($0).precomposedStringWithCanonicalMapping.folding(options: options, locale: nil)
+        text.split { !WordSearch.isWordPart($0) }.map {
+            folded($0, isCaseSensitive: isCaseSensitive, isDiacriticSensitive: isDiacriticSensitive)
         }
     }
 
-    private static func contains(_ tokens: [String], _ phrase: [String]) -> Bool {
-        guard !phrase.isEmpty, phrase.count <= tokens.count else { return false }
-        return (0...(tokens.count - phrase.count)).contains { tokens[$0..<($0 + phrase.count)].elementsEqual(phrase) }
+    private static func folded(_ word: Substring, isCaseSensitive: Bool, isDiacriticSensitive: Bool) -> String {
+        var options: String.CompareOptions = []
+        if !isCaseSensitive { options.insert(.caseInsensitive) }
+        if !isDiacriticSensitive { options.insert(.diacriticInsensitive) }
+        return String(word).precomposedStringWithCanonicalMapping.folding(options: options, locale: nil)
+    }
+
+    /// An upper bound of the words that each engine finds in a term. FTS5 splits at marks and signs that are part of
+    /// words for `isWordPart`, and treats private-use scalars as letters.
+    private static func wordCount(of term: String) -> Int {
+        var (count, isInWord) = (0, false)
+        for scalar in term.unicodeScalars {
+            let properties = scalar.properties
+            switch properties.generalCategory {
+            case .uppercaseLetter, .lowercaseLetter, .titlecaseLetter, .modifierLetter, .otherLetter, .decimalNumber,
+                .letterNumber, .otherNumber, .privateUse:
+                if !isInWord { count += 1 }
+                isInWord = true
+            case .nonspacingMark where (0x300...0x36F).contains(scalar.value): break
+            default:
+                if !isInWord, properties.isAlphabetic || properties.numericType != nil { count += 1 }
+                isInWord = false
+            }
+        }
+        return count
     }
 }

@@ -1,8 +1,8 @@
 import Glibc
 
 extension [UInt8] {
-    /// Whether the ASCII `text` occurs in the bytes. For a cheap look at a body before deciding to decode it;
-    /// `firstRange(of:)` is generic, and profiles showed it.
+    /// Whether the ASCII `text` occurs in the bytes. Cheap check of a body before decoding it; the generic
+    /// `firstRange(of:)` was visible in profiles.
     public func contains(text: StaticString) -> Bool {
         let count = text.utf8CodeUnitCount
         guard count > 0 else { return true }
@@ -21,7 +21,7 @@ extension [UInt8] {
 }
 
 extension String {
-    /// Whether the character U+0000 occurs in the text. Every text that is saved is searched for it.
+    /// Whether the text contains the character U+0000. Every saved text is checked.
     public var hasNull: Bool {
         let found = utf8.withContiguousStorageIfAvailable { bytes in
             bytes.baseAddress.map { memchr($0, 0, bytes.count) != nil } ?? false

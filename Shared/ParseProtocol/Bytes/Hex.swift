@@ -1,5 +1,5 @@
-/// Bytes as hexadecimal digits: the one form in which digests, tokens and keys are stored, sent and compared. What was
-/// stored is found again by its text, so that the form must never change: lower case, two digits a byte.
+/// Bytes as hexadecimal digits: the single form in which digests, tokens and keys are stored, sent and compared. Stored
+/// values are looked up by this text, so the form must never change: lower case, two digits per byte.
 extension Sequence where Element == UInt8 {
     /// Twice as many digits as there are bytes.
     public var hex: String {
@@ -14,8 +14,7 @@ extension Sequence where Element == UInt8 {
 }
 
 extension [UInt8] {
-    /// The bytes that such a text stands for, in either letter case; nil for anything else, an odd number of digits
-    /// among it.
+    /// The bytes of such a text, in either letter case; nil for anything else, including an odd number of digits.
     public init?(hex text: some StringProtocol) {
         let digits = text.utf8.compactMap { Character(Unicode.Scalar($0)).hexDigitValue }
         guard digits.count == text.utf8.count, digits.count.isMultiple(of: 2) else { return nil }
@@ -27,11 +26,11 @@ extension [UInt8] {
 public enum Hex {
     fileprivate static let digits = Array("0123456789abcdef".utf8)
 
-    /// So many random bytes from the system's secure generator, as twice as many digits.
+    /// Random bytes from the system's secure generator, as two digits each.
     public static func random(bytes count: Int) -> String {
         var bytes: [UInt8] = []
         while bytes.count < count {
-            // Each number from the generator is a system call; one holds eight bytes.
+            // Each number from the generator is a system call; a number has eight bytes.
             withUnsafeBytes(of: UInt64.random(in: .min ... .max)) { bytes.append(contentsOf: $0) }
         }
         return bytes.prefix(count).hex

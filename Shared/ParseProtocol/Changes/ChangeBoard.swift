@@ -1,44 +1,44 @@
 import Glibc
 import Synchronization
 
-/// The counters by which the writer of a database tells processes on its host what it is about to change: a small file
-/// beside the database, which all of them have in their memory.
+/// Counters by which the writer of a database announces its changes to processes on its host: a small file next to the
+/// database that all of them map into memory.
 ///
-/// Before a commit the writer makes the counters of all that the commit changes odd, and after it even: each change
-/// leaves a counter at a number that it never had. So whoever finds a counter even, then reads, and later finds the
-/// same number there, knows that nothing of the kind was committed in between: what was read is what a read would bring
-/// at this moment. It costs the writer no message and no wait, the reader two loads, and it holds whoever wrote (a
-/// client, a job, an import) and however a writer ends: what it left odd stays odd until the next one has begun.
+/// Before a commit the writer makes the counters of all changed subjects odd, and afterwards even. Each change leaves a
+/// counter at a value that it never had before. A reader therefore checks that a counter is even, reads, and later
+/// compares the counter: if it is unchanged, no commit changed the subject in between, so the result is still current.
+/// This costs the writer no message and no wait, and the reader two loads. It works for every write (by a client, a
+/// job, an import) and however a writer ends: counters that it left odd stay odd until the next writer starts.
 ///
-/// Counters are found by a hash. That two names share one makes a reader look again once too often, never too seldom.
+/// Counters are found by a hash. If two names share one, a reader may read again unnecessarily, but never misses a
+/// change.
 package final class ChangeBoard: @unchecked Sendable {
-    /// A reason why there is no board.
+    /// The reason why a board cannot be used.
     package struct Unusable: Error, CustomStringConvertible {
-        /// The file and what is wrong with it.
+        /// The file and the problem.
         package let description: String
     }
 
-    /// The places of the first counters; the others follow them.
+    /// The positions of the first counters; the others follow them.
     private enum Place {
         static let form = 0
         static let identity = 1
         static let everything = 2
-        /// Pages are of few classes and have counters of their own, so that no busy object is among them.
+        /// Pages belong to few classes and have separate counters, so that no busy object shares one with them.
         static let pages = 8..<1032
         static let objects = 1032..<8192
     }
 
     private static let bytes = Place.objects.upperBound * MemoryLayout<UInt64>.size
-    /// `SATCHEL` and the version of this form.
+    /// `SATCHEL` and the version of this file format.
     private static let form: UInt64 = 0x53_4154_4348_454C_01
 
     private let memory: UnsafeMutableRawPointer
     private let words: UnsafeMutablePointer<Atomic<UInt64>>
-    /// Nobody is known any more who keeps the board.
+    /// The writer of the board is no longer known.
     private let isForsaken = Atomic<Bool>(false)
-    /// Which board this is, and who keeps it: random, never 0, another one with each writer. A copy of the file, such
-    /// as of a folder that was copied while the shop ran, is not taken for the one that the writer of its copied
-    /// database has.
+    /// Identifies the board and its writer: random, never 0, different for each writer. A copy of the file, for example
+    /// in a folder copied while the shop ran, is thus not mistaken for the board of the copied database's writer.
     package var identity: UInt64 { words[Place.identity].load(ordering: .acquiring) }
 
     private init(_ memory: UnsafeMutableRawPointer) {
@@ -55,7 +55,7 @@ package final class ChangeBoard: @unchecked Sendable {
 
     // MARK: Opening
 
-    /// The board for who reads; nil when there is none of this identity at the path.
+    /// The board for a reader; nil when there is none with this identity at the path.
     package static func find(_ path: String, identity: UInt64) -> ChangeBoard? {
         let file = open(path, O_RDONLY | O_CLOEXEC)
         guard file >= 0 else { return nil }
@@ -66,9 +66,9 @@ package final class ChangeBoard: @unchecked Sendable {
         return board
     }
 
-    /// The board for who writes the database; made when there is none. Everything on it is being changed until
+    /// The board for the writer of the database; created if it is missing. Everything on it counts as changing until
     /// `settle`.
-    /// - Throws: `Unusable` when it can be neither opened nor made.
+    /// - Throws: `Unusable` when it can neither be opened nor created.
     package static func keep(_ path: String) throws(Unusable) -> ChangeBoard {
         let file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard file >= 0 else { throw Unusable(path, "cannot be opened") }
@@ -83,30 +83,30 @@ package final class ChangeBoard: @unchecked Sendable {
         return board
     }
 
-    /// Gives the file all of its blocks: a disk that is full later must not end the process that looks at them. A copy
-    /// of a board has holes. One of another size nobody has in memory.
+    /// Allocates all blocks of the file: if the disk fills up later, access to the mapping must not kill the process. A
+    /// copied board may have holes. A file of another size is not mapped by any process.
     private static func makeWhole(_ file: Int32) -> Bool {
         let isBoard = size(of: file) == bytes
         guard isBoard || ftruncate(file, 0) == 0 else { return false }
         let problem = posix_fallocate(file, 0, off_t(bytes))
         errno = problem
-        // Where there is no room for holes, a board is still better than a shop that cannot be written.
+        // If there is no space for the holes, an existing board is still better than a shop that cannot write.
         return problem == 0 || isBoard
     }
 
-    /// Whether there is a board that somebody may have in memory.
+    /// Whether there is a board that a process may have mapped.
     package static func isThere(_ path: String) -> Bool {
         var status = stat()
         return stat(path, &status) == 0 && Int(status.st_size) == bytes
     }
 
-    /// Makes sure that nobody believes a board that is kept no longer. Does nothing where there is none.
-    /// - Throws: `Unusable` when there is one that cannot be opened.
+    /// Invalidates a board that no writer keeps any more. Does nothing if there is none.
+    /// - Throws: `Unusable` when a board exists and cannot be opened.
     package static func retire(_ path: String) throws(Unusable) {
         if isThere(path) { _ = try keep(path) }
     }
 
-    /// A board without a file, for a process that is writer and reader in one.
+    /// A board without a file, for a process that is both writer and reader.
     /// - Throws: `Unusable` when there is no memory.
     package static func inMemory() throws(Unusable) -> ChangeBoard {
         guard let memory = map(-1, PROT_READ | PROT_WRITE) else { throw Unusable("memory", "is short") }
@@ -127,7 +127,7 @@ package final class ChangeBoard: @unchecked Sendable {
 
     // MARK: Reading
 
-    /// The counters of a subject as they are now; nil while it is being changed. To be asked before the read begins.
+    /// The current counters of a subject; nil while it is being changed. Call it before the read begins.
     package func stamp(of subject: ChangeSubject) -> ChangeStamp? {
         let place = Self.place(of: subject)
         let stamp = ChangeStamp(
@@ -142,8 +142,8 @@ package final class ChangeBoard: @unchecked Sendable {
             && !isForsaken.load(ordering: .acquiring)
     }
 
-    /// Ends what stamps of this board say: nobody is known any more who keeps it.
-    package func forsake() { isForsaken.store(true, ordering: .releasing) }
+    /// Invalidates the stamps of this board, because its writer is no longer known.
+    package func invalidateStamps() { isForsaken.store(true, ordering: .releasing) }
 
     private static func place(of subject: ChangeSubject) -> Int {
         switch subject {
@@ -163,35 +163,37 @@ package final class ChangeBoard: @unchecked Sendable {
         return hash.mixed
     }
 
-    // MARK: Writing, by the one who may
+    // MARK: Writing, by the writer of the database
 
-    /// Says that a set is about to be changed. To be called before the commit.
+    /// Announces that a set is about to change. Call it before the commit.
     package func begin(_ changes: ChangeSet) {
         forEachPlace(of: changes, makeOdd)
-        // The commit comes after it for every processor.
+        // Orders the commit after the counters for every processor.
         atomicMemoryFence(ordering: .sequentiallyConsistent)
     }
 
-    /// Says that a set was changed, or that nothing came of it. To be called when the commit has been seen by nobody or
-    /// by everybody, and before anybody is told of it.
+    /// Announces that a set was changed, or that the change failed. Call it when the commit is visible to all readers
+    /// or to none, and before its jobs are completed.
     package func end(_ changes: ChangeSet) {
         forEachPlace(of: changes, makeEven)
     }
 
-    /// Says that everything may change from now on: while a writer begins, and when it has ended.
+    /// Announces that everything may change from now on: while a writer starts, and after it has ended.
     package func unsettle() {
         makeOdd(Place.everything)
         atomicMemoryFence(ordering: .sequentiallyConsistent)
     }
 
-    /// Says that what is there now stays until it is said otherwise. What a writer that died left undone is done.
+    /// Announces that the current data is stable until further notice. Also ends the changes that a dead writer left
+    /// open.
     package func settle() {
         for place in Place.pages.lowerBound..<Place.objects.upperBound
         where words[place].load(ordering: .relaxed) & 1 == 1 { makeEven(place) }
         makeEven(Place.everything)
     }
 
-    /// A place that several subjects share comes as often: an odd counter stays odd, an even one is another even one.
+    /// Subjects that share a counter may visit it repeatedly: an odd counter stays odd, and an even one becomes another
+    /// even one.
     private func forEachPlace(of changes: ChangeSet, _ change: (Int) -> Void) {
         if changes.isEverything { return change(Place.everything) }
         for subject in changes.subjects { change(Self.place(of: subject)) }
@@ -201,26 +203,26 @@ package final class ChangeBoard: @unchecked Sendable {
         words[place].store(words[place].load(ordering: .relaxed) | 1, ordering: .releasing)
     }
 
-    /// Never a number that was there before, also when nobody made it odd.
+    /// Always a new value, even if the counter was not odd.
     private func makeEven(_ place: Int) {
         words[place].store((words[place].load(ordering: .relaxed) | 1) &+ 1, ordering: .releasing)
     }
 }
 
 extension ChangeBoard.Unusable {
-    /// The path with the error of the last call.
+    /// The path, the problem and the error of the last system call.
     fileprivate init(_ path: String, _ what: String) {
         self.init(description: "\(path) \(what): \(String(cString: strerror(errno))).")
     }
 }
 
-/// The state of a subject at one moment, by its counters.
+/// The counters of a subject at one moment.
 package struct ChangeStamp: Sendable {
     fileprivate let board: ChangeBoard
     fileprivate let place: Int
     fileprivate let everything: UInt64
     fileprivate let own: UInt64
 
-    /// Whether nothing of the subject was changed since, and nothing of it is being changed.
+    /// Whether nothing of the subject has changed since, and nothing is being changed.
     package var isCurrent: Bool { board.isCurrent(self) }
 }

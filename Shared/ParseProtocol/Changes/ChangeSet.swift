@@ -1,35 +1,35 @@
 /// The part of a database that a read depends on.
 package enum ChangeSubject: Hashable, Sendable {
-    /// The classes of the database: their fields and permissions. Whoever changes one notes everything.
+    /// The classes of the database: their fields and permissions. A change of a class counts as a change of everything.
     case classes
-    /// What queries find in a class: any object of it.
+    /// The results of queries on a class: any of its objects.
     case page(ofClass: String)
     /// One object.
     case object(ofClass: String, id: String)
 
-    /// What files are objects of, by their names. No class has such a name.
+    /// The class name under which files count as objects, by their names. No real class has this name.
     package static let filesClass = "_File"
 }
 
 /// The subjects that a commit changes.
 package struct ChangeSet: Sendable {
-    /// Past this the whole database counts as changed: so many counters would be most of a board's.
+    /// Above this limit the whole database counts as changed: so many subjects would touch most of a board's counters.
     package static let subjectsMax = 4096
 
-    /// What is changed, unless everything is.
+    /// The changed subjects, unless everything changed.
     package private(set) var subjects: Set<ChangeSubject> = []
-    /// Whether all of the database may be another.
+    /// Whether the whole database may have changed.
     package private(set) var isEverything = false
-    /// The class of the last object, of which most commits change several.
+    /// The class of the last object; most commits change several objects of one class.
     private var lastClass: String?
 
     /// An empty set.
     package init() {}
 
-    /// Whether nothing is changed.
+    /// Whether nothing changed.
     package var isEmpty: Bool { !isEverything && subjects.isEmpty }
 
-    /// Adds an object that is created, changed or deleted.
+    /// Adds a created, changed or deleted object.
     package mutating func note(_ className: String, _ objectId: String) {
         guard !isEverything else { return }
         if className != lastClass {
@@ -40,7 +40,7 @@ package struct ChangeSet: Sendable {
         if subjects.count > Self.subjectsMax { noteEverything() }
     }
 
-    /// Adds all there is, such as when a class changes: fields, permissions, the class as such.
+    /// Marks everything as changed, for example when a class is created, deleted or changes its fields or permissions.
     package mutating func noteEverything() {
         isEverything = true
         subjects = []

@@ -1,16 +1,17 @@
 import Dispatch
 
-/// A thread for work that waits for the disk or takes a processor for long, one piece after the other.
+/// A serial thread for work that blocks on the disk or uses a processor for long.
 ///
-/// Tasks run on as many threads as there are processors; one that blocks takes a part of the whole service with it.
+/// Tasks run on as many threads as there are processors. A task that blocks would take one of them from the whole
+/// service.
 public final class BlockingQueue: Sendable {
     private let queue: DispatchQueue
 
-    /// - Parameter label: what debuggers show.
+    /// - Parameter label: shown in debuggers.
     public init(_ label: String) { queue = DispatchQueue(label: label) }
 
-    /// Runs the work when everything before it is done. It is not interrupted by the end of the task.
-    /// - Throws: what the work throws.
+    /// Runs the work after all earlier work. Cancelling the task does not interrupt it.
+    /// - Throws: errors of the work.
     public func run<Value: Sendable, Problem: Error>(
         _ work: @escaping @Sendable () throws(Problem) -> Value
     ) async throws(Problem) -> Value {

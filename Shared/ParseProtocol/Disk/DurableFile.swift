@@ -1,24 +1,24 @@
 import Foundation
 import Glibc
 
-/// Files that are complete or not there, also after the power failed: written under another name, brought to the disk,
-/// then given their name, which is brought to the disk with the folder. The only way in which Satchel makes a small
-/// file that must last; files that are overwritten in place (`BirthRegister`, the bag's highest number) say themselves
-/// why.
+/// Files that are complete or absent, even after a power failure. A file is written under a draft name, synced, and
+/// renamed; then the folder is synced. This is how Satchel creates every small file that must last. Files that are
+/// overwritten in place (`CertificateFile`, the bag's highest number) document their own reasons.
 public enum DurableFile {
-    /// The choice of what happens when the name is taken.
+    /// What happens when the name is taken.
     public enum Taken: Sendable {
-        /// The new file replaces the other in one step: a reader finds the one or the other.
+        /// The new file replaces the existing one atomically: a reader finds either of them.
         case replace
-        /// The other stays: of several processes that make the same file one makes it, and all read that one.
+        /// The existing file remains: if several processes create the same file, one of them wins, and all read that
+        /// file.
         case keep
     }
 
-    /// A call of the system that failed.
+    /// A failed system call.
     public struct Failure: Error, Sendable, Equatable, CustomStringConvertible {
         /// The function's name, such as `fsync`.
         public let call: String
-        /// The file or folder that the call was about.
+        /// The file or folder of the call.
         public let path: String
         /// The system's error number.
         public let code: Int32
@@ -27,16 +27,16 @@ public enum DurableFile {
             (self.call, self.path, code) = (call, path, errno)
         }
 
-        /// The call and the system's words; holds no path.
+        /// The call and the system's message, without the path.
         public var description: String { "\(call): \(String(cString: strerror(code)))" }
     }
 
-    /// Returns when the file is on the disk. Only its user can read it.
+    /// Returns when the file is on the disk. Only its owner can read it.
     /// - Parameters:
-    ///   - draft: the other name, on the same disk; by default `.<name>.tmp` beside the file, which a repetition after
-    ///     a crash writes anew. Who may be one of several writers at a time gives each a name of its own.
-    /// - Throws: `Failure`; then nothing is left of the draft, and what had the name still has it, unless the folder
-    ///   alone could not be brought to the disk.
+    ///   - draft: the draft name, on the same disk; by default `.<name>.tmp` next to the file, which a retry after a
+    ///     crash overwrites. Concurrent writers must use different drafts.
+    /// - Throws: `Failure`. The draft is then removed, and an existing file with the name remains, unless only the sync
+    ///   of the folder failed.
     public static func write(
         _ bytes: [UInt8], to path: String, draft: String? = nil, taken: Taken = .replace
     ) throws(Failure) {
@@ -51,8 +51,8 @@ public enum DurableFile {
         }
     }
 
-    /// Writes the bytes under another name than their own, for `place`. Returns when they are on the disk.
-    /// - Throws: `Failure`; then nothing is left of them.
+    /// Writes the bytes under a draft name, for `place`. Returns when they are on the disk.
+    /// - Throws: `Failure`; the draft is then removed.
     public static func draft(_ bytes: [UInt8], as path: String) throws(Failure) {
         do throws(Failure) {
             try fill(path, with: bytes)
@@ -62,9 +62,10 @@ public enum DurableFile {
         }
     }
 
-    /// Writes files of one folder, which is brought to the disk once for all of them. Each replaces what had its name.
+    /// Writes files of one folder and syncs the folder once for all of them. Each replaces an existing file of its
+    /// name.
     /// - Parameter files: their names, without `/`, and contents.
-    /// - Returns: how each ended, in the same order. A file that cannot be written keeps no other from being written.
+    /// - Returns: the results in the same order. A file that fails does not prevent the others from being written.
     public static func write(
         _ files: [(name: String, bytes: [UInt8])], in folder: String
     ) -> [Result<Void, Failure>] {
@@ -84,7 +85,7 @@ public enum DurableFile {
         return written.map { $0.flatMap { kept } }
     }
 
-    /// Gives a complete file that is on the disk its name.
+    /// Gives a complete, synced draft its final name.
     /// - Throws: `Failure`.
     public static func place(_ draft: String, as path: String, taken: Taken = .replace) throws(Failure) {
         switch taken {
@@ -100,7 +101,7 @@ public enum DurableFile {
         guard Glibc.rename(draft, path) == 0 else { throw Failure("rename", path) }
     }
 
-    /// A new name is durable only when its folder is.
+    /// Syncs a folder, which makes new names in it durable.
     /// - Throws: `Failure`.
     public static func synchronize(folder: String) throws(Failure) {
         let descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)

@@ -1,8 +1,8 @@
-/// A JSON value as the Parse protocol uses it.
+/// A JSON value of the Parse protocol.
 ///
-/// Whole numbers up to 2^53 in magnitude are kept as `int`, everything else as `double`, so that a value
-/// survives a round trip through a JavaScript client unchanged.
-public enum JSON: Sendable, Hashable {
+/// Whole numbers up to 2^53 in magnitude are stored as `int`, all others as `double`, so that a value survives a round
+/// trip through a JavaScript client unchanged.
+public enum JSON: Sendable {
     case null
     case bool(Bool)
     case int(Int64)
@@ -12,10 +12,42 @@ public enum JSON: Sendable, Hashable {
     case object([String: JSON])
 }
 
+/// Texts are equal when their bytes are, as in JavaScript and SQL: "é" as one scalar and as two are different values.
+extension JSON: Hashable {
+    /// Whether both values are equal.
+    public static func == (one: JSON, other: JSON) -> Bool {
+        switch (one, other) {
+        case (.null, .null): true
+        case (.bool(let one), .bool(let other)): one == other
+        case (.int(let one), .int(let other)): one == other
+        case (.double(let one), .double(let other)): one == other
+        case (.string(let one), .string(let other)): one.hasSameBytes(as: other)
+        case (.array(let one), .array(let other)): one == other
+        case (.object(let one), .object(let other)): one == other
+        default: false
+        }
+    }
+
+    /// Hashes the value.
+    public func hash(into hasher: inout Hasher) {
+        switch self {
+        case .null: hasher.combine(0)
+        case .bool(let value): hasher.combine(value)
+        case .int(let value): hasher.combine(value)
+        case .double(let value): hasher.combine(value)
+        case .string(var text):
+            text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+            hasher.combine(0xFF as UInt8)
+        case .array(let elements): hasher.combine(elements)
+        case .object(let members): hasher.combine(members)
+        }
+    }
+}
+
 extension JSON {
     /// The text of a string; nil for any other kind of value.
     public var stringValue: String? { if case .string(let value) = self { value } else { nil } }
-    /// The value of a boolean; nil for any other kind of value.
+    /// The value of a Boolean; nil for any other kind of value.
     public var boolValue: Bool? { if case .bool(let value) = self { value } else { nil } }
     /// The elements of an array; nil for any other kind of value.
     public var arrayValue: [JSON]? { if case .array(let value) = self { value } else { nil } }
@@ -33,7 +65,7 @@ extension JSON {
         }
     }
 
-    /// A whole number, from either number case; nil when there is a fraction or it does not fit.
+    /// A whole number, from either number case; nil when it has a fraction or does not fit.
     public var intValue: Int64? {
         switch self {
         case .int(let value): value
@@ -62,7 +94,7 @@ extension JSON {
         }
     }
 
-    /// Whether arrays and objects nest deeper than so many levels; `[]` and `{}` are one level.
+    /// Whether arrays and objects nest deeper than this many levels; `[]` and `{}` are one level.
     package func isNested(deeperThan levels: Int) -> Bool {
         switch self {
         case .array(let elements): levels <= 0 || elements.contains { $0.isNested(deeperThan: levels - 1) }
@@ -71,7 +103,7 @@ extension JSON {
         }
     }
 
-    /// The `__type` of a Parse wire hash such as a Pointer or a Date.
+    /// The `__type` of a typed Parse value such as a Pointer or a Date.
     public var wireType: String? { self["__type"]?.stringValue }
 }
 
@@ -82,13 +114,13 @@ extension JSON: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, Express
     public init(stringLiteral value: String) { self = .string(value) }
     /// A whole number.
     public init(integerLiteral value: Int64) { self = .int(value) }
-    /// A boolean.
+    /// A Boolean.
     public init(booleanLiteral value: Bool) { self = .bool(value) }
-    /// A number, kept as `double` even when it is whole.
+    /// A number, stored as `double` even when it is whole.
     public init(floatLiteral value: Double) { self = .double(value) }
     /// An array.
     public init(arrayLiteral elements: JSON...) { self = .array(elements) }
-    /// An object. Of a repeated name the last value counts.
+    /// An object. For a repeated name the last value wins.
     public init(dictionaryLiteral elements: (String, JSON)...) {
         self = .object(Dictionary(elements, uniquingKeysWith: { _, last in last }))
     }
@@ -98,7 +130,7 @@ extension JSON: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, Express
         ["__type": "Pointer", "className": .string(className), "objectId": .string(objectId)]
     }
 
-    /// The target of a Pointer (or of an `Object`, which is a pointer with its content), or nil.
+    /// The target of a Pointer, or of an `Object`, which is a pointer with its content; nil for anything else.
     public var pointerTarget: (className: String, objectId: String)? {
         guard wireType == "Pointer" || wireType == "Object",
             let className = self["className"]?.stringValue, let objectId = self["objectId"]?.stringValue

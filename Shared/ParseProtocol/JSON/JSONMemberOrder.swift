@@ -1,13 +1,14 @@
-/// The order in which a JSON text names members, where it means something: `JSON` itself has none.
+/// The order of member names in a JSON text, for uses where it matters: `JSON` itself has no order.
 public enum JSONMemberOrder {
-    /// The members of each object in one member of the text's object: of `{"indexes":{"i":{"b":1,"a":1}}}` and
-    /// `indexes`, `["i": ["b", "a"]]`. Of a repeated name the first place counts.
+    /// The member names of each object inside one member of the top-level object: for `{"indexes":{"i":{"b":1,"a":1}}}`
+    /// and `indexes`, `["i": ["b", "a"]]`. For a repeated name the first position counts.
     ///
-    /// The text is one that `JSON` has read; of anything else the result is meaningless, never a trap. Names with
-    /// escapes are left out.
+    /// `JSON` must have parsed the text; for any other text the result is meaningless, but the function never traps.
+    /// Names with escapes are skipped.
     public static func names(in text: [UInt8], under member: String) -> [String: [String]] {
         var orders: [String: [String]] = [:]
-        // The name of the member that each open object is at; nil for an array.
+        var known: [String: Set<String>] = [:]
+        // The current member name in each open object; nil for an array.
         var path: [String?] = []
         var isAtName = false
         var position = 0
@@ -21,8 +22,9 @@ public enum JSONMemberOrder {
                     isAtName = false
                     let name = String(decoding: text[start..<end], as: UTF8.self)
                     path[path.count - 1] = name
-                    if path.count == 3, path[0] == member, let object = path[1], !name.contains("\\"),
-                        orders[object]?.contains(name) != true
+                    if path.count == 3, path[0]?.hasSameBytes(as: member) == true, let object = path[1],
+                        !name.utf8.contains(UInt8(ascii: "\\")), !name.exceedsMarkLimit, !object.exceedsMarkLimit,
+                        known[object, default: []].insert(name).inserted
                     {
                         orders[object, default: []].append(name)
                     }
@@ -44,7 +46,7 @@ public enum JSONMemberOrder {
         return orders
     }
 
-    /// The place of the closing quote.
+    /// The position of the closing quote.
     private static func endOfString(_ text: [UInt8], from start: Int) -> Int? {
         var position = start
         while position < text.count {

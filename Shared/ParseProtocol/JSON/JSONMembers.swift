@@ -1,8 +1,8 @@
-/// The members of one JSON object text, or the elements of an array's, as byte ranges, without decoding any value.
+/// The members of a JSON object text, or the elements of an array text, as byte ranges, without decoding any value.
 ///
-/// For documents that are stored as text and leave as text: choosing members or looking into one costs a scan
-/// of the bytes, not a decode and an encode. The text must be well-formed (it was written by `JSON.serialized`);
-/// for anything else the result is nil or meaningless, never a trap.
+/// For documents that are stored and returned as text: selecting members or reading one costs a scan of the bytes
+/// instead of a decode and an encode. The text must be well-formed (written by `JSON.serialized`); for anything else
+/// the result is nil or meaningless, but the scan never traps.
 public struct JSONMembers {
     /// A member of an object: two ranges of the scanned bytes.
     public struct Member {
@@ -44,7 +44,7 @@ public struct JSONMembers {
         return elements
     }
 
-    /// The document with only the members whose name passes `isIncluded`, still as text.
+    /// The document with only the members whose names pass `isIncluded`, still as text.
     public static func filter(_ document: [UInt8], _ isIncluded: (Substring) -> Bool) -> [UInt8] {
         document.withUnsafeBufferPointer { bytes in
             guard let members = scan(bytes) else { return document }
@@ -61,7 +61,7 @@ public struct JSONMembers {
         }
     }
 
-    /// One past the closing quote of the string that starts at `start`.
+    /// The position after the closing quote of the string that starts at `start`.
     private static func endOfString(_ bytes: UnsafeBufferPointer<UInt8>, from start: Int) -> Int? {
         guard start < bytes.count, bytes[start] == UInt8(ascii: "\"") else { return nil }
         var position = start + 1

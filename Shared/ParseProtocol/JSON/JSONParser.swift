@@ -1,43 +1,51 @@
-/// The reasons for which a text is not JSON that we accept.
+/// The reasons why a text is not accepted as JSON.
 public enum JSONError: Error, Equatable {
     case malformed(offset: Int)
     /// Nested deeper than `JSON.depthMax`.
     case tooDeep
     /// More than `JSON.valuesMax` values.
     case tooManyValues
+    /// A name or a text has a run of combining marks longer than `CombiningMarks.runLimit`.
+    case tooManyMarks
 }
 
 extension JSON {
-    /// Levels to which arrays and objects may nest. Deeper input is refused before anything recursive looks at it.
+    /// Limit of nested arrays and objects. Deeper input is rejected before any recursive code processes it.
     public static let depthMax = 64
 
-    /// Values in one text. A value of two bytes takes dozens in memory, so that the length of a text alone does not
-    /// bound what reading it costs.
+    /// Limit of values in one text. A value of two bytes uses dozens in memory, so the length of a text alone does not
+    /// limit the cost of parsing it.
     public static let valuesMax = 250_000
 
-    /// Reads one JSON text (RFC 8259) in UTF-8. Of a repeated member the last one counts.
-    /// - Throws: `JSONError`; never traps, whatever the bytes are.
+    /// Parses one JSON text (RFC 8259) in UTF-8. For a repeated member the last one wins. Runs of combining marks
+    /// longer than `CombiningMarks.runLimit` are separated, so that texts stored by earlier releases can be parsed.
+    /// - Throws: `JSONError`; never traps, for any bytes.
     public init(parsing bytes: some Sequence<UInt8>) throws(JSONError) {
         let result: Result<JSON, JSONError>? = bytes.withContiguousStorageIfAvailable { JSON.parse($0) }
         self = try (result ?? Array(bytes).withUnsafeBufferPointer { JSON.parse($0) }).get()
     }
 
-    /// Reads one JSON text.
-    /// - Throws: `JSONError`; never traps, whatever the text is.
+    /// As `init(parsing:)`, but rejects runs of combining marks longer than `CombiningMarks.runLimit`.
+    package init(parsingWithMarkLimit bytes: [UInt8]) throws(JSONError) {
+        self = try bytes.withUnsafeBufferPointer { JSON.parse($0, rejectsLongRuns: true) }.get()
+    }
+
+    /// Parses one JSON text.
+    /// - Throws: `JSONError`; never traps, for any text.
     public init(parsing text: String) throws(JSONError) {
         try self.init(parsing: text.utf8)
     }
 
-    /// As `init(parsing:)`, but the objects that are the value of a member with one of these names become arrays of
-    /// pairs, `[["name", value], …]`, in the order of the text. The empty name stands for the outermost object.
+    /// As `init(parsing:)`, but some objects become arrays of pairs, `[["name", value], …]`, in the order of the text:
+    /// those that are the value of a member with one of these names. The empty name stands for the top-level object.
     public init(parsing bytes: [UInt8], membersInOrderOf names: Set<String>) throws(JSONError) {
         self = try bytes.withUnsafeBufferPointer { JSON.parse($0, ordered: names) }.get()
     }
 
     private static func parse(
-        _ buffer: UnsafeBufferPointer<UInt8>, ordered: Set<String> = []
+        _ buffer: UnsafeBufferPointer<UInt8>, ordered: Set<String> = [], rejectsLongRuns: Bool = false
     ) -> Result<JSON, JSONError> {
-        var parser = JSONParser(bytes: buffer, ordered: ordered)
+        var parser = JSONParser(bytes: buffer, ordered: ordered, rejectsLongRuns: rejectsLongRuns)
         do {
             return .success(try parser.document())
         } catch {
@@ -46,16 +54,19 @@ extension JSON {
     }
 }
 
+/// A recursive-descent parser of one UTF-8 text, for `JSON.init(parsing:)` and its variants.
 private struct JSONParser {
     let bytes: UnsafeBufferPointer<UInt8>
     var position = 0
     private var valueCount = 0
     /// Names of members whose objects keep their order.
     private let ordered: Set<String>
+    private let rejectsLongRuns: Bool
 
-    init(bytes: UnsafeBufferPointer<UInt8>, ordered: Set<String>) {
+    init(bytes: UnsafeBufferPointer<UInt8>, ordered: Set<String>, rejectsLongRuns: Bool) {
         self.bytes = bytes
         self.ordered = ordered
+        self.rejectsLongRuns = rejectsLongRuns
     }
 
     mutating func document() throws(JSONError) -> JSON {
@@ -123,7 +134,7 @@ private struct JSONParser {
         }
     }
 
-    /// An object whose members keep their order.
+    /// Parses an object whose members keep their order.
     private mutating func pairs(depth: Int) throws(JSONError) -> JSON {
         position += 1
         var members: [JSON] = []
@@ -139,7 +150,7 @@ private struct JSONParser {
         }
     }
 
-    /// The name of a member and the colon behind it.
+    /// Parses the name of a member and the colon after it.
     private mutating func name() throws(JSONError) -> String {
         skipSpace()
         guard try peek() == UInt8(ascii: "\"") else { throw malformed }
@@ -164,7 +175,7 @@ private struct JSONParser {
         }
     }
 
-    /// Steps over a comma (true) or the closing bracket (false).
+    /// Skips a comma (true) or the closing bracket (false).
     private mutating func continues(until close: UInt8) throws(JSONError) -> Bool {
         skipSpace()
         let byte = try peek()
@@ -180,8 +191,9 @@ private struct JSONParser {
             let byte = bytes[position]
             if byte == UInt8(ascii: "\"") {
                 let text = try utf8(start..<position)
+                let count = position - start
                 position += 1
-                return text
+                return count > CombiningMarks.runBytes ? try bounded(text) : text
             }
             if byte == UInt8(ascii: "\\") { return try escapedString(from: start) }
             guard byte >= 0x20 else { throw malformed }
@@ -197,6 +209,14 @@ private struct JSONParser {
         return text
     }
 
+    /// The text with overlong runs of combining marks separated or rejected. Most texts are too short to get here.
+    @inline(never)
+    private func bounded(_ text: String) throws(JSONError) -> String {
+        guard text.exceedsMarkLimit else { return text }
+        if rejectsLongRuns { throw .tooManyMarks }
+        return CombiningMarks.separated(text)
+    }
+
     private mutating func escapedString(from start: Int) throws(JSONError) -> String {
         var text = Array(bytes[start..<position])
         while position < bytes.count {
@@ -205,7 +225,7 @@ private struct JSONParser {
             switch byte {
             case UInt8(ascii: "\""):
                 guard let result = String(validating: text, as: UTF8.self) else { throw malformed }
-                return result
+                return try bounded(result)
             case UInt8(ascii: "\\"):
                 let escape = try peek()
                 position += 1
@@ -226,7 +246,7 @@ private struct JSONParser {
         throw malformed
     }
 
-    /// The scalar after `\u`, joining surrogate pairs. A lone surrogate becomes U+FFFD, as in browsers' decoders.
+    /// The scalar after `\u`; joins surrogate pairs. A lone surrogate becomes U+FFFD, as in browsers' decoders.
     private mutating func unicodeEscape() throws(JSONError) -> Unicode.Scalar {
         let first = try fourHexDigits()
         if let scalar = Unicode.Scalar(first) { return scalar }

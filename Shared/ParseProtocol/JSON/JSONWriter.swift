@@ -1,5 +1,5 @@
 extension JSON {
-    /// The value as compact JSON in UTF-8 with members sorted by name, so that equal values have equal texts.
+    /// The value as compact JSON in UTF-8. Members are sorted by name, so that equal values have equal texts.
     public var serialized: [UInt8] {
         var output: [UInt8] = []
         output.reserveCapacity(256)
@@ -50,7 +50,7 @@ extension JSON {
     private static func appendQuoted(_ text: UnsafeBufferPointer<UInt8>, to output: inout [UInt8]) {
         output.append(UInt8(ascii: "\""))
         defer { output.append(UInt8(ascii: "\"")) }
-        // Most texts need no escape and are copied as they are.
+        // Most texts need no escape and are copied directly.
         guard text.contains(where: { $0 < 0x20 || $0 == UInt8(ascii: "\"") || $0 == UInt8(ascii: "\\") }) else {
             output.append(contentsOf: text)
             return

@@ -1,13 +1,13 @@
-/// The parts of an object that leave, by dotted names: what `keys` and `excludeKeys` of a query say.
+/// The selected parts of an object, by dotted names: the `keys` and `excludeKeys` of a query.
 ///
-/// As in MongoDB's projections, a name reaches into objects and into every object of an array. What is no object has no
-/// members, so that a name that reaches into it gets nothing of it, and takes nothing away. A wire hash (Pointer, Date,
-/// File and so on) is one value and never cut apart.
+/// As in MongoDB's projections, a name selects within objects and within every object of an array. A value that is not
+/// an object has no members: a name that leads into it selects nothing and removes nothing. A typed value (Pointer,
+/// Date, File and so on) is one value and is never split.
 public struct KeySelection: Sendable {
     private struct Name: Sendable {
-        /// As it stands between the quotes of a document's text.
+        /// In the form between the quotes of a document's text.
         let text: [UInt8]
-        /// Nil when the whole member is meant.
+        /// Nil when the whole member is selected.
         let below: [Name]?
     }
 
@@ -18,18 +18,18 @@ public struct KeySelection: Sendable {
     private let wanted: [Name]?
     private let unwanted: [Name]
 
-    /// - Parameter keys: names wanted; nil means all.
+    /// - Parameter keys: selected names; nil means all.
     public init(keys: [String]?, excludeKeys: [String]) {
         self.init(wanted: keys.map(Self.names), unwanted: Self.names(excludeKeys))
     }
 
-    /// Names that one option of a query may hold, more than a class has fields.
+    /// Limit of names in one option of a query; more than a class has fields.
     public static let namesMax = 1000
-    /// Their bytes together, 32 KiB.
+    /// Limit of their total bytes, 32 KiB.
     public static let nameBytesMax = 32_768
 
-    /// Checks the names of an option before anything is done with them.
-    /// - Throws: `.invalidQuery` (102) for too many.
+    /// Checks the names of an option before they are used.
+    /// - Throws: `.invalidQuery` (102) for too many names.
     public static func check(_ names: [String], _ option: String) throws(ParseError) {
         guard names.count <= namesMax, names.reduce(0, { $0 + $1.utf8.count }) <= nameBytesMax else {
             throw ParseError(
@@ -43,27 +43,33 @@ public struct KeySelection: Sendable {
     }
 
     private static func names(_ keys: [String]) -> [Name] {
-        // The rest of a name that is deeper than any object stays one component, which no member has as its name.
+        // A name that is deeper than any object keeps its rest as one component, which matches no member.
         names(keys.map { $0.split(separator: ".", maxSplits: JSON.depthMax, omittingEmptySubsequences: false)[...] })
     }
 
+    /// Sorted ascending by text.
     private static func names(_ paths: [ArraySlice<Substring>]) -> [Name] {
         Dictionary(grouping: paths) { $0.first ?? "" }.map { first, paths in
             let isWhole = paths.contains { $0.count <= 1 }
             return Name(
                 text: JSON.string(String(first)).serialized.dropFirst().dropLast(),
                 below: isWhole ? nil : names(paths.map { $0.dropFirst() }))
-        }
+        }.sorted { $0.text.lexicographicallyPrecedes($1.text) }
     }
 
-    /// Whether nothing is left out, so that a document can leave as it is stored.
+    /// Whether everything is selected, so that a document can be returned as stored.
     public var isEverything: Bool { wanted == nil && unwanted.isEmpty }
 
     /// The selection within one member; nil when nothing of it is selected.
-    /// - Parameter name: as it stands between the quotes of a document's text.
+    /// - Parameter name: in the form between the quotes of a document's text.
     public func selection(of name: some Collection<UInt8>) -> KeySelection? {
         func find(_ names: [Name]) -> Name? {
-            names.first { $0.text.count == name.count && $0.text.elementsEqual(name) }
+            var (low, high) = (0, names.count)
+            while low < high {
+                let middle = (low + high) / 2
+                if names[middle].text.lexicographicallyPrecedes(name) { low = middle + 1 } else { high = middle }
+            }
+            return low < names.count && names[low].text.elementsEqual(name) ? names[low] : nil
         }
         var below: [Name]?
         if let wanted {
@@ -74,9 +80,9 @@ public struct KeySelection: Sendable {
         return left.below.map { KeySelection(wanted: below, unwanted: $0) }
     }
 
-    /// Appends what leaves of a member, with its name. A null has no members and is one itself: it leaves whole, as it
-    /// does from an object of which everything leaves, so that who asks for `a.b` learns that `a` was set to null.
-    /// - Parameter isFirst: whether no comma belongs before it.
+    /// Appends the selected parts of a member, with its name. A null is appended whole, although it has no members: a
+    /// client that asks for `a.b` thus learns that `a` is null.
+    /// - Parameter isFirst: whether no comma is needed before it.
     /// - Returns: false when nothing was appended.
     public func append(
         _ member: JSONMembers.Member, of object: UnsafeBufferPointer<UInt8>, isFirst: Bool, to output: inout [UInt8]
@@ -93,7 +99,7 @@ public struct KeySelection: Sendable {
         return false
     }
 
-    /// Appends what leaves of a value, as text: nothing is decoded.
+    /// Appends the selected parts of a value, as text and without decoding.
     /// - Returns: false when nothing was appended, because the value has no members.
     public func append(_ value: UnsafeBufferPointer<UInt8>, to output: inout [UInt8]) -> Bool {
         if !isEverything, let members = JSONMembers.scan(value),
@@ -126,7 +132,21 @@ public struct KeySelection: Sendable {
         return true
     }
 
-    /// The selected part of a value; nil when it has no members.
+    /// The selected parts of an object's members, and the whole members named in `always`. As in a document, a null
+    /// remains.
+    public func applied(to members: [String: JSON], always: Set<String>) -> [String: JSON] {
+        var left: [String: JSON] = [:]
+        for (name, value) in members {
+            if always.contains(name) {
+                left[name] = value
+            } else if let selection = selection(of: JSON.string(name).serialized.dropFirst().dropLast()) {
+                left[name] = value.isNull ? value : selection.applied(to: value)
+            }
+        }
+        return left
+    }
+
+    /// The selected parts of a value; nil when it has no members.
     public func applied(to value: JSON) -> JSON? {
         if isEverything { return value }
         var output: [UInt8] = []

@@ -1,12 +1,12 @@
-/// Keys that no client may write, because other runtimes give them a meaning of their own (PARSE_PROTOCOL section 2).
-/// Here they would be mere text, but the apps that read them run there.
+/// Keys that clients must not write, because other runtimes treat them specially (PARSE_PROTOCOL section 2). In Satchel
+/// they would be plain text, but the apps that read them run in such runtimes.
 extension JSON {
     /// Whether an object's member must not be written.
     public static func isProhibited(_ key: String, _ value: JSON) -> Bool {
         key == "constructor" || key == "__proto__" || (key == "_bsontype" && value == "Code")
     }
 
-    /// The first prohibited key at any depth, beside whatever else; nil when there is none.
+    /// The first prohibited key at any depth; nil when there is none.
     public var prohibitedKey: String? {
         switch self {
         case .array(let elements): elements.lazy.compactMap(\.prohibitedKey).first
@@ -18,7 +18,7 @@ extension JSON {
 }
 
 extension ParseError {
-    /// The refusal of a prohibited key, in the words of Parse Server, which names the rule as JSON.
+    /// The error for a prohibited key, with Parse Server's text, which shows the rule as JSON.
     public static func prohibitedKey(_ key: String) -> ParseError {
         let value = key == "_bsontype" ? #","value":"Code""# : ""
         return ParseError(

@@ -1,10 +1,10 @@
 import Glibc
 
-/// Random numbers of the system, drawn some at a time: one system call for 32 of them. Each is given once.
+/// Random numbers from the system, fetched 32 at a time with one system call. Each is returned once.
 struct DrawnNumbers: RandomNumberGenerator {
     private var left: [UInt64] = []
 
-    /// 256 bytes are the most that the system gives at once (getentropy(3)).
+    /// 256 bytes are the maximum per call (getentropy(3)).
     private static let count = 256 / MemoryLayout<UInt64>.size
 
     mutating func next() -> UInt64 {
@@ -15,7 +15,8 @@ struct DrawnNumbers: RandomNumberGenerator {
     private mutating func draw() {
         left = [UInt64](repeating: 0, count: Self.count)
         let result = left.withUnsafeMutableBytes { getentropy($0.baseAddress, $0.count) }
-        // As Swift's own generator: there is no id without it, and a system that has none fails for everything.
+        // As in Swift's own generator: without random numbers there are no ids, and nothing else would work on such a
+        // system.
         precondition(result == 0, "The system gives no random numbers.")
     }
 }

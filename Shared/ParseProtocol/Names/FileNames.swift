@@ -1,6 +1,6 @@
-/// Names of files: what a client may call one, and the name it is kept and served under.
+/// Names of files: the client's name, and the name under which the file is stored and served.
 public enum FileNames {
-    /// A name that a client may give: `^[_a-zA-Z0-9][a-zA-Z0-9@. ~_-]*$`, at most 128 bytes.
+    /// Checks a client's name: `^[_a-zA-Z0-9][a-zA-Z0-9@. ~_-]*$`, at most 128 bytes.
     /// - Throws: `.invalidFileName` (122).
     public static func check(_ name: some StringProtocol) throws(ParseError) {
         guard name.utf8.count <= 128 else { throw ParseError(.invalidFileName, "Filename too long.") }
@@ -9,13 +9,13 @@ public enum FileNames {
         }
     }
 
-    /// The name a new file is kept under: 128 random bits in hexadecimal digits, so that nobody guesses a file's URL, a
-    /// `_`, or for a private file a `-`, and the client's name for it, which downloads show.
+    /// The stored name of a new file: 128 random bits in hexadecimal digits, so that the URL cannot be guessed; then
+    /// `_`, or `-` for a private file; then the client's name, which downloads show.
     public static func kept(_ name: String, isPrivate: Bool = false) -> String {
         Hex.random(bytes: 16) + (isPrivate ? "-" : "_") + name
     }
 
-    /// Whether a name has the form that `kept` makes. Such a name is also safe as the last component of a path.
+    /// Whether a name has the form of `kept`. Such a name is also safe as the last component of a path.
     public static func isKept(_ name: some StringProtocol) -> Bool {
         let bytes = Array(name.utf8.prefix(34))
         return bytes.count == 34 && name.utf8.count <= 255
@@ -24,19 +24,20 @@ public enum FileNames {
             && name.utf8.allSatisfy(isNameByte)
     }
 
-    /// Whether only a signed URL opens the file of a kept name.
+    /// Whether the file of a stored name needs a signed URL.
     public static func isPrivate(_ kept: some StringProtocol) -> Bool {
         kept.utf8.dropFirst(32).first == UInt8(ascii: "-")
     }
 
-    /// The part of a kept name that the client chose.
+    /// The client's part of a stored name.
     public static func original(_ kept: some StringProtocol) -> String { String(kept.dropFirst(33)) }
 
-    /// The `Content-Disposition` of a download: what browsers may show stays in the page, everything else is saved.
+    /// The `Content-Disposition` of a download: types that browsers display safely are shown inline, all others are
+    /// saved.
     /// - Parameter contentType: without parameters.
     public static func disposition(_ kept: some StringProtocol, contentType: String) -> String {
         let isShown = contentType.hasPrefix("image/") || contentType == "application/pdf" || contentType == "text/plain"
-        // The name consists of letters, digits and a few marks that need no escape.
+        // The name consists of letters, digits and a few characters that need no escape.
         return "\(isShown ? "inline" : "attachment"); filename=\"\(original(kept))\""
     }
 
@@ -45,7 +46,7 @@ public enum FileNames {
         contentType == "text/plain" ? "text/plain; charset=utf-8" : contentType
     }
 
-    /// Bytes that a name may consist of.
+    /// Whether a name may contain the byte.
     @inlinable public static func isNameByte(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),

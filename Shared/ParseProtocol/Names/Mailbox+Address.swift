@@ -1,15 +1,17 @@
 extension Mailbox {
-    /// Longest address that fits an SMTP path (RFC 5321, 4.5.3.1.3), and its local part.
+    /// Maximum length of an address in an SMTP path (RFC 5321, 4.5.3.1.3), and of its local part.
     public static let addressBytesMax = 254
     private static let localPartBytesMax = 64
 
-    /// Whether the mail service can send to it: `local@domain` in ASCII, of unquoted atoms (RFC 5322, 3.2.3). A domain
-    /// of other letters is written in its `xn--` form.
+    /// Whether any mail system can deliver to the address: `local@domain` in ASCII, of unquoted atoms (RFC 5322,
+    /// 3.2.3), with a dot in the domain. A domain with other letters must be in its `xn--` form. All services use this
+    /// rule.
     public static func isAddress(_ text: String) -> Bool {
         guard text.utf8.count <= addressBytesMax else { return false }
         let parts = text.utf8.split(separator: UInt8(ascii: "@"), omittingEmptySubsequences: false)
         guard parts.count == 2, parts[0].count <= localPartBytesMax else { return false }
         let dot = UInt8(ascii: ".")
+        guard parts[1].contains(dot) else { return false }
         return parts[0].split(separator: dot, omittingEmptySubsequences: false).allSatisfy { atom in
             !atom.isEmpty && atom.allSatisfy(isAtomText)
         } && parts[1].split(separator: dot, omittingEmptySubsequences: false).allSatisfy(isDomainLabel)

@@ -1,13 +1,14 @@
-/// The mailbox behind an address, as far as that shows: its different spellings share quotas and allowances.
+/// The mailbox of an address, as far as the address shows it: different spellings of one mailbox share quotas and rate
+/// limits.
 public struct Mailbox: Sendable, Hashable {
-    /// In lower case, without `+tag`; for Gmail also without dots, which it does not look at, and under one of its two
+    /// In lower case, without `+tag`; for Gmail also without dots, which Gmail ignores, and under one of its two
     /// domains.
     public let address: String
 
     private static let gmail = "gmail.com"
     private static let gmailDomains: Set<Substring> = ["gmail.com", "googlemail.com"]
 
-    /// The mailbox behind `address`. Without an `@` behind its first character the address is only put in lower case.
+    /// The mailbox of `address`. An address without an `@` after its first character is only lowercased.
     public init(_ address: String) {
         let lower = address.lowercased()
         guard let at = lower.lastIndex(of: "@"), at != lower.startIndex else {

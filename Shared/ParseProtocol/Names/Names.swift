@@ -1,13 +1,13 @@
 import Synchronization
 
-/// Random identifiers and the rules for names a client may choose.
+/// Random identifiers, and the rules for names that a client may choose.
 public enum Names {
-    /// A new objectId: ten letters and digits, as Parse makes them. The first two say when it was made, the other eight
+    /// A new objectId: ten letters and digits, as in Parse. The first two encode the time of creation, the other eight
     /// are random.
     ///
-    /// Objects that are made together so lie together in the index of ids, of which a commit would else write another
-    /// page for each object. The two come again every four minutes: they tell less than `createdAt`, and a million
-    /// objects have two pages of the index for each of the 3,844 beginnings.
+    /// Objects that are created together are thus close together in the index of ids; otherwise a commit would write
+    /// another index page for each object. The two characters repeat every four minutes: they reveal less than
+    /// `createdAt`, and a million objects have two pages of the index for each of the 3,844 prefixes.
     public static func objectId() -> String { objectId(at: .now) }
 
     package static func objectId(at moment: Timestamp) -> String {
@@ -17,9 +17,10 @@ public enum Names {
         }
     }
 
-    /// Every create takes a number, and the system is not asked for each. Secrets are made from numbers of their own.
+    /// Every create uses a number, so numbers are fetched in batches. Secrets do not use these numbers.
     private static let drawn = Mutex(DrawnNumbers())
-    /// Short enough that thousands of creates a second have a few pages of the index each time.
+    /// The period of one prefix. It is short enough that thousands of creates per second use only a few index pages at
+    /// a time.
     private static let turnMilliseconds: UInt64 = 64
     /// The number of different texts of two characters.
     private static let turns: UInt64 = 62 * 62
@@ -37,7 +38,7 @@ public enum Names {
         let count = start.count + count
         characters.reserveCapacity(count + 9)
         while characters.count < count {
-            // One number holds ten characters.
+            // One number contains ten characters.
             var number = UInt64.random(in: 0..<tenCharacters, using: &generator)
             for _ in 0..<10 {
                 characters.append(alphabet[Int(number % 62)])
@@ -57,12 +58,13 @@ public enum Names {
         return bytes.allSatisfy { isLetter($0) || isDigit($0) || $0 == UInt8(ascii: "_") }
     }
 
-    /// A field a client may write: an identifier that is not reserved by the protocol.
+    /// Whether a client may write the field: an identifier that the protocol does not reserve.
     public static func isFieldName(_ name: String) -> Bool {
         isIdentifier(name) && name != "className" && name != "length" && name != "constructor"
     }
 
-    /// An objectId a client may send: 1 to 64 letters, digits, `_` or `-`. Never a principal such as `role:x` or `*`.
+    /// Whether a client may send the objectId: 1 to 64 letters, digits, `_` or `-`. Never a principal such as `role:x`
+    /// or `*`.
     public static func isObjectId(_ id: String) -> Bool {
         let bytes = id.utf8
         return (1...64).contains(bytes.count)

@@ -1,11 +1,11 @@
-/// The URL at which clients reach the gateway from outside: the base of `Location`, of file URLs and of links in mails.
-/// Every process takes it from the same settings by this one rule.
+/// The URL at which clients outside reach the gateway: the base of `Location`, of file URLs and of links in mails.
+/// Every process derives it from the same settings with this rule.
 public struct PublicURL: Sendable, Hashable {
-    /// With the mount path, without a slash at the end.
+    /// With the mount path, without a trailing slash.
     public let text: String
 
-    /// `SATCHEL_PUBLIC_URL`, or what `SATCHEL_HOST`, `SATCHEL_PORT` and `SATCHEL_MOUNT` make together.
-    /// - Parameter setting: the text of a setting, nil when it is not set. An empty one counts as not set.
+    /// `SATCHEL_PUBLIC_URL`, else a URL from `SATCHEL_HOST`, `SATCHEL_PORT` and `SATCHEL_MOUNT`.
+    /// - Parameter setting: returns the text of a setting, nil when it is not set. An empty one counts as not set.
     public init(setting: (_ key: String) -> String?) {
         func value(_ key: String, _ standard: String) -> String {
             setting(key).flatMap { $0.isEmpty ? nil : $0 } ?? standard

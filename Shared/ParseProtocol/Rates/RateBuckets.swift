@@ -1,20 +1,19 @@
-/// One rule's token buckets, by key. Rate limits of the gateway and quotas of the services are made of them. Pure: time
-/// is an argument, in nanoseconds, so that tests need no clock.
+/// One rule's token buckets, by key. The gateway's rate limits and the services' quotas use them. Does no I/O: time is
+/// an argument, in nanoseconds, so that tests need no clock.
 ///
 /// A full bucket is not stored.
 package struct RateBuckets: Sendable {
     private let bucket: TokenBucket
-    /// Keys are hashes with a seed that nobody outside knows, so that a long token costs no more memory than a short
-    /// one.
+    /// The keys are seeded hashes, so that a long token uses no more memory than a short one and collisions cannot be
+    /// chosen.
     private var fullAt: [Int: Int64] = [:]
 
-    /// About 1 MB a rule. A flood of addresses makes room by dropping those that are nearest to being full, which lose
-    /// least.
+    /// About 1 MB per rule. A flood of addresses evicts the buckets that are closest to full, which lose the least.
     package static let keysMax = 32_768
 
     /// - Parameters:
-    ///   - count: tokens of a key, 1 or more; of bytes there may be some thousand millions.
-    ///   - window: the time in which all of them come back, up to some days.
+    ///   - count: tokens per key, 1 or more; for bytes up to several thousand million.
+    ///   - window: the time in which all tokens refill, up to some days.
     package init(count: Int, window: Duration) {
         let (seconds, attoseconds) = window.components
         bucket = TokenBucket(count: count, window: seconds * 1_000_000_000 + attoseconds / 1_000_000_000)
@@ -25,10 +24,16 @@ package struct RateBuckets: Sendable {
     /// Nanoseconds until the key has a token; 0 when it has one.
     package func wait(for key: Int, at now: Int64) -> Int64 { wait(for: key, tokens: 1, at: now) }
 
-    /// Nanoseconds until the key has so many tokens; 0 when it has them. More than a bucketful is a bucketful.
+    /// Nanoseconds until the key has this many tokens; 0 when it has them. More than the bucket's size counts as its
+    /// size.
     package func wait(for key: Int, tokens: Int, at now: Int64) -> Int64 {
         guard let full = fullAt[key] else { return 0 }
         return bucket.wait(fullAt: full, tokens: tokens, at: now)
+    }
+
+    /// The used part of the key's tokens, from 0 to 1.
+    package func usedShare(of key: Int, at now: Int64) -> Double {
+        fullAt[key].map { bucket.usedShare(fullAt: $0, at: now) } ?? 0
     }
 
     /// Takes tokens. `wait` must have been 0.
@@ -40,7 +45,7 @@ package struct RateBuckets: Sendable {
     private mutating func makeRoom(at now: Int64) {
         fullAt = fullAt.filter { $0.value > now }
         guard fullAt.count > Self.keysMax / 4 * 3 else { return }
-        // A quarter at once, so that the sorting is paid for by the many keys that fit afterwards.
+        // Evicts a quarter at once, so that one sort makes room for many keys.
         let moments = fullAt.values.sorted()
         let last = moments[moments.count / 4]
         fullAt = fullAt.filter { $0.value > last }

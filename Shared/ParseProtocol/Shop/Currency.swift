@@ -1,16 +1,16 @@
-/// A currency of ISO 4217 and how many decimals its amounts have: the one home of both. Everything in Satchel reckons
-/// in the minor unit that follows from it; what a payment provider counts differently is that provider's affair.
+/// A currency of ISO 4217 and its number of decimals. All of Satchel calculates in the resulting minor unit; the code
+/// for a payment provider with other units converts them.
 public struct Currency: Sendable, Hashable {
     /// In lower case, for example `usd`.
     public let code: String
     /// Decimals of the minor unit: 0, 2 or 3.
     public let decimals: Int
 
-    /// The currency of a shop whose operator chose none.
+    /// The currency of a shop whose operator has not set one.
     public static let standard = Currency(known: "usd", decimals: 2)
 
     /// - Parameter code: ISO 4217, in any letter case.
-    /// - Throws: `Unusable` for a code that ISO 4217 does not have, and for units of account with four decimals.
+    /// - Throws: `Unusable` for a code outside of ISO 4217, and for units of account with four decimals.
     public init(_ code: String) throws(Unusable) {
         let lower = code.lowercased()
         guard let decimals = Currency.decimals[lower] else { throw Unusable(code: code) }
@@ -34,14 +34,14 @@ public struct Currency: Sendable, Hashable {
         return decimals == 0 ? sign + whole : "\(sign)\(whole).\(digits.suffix(decimals))"
     }
 
-    /// No code of a currency: what its amounts mean is not known.
+    /// A text that is not a currency code.
     public struct Unusable: Error, Equatable, CustomStringConvertible {
         let code: String
         /// A sentence that names the code.
-        public var description: String { "\(code) is no ISO 4217 code of a currency." }
+        public var description: String { "\(code) is not an ISO 4217 currency code." }
     }
 
-    /// ISO 4217, table A.1, "minor unit". Left out: codes for metals, funds, units of account and tests.
+    /// ISO 4217, table A.1, "minor unit", without the codes for metals, funds, units of account and tests.
     private static let decimals: [String: Int] = {
         let byDecimals = [
             0: "bif clp djf gnf isk jpy kmf krw pyg rwf ugx vnd vuv xaf xof xpf",

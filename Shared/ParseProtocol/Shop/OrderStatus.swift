@@ -1,23 +1,23 @@
-/// The state of an order: the field `orderState` of a made order, and `status` of the event `OrderChanged`. The one
-/// home of its numbers and names for all services.
+/// The state of an order: the field `orderState` of a made order, and `status` of the event `OrderChanged`. All
+/// services take its numbers and names from here.
 ///
-/// Clients written for hosted Parse know two values of `orderStatus`, 0 for the bag and 1 for a made order, and ask for
-/// 1 to show a history. So `orderStatus` stays 1 for ever, and what happens afterwards has a field of its own.
+/// Clients written for hosted Parse know two values of `orderStatus`, 0 for the bag and 1 for a made order, and query 1
+/// to show a history. So `orderStatus` always stays 1, and the separate field `orderState` has the later states.
 package enum OrderStatus: Int64, Sendable, CaseIterable {
     /// In the bag.
     case open = 0
-    /// Paid, waits to be shipped.
+    /// Paid, waits for shipping.
     case made = 1
     case shipped = 2
     case delivered = 3
-    /// Given up before it was shipped; what was paid went back.
+    /// Cancelled before shipping; the payment was refunded.
     case cancelled = -1
-    /// All or some of what was paid went back.
+    /// All or a part of the payment was refunded.
     case refunded = -2
 
-    /// Nil for a state that is none of ours, as an import may bring.
+    /// Nil for an unknown state, for example of an imported order.
     ///
-    /// Orders of earlier builds say it by `orderStatus` alone; `OrderStates` converts them.
+    /// Orders of earlier builds have only `orderStatus`; `OrderStates` converts them.
     package init?(order: JSON) {
         switch order["orderStatus"]?.intValue {
         case Self.open.wireStatus?: self = .open
@@ -39,10 +39,10 @@ package enum OrderStatus: Int64, Sendable, CaseIterable {
         self = status
     }
 
-    /// From the `status` of an `OrderChanged`; nil for one that this release does not know.
+    /// From the `status` of an `OrderChanged`; nil for a state that this release does not know.
     package init?(event: Int32) { self.init(rawValue: Int64(event)) }
 
-    /// Whether an order is a bag. One that does not say what it is, as an import may bring, is none.
+    /// Whether an order is a bag. An order without `orderStatus`, for example an imported one, is not.
     package static func isOpen(_ order: JSON) -> Bool { order["orderStatus"]?.intValue == Self.open.wireStatus }
 
     package static let ofMadeOrders = allCases.filter { $0 != .open }
@@ -50,22 +50,22 @@ package enum OrderStatus: Int64, Sendable, CaseIterable {
     /// The value of `orderState`; nil for the bag, which has none.
     package var state: String? { self == .open ? nil : "\(self)" }
 
-    /// As `OrderChanged` carries it.
+    /// The value in `OrderChanged`.
     package var event: Int32 { Int32(clamping: rawValue) }
 
     /// The value of `orderStatus`.
     package var wireStatus: Int64 { self == .open ? 0 : 1 }
 
-    /// As sentences say it: "The order is shipped."
+    /// The form in sentences: "The order is shipped."
     package var word: String { state ?? "still in the bag" }
 
     /// Whether the order was paid, and neither cancelled nor refunded since.
     package var isPaid: Bool { self == .made || self == .shipped || self == .delivered }
 
-    /// Whether the order went on no further: what was paid, or some of it, went back.
+    /// Whether the order ended early: the payment, or a part of it, was refunded.
     package var isGivenUp: Bool { self == .cancelled || self == .refunded }
 
-    /// The fields of an order that say it.
+    /// The fields of an order for this state.
     package var fields: [String: JSON] {
         ["orderStatus": .int(wireStatus), "orderState": state.map(JSON.string) ?? .null]
     }

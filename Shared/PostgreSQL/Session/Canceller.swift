@@ -2,12 +2,12 @@ import CPostgreSQL
 import Foundation
 import Synchronization
 
-/// Ends what a connection's server is doing, from any thread.
+/// Cancels a connection's running statement, from any thread.
 package final class PostgreSQLCanceller: Sendable {
     /// libpq only reads it (https://www.postgresql.org/docs/current/libpq-cancel.html).
     private nonisolated(unsafe) let handle: OpaquePointer
 
-    /// - Parameter connection: libpq's; nil when it is not open.
+    /// - Parameter connection: libpq's connection; the initializer returns nil when it is not open.
     init?(_ connection: OpaquePointer) {
         guard let handle = PQgetCancel(connection) else { return nil }
         self.handle = handle
@@ -15,9 +15,9 @@ package final class PostgreSQLCanceller: Sendable {
 
     deinit { PQfreeCancel(handle) }
 
-    /// Asks the server to end the statement that runs now, if any; it then fails with `isCancelled`. Blocks until the
-    /// server has taken the request.
-    /// - Returns: whether it took it.
+    /// Asks the server to cancel the running statement, if any. The statement then fails with `isCancelled`. Blocks
+    /// until the server has received the request.
+    /// - Returns: whether the server received it.
     @discardableResult
     package func cancel() -> Bool {
         var problem = [CChar](repeating: 0, count: 256)
@@ -25,8 +25,8 @@ package final class PostgreSQLCanceller: Sendable {
     }
 }
 
-/// One request to cancel, made by a thread of its own: a host that vanished keeps who asks it waiting.
-final class CancelAttempt: Sendable {
+/// One cancel request. It runs on a separate thread, because an unreachable host blocks the requesting thread.
+final class CancelRequest: Sendable {
     private let ended = Mutex(false)
     private let condition = NSCondition()
 
@@ -40,8 +40,8 @@ final class CancelAttempt: Sendable {
 
     var hasEnded: Bool { ended.withLock { $0 } }
 
-    /// Waits for the end, `seconds` at most.
-    /// - Returns: whether it came.
+    /// Waits for the end of the request, at most `seconds`.
+    /// - Returns: whether the request has ended.
     func waits(seconds: Double) -> Bool {
         let end = Date(timeIntervalSinceNow: seconds)
         return condition.withLock {

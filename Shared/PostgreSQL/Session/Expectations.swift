@@ -1,17 +1,17 @@
-/// The answers that the server still owes, in their order.
+/// The outstanding answers of the server, in their order.
 struct Expectations {
     enum Expectation {
         case preparation(PostgreSQLStatement, name: String)
-        /// A run of a statement; its number is nil when nobody wants the rows.
+        /// A run of a statement; the run number is nil when the caller does not need the rows.
         case execution(PostgreSQLStatement, run: Int?, Tally?)
-        /// The end of a prepared statement; failures are passed over.
+        /// The removal of a prepared statement; its failure is ignored.
         case removal
         case sync
     }
 
     private var all: [Expectation] = []
     private var answered = 0
-    /// Whether the results of the first are one row each.
+    /// Whether the first outstanding answer arrives as one result per row.
     var isStreaming = false
 
     var count: Int { all.count - answered }
@@ -31,7 +31,7 @@ struct Expectations {
     }
 }
 
-/// The numbers of rows that the statements of a batch changed.
+/// The number of rows that each statement of a batch changed.
 final class Tally {
     var counts: [Int] = []
 }

@@ -1,4 +1,4 @@
-/// The numbers of the parameters (`$1`) that a SQL text has outside of literals, quoted names and comments
+/// The numbers of the parameters (`$1`) in an SQL text, outside of literals, quoted names and comments
 /// (https://www.postgresql.org/docs/current/sql-syntax-lexical.html).
 package struct ParameterNumbers {
     /// PostgreSQL's protocol counts parameters in 16 bits.
@@ -8,7 +8,7 @@ package struct ParameterNumbers {
     private let sql: [UInt8]
     private var position = 0
 
-    /// The largest number; 0 for none.
+    /// The largest number; 0 for a text without parameters.
     package var count: Int { used.max() ?? 0 }
 
     package init(of text: String) {
@@ -32,13 +32,13 @@ package struct ParameterNumbers {
         }
     }
 
-    /// Whether the literal that begins here is one of `E'…'`.
+    /// Whether the literal that starts here is an escape string, `E'…'`.
     private var hasEscapes: Bool {
         guard let before = byte(-1), before | 0x20 == UInt8(ascii: "e") else { return false }
         return byte(-2).map { !Self.isOfName($0) } ?? true
     }
 
-    /// A quote that is doubled ends one literal and begins the next.
+    /// A doubled quote is read as the end of one literal and the start of the next.
     private mutating func passQuoted(_ quote: UInt8, escapes: Bool) {
         position += 1
         while let next = byte(), next != quote { position += escapes && next == UInt8(ascii: "\\") ? 2 : 1 }
@@ -60,12 +60,12 @@ package struct ParameterNumbers {
         } while depth > 0 && position < sql.count
     }
 
-    /// Names and numbers, in which a `$` may stand.
+    /// Names and numbers; a name may contain `$`.
     private mutating func passName() {
         while let next = byte(), Self.isOfName(next) || next == UInt8(ascii: "$") { position += 1 }
     }
 
-    /// `$1`, or a literal in `$$` or `$tag$`.
+    /// A parameter such as `$1`, or a literal in `$$` or `$tag$`.
     private mutating func passDollar() {
         let start = position
         position += 1

@@ -1,13 +1,14 @@
 import CPostgreSQL
 import Glibc
 
-/// The values bound to the parameters of a statement, as the server takes it: bytes as they are, all else as text. They
-/// are kept in the form in which libpq takes them, so that a run makes nothing of them again.
+/// The bound values of a statement in the server's form: binary for bytes, text for all other types. They are stored in
+/// libpq's layout, so that a repeated run converts nothing.
 final class Parameters {
-    /// The type of each parameter: 0 where the server infers it. Of a number that the SQL does not use it cannot.
+    /// The type of each parameter; 0 lets the server infer it. Unused numbers are declared as text, because the server
+    /// cannot infer their type.
     let types: [Oid]
     private let isUsed: [Bool]
-    /// The memory of each value, with a zero byte behind it.
+    /// The memory of each value, terminated by a zero byte.
     private var buffers: [UnsafeMutableRawBufferPointer]
     private var values: [UnsafePointer<CChar>?]
     private var lengths: [Int32]
@@ -29,7 +30,7 @@ final class Parameters {
 
     deinit { for buffer in buffers { buffer.deallocate() } }
 
-    /// Whether the statement has a parameter of this number, which counts from 1.
+    /// Whether the statement has a parameter with this number. Numbers start at 1.
     func takes(_ number: Int32) -> Bool { isUsed.indices.contains(Int(number) - 1) && isUsed[Int(number) - 1] }
 
     func setNull(_ number: Int32) {
@@ -37,7 +38,7 @@ final class Parameters {
         (values[Int(number) - 1], lengths[Int(number) - 1]) = (nil, 0)
     }
 
-    /// - Throws: `PostgreSQLError` (22021) for a zero byte, which the server does not keep in a text.
+    /// - Throws: `PostgreSQLError` (22021) for a zero byte, which the server does not accept in text.
     func set(text: some Sequence<UInt8>, _ number: Int32) throws(PostgreSQLError) {
         guard takes(number) else { return }
         let hasZero = contiguous(text) { bytes in
@@ -55,7 +56,7 @@ final class Parameters {
         contiguous(blob) { set($0, .blob, number) }
     }
 
-    /// Of nothing too there is an address.
+    /// Calls `body` with the bytes in contiguous memory.
     private func contiguous<T>(_ bytes: some Sequence<UInt8>, _ body: (UnsafeRawBufferPointer) -> T) -> T {
         bytes.withContiguousStorageIfAvailable { body(UnsafeRawBufferPointer($0)) }
             ?? Array(bytes).withUnsafeBytes { body($0) }
@@ -63,6 +64,7 @@ final class Parameters {
 
     private func set(_ bytes: UnsafeRawBufferPointer, _ kind: Kind, _ number: Int32) {
         let place = Int(number) - 1
+        // An empty value needs memory too: to libpq a null pointer means NULL.
         if buffers[place].count <= bytes.count {
             buffers[place].deallocate()
             buffers[place] = .allocate(byteCount: max(32, bytes.count + bytes.count / 2 + 1), alignment: 1)
@@ -75,11 +77,11 @@ final class Parameters {
         formats[place] = kind.rawValue
     }
 
-    /// The bytes of what is bound.
+    /// The total size of the bound values in bytes.
     var byteCount: Int { lengths.reduce(0) { $0 + Int($1) } }
 
-    /// Queues a run of the statement of that name; libpq copies what is bound.
-    /// - Returns: whether it took it.
+    /// Queues a run of the statement with this name; libpq copies the bound values.
+    /// - Returns: whether libpq accepted it.
     func send(_ name: String, _ handle: OpaquePointer) -> Bool {
         PQsendQueryPrepared(handle, name, Int32(values.count), values, lengths, formats, 0) == 1
     }

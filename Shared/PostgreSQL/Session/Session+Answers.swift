@@ -1,7 +1,7 @@
 import CPostgreSQL
 
 extension Session {
-    /// Takes the next of what the server answers: all of one command, or one row of a statement that streams.
+    /// Reads the server's next answer: all results of one statement, or one row of a streaming statement.
     func takeNext() throws(PostgreSQLError) {
         switch expected.first {
         case .sync: try takeSync()
@@ -12,7 +12,7 @@ extension Session {
         }
     }
 
-    /// The next result; nil at the end of those of one command.
+    /// The next result; nil after the last result of one statement.
     private func next() throws(PostgreSQLError) -> OpaquePointer? {
         do throws(PostgreSQLError) {
             if let result = try wire.nextResult() { return result }
@@ -23,25 +23,25 @@ extension Session {
         return nil
     }
 
-    /// The sync, before which the transaction may fail at its end.
+    /// Reads the answer to a sync. An implicit transaction may fail at its end; that failure arrives before the answer.
     private func takeSync() throws(PostgreSQLError) {
         var ends = 0
         while true {
             guard let result = try next() else {
                 ends += 1
-                guard ends < 4 else { throw close(.outOfStep("a sync was not answered")) }
+                guard ends < 4 else { throw close(.protocolViolation("a sync was not answered")) }
                 continue
             }
             defer { PQclear(result) }
             switch PQresultStatus(result) {
             case PGRES_PIPELINE_SYNC:
                 expected.removeFirst()
-                unsettled = unsettled ?? failure
+                settleFailure = settleFailure ?? failure
                 failure = nil
                 return
             case PGRES_FATAL_ERROR:
                 if try note(result) { untold = untold ?? failure }
-            default: throw close(.outOfStep("a result came instead of a sync"))
+            default: throw close(.protocolViolation("a result came instead of a sync"))
             }
         }
     }
@@ -52,10 +52,10 @@ extension Session {
             switch PQresultStatus(result) {
             case PGRES_COMMAND_OK: break
             case PGRES_FATAL_ERROR, PGRES_PIPELINE_ABORTED:
-                // The run that follows is passed over and tells it.
+                // The server skips the following run, which then reports this failure.
                 _ = try note(result)
                 if statement.name == name { statement.unprepare(isThere: false) }
-            default: throw close(.outOfStep("a preparation gave a result"))
+            default: throw close(.protocolViolation("a preparation gave a result"))
             }
         }
         expected.removeFirst()
@@ -65,7 +65,7 @@ extension Session {
         while let result = try next() {
             defer { PQclear(result) }
             guard PQresultStatus(result) != PGRES_PIPELINE_SYNC else {
-                throw close(.outOfStep("a sync came instead of a result"))
+                throw close(.protocolViolation("a sync came instead of a result"))
             }
         }
         expected.removeFirst()
@@ -92,7 +92,7 @@ extension Session {
                 try fail(statement, run, isFirst: try note(result))
             default:
                 PQclear(result)
-                throw close(.outOfStep("a statement gave what is no result"))
+                throw close(.protocolViolation("a statement gave what is no result"))
             }
         }
         if statement.wants(run) { statement.end(nil) }
@@ -100,7 +100,7 @@ extension Session {
     }
 
     private func fail(_ statement: PostgreSQLStatement, _ run: Int?, isFirst: Bool) throws(PostgreSQLError) {
-        let error = failure ?? .outOfStep("the server passed over a statement without a reason")
+        let error = failure ?? .protocolViolation("the server passed over a statement without a reason")
         if isFirst, error.isStale { statement.unprepare(isThere: true) }
         guard statement.wants(run) else {
             if isFirst { untold = untold ?? error }
@@ -110,8 +110,8 @@ extension Session {
         if untold == error { untold = nil }
     }
 
-    /// Keeps a failure if it is the first since the last sync. Of a connection that ended nothing more is expected.
-    /// - Returns: whether it is.
+    /// Stores a failure if it is the first since the last sync. When the connection has ended, closes it and throws.
+    /// - Returns: whether it is the first.
     private func note(_ result: OpaquePointer) throws(PostgreSQLError) -> Bool {
         let isFirst = failure == nil && PQresultStatus(result) == PGRES_FATAL_ERROR
         if isFirst { failure = error(of: result) }
@@ -119,23 +119,24 @@ extension Session {
         return isFirst
     }
 
-    /// The error that a result tells of.
+    /// The error of a failed result.
     func error(of result: OpaquePointer) -> PostgreSQLError {
         guard let state = satchel_pq_state(result).map({ String(cString: $0) }) else {
-            // libpq's own.
+            // The failure comes from libpq, not from the server.
             let words = PQresultErrorMessage(result).map { wire.words.told(String(cString: $0)) } ?? ""
-            return wire.isUsable ? .outOfStep(words) : .lost(words)
+            return wire.isUsable ? .protocolViolation(words) : .lost(words)
         }
         if state == "57014", wire.isExpired { return .timedOut }
         let message = satchel_pq_message(result).map { String(cString: $0) } ?? ""
         return PostgreSQLError(
-            state: state, message: withoutData(message, state: state),
+            state: state, message: redactingData(message, state: state),
             constraint: satchel_pq_constraint(result).map { String(cString: $0) },
             isStale: isStale(state, result))
     }
 
-    /// Whether the server no longer has a prepared statement, or has it for tables that were different. For the latter
-    /// there is no code of its own, so pgjdbc goes by the function too. CockroachDB has another one and the same words.
+    /// Whether a prepared statement is missing on the server (26000) or its tables have changed. PostgreSQL has no
+    /// separate SQLSTATE for the latter. Like pgjdbc, this checks the function name too. CockroachDB reports another
+    /// function with the same message.
     private func isStale(_ state: String, _ result: OpaquePointer) -> Bool {
         if state == "26000" { return true }
         guard state == "0A000" else { return false }
@@ -143,8 +144,8 @@ extension Session {
             || satchel_pq_message(result).map { String(cString: $0) } == "cached plan must not change result type"
     }
 
-    /// The message without what is in its quotes, if it is one of data (class 22): that is often the data.
-    private func withoutData(_ message: String, state: String) -> String {
+    /// Replaces the quoted part of a data error's message (class 22), because it often contains the data itself.
+    private func redactingData(_ message: String, state: String) -> String {
         guard state.hasPrefix("22"), let first = message.firstIndex(of: "\""), let last = message.lastIndex(of: "\""),
             first < last
         else { return message }
@@ -152,7 +153,7 @@ extension Session {
     }
 }
 
-/// Rows that a command inserted, changed, removed or gave; 0 for a command without.
+/// The number of rows that a statement inserted, changed, removed or returned; 0 for all other statements.
 func changedRows(_ result: OpaquePointer) -> Int {
     PQcmdTuples(result).flatMap { Int(String(cString: $0)) } ?? 0
 }

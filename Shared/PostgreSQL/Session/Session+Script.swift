@@ -1,8 +1,9 @@
 import CPostgreSQL
 
 extension Session {
-    /// Runs several statements at once, for which libpq's pipeline mode has no way.
-    /// - Throws: a failure of what was queued before, or the first of the script.
+    /// Runs several statements in one call. libpq's pipeline mode does not support this, so the connection leaves it
+    /// meanwhile.
+    /// - Throws: the failure of a statement queued before, or the first failure of the script.
     func run(script: String) throws(PostgreSQLError) {
         try settle()
         let handle = try wire.open()
@@ -15,11 +16,11 @@ extension Session {
             switch PQresultStatus(result) {
             case PGRES_COMMAND_OK, PGRES_TUPLES_OK, PGRES_EMPTY_QUERY: break
             case PGRES_FATAL_ERROR: failure = failure ?? error(of: result)
-            default: throw close(.outOfStep("a script gave what is no result"))
+            default: throw close(.protocolViolation("a script gave what is no result"))
             }
         }
         guard wire.isUsable else { throw close(failure ?? .lost(wire.problem)) }
-        wire.endExpiry()
+        wire.finishCancelRequest()
         guard PQenterPipelineMode(try wire.open()) == 1 else { throw notSent() }
         if let failure { throw failure }
     }

@@ -1,60 +1,60 @@
 import CPostgreSQL
 
-/// The order of what is sent on a connection and what is expected in return.
+/// Sends the statements of a connection and matches the server's answers to them.
 ///
-/// Statements are sent in libpq's pipeline mode (https://www.postgresql.org/docs/current/libpq-pipeline-mode.html): any
-/// number of them and then a sync, at which the server answers for all. A failure ends all that follow until the sync.
-/// Without a BEGIN, what is between two syncs is one transaction.
+/// Statements use libpq's pipeline mode (https://www.postgresql.org/docs/current/libpq-pipeline-mode.html): any number
+/// of statements, then a sync, at which the server answers all of them. After a failure the server skips the statements
+/// up to the sync. Without a BEGIN, the statements between two syncs are one transaction.
 final class Session {
     let wire: Wire
-    /// Sent and not yet answered.
+    /// The answers that are still outstanding.
     var expected = Expectations()
-    /// Whether a sync follows everything that was sent.
+    /// Whether a sync was sent after the last statement.
     private var isSynced = true
     /// The first failure since the last sync.
     var failure: PostgreSQLError?
-    /// A failure of something that nobody waited for, until somebody asks for a result.
+    /// The failure of a statement whose result no caller needs. The next call that waits for a result throws it.
     var untold: PostgreSQLError?
-    /// The first failure of what the last `settle` waited for, told or not.
-    var unsettled: PostgreSQLError?
-    /// Names of prepared statements that nobody has any more.
+    /// The first failure of any statement that the last `settle` waited for, including those already reported.
+    var settleFailure: PostgreSQLError?
+    /// Names of prepared statements to remove from the server.
     private var forgotten: [String] = []
     private var names = 0
-    /// The number of times that the server was waited for.
+    /// The number of waits for the server.
     var roundTrips = 0
 
-    /// Bytes of what was queued since the server was last waited for.
+    /// Bytes queued since the last wait for the server.
     private var queuedBytes = 0
 
-    /// Runs that may wait for their answers in memory, and the bytes of their values: 4 MiB.
+    /// Limits of the unanswered runs and of the bytes of their values (4 MiB). Beyond them `send` waits for the server.
     private static let (unansweredMax, queuedBytesMax) = (1024, 4_194_304)
 
     init(_ target: PostgreSQLTarget) throws(PostgreSQLError) {
         wire = try Wire(target)
     }
 
-    /// A name for a prepared statement.
+    /// A new name for a prepared statement.
     func nextName() -> String {
         names += 1
         return "s\(names)"
     }
 
-    /// Marks a prepared statement as one that nobody has any more.
+    /// Marks a prepared statement for removal from the server.
     func forget(_ name: String) { if wire.handle != nil { forgotten.append(name) } }
 
-    /// Whether everything that was sent is answered, and what it did is settled.
+    /// Whether the server has answered all statements and the last sync.
     var isQuiet: Bool { expected.isEmpty && isSynced }
 
-    /// Whether a transaction is open, or a statement is on its way.
+    /// Whether a transaction is open, or an unanswered statement may open one.
     var isInTransaction: Bool {
         guard let handle = wire.handle else { return false }
         return !isQuiet || ![PQTRANS_IDLE, PQTRANS_UNKNOWN].contains(PQtransactionStatus(handle))
     }
 
-    /// Closes the connection. Whoever waits for a result is told why.
+    /// Closes the connection. Statements that wait for a result fail with the returned error.
     @discardableResult
     func close(_ reason: PostgreSQLError = .closed) -> PostgreSQLError {
-        // The server may have said why before it went.
+        // The server may have reported a reason before the connection ended.
         let error = failure.flatMap { $0.isConnectionLost ? $0 : nil } ?? reason
         wire.close()
         for case .execution(let statement, let run, _) in expected.rest where statement.wants(run) {
@@ -68,16 +68,16 @@ final class Session {
 // MARK: - Sending
 
 extension Session {
-    /// Queues a run of a statement with what is bound to it.
+    /// Queues a run of a statement with its bound values.
     /// - Parameters:
-    ///   - run: nil for one whose rows nobody wants.
-    ///   - tally: takes the number of its rows.
-    /// - Throws: a failure of what was queued before, or what keeps this from being sent.
+    ///   - run: the number of the run; nil when the caller does not need the rows.
+    ///   - tally: receives the number of changed rows.
+    /// - Throws: the failure of a statement queued before, or the reason why this one cannot be sent.
     func send(_ statement: PostgreSQLStatement, run: Int?, _ tally: Tally? = nil) throws(PostgreSQLError) {
         let handle = try wire.open()
         try wire.checkDeadline()
         if expected.count >= Self.unansweredMax || queuedBytes >= Self.queuedBytesMax { try flush(handle) }
-        removeForgotten(handle)
+        deallocateRemoved(handle)
         isSynced = false
         if !statement.isPrepared { try prepare(statement, handle) }
         guard statement.parameters.send(statement.name, handle) else { throw notSent() }
@@ -94,22 +94,23 @@ extension Session {
         expected.append(.preparation(statement, name: statement.name))
     }
 
-    /// Removes prepared statements from the server, at no cost in time. Not within a transaction: it might have failed.
-    private func removeForgotten(_ handle: OpaquePointer) {
+    /// Removes the marked prepared statements from the server, without an extra round trip. Does nothing within a
+    /// transaction, which might have failed.
+    private func deallocateRemoved(_ handle: OpaquePointer) {
         guard !forgotten.isEmpty, isQuiet, PQtransactionStatus(handle) == PQTRANS_IDLE else { return }
         let names = forgotten.prefix(Self.unansweredMax)
         for name in names where PQsendQueryParams(handle, "DEALLOCATE \(name)", 0, nil, nil, nil, nil, 0) == 1 {
             expected.append(.removal)
         }
         forgotten.removeFirst(names.count)
-        // A failure is one of the run that follows.
+        // If this fails, so does the run that follows, which reports the failure.
         if PQpipelineSync(handle) == 1 { expected.append(.sync) }
     }
 
-    /// Closes the connection because libpq did not take something.
+    /// Closes the connection after libpq rejected a call.
     func notSent() -> PostgreSQLError {
         let problem = wire.problem
-        return close(wire.isUsable ? .outOfStep(problem) : .lost(problem))
+        return close(wire.isUsable ? .protocolViolation(problem) : .lost(problem))
     }
 
     private func waited() {
@@ -117,7 +118,7 @@ extension Session {
         queuedBytes = 0
     }
 
-    /// Ends what is one transaction without a BEGIN.
+    /// Sends a sync, which ends the implicit transaction of statements without a BEGIN.
     private func sync() throws(PostgreSQLError) {
         guard PQpipelineSync(try wire.open()) == 1 else { throw notSent() }
         expected.append(.sync)
@@ -125,29 +126,29 @@ extension Session {
         waited()
     }
 
-    /// Lets the server answer what is queued, without an end of what is one transaction.
+    /// Waits for the answers to all queued statements without ending their implicit transaction.
     private func flush(_ handle: OpaquePointer) throws(PostgreSQLError) {
         guard PQsendFlushRequest(handle) == 1 else { throw notSent() }
         waited()
         while !expected.isEmpty { try takeNext() }
-        // The server would pass over what follows.
+        // The server would skip all statements up to the next sync.
         if failure != nil { try settle() }
     }
 
-    /// Waits until all is answered that was sent.
-    /// - Throws: the first failure of it.
+    /// Waits until the server has answered all sent statements.
+    /// - Throws: the first failure among them.
     func settle() throws(PostgreSQLError) {
-        unsettled = nil
+        settleFailure = nil
         try receive { false }
-        if let unsettled { throw unsettled }
+        if let settleFailure { throw settleFailure }
     }
 
-    /// Waits until all is answered, or until `isEnough`.
-    /// - Throws: a failure of what nobody waits for.
+    /// Waits until the server has answered all sent statements, or until `isEnough` returns true.
+    /// - Throws: the failure of a statement whose result no caller needs.
     func receive(until isEnough: () -> Bool) throws(PostgreSQLError) {
         if !isSynced { try sync() }
         while !expected.isEmpty, !isEnough() { try takeNext() }
-        if expected.isEmpty { wire.endExpiry() }
+        if expected.isEmpty { wire.finishCancelRequest() }
         guard let untold else { return }
         self.untold = nil
         throw untold

@@ -1,38 +1,40 @@
 import CPostgreSQL
 import Glibc
 
-/// libpq's connection: opened, waited for with a deadline, closed. It knows nothing of what is asked and answered.
+/// Owns libpq's connection: opens it, waits for it with a deadline and closes it. `Session` matches requests and
+/// answers.
 ///
-/// libpq does not block here (https://www.postgresql.org/docs/current/libpq-async.html): what waits is `poll`, which is
-/// ready to read while it writes, so that neither side waits for the other with full buffers.
+/// libpq runs in non-blocking mode (https://www.postgresql.org/docs/current/libpq-async.html); only `poll` waits. While
+/// data is being sent, `poll` also waits for input. Otherwise both sides could block with full buffers.
 final class Wire {
-    /// libpq's connection; nil once it is closed.
+    /// libpq's connection; nil after it is closed.
     private(set) var handle: OpaquePointer?
-    let words: ConnectionWords
+    let words: ConnectionRedactor
     let canceller: PostgreSQLCanceller
-    /// Whether the server gave up waiting for its standby before it answered a commit.
+    /// Whether the server stopped waiting for its synchronous standby before it answered a commit.
     private var isUnreplicated = false
-    /// The time at which what runs is cancelled; nil for none.
+    /// The time at which the running statement is cancelled; nil for no deadline.
     var deadline: ContinuousClock.Instant?
-    /// Nanoseconds that the server was waited for.
+    /// Nanoseconds spent waiting for the server.
     private(set) var waited: UInt64 = 0
-    /// What was done about a deadline that is over; nil while none is.
+    /// The cancellation that a passed deadline started; nil without one.
     private var expiry: Expiry?
 
-    /// The events since a deadline was over.
+    /// The cancel request for a passed deadline, and the time at which the connection is closed.
     private struct Expiry {
-        var attempt: CancelAttempt
+        var attempt: CancelRequest
         let giveUp: ContinuousClock.Instant
     }
 
-    /// The time that a server has to end what was cancelled before the connection is closed.
+    /// The time that the server has to end a cancelled statement. After it the connection is closed.
     private static let grace: Duration = .seconds(3)
-    /// The time after which it is asked once more: it may have been between two statements.
+    /// The interval after which the cancel request is repeated: the first may have arrived between two statements.
     private static let repetition: Duration = .milliseconds(500)
 
-    /// - Throws: `PostgreSQLError` of class 08 when no host can be reached; the server's when it refuses.
+    /// - Throws: `PostgreSQLError` of class 08 when the connection string is invalid, no host can be reached or the
+    ///   server refuses the connection.
     init(_ target: PostgreSQLTarget) throws(PostgreSQLError) {
-        words = try ConnectionWords(target.connection)
+        words = try ConnectionRedactor(target.connection)
         let connection = Self.connect(target.parameters)
         guard let connection, PQstatus(connection) == CONNECTION_OK, let canceller = PostgreSQLCanceller(connection)
         else {
@@ -42,7 +44,7 @@ final class Wire {
         }
         self.canceller = canceller
         handle = connection
-        hearNotices(connection)
+        receiveNotices(connection)
         guard PQsetnonblocking(connection, 1) == 0, PQenterPipelineMode(connection) == 1 else {
             close()
             throw .lost("libpq cannot use the connection without blocking")
@@ -51,21 +53,21 @@ final class Wire {
 
     deinit { close() }
 
-    /// Hears of what the server says beside its answers, which goes to the standard error by default, one thing. A
-    /// commit that is cancelled while it waits for its synchronous standby is answered as done, and a warning of the
-    /// function that waits is all that says otherwise (`SyncRepWaitForLSN` in PostgreSQL's `syncrep.c`).
-    private func hearNotices(_ connection: OpaquePointer) {
+    /// Receives the server's notices, which libpq prints to standard error by default. All but one are ignored. When a
+    /// commit is cancelled while it waits for its synchronous standby, the server reports success. The only sign of the
+    /// missing replica is a warning from the function that waits (`SyncRepWaitForLSN` in PostgreSQL's `syncrep.c`).
+    private func receiveNotices(_ connection: OpaquePointer) {
         let hear: PQnoticeReceiver = { wire, notice in
             guard let wire, let function = satchel_pq_function(notice),
                 String(cString: function) == "SyncRepWaitForLSN"
             else { return }
             Unmanaged<Wire>.fromOpaque(wire).takeUnretainedValue().isUnreplicated = true
         }
-        // It is not called after `close`, which the end of this object calls too.
+        // libpq does not call it after `close`, which `deinit` calls too. The unretained reference is therefore safe.
         PQsetNoticeReceiver(connection, hear, Unmanaged.passUnretained(self).toOpaque())
     }
 
-    /// Blocks, because only then libpq goes on to the next host when one does not answer in time.
+    /// Blocks, because libpq tries the next host after a timeout only in a blocking connect.
     private static func connect(_ parameters: [(String, String)]) -> OpaquePointer? {
         let texts = parameters.flatMap { [strdup($0.0), strdup($0.1)] }
         defer { for text in texts { free(text) } }
@@ -81,31 +83,33 @@ final class Wire {
         PQfinish(handle)
     }
 
+    /// The open connection.
     /// - Throws: `.closed`.
     func open() throws(PostgreSQLError) -> OpaquePointer {
         guard let handle else { throw .closed }
         return handle
     }
 
-    /// Whether libpq still believes in it.
+    /// Whether libpq reports the connection as usable.
     var isUsable: Bool { handle.map { PQstatus($0) == CONNECTION_OK } ?? false }
 
-    /// libpq's last words.
+    /// libpq's last error message.
     var problem: String { handle.map { words.told(String(cString: PQerrorMessage($0))) } ?? "the connection is closed" }
 }
 
 // MARK: - Waiting
 
 extension Wire {
-    /// The next result; nil at the end of what one command gives. The caller clears it.
-    /// - Throws: `.timedOut` when the server did not end in time what was cancelled, and the connection is closed then;
-    ///   `.unreplicated` in the place of a result that says that a commit is done.
+    /// The next result; nil after the last result of one statement. The caller clears it.
+    /// - Throws: `.timedOut` when the server did not end a cancelled statement in time; the connection is then closed.
+    ///   `.unreplicated` in place of a result that reports a successful commit.
     func nextResult() throws(PostgreSQLError) -> OpaquePointer? {
         let handle = try open()
         while PQisBusy(handle) == 1 {
             guard try waits(handle) else { break }
         }
-        // Of a connection that ended it gives what it had received, and then a result that says so.
+        // After the connection has ended, libpq first returns the results it has received, then a result with the
+        // error.
         let result = PQgetResult(handle)
         guard !isUnreplicated else {
             if let result { PQclear(result) }
@@ -114,11 +118,11 @@ extension Wire {
         return result
     }
 
-    /// Sends what is left and waits for more, until the deadline.
-    /// - Returns: false when the connection is at its end.
+    /// Sends the rest of the output buffer and waits for input, until the deadline.
+    /// - Returns: false when the connection has ended.
     private func waits(_ handle: OpaquePointer) throws(PostgreSQLError) -> Bool {
         try expire()
-        // Nothing is made of a failure: the reason is in what can still be read.
+        // A failed flush is ignored: the input that can still be read contains the reason.
         let isSending = PQflush(handle) == 1
         var descriptor = pollfd(
             fd: PQsocket(handle), events: Int16(isSending ? POLLIN | POLLOUT : POLLIN), revents: 0)
@@ -127,12 +131,12 @@ extension Wire {
         let count = poll(&descriptor, 1, milliseconds)
         waited &+= Self.monotonic &- start
         if count == 0 {
-            askAgain()
+            repeatCancelRequest()
             return true
         }
         if count < 0, errno == EINTR { return true }
         guard count > 0 else { return false }
-        // Only writing may have become possible.
+        // `poll` returned because the socket accepts output; there is no input yet.
         if descriptor.revents & ~Int16(POLLOUT) == 0 { return true }
         return PQconsumeInput(handle) == 1
     }
@@ -143,14 +147,14 @@ extension Wire {
         return UInt64(time.tv_sec) &* 1_000_000_000 &+ UInt64(time.tv_nsec)
     }
 
-    /// Whether there is something to read, also the end of the connection.
+    /// Whether input is available; the end of the connection counts as input.
     func canRead(_ handle: OpaquePointer, until end: ContinuousClock.Instant) -> Bool {
         var descriptor = pollfd(fd: PQsocket(handle), events: Int16(POLLIN), revents: 0)
         let left = ((end - .now) / .milliseconds(1)).rounded(.up)
         return poll(&descriptor, 1, Int32(max(0, min(left, 1e9)))) > 0
     }
 
-    /// Until the deadline, or until something more is done about one that is over.
+    /// The timeout of `poll`: the time until the deadline, or, after it, until the cancel request is repeated.
     private var milliseconds: Int32 {
         if expiry != nil { return Int32(Self.repetition / .milliseconds(1)) }
         guard let deadline else { return -1 }
@@ -158,11 +162,12 @@ extension Wire {
         return left <= 0 ? 0 : Int32(min(left.rounded(.up), 1e9))
     }
 
-    /// Does what is due about a deadline, also while answers keep coming.
+    /// Cancels the running statement once the deadline has passed, and closes the connection after the grace period.
+    /// Called on each wait, so that a steady flow of answers does not delay it.
     private func expire() throws(PostgreSQLError) {
         guard let deadline, deadline <= .now else { return }
         guard let expiry else {
-            self.expiry = Expiry(attempt: CancelAttempt(canceller), giveUp: .now + Self.grace)
+            self.expiry = Expiry(attempt: CancelRequest(canceller), giveUp: .now + Self.grace)
             return
         }
         guard expiry.giveUp <= .now else { return }
@@ -170,21 +175,22 @@ extension Wire {
         throw .timedOut
     }
 
-    private func askAgain() {
-        if let expiry, expiry.attempt.hasEnded { self.expiry?.attempt = CancelAttempt(canceller) }
+    private func repeatCancelRequest() {
+        if let expiry, expiry.attempt.hasEnded { self.expiry?.attempt = CancelRequest(canceller) }
     }
 
-    /// Whether what runs was cancelled because of the deadline.
+    /// Whether the running statement was cancelled because of the deadline.
     var isExpired: Bool { expiry != nil }
 
-    /// Called when all is answered: a request to cancel that is still under way would hit what comes next.
-    func endExpiry() {
+    /// Called when all statements are answered. Waits for a cancel request in progress, which would otherwise cancel
+    /// the next statement. Closes the connection when the request does not end within the grace period.
+    func finishCancelRequest() {
         guard let expiry else { return }
         self.expiry = nil
         if !expiry.attempt.waits(seconds: Self.grace / .seconds(1)) { close() }
     }
 
-    /// - Throws: `.timedOut` when the deadline is over already.
+    /// - Throws: `.timedOut` when the deadline has already passed.
     func checkDeadline() throws(PostgreSQLError) {
         if let deadline, deadline <= .now { throw .timedOut }
     }

@@ -1,19 +1,19 @@
-/// A database and how a connection to it is set up.
+/// A database and the settings of a connection to it.
 package struct PostgreSQLTarget: Sendable {
-    /// The connection string as libpq takes it, with several hosts if need be
-    /// (https://www.postgresql.org/docs/current/libpq-connect.html). It has the password: it is in no error and no
-    /// description.
+    /// The connection string in libpq's form, which may name several hosts
+    /// (https://www.postgresql.org/docs/current/libpq-connect.html). It contains the password: no error and no
+    /// description includes it.
     let connection: String
-    /// The schema that names without one mean; nil for the server's search_path.
+    /// The schema of unqualified names; nil for the server's search_path.
     package var schema: String?
-    /// The name of the connection in the server's views.
+    /// The connection's application name in the server's views.
     package var applicationName: String
-    /// Seconds that one host's address has to answer a new connection, at least 2; nil for what the connection string
-    /// says or else 5.
+    /// Connect timeout per host address in seconds, at least 2. Nil for the connection string's value, or 5 without
+    /// one.
     package var connectSeconds: Int?
-    /// Takes only a server that writes, whatever the connection string says: what a standby gives is older.
+    /// Accepts only a server that accepts writes, whatever the connection string says: a standby returns older data.
     package var onlyWritable: Bool
-    /// Further settings of the session by their names, `statement_timeout` for example.
+    /// Further session settings by name, for example `statement_timeout`.
     package var settings: [String: String]
 
     package init(
@@ -28,14 +28,14 @@ package struct PostgreSQLTarget: Sendable {
         self.settings = settings
     }
 
-    /// What libpq takes where the connection string says nothing: a host that vanished is noticed within 25 seconds,
-    /// and nobody looks for Kerberos.
+    /// Defaults that the connection string may override. An unreachable host is detected within 25 seconds, and
+    /// Kerberos (GSSAPI) encryption is off.
     static let defaults = [
         ("connect_timeout", "5"), ("keepalives", "1"), ("keepalives_idle", "10"), ("keepalives_interval", "5"),
         ("keepalives_count", "3"), ("tcp_user_timeout", "25000"), ("gssencmode", "disable"),
     ]
 
-    /// libpq's parameters: of one that is named twice it takes the last.
+    /// The parameters for libpq, which uses the last value of a repeated name.
     var parameters: [(String, String)] {
         var all = Self.defaults + [("dbname", connection)]
         all += [("application_name", applicationName), ("client_encoding", "UTF8")]
@@ -44,9 +44,9 @@ package struct PostgreSQLTarget: Sendable {
         return all
     }
 
-    /// Settings of the session, for `set_config`.
+    /// The session settings, for `set_config`.
     var sessionSettings: [(String, String)] {
-        // A warning is heard of commits that are on one server alone.
+        // Warnings must arrive: one reports a commit that is on one server only (`Wire`).
         var all = [
             ("TimeZone", "UTC"), ("DateStyle", "ISO"), ("bytea_output", "hex"), ("client_min_messages", "warning"),
         ]
@@ -56,11 +56,11 @@ package struct PostgreSQLTarget: Sendable {
 }
 
 extension PostgreSQLTarget: CustomStringConvertible, CustomReflectable {
-    /// The application's name and the schema.
+    /// The application name and the schema.
     package var description: String { "PostgreSQLTarget(\(applicationName), schema: \(schema ?? "as the server's"))" }
-    /// Nothing of the connection string.
+    /// Hides the connection string.
     package var customMirror: Mirror { Mirror(self, children: ["description": description]) }
 }
 
-/// A name in quotes, as SQL takes it whatever is in it.
+/// Quotes a name for SQL; the name may contain any characters.
 package func quoted(_ name: String) -> String { "\"" + name.replacing("\"", with: "\"\"") + "\"" }

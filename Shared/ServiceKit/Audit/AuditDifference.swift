@@ -1,28 +1,28 @@
 import ParseProtocol
 
-/// The difference between two states, small enough to be kept: members that are the same are left out, secrets are
-/// named but not told, and long values are cut.
+/// The difference between two states, small enough to store: equal members are left out, values of secrets are masked,
+/// and long values are cut.
 package struct AuditDifference: Sendable, Equatable {
-    /// Nil when there was nothing.
+    /// The state before the change; nil if the object did not exist.
     package let before: JSON?
-    /// Nil when there is nothing.
+    /// The state after the change; nil if the object no longer exists.
     package let after: JSON?
 
-    /// Bytes of one value; of a longer text so many characters are kept.
+    /// Limit of one value in bytes. A longer text is cut to `textKept` characters.
     static let valueBytesMax = 2000
     private static let textKept = 500
-    /// Bytes of a state; one that is larger is only a list of names.
+    /// Limit of a state in bytes. A larger one is reduced to a list of member names.
     static let stateBytesMax = 16 << 10
     private static let namesMax = 100
-    /// Objects within objects that are compared member by member: a schema's fields, a Config's parameters.
+    /// Depth to which nested objects are compared member by member, such as a schema's fields or a Config's parameters.
     private static let depthMax = 2
 
-    /// Times say nothing that the entry does not.
+    /// Left out: the audit entry already has the id and the time.
     private static let ignored: Set<String> = ["objectId", "createdAt", "updatedAt"]
     private static let secrets: Set<String> = ["password", "sessionToken", "authData", "deviceToken"]
     private static let mask: JSON = "(hidden)"
 
-    /// - Parameter hidden: members whose values are not told, whatever the depth.
+    /// - Parameter hidden: members whose values are masked at any depth.
     package init(_ before: JSON?, _ after: JSON?, hiding hidden: Set<String> = []) {
         let (old, new) = Self.members(
             before?.objectValue ?? [:], after?.objectValue ?? [:], Self.secrets.union(hidden), depth: 0)
@@ -53,7 +53,7 @@ package struct AuditDifference: Sendable, Equatable {
         return (before, after)
     }
 
-    /// The members of an object that is a value of its own type: no pointer, date, file or operation.
+    /// The members of a plain object value: not a pointer, date, file or operation.
     private static func plain(_ value: JSON?) -> [String: JSON]? {
         guard let members = value?.objectValue, members["__type"] == nil, members["__op"] == nil else { return nil }
         return members

@@ -3,22 +3,23 @@ import MessageBus
 import Messages
 import ParseProtocol
 
-/// A change for the audit log: what was done to what, and what is different.
+/// A change for the audit log: the action, its target and the difference.
 public struct AuditNote: Sendable {
-    /// `create`, `update`, `delete`, `import`, the name of a cloud function, or what a route does: `schema`, `config`.
+    /// `create`, `update`, `delete`, `import`, the name of a cloud function, or the subject of a route: `schema`,
+    /// `config`.
     public let action: String
-    /// The class; empty where none is meant.
+    /// The class; empty if the change concerns no class.
     public let className: String
-    /// The object's id, or another name of what was changed; empty when there are several.
+    /// The object's id, or another name of the target; empty when there are several.
     public let objectId: String
-    /// What was there; nil when nothing was, or it says nothing.
+    /// The state before the change; nil if there was none or it is irrelevant.
     public let before: JSON?
-    /// What is there; nil when nothing is, or it says nothing.
+    /// The state after the change; nil if there is none or it is irrelevant.
     public let after: JSON?
     /// Names of members whose values are left out.
     public let hidden: Set<String>
 
-    /// A note of a change. `before` and `after` may be whole: what is the same in both is left out.
+    /// A note of a change. `before` and `after` may be complete states: equal members are left out.
     public init(
         _ action: String, _ className: String = "", _ objectId: String = "", before: JSON? = nil, after: JSON? = nil,
         hiding hidden: Set<String> = []
@@ -31,10 +32,10 @@ public struct AuditNote: Sendable {
         self.hidden = hidden
     }
 
-    /// The change as it travels; nil when nothing is different.
+    /// The change as a message; nil when both states are equal.
     var change: AuditChange? {
         let difference = AuditDifference(before, after, hiding: hidden)
-        // A note without both is of something that happened, such as a push that was sent.
+        // A note without both states records an event, such as a push that was sent.
         if before != nil, after != nil, difference.isEmpty { return nil }
         return AuditChange.with {
             $0.action = action
@@ -46,14 +47,14 @@ public struct AuditNote: Sendable {
     }
 }
 
-/// On whose behalf a change is made, as the audit log has it: an operator or the master key. Customers' changes are
-/// none of its business, and neither is what Satchel does by itself.
+/// The author of a change in the audit log: an operator or the master key. Changes by customers and by Satchel itself
+/// are not logged.
 public struct AuditOrigin: Sendable, Equatable {
     let userId: String
     let address: String
     let requestId: String
 
-    /// Nil for a customer and for Satchel itself, for which no client waits.
+    /// Nil for a customer and for Satchel's own background work.
     public init?(_ request: ServiceRequest) { self.init(request.envelope.principal, request.envelope.traceID) }
 
     package init?(_ principal: Principal, _ requestId: String) {
@@ -63,8 +64,8 @@ public struct AuditOrigin: Sendable, Equatable {
         self.requestId = requestId
     }
 
-    /// An address as people write it, of the digits of `Principal.network`: all of IPv4, of IPv6 the customer's
-    /// network.
+    /// The usual notation of an address from the hexadecimal digits of `Principal.network`: a full IPv4 address, or the
+    /// /64 network of an IPv6 client.
     private static func address(_ network: String) -> String {
         guard let number = UInt64(network, radix: 16) else { return network }
         switch network.utf8.count {
@@ -76,10 +77,10 @@ public struct AuditOrigin: Sendable, Equatable {
         }
     }
 
-    /// Whether the master key asked.
+    /// Whether the change was made with the master key.
     var isMasterKey: Bool { userId.isEmpty }
 
-    /// The message for `users`; nil when no note has anything to say.
+    /// The message for `users`; nil when no note contains a change.
     public func changes(_ notes: [AuditNote], at time: Timestamp) -> AuditChanges? {
         let changes = notes.compactMap(\.change)
         guard !changes.isEmpty else { return nil }
@@ -92,6 +93,6 @@ public struct AuditOrigin: Sendable, Equatable {
         }
     }
 
-    /// A key for the outbox: what happened has no other name.
+    /// A random key for the outbox row: an audit note has no natural key.
     public static func key() -> String { "audit:\(Names.random(20))" }
 }

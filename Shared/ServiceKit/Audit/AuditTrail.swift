@@ -3,14 +3,14 @@ import Messages
 import ObjectStore
 import ParseProtocol
 
-/// The way of changes into the audit log, which `users` keeps. A note is a row of the outbox, written in the
-/// transaction of the change: neither is there without the other.
+/// Writes to the audit log, which `users` stores. A note is an outbox row in the transaction of the change, so that
+/// both are committed or neither is.
 public struct AuditTrail: Sendable {
     private let outbox: Outbox
 
     init(outbox: Outbox) { self.outbox = outbox }
 
-    /// Notes a change of an operator or of the master key; of anybody else nothing.
+    /// Adds a note of a change by an operator or the master key. Ignores changes by customers.
     public func note(_ note: AuditNote, by request: ServiceRequest, in transaction: StoreTransaction) throws {
         guard let origin = AuditOrigin(request) else { return }
         try add([note], by: origin, in: transaction)
@@ -23,6 +23,6 @@ public struct AuditTrail: Sendable {
 }
 
 extension ServiceHost {
-    /// The way into the audit log.
+    /// Writes to the audit log.
     public var audit: AuditTrail { AuditTrail(outbox: outbox) }
 }

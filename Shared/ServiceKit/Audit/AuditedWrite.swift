@@ -3,19 +3,19 @@ import Messages
 import ObjectStore
 import ParseProtocol
 
-/// The notes on the object changes of one message, which become one row of the outbox.
+/// The notes about the object changes of one message, stored as one outbox row.
 ///
-/// What the master key writes in bulk, and every import, is one entry for up to 200 objects: it says how many and
-/// which, and not what was in each, so that loading a shop costs next to nothing more.
+/// Bulk writes with the master key, and every import, make one entry for up to 200 objects. It has the counts and ids
+/// but not the contents, so that the audit log adds almost no cost to loading a shop.
 struct AuditedWrite: Sendable {
-    /// The classes by which operators run the shop. What customers own has its own history, or none.
+    /// The classes that operators use to run the shop. Objects owned by customers are not audited here.
     static let classes: Set<String> = [
         "Category", "Product", "ProductReview", "Store", "Page", "Promotion", "_Product", "_Role", "_JobSchedule",
         "_Audience",
     ]
-    /// Changes of the master key in one message that have an entry each.
+    /// Largest number of master-key changes in one message that get an entry each.
     private static let singleMax = 10
-    /// Ids that the entry of a group names.
+    /// Largest number of ids in the entry of a group.
     private static let idsMax = 100
 
     private let origin: AuditOrigin
@@ -30,7 +30,7 @@ struct AuditedWrite: Sendable {
         var ids: [JSON] = []
     }
 
-    /// Nil when nothing of the message belongs into the log.
+    /// Nil when the message has no change to audit.
     init?(_ message: WriteRequest, _ request: ServiceRequest, _ trail: AuditTrail) {
         guard let origin = AuditOrigin(request),
             message.changes.contains(where: { Self.classes.contains($0.className) })
@@ -50,7 +50,7 @@ struct AuditedWrite: Sendable {
             case .update: "update"
             case .delete: "delete"
             }
-        // Who has which rights is told one by one.
+        // Role changes are logged one by one, because they grant rights.
         guard !isGroup || change.className == "_Role" else {
             var group = groups[change.className] ?? Group()
             group.counts[action, default: 0] += 1
@@ -60,7 +60,7 @@ struct AuditedWrite: Sendable {
         }
         var after = outcome.after
         let hidden = transaction.protectedFields(of: change.className)
-        // An object shows no members of a relation: what was added and removed is what the client said.
+        // A stored object has no members for its relations, so the note takes the client's operation instead.
         for (name, value) in change.object.objectValue ?? [:] {
             for (label, told) in RelationNote.members(of: name, value, isHidden: hidden.contains(name)) {
                 after?[label] = told

@@ -1,15 +1,15 @@
 import ParseProtocol
 
-/// The change of a relation as the audit log has it. Of many objects it is their ids alone, in parts that are kept
-/// whole: whoever is put into a role is not lost because others are with him.
+/// The change of a relation in the audit log. A large change is listed by object id in several members, so that no id
+/// is cut off and every user added to a role is recorded.
 package enum RelationNote {
-    /// Ids of a part; so many of the longest are less than a value may have.
+    /// Ids per member: that many ids of the longest kind fit into `AuditDifference.valueBytesMax`.
     private static let idsMax = 25
 
     /// - Parameters:
-    ///   - operation: what a client said of the field.
-    ///   - isHidden: whether values of the field are not told.
-    /// - Returns: members for the state after the change; none for what changes no relation.
+    ///   - operation: the client's operation on the field.
+    ///   - isHidden: whether the field's values are masked.
+    /// - Returns: members for the state after the change; empty if the operation changes no relation.
     package static func members(of name: String, _ operation: JSON, isHidden: Bool) -> [String: JSON] {
         guard let verb = operation["__op"]?.stringValue, ["AddRelation", "RemoveRelation", "Batch"].contains(verb)
         else { return [:] }
@@ -19,7 +19,7 @@ package enum RelationNote {
             let ids = (single["objects"]?.arrayValue ?? []).compactMap { $0.pointerTarget?.objectId }
             for start in stride(from: 0, to: ids.count, by: idsMax) {
                 let part = ids[start..<min(start + idsMax, ids.count)]
-                // No field has a space in its name.
+                // The space cannot collide with a field, because field names have none.
                 let label = "\(name) \(single["__op"]?.stringValue ?? "") \(members.count + 1)"
                 members[label] = .string(part.joined(separator: " "))
             }

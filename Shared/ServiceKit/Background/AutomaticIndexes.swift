@@ -3,8 +3,8 @@ import ObjectStore
 import ProcessKit
 import Synchronization
 
-/// The indexes that a service makes by itself: what its readers found costly is looked at every few seconds, and one
-/// index at a time is built, in steps between which other writes have their turn, or by the server beside them.
+/// Creates indexes automatically: every few seconds this work inspects the queries that readers reported as slow. It
+/// builds one index at a time, either in short steps between other writes, or concurrently on the database server.
 final class AutomaticIndexes: Sendable {
     /// `SATCHEL_AUTO_INDEXES`.
     private enum Mode: String, CaseIterable { case on, off }
@@ -12,17 +12,18 @@ final class AutomaticIndexes: Sendable {
     private let host: ServiceHost
     private let isOn: Bool
     private let limits: IndexLimits
-    /// Nanoseconds at which the next index may be begun.
+    /// Earliest time of the next index build, in nanoseconds of the monotonic clock.
     private let nextAt = Mutex<Int64>(0)
 
-    /// How soon a need or an operator's wish is noticed.
+    /// Delay until a slow query or an operator's request is noticed.
     static let interval = Duration.seconds(2)
-    /// Between two steps of some milliseconds each: a third of the writer's time at most.
+    /// Pause between two steps of some milliseconds each, so that index builds use at most a third of the writer's
+    /// time.
     private static let pause = Duration.milliseconds(20)
-    /// Nanoseconds between the beginnings of two indexes: of many needs at once the others may be gone with the first.
+    /// Minimum nanoseconds between the starts of two builds: one index often resolves several slow queries.
     private static let pace: Int64 = 5_000_000_000
 
-    /// - Throws: `StartupProblem` for settings that mean nothing.
+    /// - Throws: `StartupProblem` for invalid settings.
     init(host: ServiceHost) throws {
         self.host = host
         let settings = host.configuration.settings
@@ -32,7 +33,7 @@ final class AutomaticIndexes: Sendable {
         self.limits = limits
     }
 
-    /// One step at an index that is built or removed, or a look at what is needed.
+    /// Runs one step of an index build or removal, or checks whether a new index is needed.
     func round() async throws -> BackgroundWork.Round {
         switch try await host.store.stepIndexes() {
         case .nothing: return try await begin() ? .more : .idle

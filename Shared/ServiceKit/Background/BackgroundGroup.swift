@@ -1,11 +1,11 @@
 import Synchronization
 
-/// Everything that a service does in the background. The service's lifecycle owns it: what was added starts when the
-/// process becomes the writer, and all of it ends before the store closes.
+/// All background work of a service. The service's lifecycle owns the group: added work starts when the process becomes
+/// the writer, and all of it ends before the store closes.
 public final class BackgroundGroup: Sendable {
     private struct State {
         var works: [BackgroundWork] = []
-        /// The tasks that run, by number from 1.
+        /// The running tasks by number, from 1.
         var tasks: [Int: Task<Void, Never>] = [:]
         /// The numbers of the tasks that `stop` waits for.
         var awaited: Set<Int> = []
@@ -22,14 +22,14 @@ public final class BackgroundGroup: Sendable {
     /// Adds work that only the writer does. Called while the service is built.
     public func add(_ work: BackgroundWork) { state.withLock { $0.works.append(work) } }
 
-    /// Starts what was added: this process became the writer.
+    /// Starts the added work, once this process is the writer.
     func start() {
         for work in state.withLock({ $0.works }) { begin { await work.run() } }
     }
 
-    /// Starts something that ends by itself, such as one delivery of many. It is the service's own work from here on,
-    /// whatever request it began with: what was begun is finished though that request has used up its share.
-    /// - Parameter isAwaited: false for what loses nothing by being cut off.
+    /// Starts a task that ends by itself, such as one delivery of many. The task is independent of the request that
+    /// caused it: it finishes even when that request has exhausted its budget.
+    /// - Parameter isAwaited: false for a task that can be cancelled without loss.
     /// - Returns: false when the service is stopping; `body` never runs then.
     @discardableResult
     public func begin(isAwaited: Bool = true, _ body: @escaping @Sendable () async -> Void) -> Bool {
@@ -38,7 +38,7 @@ public final class BackgroundGroup: Sendable {
             state.last += 1
             let number = state.last
             if isAwaited { state.awaited.insert(number) }
-            // Detached: without the task-local account of whoever set it going.
+            // Detached: the task does not inherit the task-local account of the request.
             state.tasks[number] = Task.detached { [self] in
                 await body()
                 end(number)
@@ -55,8 +55,8 @@ public final class BackgroundGroup: Sendable {
         if isLast { ended.ring() }
     }
 
-    /// Cancels everything and waits for its end. What has not ended by then goes on as it would after a crash: from
-    /// what is stored.
+    /// Cancels all tasks and waits for the awaited ones. Unfinished work resumes from stored data, as after a
+    /// crash.
     package func stop(within limit: Duration) async {
         let tasks = state.withLock { state -> [Task<Void, Never>] in
             state.isClosed = true

@@ -1,26 +1,26 @@
 import Logging
 import ParseProtocol
 
-/// A piece of work that a service does by itself: one round after the other, each begun by a wake-up or when the
-/// interval is over.
+/// Recurring work of a service. It runs in rounds, one after the other; a wake-up or the end of the interval starts a
+/// round.
 ///
-/// A round that fails is logged and tried again after a pause that grows (`BackgroundPace`). A wake-up during a round
-/// begins another one right after it; wake-ups that come together are one. Cancelling the task ends every pause at
-/// once; a round under way ends by itself.
+/// A failed round is logged and retried with a growing backoff (`BackgroundPace`). A wake-up during a round starts
+/// another one right after it; several wake-ups count as one. Cancelling the task ends every pause at once, but a
+/// running round finishes.
 public final class BackgroundWork: Sendable {
     /// The outcome of a round.
     public enum Round: Sendable {
-        /// Nothing is left until the next wake-up or the end of the interval.
+        /// Nothing to do until the next wake-up or the end of the interval.
         case idle
-        /// Nothing is left until that time is over, if no wake-up comes first; at most the interval. What is overdue
-        /// and could not be begun is looked at again after a moment.
+        /// Nothing to do for this duration, unless a wake-up comes first; capped at the interval. Overdue work that
+        /// could not start is checked again after a short pause.
         case due(in: Duration)
-        /// There is more: the next round follows at once.
+        /// There is more to do: the next round follows at once.
         case more
-        /// Nothing will ever be left; the work ends.
+        /// There will never be more to do; the work ends.
         case finished
 
-        /// - Parameter moment: when the next thing is due, by the wall clock; nil when nothing is planned.
+        /// - Parameter moment: the wall-clock time at which the next item is due; nil when nothing is planned.
         public static func due(at moment: Timestamp?) -> Round {
             guard let moment else { return .idle }
             return .due(in: .milliseconds(moment.milliseconds - Timestamp.now.milliseconds))
@@ -36,9 +36,9 @@ public final class BackgroundWork: Sendable {
     private let round: @Sendable () async throws -> Round
 
     /// - Parameters:
-    ///   - interval: the longest pause after a round that went well.
-    ///   - problem: what the log says of a round that failed.
-    ///   - wakeUp: what wakes it, for work that others wake before it is made.
+    ///   - interval: the longest pause after a successful round.
+    ///   - problem: the log message for a failed round.
+    ///   - wakeUp: wakes the work; passed in when it is used before the work exists.
     public init(
         _ name: String, every interval: Duration, problem: Logger.Message, logger: Logger, wakeUp: WakeUp = WakeUp(),
         round: @escaping @Sendable () async throws -> Round
@@ -51,20 +51,21 @@ public final class BackgroundWork: Sendable {
         self.round = round
     }
 
-    /// There is something to do.
+    /// Requests another round.
     public func wake() { wakeUp.ring() }
 
-    /// Works until it is finished or the task is cancelled.
+    /// Runs rounds until the work is finished or the task is cancelled.
     public func run() async {
         var pace = BackgroundPace(interval: interval)
         while !Task.isCancelled {
-            // What was asked for so far is what this round does.
+            // This round covers all wake-ups so far.
             wakeUp.clear()
             let outcome = await outcome()
             switch pace.next(after: outcome) {
             case .again: continue
             case .wait(let limit): await wakeUp.wait(atMost: limit)
-            // Wake-ups do not shorten it: they come as fast as requests, and the disk or the peer needs the pause.
+            // Wake-ups do not shorten a backoff: they come as fast as requests, and the disk or the peer needs the
+            // pause.
             case .backOff(let pause): try? await Task.sleep(for: pause)
             case .end: return
             }
@@ -80,14 +81,14 @@ public final class BackgroundWork: Sendable {
             case .finished: return .finished
             }
         } catch {
-            // A round that was told to end is no problem.
+            // A cancelled round is not an error.
             if !Task.isCancelled { logger.error(problem, metadata: ["work.name": "\(name)", "error": "\(error)"]) }
             return .failed
         }
     }
 }
 
-/// The decision when the next round of a background work begins, without the clock.
+/// Decides when the next round of a background work starts. Has no clock.
 package struct BackgroundPace: Sendable {
     package enum Outcome: Sendable, Hashable {
         case idle
@@ -97,9 +98,9 @@ package struct BackgroundPace: Sendable {
 
     package enum Next: Sendable, Hashable {
         case again
-        /// A wake-up ends it.
+        /// A wake-up ends the pause.
         case wait(Duration)
-        /// Nothing but its end ends it.
+        /// Only the end of the pause or cancellation ends it.
         case backOff(Duration)
         case end
     }
@@ -109,20 +110,20 @@ package struct BackgroundPace: Sendable {
 
     package init(interval: Duration) { self.interval = interval }
 
-    /// Before what is overdue is looked at again.
+    /// Pause before overdue work is checked again.
     private static let overduePause = Duration.milliseconds(250)
 
-    /// The first pause after a failure: the interval, from 250 ms to a second.
+    /// The first pause after a failure: the interval, clamped to 250 ms to 1 s.
     private var backOffMin: Duration { min(max(interval, .milliseconds(250)), .seconds(1)) }
-    /// The longest: the interval, from 5 s, so that a disk that works again is soon used, to five minutes.
+    /// The longest pause: the interval, clamped to 5 s to five minutes. The lower bound of 5 s ensures that a repaired
+    /// disk is soon used.
     private var backOffMax: Duration { min(max(interval, .seconds(5)), .seconds(300)) }
 
     package mutating func next(after outcome: Outcome) -> Next {
         switch outcome {
         case .failed:
             failures += 1
-            // 250 ms doubled eleven times is past the longest pause.
-            return .backOff(min(backOffMin * (1 << min(failures - 1, 11)), backOffMax))
+            return .backOff(Backoff(first: backOffMin, longest: backOffMax).pause(afterFailures: failures))
         case .idle, .due, .more, .finished:
             failures = 0
             switch outcome {

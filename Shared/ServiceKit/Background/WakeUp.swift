@@ -1,13 +1,12 @@
 import Synchronization
 
-/// A bell that one task waits for: until somebody rings it, the time is over or the task is cancelled, whichever comes
-/// first.
+/// A signal that one task waits for, until `ring`, a timeout or cancellation, whichever comes first.
 ///
-/// A ring while nobody waits is kept for the next wait. Several rings are one.
+/// A ring without a waiting task is kept for the next wait. Several rings count as one.
 public final class WakeUp: Sendable {
     private struct State {
         var isRung = false
-        /// Number of the last wait, from 1, and of the last whose time was over.
+        /// Number of the latest wait, from 1, and of the latest wait that timed out.
         var wait = 0
         var over = 0
         var waiter: CheckedContinuation<Void, Never>?
@@ -15,10 +14,10 @@ public final class WakeUp: Sendable {
 
     private let state = Mutex(State())
 
-    /// A bell that nobody has rung.
+    /// A signal that has not been rung.
     public init() {}
 
-    /// Wakes the task that waits, or the next one that will. Never waits itself.
+    /// Wakes the waiting task, or else the next task to wait. Never blocks.
     public func ring() {
         let waiter = state.withLock { state -> CheckedContinuation<Void, Never>? in
             guard let waiter = state.waiter else {
@@ -31,7 +30,7 @@ public final class WakeUp: Sendable {
         waiter?.resume()
     }
 
-    /// Forgets a ring that nobody has waited for yet.
+    /// Discards a ring that no task has consumed.
     func clear() { state.withLock { $0.isRung = false } }
 
     /// Waits for a ring. Only one task waits at a time.
@@ -65,7 +64,7 @@ public final class WakeUp: Sendable {
 
     private func timeIsOver(_ wait: Int) {
         let waiter = state.withLock { state -> CheckedContinuation<Void, Never>? in
-            // A later wait is not this timer's.
+            // The timer belongs to an earlier wait.
             guard state.wait == wait else { return nil }
             state.over = wait
             let waiter = state.waiter

@@ -1,17 +1,17 @@
 import ParseProtocol
 
-/// An hour of UTC, the finest grain of a roll-up.
+/// An hour of UTC, the finest granularity of a roll-up.
 package struct Hour: Hashable, Sendable {
     /// Hours since 1970.
     package let number: Int64
 
-    /// The length of one.
+    /// The length of an hour.
     package static let milliseconds: Int64 = 3_600_000
 
-    /// That many hours after 1970 began.
+    /// The hour that begins `number` hours after 1970-01-01.
     package init(number: Int64) { self.number = number }
 
-    /// The hour that a moment is in.
+    /// The hour that contains a moment.
     package init(of moment: Timestamp) {
         // Rounds down, before 1970 as well.
         let milliseconds = moment.milliseconds
@@ -19,6 +19,6 @@ package struct Hour: Hashable, Sendable {
         number = remainder < 0 ? quotient - 1 : quotient
     }
 
-    /// Days since 1970. Roll-ups hold nothing older.
+    /// Days since 1970. Roll-ups contain no earlier times.
     package var day: Int64 { number / 24 }
 }

@@ -1,29 +1,29 @@
 import ObjectStore
 import ParseProtocol
 
-/// The stretch of time of a graph and its steps, from the parameters `from`, `to` and `interval` of a function.
+/// The time range of a graph and its steps, from a function's parameters `from`, `to` and `interval`.
 package struct SeriesRange: Sendable {
     /// The steps of a graph.
     package enum Interval: String, Sendable {
         case hour, day
-        /// Hours that a step has.
+        /// Hours per step.
         package var hours: Int64 { self == .hour ? 1 : 24 }
     }
 
-    /// The steps that were asked for.
+    /// The requested step.
     package let interval: Interval
     /// First hour, a multiple of the interval.
     package let fromHour: Int64
     /// The hour after the last, a multiple of the interval.
     package let toHour: Int64
 
-    /// Points of a graph: almost three years of days, six weeks of hours.
+    /// Limit of points per graph: almost three years of days, six weeks of hours.
     package static let pointsMax: Int64 = 1000
 
-    /// `to` is now and `from` thirty days or one day before it, unless they are given; both ends' intervals are
-    /// included whole.
-    /// - Parameter only: the interval that a function has, when it has no choice.
-    /// - Throws: `.validationError` (142) for what is not a time or an interval, an empty stretch, or too many points.
+    /// Defaults: `to` is now, and `from` is 30 days (interval `day`) or one day (`hour`) before it. The intervals that
+    /// contain the two ends are included completely.
+    /// - Parameter only: the interval of a function that offers no choice.
+    /// - Throws: `.validationError` (142) for an invalid time or interval, an empty range, or too many points.
     package init(_ parameters: JSON, only: Interval? = nil, now: Timestamp = .now) throws {
         if let only {
             interval = only
@@ -57,9 +57,9 @@ package struct SeriesRange: Sendable {
         return moment
     }
 
-    /// The day that the stretch begins on.
+    /// The day of the first hour.
     package var fromDay: Int64 { fromHour / 24 }
-    /// The day after the last.
+    /// The day after the last one.
     package var toDay: Int64 { (toHour + 23) / 24 }
 
     /// The numbers of the intervals: hours or days since 1970.
@@ -75,9 +75,8 @@ package struct SeriesRange: Sendable {
         .array(buckets.map { ["at": moment(of: $0).wire, "value": .int(values[$0] ?? 0)] })
     }
 
-    /// Rows of `bucket`, which is the first hour of an interval, and `total`, by the number of the interval. SQL says
-    /// `hour - hour % ?` and does not divide, since not every engine gives a whole number then
-    /// (docs/postgresql-engines.md).
+    /// The totals by interval number, from rows of `bucket`, the first hour of an interval, and `total`. The SQL uses
+    /// `hour - hour % ?` instead of a division (docs/internals/sql.md).
     /// - Throws: `StoreError` for rows that have other columns.
     package func values(byFirstHour rows: [SQLRow]) throws -> [Int64: Int64] {
         Dictionary(
@@ -85,7 +84,7 @@ package struct SeriesRange: Sendable {
             uniquingKeysWith: { _, last in last })
     }
 
-    /// Rows of `bucket` and `total`.
+    /// The totals by bucket, from rows of `bucket` and `total`.
     /// - Throws: `StoreError` for rows that have other columns.
     package static func values(_ rows: [SQLRow]) throws -> [Int64: Int64] {
         Dictionary(try rows.map { try ($0.int("bucket"), $0.int("total")) }, uniquingKeysWith: { _, last in last })

@@ -2,34 +2,40 @@ import Messages
 import ObjectStore
 import ParseProtocol
 
-/// A writer's live queries: who subscribes, what is new, and what each gateway has taken of it. Pure but for its clock;
-/// `LiveFeedThread` owns it.
+/// The live queries of a writer: the subscriptions, the new changes, and what each gateway has received. Pure except
+/// for its clock; `LiveFeedThread` owns it.
 ///
-/// Each gateway has subscriptions, numbers and notices of its own, and a name for the feed. Positions count the changes
-/// that were watched, for all gateways together, so that a client may come back by another one. They mean something
-/// as long as the feed's name is known: another writer, or one that had to drop something, has others, and whoever asks
-/// for an old one is told so. Nothing is missed in silence.
+/// Each gateway has its own subscriptions, numbers and notices, and its own name for the feed. Positions count the
+/// watched changes for all gateways together, so that a client may reconnect through another gateway. A position is
+/// valid while the feed's name is known. Another writer has other names, and so has a feed that had to drop changes. A
+/// client that resumes under an unknown name gets `missed`, so no change is lost silently.
 package final class LiveFeed {
-    /// A wish to subscribe, checked.
+    /// A validated request to subscribe.
     package struct Wish: Sendable {
         package let message: LiveSubscribe
         package let query: LiveQuery
         package let caller: Caller
         package let client: Int
+        /// Nil for an operator: operators have no limit per network.
+        package let network: ClientNetwork?
 
-        package init(_ message: LiveSubscribe, _ query: LiveQuery, _ caller: Caller, client: Int) {
+        package init(
+            _ message: LiveSubscribe, _ query: LiveQuery, _ caller: Caller, client: Int, network: ClientNetwork? = nil
+        ) {
             self.message = message
             self.query = query
             self.caller = caller
             self.client = client
+            self.network = network
         }
     }
 
-    /// A class is watched for so long after its last subscription: clients come back.
+    /// A class is still watched for this long after its last subscription, because clients reconnect.
     package static let lingerNanoseconds: Int64 = 120_000_000_000
-    /// Classes that are watched so: whoever makes up names of classes makes nothing grow.
+    /// Limit of classes that are watched without a subscription: subscribing to many class names must not use unbounded
+    /// memory.
     package static let lingeringMax = 256
-    /// A gateway that asks for nothing for so long is gone.
+    /// A gateway that has not asked for news for this long is considered gone.
     package static let silenceNanoseconds: Int64 = 60_000_000_000
     private let clock: () -> Int64
     private let makeFeed: () -> UInt64
@@ -37,20 +43,26 @@ package final class LiveFeed {
     private var window = LiveWindow()
     private var position: UInt64 = 0
     private var gateways = LiveGateways()
-    /// The feed's names under which positions of `window` were told, the latest last.
+    /// The names of the feed under which positions of `window` were sent, the latest last.
     private var names: [UInt64] = []
-    /// The moments at which classes lost their last subscription.
+    /// The times at which classes lost their last subscription.
     private var left: [String: Int64] = [:]
-    /// Names that are remembered. Each gateway that starts anew has another one.
+    /// Limit of remembered names. Each restarted gateway gets a new one.
     private static let namesMax = 64
-    /// Subscriptions whose rights may have changed, with the position from which on they are told nothing.
+    /// Subscriptions whose rights may have changed, with the position after which they get no notices.
     private var held: [UInt64: (position: UInt64, className: String, at: Int64)] = [:]
-    /// The classes whose every later change is told: the writer has begun a job since they are watched.
+    /// The watched classes of which every later change is reported. A job of the writer has begun since the watching
+    /// began, so that no running job still uses the earlier set of classes.
     private var settled: Set<String> = []
+    /// Networks that have exhausted their budget of matching time, with the position up to which changes were matched
+    /// for them.
+    private var late: [ClientNetwork: UInt64] = [:]
+    /// Nanoseconds of matching per turn of a late network; a single change may take longer.
+    private static let turn: Int64 = 2_000_000
 
     /// - Parameters:
-    ///   - clock: nanoseconds of a clock that nobody sets.
-    ///   - processor: nanoseconds that this thread has had of a processor; nil for those of the clock.
+    ///   - clock: nanoseconds of a monotonic clock.
+    ///   - processor: nanoseconds of processor time of this thread; nil to use `clock`.
     package init(
         clock: @escaping () -> Int64, processor: (() -> Int64)? = nil,
         makeFeed: @escaping () -> UInt64 = { .random(in: 1 ... .max) }
@@ -60,29 +72,36 @@ package final class LiveFeed {
         matcher = LiveMatcher(clock: clock, processor: processor)
     }
 
-    /// The classes whose changes are wanted.
+    /// The watched classes.
     package var classes: Set<String> { matcher.classNames.union(left.keys) }
-    /// Whether a class is one of them.
+    /// Whether a class is watched.
     package func watches(_ className: String) -> Bool { matcher.hasClass(className) || left[className] != nil }
     package var subscriptionCount: Int { matcher.count }
 
     // MARK: Subscriptions
 
-    /// - Throws: `.inefficientQuery` (154) for a client that has spent its time, `.requestLimitExceeded` (155) for too
-    ///   many, `.invalidQuery` (102) for a condition that cannot be live.
-    /// - Returns: the answer, and whether a job of the writer must have ended before it is given, so that no change
-    ///   after it is overlooked.
+    /// - Throws: `.inefficientQuery` (154) for a client that has exhausted its time, `.requestLimitExceeded` (155) for
+    ///   too many subscriptions, `.invalidQuery` (102) for a condition that live queries do not support.
+    /// - Returns: the answer, and whether every later change of the class is noticed. If not, the caller must run a job
+    ///   on the writer before it answers.
     package func subscribe(_ wish: Wish) throws -> (answer: LiveSubscribed, isSettled: Bool) {
         meet(wish.message.gateway, at: wish.message.place)
-        // Who was there before goes on.
+        // A replacement of an existing subscription is always allowed.
         if wish.message.replaces == 0 { try matcher.checkBudget(of: wish.client) }
+        // A replay needs matching time at once.
+        if wish.message.resumes, let network = wish.network, matcher.isSpent(network) {
+            throw ParseError.tooManyRequests(
+                "Too many changes are being matched for your subscriptions.", retryAfterSeconds: 1)
+        }
         guard let id = gateways.id(of: wish.message.subscription, at: wish.message.gateway) else {
             throw ParseError.internalError
         }
         let className = wish.query.className
         let start = start(of: wish.message, className)
         let missed = start?.isKnown == false
-        try matcher.add(.init(id: id, caller: wish.caller, client: wish.client), to: wish.query)
+        try matcher.add(
+            .init(id: id, caller: wish.caller, client: wish.client, network: wish.network, start: position),
+            to: wish.query)
         left[className] = nil
         window.watch(className, from: position)
         if let start, start.isKnown {
@@ -100,7 +119,8 @@ package final class LiveFeed {
         return (answer, settled.contains(className))
     }
 
-    /// Where a subscription begins that does not begin now, and whether all that followed is known.
+    /// The position at which a resumed or replacing subscription starts, and whether all later changes are known. Nil
+    /// for a new subscription, which starts now.
     private func start(of message: LiveSubscribe, _ className: String) -> (position: UInt64, isKnown: Bool)? {
         if message.replaces != 0 {
             let former = gateways.id(of: message.replaces, at: message.gateway)
@@ -114,18 +134,19 @@ package final class LiveFeed {
         return (message.after, isKnown)
     }
 
-    /// Stops matching for subscriptions until others take their places.
+    /// Suspends subscriptions until others replace them.
     package func hold(_ message: LiveHold) {
         for id in message.subscriptions.compactMap({ gateways.id(of: $0, at: message.gateway) }) {
-            guard let className = matcher.className(of: id) else { continue }
-            held[id] = (position, className, clock())
+            guard let className = matcher.className(of: id), let subscriber = matcher.subscriber(id) else { continue }
+            let matched = subscriber.network.flatMap { late[$0] }.map { max($0, subscriber.start) }
+            held[id] = (matched ?? position, className, clock())
             matcher.remove(id)
         }
         noteLeft()
     }
 
-    /// A job of the writer has begun and ended since the class is watched.
-    /// - Parameter feed: the name of the one that watched it then. Another one may have begun to do so since.
+    /// A job of the writer has begun and ended since the class became watched.
+    /// - Parameter feed: the feed's name at the time the watching began. Another feed may have replaced it since.
     package func settle(_ className: String, in feed: UInt64) {
         if names.contains(feed), watches(className) { settled.insert(className) }
     }
@@ -143,7 +164,7 @@ package final class LiveFeed {
         let now = clock()
         for name in window.classes where !current.contains(name) && left[name] == nil { left[name] = now }
         guard left.count > Self.lingeringMax else { return }
-        // Half of them at once, so that the sorting is paid for.
+        // Drops half of them at once to amortise the sorting.
         let oldest = left.sorted { $0.value < $1.value }.prefix(left.count - Self.lingeringMax / 2)
         for (name, _) in oldest {
             left[name] = nil
@@ -152,7 +173,7 @@ package final class LiveFeed {
         window.watch(classes, from: position)
     }
 
-    /// A gateway is there: one that was known, or another one, which has nothing yet.
+    /// Registers a gateway, or notes that a known one is alive. A new gateway has no subscriptions yet.
     private func meet(_ gateway: UInt64, at place: String) {
         if gateways[gateway] == nil {
             for other in gateways.replaced(by: gateway, at: place) { drop(other) }
@@ -164,14 +185,14 @@ package final class LiveFeed {
     private func newName() -> UInt64 {
         let name = makeFeed()
         names.append(name)
-        // Those in use stay, however long they have been.
+        // Names in use remain, however old they are.
         if names.count > Self.namesMax, let oldest = names.firstIndex(where: { !gateways.use($0) }) {
             names.remove(at: oldest)
         }
         return name
     }
 
-    /// A gateway is gone, or has lost something: its subscriptions are over.
+    /// Ends all subscriptions of a gateway that is gone or has lost notices.
     private func drop(_ gateway: UInt64, renaming: Bool = false) {
         let isOwn = gateways.owns(gateway)
         matcher.remove(where: isOwn)
@@ -190,18 +211,53 @@ package final class LiveFeed {
         guard watches(change.className) else { return }
         position += 1
         window.add(change, at: position, now: clock())
-        let outcome = matcher.outcome(of: change)
+        let outcome = matcher.outcome(of: change, late: Set(late.keys))
         tell(outcome, of: position)
         if !outcome.ended.isEmpty { noteLeft() }
-        // One gateway that takes nothing is no reason for clients of another one to come anew.
+        for network in matcher.takeSpent() where late[network] == nil { late[network] = position }
+        dropOverfull()
+    }
+
+    private func dropOverfull() {
+        // A gateway that does not take its notices must not affect the clients of another gateway.
         for gateway in gateways.overfull { drop(gateway, renaming: true) }
     }
 
-    /// Something was lost: all subscriptions are over, which whoever asks next hears.
+    /// Whether changes remain to be matched for late networks. Matching pauses while a gateway has a large backlog.
+    package var isBehind: Bool { !late.isEmpty && !gateways.areCrowded }
+
+    /// Matches some changes for the late network that has used the least time.
+    package func catchUp() {
+        guard isBehind, let network = matcher.modest(among: late.keys), let matched = late[network] else { return }
+        guard let entries = window.entries(after: matched) else {
+            // More changes arrived than the window holds.
+            late[network] = nil
+            let ids = matcher.ids(of: network)
+            ids.forEach(matcher.remove)
+            tell(LiveOutcome(ended: [(ids, Self.tooLate)]), of: position)
+            return noteLeft()
+        }
+        let end = clock() + Self.turn
+        for entry in entries {
+            let outcome = matcher.outcome(of: entry.change, forLate: network, at: entry.position)
+            tell(outcome, of: entry.position)
+            if !outcome.ended.isEmpty { noteLeft() }
+            late[network] = entry.position
+            if clock() >= end { break }
+        }
+        if late[network] == position || entries.isEmpty { late[network] = nil }
+        dropOverfull()
+    }
+
+    private static let tooLate = ParseError.tooManyRequests(
+        "Too many changes are waiting to be matched for your subscriptions.", retryAfterSeconds: 10)
+
+    /// Ends all subscriptions after a loss of changes. Each gateway learns it from its next request.
     package func lose() {
         names = []
         for gateway in gateways.all { gateways[gateway]?.begin(name: newName()) }
         held = [:]
+        late = [:]
         matcher.removeAll()
         window.removeAll()
         left = [:]
@@ -234,34 +290,34 @@ package final class LiveFeed {
             }
         }
         for (gateway, drafts) in drafts {
-            // Those of a replay are of changes before the present position.
+            // Notices of a replay belong to changes before the current position.
             gateways[gateway]?.add(drafts, through: position, isLatest: changePosition == position)
         }
     }
 
-    // MARK: The gateways
+    // MARK: Gateways
 
-    /// The answer to a question for news; nil when there is nothing and the feed is the one that was asked for.
+    /// The answer to a request for news; nil when there is none and the gateway knows the feed's current name.
     package func next(_ message: LiveNext) -> (news: LiveNews, documents: [[UInt8]])? {
         asked(message)
         return news(for: message)
     }
 
-    /// A gateway has asked for news.
+    /// Notes a gateway's request for news.
     package func asked(_ message: LiveNext) {
         meet(message.gateway, at: message.place)
         guard message.feed == gateways[message.gateway]?.name else { return }
         gateways[message.gateway]?.outbox.taken(message.taken)
     }
 
-    /// The answer to a question that was asked; nil when there is nothing yet.
+    /// The answer to a noted request; nil when there is no news yet.
     package func news(for message: LiveNext) -> (news: LiveNews, documents: [[UInt8]])? {
         guard let own = gateways[message.gateway] else { return (.with { $0.feed = makeFeed() }, []) }
         guard message.feed == 0 || message.feed == own.name else { return (.with { $0.feed = own.name }, []) }
         return own.outbox.isEmpty ? nil : own.outbox.news(feed: own.name, position: position)
     }
 
-    /// The answer when the wait is over.
+    /// The answer to a request that timed out.
     package func nothing(for message: LiveNext) -> LiveNews {
         .with {
             $0.feed = gateways[message.gateway]?.name ?? 0
@@ -270,10 +326,10 @@ package final class LiveFeed {
         }
     }
 
-    /// Lets go of what nobody wants any more. To be called every few seconds.
+    /// Drops expired data. To be called every few seconds.
     package func tidy() {
         let now = clock()
-        // Should one come back, it hears by another name that its subscriptions are gone.
+        // A gateway that returns later gets a new feed name, by which it sees that its subscriptions are gone.
         for gateway in gateways.unheard(since: now - Self.silenceNanoseconds) { drop(gateway) }
         held = held.filter { now - $0.value.at < Self.lingerNanoseconds }
         left = left.filter { now - $0.value < Self.lingerNanoseconds }
@@ -284,6 +340,6 @@ package final class LiveFeed {
 }
 
 extension LiveWindow {
-    /// The classes that are watched.
+    /// The watched classes.
     var classes: Set<String> { Set(watchedFrom.keys) }
 }

@@ -3,8 +3,8 @@ import Messages
 import ObjectStore
 import ParseProtocol
 
-/// The thread on which a service matches what was committed with the subscriptions: neither the writer nor a lane waits
-/// for it. It begins with the first subscription.
+/// The thread on which a service matches committed changes with the subscriptions, so that neither the writer nor a
+/// lane waits for the matching. The first subscription starts it.
 package final class LiveFeedThread: @unchecked Sendable {
     private enum Work {
         case subscribe(LiveFeed.Wish, @Sendable (Result<Subscribed, any Error>) -> Void)
@@ -18,26 +18,26 @@ package final class LiveFeedThread: @unchecked Sendable {
     package typealias Subscribed = (answer: LiveSubscribed, isSettled: Bool)
     package typealias News = (news: LiveNews, documents: [[UInt8]])
 
-    /// A gateway that waits for news.
+    /// A gateway's pending request for news.
     private struct Waiter {
         let message: LiveNext
         let deadline: Date
         let completion: @Sendable (Result<News, any Error>) -> Void
     }
 
-    /// Changes that wait to be matched; past them all subscriptions begin anew rather than that memory fills up.
+    /// Limits of unmatched changes. Beyond them all changes are dropped and all subscriptions must be renewed.
     private static let waitingMax = 20_000
     private static let waitingBytesMax = 64 << 20
     private static let tidyingSeconds = 5.0
     private static let waitMillisecondsMax: UInt32 = 60_000
     private static let stopping = ParseError(.serviceUnavailable, "The service is stopping.")
 
-    /// Names the classes whose changes are wanted.
+    /// Receives the set of watched classes.
     private let watching: @Sendable (Set<String>) -> Void
-    /// One thread waits for it, the feed's own, so that `signal` is enough: the C library may lose a wake-up only where
-    /// several wait (glibc's bug 25847).
+    /// Only the feed's own thread waits on it, so `signal` suffices: glibc may lose a wake-up only with several waiting
+    /// threads (glibc bug 25847).
     private let condition = NSCondition()
-    // What follows is guarded by `condition`.
+    // `condition` guards the following properties.
     private var work: [Work] = []
     private var waiting = 0
     private var waitingBytes = 0
@@ -45,14 +45,14 @@ package final class LiveFeedThread: @unchecked Sendable {
     private var isStopping = false
     private var hasStarted = false
 
-    /// A feed of what this process commits.
+    /// A feed of the changes that this process commits.
     package init(_ store: ClassStore) {
         watching = { [watch = store.watch] in watch.watch($0) }
         store.watch.listen { [weak self] in self?.committed($0) }
     }
 
-    /// A feed of what is handed to it.
-    /// - Parameter watching: hears which classes are wanted, before whoever subscribed does.
+    /// A feed of the changes passed to `committed`.
+    /// - Parameter watching: receives the watched classes before `subscribe` returns.
     package init(watching: @escaping @Sendable (Set<String>) -> Void) { self.watching = watching }
 
     /// - Throws: `.serviceUnavailable` (2) while the service stops.
@@ -64,20 +64,21 @@ package final class LiveFeedThread: @unchecked Sendable {
 
     package func settle(_ className: String, in feed: UInt64) { post(.settle(className, feed: feed)) {} }
 
-    /// Takes effect between what was committed before and what the calling thread hands to the writer after.
+    /// Takes effect after all earlier commits, and before any change that the calling thread submits to the writer
+    /// afterwards.
     package func hold(_ message: LiveHold) { post(.hold(message)) {} }
 
     package func unsubscribe(_ message: LiveUnsubscribe) { post(.unsubscribe(message)) {} }
 
-    /// Returns when there is something or the message's time is over.
-    /// - Throws: `.serviceUnavailable` (2) while the service stops, or when asked again meanwhile.
+    /// Returns when there is news or when the wait time of the message is over.
+    /// - Throws: `.serviceUnavailable` (2) while the service stops, or when the same gateway asks again meanwhile.
     package func next(_ message: LiveNext) async throws -> News {
         try await withCheckedThrowingContinuation { continuation in
             post(.next(message) { continuation.resume(with: $0) }) { continuation.resume(throwing: Self.stopping) }
         }
     }
 
-    /// Answers whoever waits; later ones are refused.
+    /// Answers all pending requests and refuses later ones.
     package func stop() {
         condition.withLock {
             isStopping = true
@@ -105,7 +106,7 @@ package final class LiveFeedThread: @unchecked Sendable {
         thread.start()
     }
 
-    /// Changes may have been missed: all subscriptions begin anew.
+    /// Ends all subscriptions, because changes may have been missed.
     package func lose() {
         condition.withLock {
             hasLost = true
@@ -113,7 +114,7 @@ package final class LiveFeedThread: @unchecked Sendable {
         }
     }
 
-    /// Changes that were committed, in their order. Called on the writer's thread.
+    /// Adds committed changes in commit order. Called on the writer's thread.
     package func committed(_ changes: [StoredChange]) {
         condition.withLock {
             waiting += changes.count
@@ -132,23 +133,32 @@ package final class LiveFeedThread: @unchecked Sendable {
 
     private func run() {
         let feed = LiveFeed(
-            clock: { Self.nanoseconds(CLOCK_MONOTONIC) }, processor: { Self.nanoseconds(CLOCK_THREAD_CPUTIME_ID) })
+            clock: { Int64(SystemClock.monotonic) }, processor: { Int64(SystemClock.threadTime) })
         var waiters: [UInt64: Waiter] = [:]
         var tidied = Date()
-        while let (items, hasLost) = take(until: waiters.values.map(\.deadline).min() ?? .distantFuture) {
+        // Late networks get half of this thread's time, and only when it has no other work.
+        var nextTurn = Date()
+        while let (items, hasLost) = take(
+            until: feed.isBehind ? nextTurn : waiters.values.map(\.deadline).min() ?? .distantFuture)
+        {
             if hasLost { feed.lose() }
             for item in items { perform(item, feed, &waiters) }
+            if feed.isBehind, nextTurn.timeIntervalSinceNow <= 0 {
+                let start = Date()
+                feed.catchUp()
+                nextTurn = Date(timeIntervalSinceNow: -start.timeIntervalSinceNow)
+            }
             if -tidied.timeIntervalSinceNow > Self.tidyingSeconds {
                 tidied = Date()
                 feed.tidy()
-                // Those that nobody wants any more; the others are there since their subscriptions began.
+                // Removes classes that are no longer watched. New ones are added when their subscription begins.
                 watching(feed.classes)
             }
             answer(&waiters, feed)
         }
         watching([])
         for waiter in waiters.values { waiter.completion(.failure(Self.stopping)) }
-        // What came in the last moment.
+        // Work that was added while the thread was stopping.
         for item in condition.withLock({ work }) {
             switch item {
             case .subscribe(_, let completion): completion(.failure(Self.stopping))
@@ -158,7 +168,7 @@ package final class LiveFeedThread: @unchecked Sendable {
         }
     }
 
-    /// What is to be done; nil when it is time to end.
+    /// The pending work; nil when the thread must end.
     private func take(until deadline: Date) -> (work: [Work], hasLost: Bool)? {
         let end = min(deadline, Date(timeIntervalSinceNow: Self.tidyingSeconds))
         return condition.withLock {
@@ -180,7 +190,7 @@ package final class LiveFeedThread: @unchecked Sendable {
         case .subscribe(let wish, let completion):
             let isNew = !feed.watches(wish.query.className)
             let result = Result { () throws -> Subscribed in try feed.subscribe(wish) }
-            // Before the caller has the writer run a job.
+            // Must precede the job that the caller runs on the writer.
             if isNew { watching(feed.classes) }
             completion(result)
         case .next(let message, let completion):
@@ -204,11 +214,5 @@ package final class LiveFeedThread: @unchecked Sendable {
             }
             waiters[gateway] = nil
         }
-    }
-
-    private static func nanoseconds(_ clock: clockid_t) -> Int64 {
-        var time = timespec()
-        clock_gettime(clock, &time)
-        return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
     }
 }

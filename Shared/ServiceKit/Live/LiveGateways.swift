@@ -1,33 +1,33 @@
 import Messages
 
-/// The gateways that have live queries with a writer, each with what it has yet to take. Pure.
+/// The gateways with live queries at a writer, each with its pending notices. Pure.
 ///
-/// A gateway numbers its subscriptions by itself. Here each has an id that no other one's has: the number behind the
-/// gateway's place in a row.
+/// Each gateway numbers its own subscriptions. Here a subscription has a unique id, which combines the gateway's slot
+/// and the gateway's number.
 struct LiveGateways {
-    /// A notice with the objects that it shows.
+    /// A notice with the documents of its objects.
     typealias Draft = (notice: LiveNotice, object: [UInt8]?, original: [UInt8]?)
 
     struct Gateway {
-        /// Of the gateway in the suite, such as `gateway-2`.
+        /// The gateway's name in the suite, such as `gateway-2`.
         let place: String
         fileprivate let slot: UInt64
-        /// The feed's name for it.
+        /// The name by which this gateway knows the feed.
         fileprivate(set) var name: UInt64
         /// Nanoseconds of the feed's clock.
         var lastHeard: Int64 = 0
         var outbox = LiveOutbox()
 
-        /// Begins anew: what it had is gone.
+        /// Drops all notices and takes a new feed name.
         mutating func begin(name: UInt64) {
             self.name = name
             outbox.removeAll()
         }
 
-        /// Adds what is told of one change.
+        /// Adds the notices of one change.
         /// - Parameters:
-        ///   - position: the present one.
-        ///   - isLatest: whether it is that of the change, which the last notice completes.
+        ///   - position: the current position.
+        ///   - isLatest: whether the change is at that position, so that the last notice completes it.
         mutating func add(_ drafts: [Draft], through position: UInt64, isLatest: Bool) {
             for (index, draft) in drafts.enumerated() {
                 let isComplete = !isLatest || index == drafts.count - 1
@@ -38,10 +38,10 @@ struct LiveGateways {
         }
     }
 
-    /// Numbers of a gateway are less than this: more than it makes in a thousand years.
+    /// A gateway's subscription numbers are below 2^48, more than it creates in a thousand years.
     private static let numberBits: UInt64 = 48
     private static let numberMask: UInt64 = 1 << numberBits - 1
-    /// More are not there at the same time in any sound suite; past them the one that was silent longest goes.
+    /// Limit of gateways, more than a suite has. Beyond it the gateway that was silent longest is dropped.
     static let countMax = 32
 
     private var known: [UInt64: Gateway] = [:]
@@ -53,15 +53,18 @@ struct LiveGateways {
     }
 
     var all: [UInt64] { Array(known.keys) }
-    /// Those for which too much waits.
+    /// The gateways whose backlog exceeds the limit.
     var overfull: [UInt64] { known.filter { $0.value.outbox.isOverfull }.map(\.key) }
 
-    /// Whether one of them knows the feed by a name.
+    /// Whether a gateway's backlog is so large that matching for late networks must pause.
+    var areCrowded: Bool { known.values.contains { $0.outbox.isCrowded } }
+
+    /// Whether a gateway knows the feed by this name.
     func use(_ name: UInt64) -> Bool { known.values.contains { $0.name == name } }
 
     func unheard(since moment: Int64) -> [UInt64] { known.filter { $0.value.lastHeard < moment }.map(\.key) }
 
-    /// Those that must go when another one comes.
+    /// The gateways to drop when a new one registers.
     func replaced(by id: UInt64, at place: String) -> [UInt64] {
         let former = known.filter { $0.value.place == place }.map(\.key)
         guard former.isEmpty, known.count >= Self.countMax else { return former }
@@ -80,19 +83,19 @@ struct LiveGateways {
 
     // MARK: Numbers
 
-    /// The id of a gateway's number; nil for a gateway that is not known.
+    /// The unique id for a gateway's number; nil for an unknown gateway.
     func id(of number: UInt64, at gateway: UInt64) -> UInt64? {
         guard let slot = known[gateway]?.slot, number <= Self.numberMask else { return nil }
         return slot << Self.numberBits | number
     }
 
-    /// Says of ids whether they are a gateway's.
+    /// A predicate that is true for the ids of a gateway.
     func owns(_ gateway: UInt64) -> (UInt64) -> Bool {
         guard let slot = known[gateway]?.slot else { return { _ in false } }
         return { $0 >> Self.numberBits == slot }
     }
 
-    /// The numbers behind ids, by gateway.
+    /// The gateways' own numbers for ids, by gateway.
     func numbers(of ids: [UInt64]) -> [(gateway: UInt64, numbers: [UInt64])] {
         let bySlot = Dictionary(grouping: ids) { $0 >> Self.numberBits }
         return bySlot.compactMap { slot, ids in slots[slot].map { ($0, ids.map { $0 & Self.numberMask }) } }

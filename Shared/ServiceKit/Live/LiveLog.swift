@@ -4,21 +4,21 @@ import ObjectStore
 import ParseProtocol
 import Synchronization
 
-/// The changes for live queries where every replica writes: in the database, from which the process that leads takes
-/// them (`StoreTransaction.takeLoggedChanges`). While nobody watches a class, its changes are not noted.
+/// The changes for live queries of a service in which every replica writes. They are logged in the database, and the
+/// leader takes them (`StoreTransaction.takeLoggedChanges`). Changes of unwatched classes are not logged.
 final class LiveLog: Sendable {
-    /// Between two looks while a class is watched.
+    /// Polling interval while a class is watched.
     private static let pause = Duration.milliseconds(50)
-    /// And while none is.
+    /// Polling interval while no class is watched.
     private static let idlePause = Duration.seconds(5)
-    /// Changes taken in one transaction.
+    /// Limit of changes taken in one transaction.
     private static let takenMax = 500
-    /// The longest that a transaction which began before a class was watched is waited for.
+    /// Longest wait for transactions that began before a class was watched.
     private static let settlingMax = Duration.seconds(10)
 
     let feed: LiveFeedThread
     private let store: ClassStore
-    /// Names this process, as the one that takes.
+    /// Identifies the process that takes the changes.
     private let name = Names.random(20)
     private let wanted: WantedClasses
     private let wakeUp: WakeUp
@@ -33,14 +33,15 @@ final class LiveLog: Sendable {
         }
     }
 
-    /// Has every change of a class noted that is committed after this returned.
-    /// - Throws: `.serviceUnavailable` (2) when transactions that may not have seen it last too long.
+    /// Ensures that every change of a class committed after this method returns is logged.
+    /// - Throws: `.serviceUnavailable` (2) when transactions that began earlier last too long.
     func watch(_ className: String) async throws {
         try await store.write { transaction in
             _ = try transaction.execute(
                 "INSERT INTO liveClasses(name) VALUES (?) ON CONFLICT DO NOTHING", [.text(className)])
         }
-        // Whoever begins from now on sees it. Of those that are under way nobody knows; the server knows their times.
+        // Transactions that begin from now on see the row. Running ones may not, so this waits for them by the server's
+        // clock.
         let moment = try await store.read { reader in
             try reader.rows("SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS BIGINT) AS moment", [])
                 .first?["moment"].intValue ?? 0
@@ -65,13 +66,13 @@ final class LiveLog: Sendable {
         ).isEmpty
     }
 
-    /// Hands over to the feed what was committed so far.
+    /// Passes the committed changes to the feed.
     func take() async throws {
         while try await isMore() {
             do {
                 try await store.write { [self] in try take(in: $0) }
             } catch {
-                // It may have been committed all the same.
+                // The transaction may have been committed nevertheless.
                 feed.lose()
                 throw error
             }
@@ -81,22 +82,28 @@ final class LiveLog: Sendable {
     private func isMore() async throws -> Bool {
         try await store.read { [name] reader in
             try !reader.rows(
-                "SELECT 1 AS found FROM liveTaker WHERE name <> ? OR EXISTS(SELECT 1 FROM liveChanges)", [.text(name)]
+                """
+                SELECT 1 AS found WHERE NOT EXISTS(SELECT 1 FROM liveTaker WHERE name = ?) \
+                OR EXISTS(SELECT 1 FROM liveChanges)
+                """, [.text(name)]
             ).isEmpty
         }
     }
 
     private func take(in transaction: StoreTransaction) throws {
-        // Another process led meanwhile and took changes that this feed has not heard of.
-        let isNew = try transaction.execute("UPDATE liveTaker SET name = ?1 WHERE name <> ?1", [.text(name)]) > 0
+        // Another process was the leader meanwhile and took changes that this feed did not get.
+        var isNew = try transaction.execute("UPDATE liveTaker SET name = ?1 WHERE name <> ?1", [.text(name)]) > 0
+        // Moves of earlier releases removed the row.
+        let insertion = "INSERT INTO liveTaker(name) SELECT CAST(? AS TEXT) WHERE NOT EXISTS(SELECT 1 FROM liveTaker)"
+        if try transaction.execute(insertion, [.text(name)]) > 0 { isNew = true }
         let changes = try transaction.takeLoggedChanges(atMost: Self.takenMax)
-        transaction.afterCommit { [feed] in
+        transaction.afterCommit { [feed, isNew] in
             if isNew { feed.lose() }
             if !changes.isEmpty { feed.committed(changes) }
         }
     }
 
-    /// Taking, which only the process that leads does.
+    /// The background work that takes changes; only the leader does it.
     func work(_ logger: Logger) -> BackgroundWork {
         BackgroundWork(
             "live", every: Self.idlePause, problem: "Changes for live queries could not be taken.", logger: logger,
@@ -109,7 +116,8 @@ final class LiveLog: Sendable {
                     try await store.write { [wanted] transaction in
                         for row in try transaction.rows("SELECT name FROM liveClasses", []) {
                             let name = try row.text("name")
-                            // Looked at here: one that is wanted again since then is noted by a transaction after this.
+                            // Checked inside this transaction: if the class becomes watched again, a later transaction
+                            // inserts it again.
                             guard !wanted.contains(name) else { continue }
                             _ = try transaction.execute("DELETE FROM liveClasses WHERE name = ?", [.text(name)])
                         }
@@ -128,7 +136,7 @@ final class LiveLog: Sendable {
 private final class WantedClasses: Sendable {
     private struct State {
         var classes: Set<String> = []
-        /// Some may be noted that are not wanted: also what an earlier process left.
+        /// The database may list classes that are no longer watched, also from an earlier process.
         var hasShrunk = true
     }
 
@@ -145,7 +153,7 @@ private final class WantedClasses: Sendable {
         }
     }
 
-    /// Whether classes are wanted no more since the last question.
+    /// Whether classes became unwatched since the last call.
     func shrank() -> Bool {
         state.withLock { state in
             defer { state.hasShrunk = false }

@@ -2,11 +2,11 @@ import Messages
 import ObjectStore
 import ParseProtocol
 
-/// The notices that the gateway has yet to take, in their order. Pure.
+/// The pending notices for a gateway, in order. Pure.
 struct LiveOutbox {
     private struct Entry {
         let number: UInt64
-        /// Of all changes up to it every notice is in this entry or before it.
+        /// All notices of changes up to this position are in this entry or before it.
         let through: UInt64
         let notice: LiveNotice
         let object: [UInt8]?
@@ -18,9 +18,9 @@ struct LiveOutbox {
         }
     }
 
-    /// Bytes that may wait; past them the gateway is told that something was lost.
+    /// Limit of the backlog in bytes. Beyond it the gateway's subscriptions end.
     static let bytesMax = 64 << 20
-    /// Of one answer: it shares the bus with everything else.
+    /// Limits of one answer, because it shares the bus with all other traffic.
     private static let answerBytesMax = 1 << 20
     private static let answerDocumentsMax = 2000
 
@@ -30,6 +30,7 @@ struct LiveOutbox {
 
     var isEmpty: Bool { entries.isEmpty }
     var isOverfull: Bool { bytes > Self.bytesMax }
+    var isCrowded: Bool { bytes > Self.bytesMax / 8 }
 
     mutating func add(
         _ notice: LiveNotice, object: [UInt8]? = nil, original: [UInt8]? = nil, through position: UInt64
@@ -40,7 +41,7 @@ struct LiveOutbox {
         bytes += entry.bytes
     }
 
-    /// Lets go of what was taken.
+    /// Removes the entries up to the number that the gateway has received.
     mutating func taken(_ number: UInt64) {
         let count = entries.prefix { $0.number <= number }.count
         bytes -= entries.prefix(count).reduce(0) { $0 + $1.bytes }
@@ -52,7 +53,7 @@ struct LiveOutbox {
         bytes = 0
     }
 
-    /// As much as fits into an answer, from the first.
+    /// The first entries, as many as fit into one answer.
     func news(feed: UInt64, position: UInt64) -> (news: LiveNews, documents: [[UInt8]]) {
         var news = LiveNews.with {
             $0.feed = feed

@@ -3,7 +3,7 @@ import Messages
 import ObjectStore
 import ParseProtocol
 
-/// The kinds of live queries (Shared/Messages/Protos/live.proto).
+/// The routes of live queries (Shared/Messages/Protos/live.proto).
 extension ServiceRoutes {
     mutating func installLive() {
         let calls = ObjectCalls(of: host.plan.name)
@@ -25,19 +25,22 @@ extension ServiceRoutes {
             let caller = readingCaller(principal)
             try await host.store.read { try $0.checkLive(query, caller: caller) }
             guard !message.checks else { return LiveSubscribed() }
-            // What was committed before is nobody's news.
+            // Takes the earlier changes first, so that the new subscription gets no notices of them.
             try await log?.take()
             let (answer, isSettled) = try await feed.subscribe(
-                .init(message, query, caller, client: principal.shareholder))
+                .init(
+                    message, query, caller, client: principal.fairnessKey,
+                    network: principal.fairnessKey == 0 ? nil : ClientNetwork(principal.network)))
             if !isSettled {
-                // A job that began before the class was watched may not have looked. After this one none has not.
+                // Waits for jobs that began before the class was watched: they may not report its changes. Every later
+                // job does.
                 if let log { try await log.watch(query.className) } else { try await host.store.write { _ in } }
                 feed.settle(query.className, in: answer.feed)
             }
             return answer
         }
 
-        // On the lane itself, which hands over the writes that follow after it.
+        // Runs on the lane itself, which also submits the writes that follow.
         read(calls.liveHold) { message, _, _ in
             feed.hold(message)
             return Accepted()

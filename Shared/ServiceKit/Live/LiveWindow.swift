@@ -1,9 +1,9 @@
 import ObjectStore
 
-/// The changes of the last minutes, for subscribers who come back. Pure.
+/// The recent changes, for subscribers that reconnect. Pure.
 ///
-/// Changes are kept of classes that somebody watches, and some time longer: a client whose connection broke finds what
-/// it missed also when nobody else was there meanwhile.
+/// Changes are kept for watched classes, which remain watched for some time after the last subscription. So a client
+/// whose connection broke gets the changes it missed even when it was the only subscriber.
 struct LiveWindow {
     struct Entry {
         let position: UInt64
@@ -12,26 +12,26 @@ struct LiveWindow {
         let at: Int64
     }
 
-    /// Changes that are kept at most, their bytes in memory, and for how long.
+    /// Limits of the window: changes, their bytes in memory, and their age.
     static let entriesMax = 8192
     static let bytesMax = 16 << 20
     static let nanosecondsMax: Int64 = 300_000_000_000
 
     private var entries: [Entry] = []
-    /// Entries at the beginning that are gone.
+    /// Number of entries at the start of the array that are already dropped.
     private var dropped = 0
     private var bytes = 0
-    /// Of positions up to it something may be gone.
+    /// Changes at positions up to this one may be dropped.
     private var floor: UInt64 = 0
-    /// The positions after which the changes of each watched class were kept.
+    /// The position since which the changes of each watched class are kept.
     private(set) var watchedFrom: [String: UInt64] = [:]
 
-    /// Says that a class is watched, too, from a position on.
+    /// Adds a watched class from a position on.
     mutating func watch(_ className: String, from position: UInt64) {
         if watchedFrom[className] == nil { watchedFrom[className] = position }
     }
 
-    /// Says which classes are watched, from a position on.
+    /// Sets the watched classes from a position on.
     mutating func watch(_ classes: Set<String>, from position: UInt64) {
         watchedFrom = watchedFrom.filter { classes.contains($0.key) }
         for name in classes where watchedFrom[name] == nil { watchedFrom[name] = position }
@@ -43,7 +43,7 @@ struct LiveWindow {
         makeRoom(now)
     }
 
-    /// Lets go of what is too old or too much.
+    /// Drops entries that are too old or exceed the limits.
     mutating func makeRoom(_ now: Int64) {
         while dropped < entries.count {
             let first = entries[dropped]
@@ -55,17 +55,23 @@ struct LiveWindow {
             bytes -= first.change.bytes
             dropped += 1
         }
-        // Half of the array at once, so that moving the rest is paid for.
+        // Removes at least half of the array at once to amortise the move.
         guard dropped > 1024 || dropped == entries.count, dropped * 2 >= entries.count else { return }
         entries.removeFirst(dropped)
         dropped = 0
     }
 
-    /// The changes of a class after a position; nil when some of them are not known any more.
+    /// The changes of a class after a position; nil when some of them were dropped.
     func changes(of className: String, after position: UInt64) -> ArraySlice<Entry>? {
-        guard let from = watchedFrom[className], position >= max(from, floor) else { return nil }
+        guard let from = watchedFrom[className], position >= from else { return nil }
+        return self.entries(after: position)
+    }
+
+    /// The changes of all classes after a position; nil when some of them were dropped.
+    func entries(after position: UInt64) -> ArraySlice<Entry>? {
+        guard position >= floor else { return nil }
         let kept = entries[dropped...]
-        // Positions only grow.
+        // Binary search: positions are increasing.
         var (low, high) = (kept.startIndex, kept.endIndex)
         while low < high {
             let middle = (low + high) / 2

@@ -1,15 +1,15 @@
 import ParseProtocol
 
-/// Finds payment card numbers in what clients send. The shop must never hold one, not even in a log: a client sends a
-/// token from the payment provider instead.
+/// Finds payment card numbers in client input. The shop must never hold one, not even in a log: clients send a token
+/// from the payment provider instead.
 public enum CardNumber {
-    /// The answer to a request with a card number in it. It does not repeat the number.
+    /// The error for a request that contains a card number. It does not repeat the number.
     public static let refused = ParseError(
         .validationError, "Card numbers must never be sent to the shop; send a token from the payment provider.")
 
-    /// True when a text, a number or a member's name anywhere in `value` holds a card number: 13 to 19 digits with the
-    /// prefix and length of an issuer and a valid check digit, written together or in groups separated by spaces or
-    /// dashes.
+    /// True when a text, a number or a member name anywhere in `value` contains a card number. A card number has 13 to
+    /// 19 digits, an issuer's prefix and length, and a valid check digit. Its digits are contiguous or in groups
+    /// separated by spaces or dashes.
     public static func isPresent(in value: JSON) -> Bool {
         switch value {
         case .null, .bool: false
@@ -21,17 +21,17 @@ public enum CardNumber {
         }
     }
 
-    /// True when `text` holds a card number. Costs time in proportion to the length of the text.
+    /// True when `text` contains a card number. Linear in the length of the text.
     public static func isPresent(in text: String) -> Bool {
         guard text.utf8.count >= digitsMin else { return false }
-        var run: [[UInt8]] = []  // Groups of digits with nothing but separators between them.
+        var run: [[UInt8]] = []  // Groups of digits with only separators between them.
         var group: [UInt8] = []
         var isFraction = false
         var previous: Unicode.Scalar = " "
         for scalar in withoutIdentifiers(text).unicodeScalars {
             defer { previous = scalar }
             if ("0"..."9").contains(scalar) {
-                // The digits of a fraction, as in a key from `Math.random()`, are nobody's card.
+                // The digits of a fraction are not a card number; keys from `Math.random()` contain such fractions.
                 if group.isEmpty, previous == "." { isFraction = true }
                 if isFraction { continue }
                 group.append(UInt8(scalar.value - 48))
@@ -52,8 +52,8 @@ public enum CardNumber {
     private static let digitsMin = 13
     private static let digitsMax = 19
 
-    /// Whether some neighbouring whole groups make a card number. Parts of a group never do: a longer number is
-    /// something else.
+    /// Whether some adjacent complete groups form a card number. A part of a group never does: a longer number is not a
+    /// card.
     private static func holdsCard(_ run: [[UInt8]]) -> Bool {
         for first in run.indices {
             var digits: [UInt8] = []
@@ -76,7 +76,8 @@ public enum CardNumber {
         return sum.isMultiple(of: 10)
     }
 
-    /// Number ranges of the large networks with the lengths they issue. Lengths keep time stamps and bar codes out.
+    /// Number ranges of the large networks with the lengths they issue. The lengths exclude most time stamps and bar
+    /// codes.
     private static func hasIssuer(_ digits: [UInt8]) -> Bool {
         let prefix = digits.prefix(4).reduce(0) { $0 * 10 + Int($1) }
         switch prefix {
@@ -93,7 +94,7 @@ public enum CardNumber {
         }
     }
 
-    /// Space, no-break and narrow spaces, tab, and the dashes that keyboards and word processors make.
+    /// Space, no-break and narrow spaces, tab, and the dashes that keyboards and word processors produce.
     private static func isSeparator(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar {
         case " ", "-", "\t", "\u{A0}", "\u{2009}", "\u{202F}", "\u{2010}"..."\u{2015}", "\u{2212}": true
@@ -101,8 +102,8 @@ public enum CardNumber {
         }
     }
 
-    /// The text without UUIDs and long hexadecimal numbers: idempotency keys have such, by themselves or behind a word,
-    /// and one in some ten thousand has groups of digits that look like a card.
+    /// The text without UUIDs and long hexadecimal numbers. Idempotency keys contain those, alone or after a word, and
+    /// about one in ten thousand has groups of digits that look like a card.
     private static func withoutIdentifiers(_ text: String) -> String {
         guard text.utf8.count >= hexadecimalMin else { return text }
         var bytes = Array(text.utf8)
@@ -119,15 +120,15 @@ public enum CardNumber {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// From this length on a hexadecimal number is somebody's identifier; a card with a word before it and a month and
-    /// a year behind it is shorter.
+    /// A hexadecimal number of this length or more is an identifier. A card with a word before it and month and year
+    /// after it is shorter.
     private static let hexadecimalMin = 32
 
     private static func blank(_ range: Range<Int>, in bytes: inout [UInt8]) {
         for place in range { bytes[place] = UInt8(ascii: "x") }
     }
 
-    /// Asked of each byte of long texts.
+    /// Called for each byte of long texts.
     private static func isHexadecimal(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"),

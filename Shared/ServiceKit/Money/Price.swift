@@ -2,22 +2,21 @@ import ParseProtocol
 import ProcessKit
 
 /// Prices on the wire are decimal numbers (`3.5` is $3.50), because existing clients send and show them so. Satchel
-/// reckons in integer minor units (350 cents) from the first step on.
+/// converts them to integer minor units (350 cents) on receipt.
 public enum Price {
-    /// Ten million in a currency with hundredths; with 999 pieces of 200 products a total stays far below what `Int64`
-    /// holds.
+    /// Ten million in a currency with hundredths. A total of 999 pieces of 200 products stays far below the maximum of
+    /// `Int64`.
     public static let minorUnitsMax: Int64 = 1_000_000_000
 
-    /// The minor units that can be charged at once: up to eight digits, as Stripe takes them
+    /// The minor units that can be charged at once: up to eight digits, the limit of Stripe
     /// (https://docs.stripe.com/currencies#minimum-and-maximum-charge-amounts).
     public static let chargeable: ClosedRange<Int64> = 1...99_999_999
 
     /// The exact minor units of a wire price; nil unless it is a number from 0 to `minorUnitsMax` with at most the
     /// currency's decimals.
     ///
-    /// A double with decimals is hardly ever exact in binary. It is taken as the decimal number that it is nearest to:
-    /// `n / 100` rounds to the nearest double (IEEE 754), so the price is `n` hundredths precisely when that division
-    /// gives it back.
+    /// A double is rarely an exact decimal. It is read as the nearest decimal number: `n / 100` rounds to the nearest
+    /// double (IEEE 754), so the price is `n` hundredths exactly when that division yields the same double.
     public static func minorUnits(_ price: JSON?, in currency: Currency) -> Int64? {
         let one = currency.minorUnitsOfOne
         switch price {
@@ -31,7 +30,7 @@ public enum Price {
         }
     }
 
-    /// The rule that a price must keep, in words for people.
+    /// The price rule as a text for users.
     public static func rule(in currency: Currency) -> String {
         let most = minorUnitsMax / currency.minorUnitsOfOne
         switch currency.decimals {
@@ -44,7 +43,7 @@ public enum Price {
 
 extension Currency {
     /// `SATCHEL_CURRENCY`, the one currency of the shop.
-    /// - Throws: `StartupProblem` for what is no currency: prices would be wrong by a factor.
+    /// - Throws: `StartupProblem` for an unknown currency, because prices would be wrong by a factor.
     public static func ofShop(_ settings: Settings = .environment) throws(StartupProblem) -> Currency {
         guard let code = settings["satchel.currency"] else { return .standard }
         guard let currency = try? Currency(code) else {

@@ -2,7 +2,7 @@ import Messages
 import ObjectStore
 import ParseProtocol
 
-/// A client's change to an object of a class with rules, on its way into the store.
+/// A client's change to an object of a class with rules, before it is stored.
 public struct ProposedChange: Sendable {
     /// The kinds of changes.
     public enum Verb: Sendable { case create, update, delete }
@@ -13,25 +13,25 @@ public struct ProposedChange: Sendable {
     public let className: String
     /// Nil on create, unless the client chose one.
     public var objectId: String?
-    /// The id a create gets when nobody chose one; a repetition of the create is recognised by it.
+    /// The id for a create without a chosen id. A repeated create is recognised by it.
     public let proposedId: String?
-    /// A create from a file, which keeps its id and times.
+    /// Whether the create comes from an import, which keeps its id and times.
     public let isImported: Bool
-    /// The object as the client sent it, `__op` hashes included; rules may change it. Empty on delete.
+    /// The object as the client sent it, including `__op` hashes; rules may modify it. Empty on delete.
     public var object: JSON
-    /// Bytes that the client sent.
+    /// Length of the document that the client sent.
     public let bytes: Int
-    /// The caller whose rights count. A rule that already decided may raise it to `.master`, for instance to write
-    /// fields clients cannot.
+    /// The caller whose permissions are checked. A rule that has authorised the change may set it to `.master`, for
+    /// instance to write fields that clients cannot.
     public var caller: Caller
-    /// The principal that asks, with the session the request came with.
+    /// The principal of the request, with its session.
     public let principal: Principal
-    /// Fields whose stored values the outcome shows as well.
+    /// Fields whose stored values the outcome includes.
     package var shown: [String] = []
-    /// Findings of `prepare` for `before`, for example a password's hash.
+    /// Results of `prepare` for `before`, for example a password's hash.
     public var notes: [String: JSON] = [:]
 
-    /// A change with the rights of `principal`. `bytes` is the length of what the client sent.
+    /// A change with the rights of `principal`. `bytes` is the length of the client's document.
     public init(
         verb: Verb, className: String, objectId: String?, proposedId: String? = nil, object: JSON,
         principal: Principal, isImported: Bool = false, bytes: Int = 0
@@ -48,9 +48,9 @@ public struct ProposedChange: Sendable {
     }
 }
 
-/// The outcome of a change, on its way back to the client.
+/// The outcome of a change, before it is returned to the client.
 public struct ChangeOutcome: Sendable {
-    /// The id of the object that was changed.
+    /// The id of the changed object.
     public let objectId: String
     /// The document before; nil on create.
     public let before: JSON?
@@ -58,28 +58,29 @@ public struct ChangeOutcome: Sendable {
     public let after: JSON?
     /// The answer for the client; rules may add to it.
     public var answer: JSON
-    /// Sessions the gateway must drop.
+    /// Sessions that the gateway must drop from its cache.
     public var forget: Forget?
 }
 
-/// The rules of a class: checks and consequences of its changes. Every method has a default that does nothing.
+/// The rules of a class: checks and side effects of changes. Every method has a default that does nothing.
 public protocol ClassRules: Sendable {
-    /// Whether `prepare` does anything for any change. Rules without it say false: their changes need no task.
+    /// Whether `prepare` does something. Rules that return false need no task for their changes.
     var prepares: Bool { get }
-    /// Runs first, outside any transaction: for what takes time, such as asking another service or hashing.
+    /// Runs first and outside any transaction: for slow work, such as calling another service or hashing.
     /// - Throws: `ParseError` to refuse.
     func prepare(_ change: inout ProposedChange) async throws
-    /// Runs in the write transaction before the change. Whoever `change.caller` is then decides about permissions.
+    /// Runs in the write transaction before the change. Permissions are then checked for `change.caller`.
     /// - Throws: `ParseError` to refuse.
     func before(_ change: inout ProposedChange, in transaction: StoreTransaction) throws
-    /// A create that turns out to be something else (an upsert) answers itself here; nil goes on as usual.
+    /// Handles a create that is really another change (an upsert) and returns its outcome; nil continues with the
+    /// create.
     func replaces(_ change: ProposedChange, in transaction: StoreTransaction) throws -> ChangeOutcome?
-    /// Runs in the transaction after the change; throwing undoes the change.
+    /// Runs in the transaction after the change; throwing rolls the change back.
     func after(_ change: ProposedChange, _ outcome: inout ChangeOutcome, in transaction: StoreTransaction) throws
 }
 
 extension ClassRules {
-    /// Rules prepare unless they say otherwise.
+    /// True by default.
     public var prepares: Bool { true }
     /// Prepares nothing.
     public func prepare(_ change: inout ProposedChange) async throws {}
@@ -87,7 +88,7 @@ extension ClassRules {
     public func before(_ change: inout ProposedChange, in transaction: StoreTransaction) throws {}
     /// Replaces nothing.
     public func replaces(_ change: ProposedChange, in transaction: StoreTransaction) throws -> ChangeOutcome? { nil }
-    /// Changes nothing further.
+    /// No side effects.
     public func after(_ change: ProposedChange, _ outcome: inout ChangeOutcome, in transaction: StoreTransaction) throws
     {}
 }

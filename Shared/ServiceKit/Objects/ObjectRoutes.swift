@@ -4,22 +4,20 @@ import Messages
 import ObjectStore
 import ParseProtocol
 
-/// The kinds every service with Parse objects answers: get, find, fetch and write
-/// (Shared/Messages/Protos/objects.proto).
+/// The routes of every service with Parse objects: get, find, fetch and write (Shared/Messages/Protos/objects.proto).
 extension ServiceRoutes {
     mutating func installObjects() {
         let calls = ObjectCalls(of: host.plan.name)
         let rules = rules
         let readingCaller = host.plan.readingCaller
         let completion = host.plan.completion
-        /// The body with what the asking client alone may see.
+        /// The body with data that only the requesting client may see.
         let completed: @Sendable (ShownAnswer, ServiceRequest, StoreReader) throws -> [UInt8] = {
             answer, request, reader in
             try completion?(answer, request, reader) ?? answer.body
         }
         let caller: @Sendable (Principal, String) -> Caller = { principal, className in
-            // Whoever reads a session's token can act as its user, which the read-only key must not lead to: with it
-            // nobody's sessions are there.
+            // A session token lets its reader act as the user, so the read-only key must not read any session.
             principal.readOnly && className == "_Session" ? .anonymous : readingCaller(principal)
         }
 
@@ -32,7 +30,7 @@ extension ServiceRoutes {
                     className: message.className, keys: message.keys, excludeKeys: message.excludeKeys,
                     body: object.body),
                 request, reader)
-            // What is added for one client is nobody else's.
+            // A completed body is specific to the client and must not be shared.
             guard completion == nil, object.sharing != .nobody else { return BusReply(documents: [body]) }
             let reply = GetReply.with {
                 $0.alike = true
@@ -44,7 +42,7 @@ extension ServiceRoutes {
         read(framed: calls.find) { message, request, reader in
             if message.explain {
                 try request.requireMaster(or: .developers)
-                // A developer gets the plan of the query as it would run for him.
+                // A developer gets the plan of the query with a developer's own permissions.
                 let principal = request.envelope.principal
                 let asker = principal.master ? .master : caller(principal, message.className)
                 return try BusReply(FindReply(), documents: [try reader.explain(Query(message), caller: asker)])
@@ -78,7 +76,7 @@ extension ServiceRoutes {
                     found = try reader.fetch(
                         wanted.className, ids: wanted.objectIds, keys: wanted.keys,
                         caller: caller(request.envelope.principal, wanted.className), bytesMax: room)
-                } catch let answer as OutgrownAnswer {
+                } catch let answer as ResponseTooBig {
                     let rows = message.wanted.reduce(0) { $0 + $1.objectIds.count }
                     return try BusReply(FetchReply.with { $0.bytesNeeded = UInt32(answer.needed(rows: rows)) })
                 }
@@ -98,8 +96,7 @@ extension ServiceRoutes {
             return try BusReply(reply, documents: documents)
         }
 
-        // From a task and the store's own readers: an aggregate may take seconds, for which no lane should be closed to
-        // others.
+        // Runs in a task on the store's readers: an aggregate may take seconds and must not block a lane.
         task(framed: calls.aggregate) { [host] message, request in
             let caller = caller(request.envelope.principal, message.className)
             let page = try await host.store.read { reader in
@@ -121,13 +118,13 @@ extension ServiceRoutes {
             let proposals = try Self.proposals(message, request)
             let audit = AuditedWrite(message, request, host.audit)
             let prepares = message.changes.contains { rules[$0.className]?.prepares ?? false }
-            // What has nothing to prepare is handed to the writer by the lane, without a task in between.
+            // Without preparation the lane submits the write directly, without a task.
             if !prepares {
                 let isPlain = message.changes.allSatisfy { rules[$0.className] == nil }
                 let isCreate = isPlain && proposals.allSatisfy(\.isRepeatableCreate)
                 let only = isCreate && proposals.count == 1 ? proposals.first : nil
                 return .plainWrite(
-                    // A repetition would find the object and be noted again.
+                    // Unkeyed, a repetition of an audited create would find the object and be logged again.
                     keyed: !isCreate || audit != nil,
                     atOnce: { transaction in
                         guard audit == nil, case .success(let change)? = only else { return false }
@@ -138,7 +135,8 @@ extension ServiceRoutes {
             return .task { request in
                 var prepared: [Result<ProposedChange, ParseError>] = []
                 for proposal in proposals {
-                    // Such as a batch of passwords to be hashed: also the operator's ends when nobody waits any more.
+                    // Stops slow work, such as hashing a batch of passwords, once the client has timed out; also for
+                    // operators.
                     guard !request.isTooLate else { throw BusFailure.timedOut }
                     prepared.append(await Self.prepare(proposal, rules))
                 }
@@ -152,7 +150,7 @@ extension ServiceRoutes {
 }
 
 extension Result<ProposedChange, ParseError> {
-    /// A create that gets the id the gateway proposed, not one the client chose.
+    /// True for a create with the id that the gateway proposed, not one chosen by the client.
     fileprivate var isRepeatableCreate: Bool {
         guard case .success(let change) = self else { return false }
         return change.verb == .create && !change.isImported && change.objectId == nil && change.proposedId != nil

@@ -1,11 +1,11 @@
 import ObjectStore
 import ParseProtocol
 
-/// Objects that belong to one user: the rules of such classes use these.
+/// Helpers for the rules of classes whose objects belong to one user.
 extension ProposedChange {
-    /// Makes the signed-in caller the owner of a new object, whatever was sent, and gives it `acl`. Does nothing for
-    /// the master key, which may write for others, and nothing without a user, which class-level permissions refuse.
-    /// - Throws: `.operationForbidden` (119) when the object names somebody else.
+    /// Makes the signed-in caller the owner of a new object and sets its `acl`. Does nothing for the master key, which
+    /// may write for others. Does nothing without a user either: class-level permissions refuse that case.
+    /// - Throws: `.operationForbidden` (119) when the object names another owner.
     public mutating func claim(_ field: String, acl: (_ userId: String) -> JSON) throws {
         guard !caller.isMaster, let userId = caller.userId else { return }
         if let sent = object[field], !sent.isNull, sent.pointerTarget?.objectId != userId {
@@ -15,16 +15,20 @@ extension ProposedChange {
         object["ACL"] = acl(userId)
     }
 
-    /// For objects made with the master key: an ACL from the owner they name, unless they bring their own.
-    public mutating func defaultACL(from field: String, acl: (_ userId: String) -> JSON) {
-        guard caller.isMaster, object["ACL"] == nil, let owner = object[field]?.pointerTarget?.objectId else { return }
-        object["ACL"] = acl(owner)
+    /// Sets the default ACL of an object written with the master key or by an import: the ACL for the owner that it
+    /// names. An ACL in the object takes precedence.
+    /// - Parameter unowned: the ACL without an owner; by default only the master key can read the object.
+    public mutating func defaultACL(
+        from field: String, unowned: JSON = [:], acl: (_ userId: String) -> JSON
+    ) {
+        guard caller.isMaster, object["ACL"]?.isNull ?? true else { return }
+        object["ACL"] = object[field]?.pointerTarget.map { acl($0.objectId) } ?? unowned
     }
 }
 
 extension ChangeOutcome {
-    /// - Throws: `.operationForbidden` (119) when an update by a client changed one of `fields`. Clients that send
-    ///   whole objects may repeat them.
+    /// - Throws: `.operationForbidden` (119) when an update by a client changed one of `fields`. Sending unchanged
+    ///   values is allowed, because some clients send complete objects.
     public func requireUnchanged(_ fields: [String], by change: ProposedChange) throws {
         guard change.verb == .update, !change.caller.isMaster else { return }
         for field in fields where before?[field] != after?[field] {
@@ -34,18 +38,18 @@ extension ChangeOutcome {
 }
 
 extension JSON {
-    /// The ACL of an object that only its owner sees.
+    /// The ACL of an object that only its owner can read and write.
     public static func privateACL(_ userId: String) -> JSON { .object([userId: ["read": true, "write": true]]) }
 }
 
 extension ObjectReading {
-    /// One object, decoded.
+    /// One decoded object.
     /// - Throws: `ParseError.objectNotFound` for a missing object and for one the caller may not read.
     public func document(_ className: String, _ objectId: String, caller: Caller) throws -> JSON {
         try JSON(parsing: try get(className, objectId, caller: caller))
     }
 
-    /// The object, or nil when it is missing or not readable.
+    /// The decoded object, or nil when it is missing or not readable.
     public func documentIfFound(_ className: String, _ objectId: String, caller: Caller) throws -> JSON? {
         do {
             return try document(className, objectId, caller: caller)

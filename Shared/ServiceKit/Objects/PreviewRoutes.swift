@@ -3,9 +3,8 @@ import Messages
 import ObjectStore
 import ParseProtocol
 
-/// Saying of a change, without making it, whether the principal has the right to it, and which object it would change.
-/// The gateway asks before a webhook hears of the change, so that nobody learns through a webhook of an object that is
-/// not his to change.
+/// Checks whether the principal may make a change, without making it, and returns the object that it would change. The
+/// gateway calls this before it calls a webhook, so that a webhook reveals no object that the client may not change.
 extension ServiceRoutes {
     mutating func installPreview() {
         let rules = rules
@@ -36,12 +35,12 @@ extension ServiceRoutes {
         }
     }
 
-    /// The answer for classes without rules, where reading decides; nil where it does not.
+    /// The answer for classes without rules, where a read suffices; nil where it does not.
     private static func rights(
         of message: WriteRequest, _ request: ServiceRequest, _ host: ServiceHost, _ reader: StoreReader
     ) throws -> BusReply? {
         let proposals = try proposals(message, request)
-        return try reader.atOneMoment {
+        return try reader.onOneSnapshot {
             var reply = PreviewReply()
             var documents: [[UInt8]] = []
             for proposal in proposals {
@@ -67,7 +66,7 @@ extension ProposedChange {
         let fields = (object.objectValue ?? [:]).keys
         switch verb {
         case .create:
-            // One with an id of its own is no create like any other.
+            // A create with a chosen id is not a plain create.
             guard objectId == nil else { return .undecided }
             return try reader.right(to: .create, className, nil, fields: fields, caller: caller)
         case .update:
@@ -78,21 +77,21 @@ extension ProposedChange {
     }
 }
 
-/// A change that is tried and undone.
+/// A change that is tried in a savepoint and rolled back.
 private struct PreviewedChange: Sendable {
     let proposed: Result<ProposedChange, ParseError>
     let prepared: Result<ProposedChange, ParseError>
 
-    private struct Undone: Error {}
+    private struct ForcedRollback: Error {}
 
-    /// Refusals that say that the principal may not, or that there is no such object. What is wrong with values is no
-    /// reason to stop: a webhook may set them right, and the service looks at the result again.
+    /// Errors about permissions or missing objects. Errors about values are not final: a webhook may correct the
+    /// values, and the service validates the result again.
     private static let final: Set<ParseError.Code> = [
         .internalServerError, .serviceUnavailable, .objectNotFound, .invalidClassName, .missingObjectId,
         .operationForbidden, .sessionMissing, .invalidSessionToken, .timeout,
     ]
 
-    /// The object as it is stored; nil on create.
+    /// The stored object; nil on create.
     /// - Throws: `ParseError` when the principal may not make the change.
     func before(_ rules: [String: any ClassRules], in transaction: StoreTransaction) throws -> JSON? {
         do {
@@ -100,7 +99,7 @@ private struct PreviewedChange: Sendable {
         } catch let error as ParseError where !Self.final.contains(error.code) {
             var change = try proposed.get()
             guard change.verb == .update else { return nil }
-            // The right to change the object does not depend on the values.
+            // The permission to change the object does not depend on the values.
             change.object = [:]
             return try attempt(change, rules, in: transaction)
         }
@@ -113,9 +112,9 @@ private struct PreviewedChange: Sendable {
         do {
             try transaction.nested {
                 before = try ServiceRoutes.apply(change, rules[change.className], in: transaction).before
-                throw Undone()
+                throw ForcedRollback()
             }
-        } catch is Undone {}
+        } catch is ForcedRollback {}
         return before
     }
 }

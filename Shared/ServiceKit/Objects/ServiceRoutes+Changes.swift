@@ -4,9 +4,9 @@ import Messages
 import ObjectStore
 import ParseProtocol
 
-/// Changes of objects, from the message to what became of them.
+/// Object changes, from the message to the outcomes.
 extension ServiceRoutes {
-    /// The changes of a message, decoded; a document that cannot be is a failure of its own change only.
+    /// The decoded changes of a message. An undecodable document fails only its own change.
     static func proposals(
         _ message: WriteRequest, _ request: ServiceRequest
     ) throws -> [Result<ProposedChange, ParseError>] {
@@ -18,7 +18,7 @@ extension ServiceRoutes {
                 let verb = try ProposedChange.Verb(change.verb)
                 let object = verb == .delete ? [:] : try JSON(clientText: document)
                 guard case .object = object else { throw ParseError(.invalidJSON, "An object is needed.") }
-                // Files name the class again in each row.
+                // Import files repeat the class name in each row.
                 if !change.imports { try ProposedChange.requireUnnamed(object) }
                 let chosenId = change.imports ? object["objectId"]?.stringValue ?? "" : change.objectID
                 var proposed = ProposedChange(
@@ -45,8 +45,9 @@ extension ServiceRoutes {
         }
     }
 
-    /// Applies the changes in order. Not atomic: each stands for itself, and a failure is an answer, not an error.
-    /// - Parameter audit: the notes of an operator's changes; nil for those of customers.
+    /// Applies the changes in order. Unless `atomic`, each change succeeds or fails alone, and a failure becomes part
+    /// of the reply.
+    /// - Parameter audit: collects notes about an operator's changes; nil for customers.
     static func apply(
         _ changes: [Result<ProposedChange, ParseError>], atomic: Bool, rules: [String: any ClassRules],
         audit: AuditedWrite? = nil, in transaction: StoreTransaction
@@ -60,13 +61,14 @@ extension ServiceRoutes {
             do {
                 let change = try change.get()
                 let rules = rules[change.className]
-                // All or nothing is what the job's own savepoint does already.
+                // Atomic changes rely on the savepoint of the whole job.
                 let outcome =
                     atomic
                     ? try apply(change, rules, in: transaction)
                     : try transaction.alone(rules == nil ? change : nil) { try apply(change, rules, in: transaction) }
                 var told = WriteOutcome()
                 told.objectID = outcome.objectId
+                told.existed = change.verb == .create && outcome.before != nil
                 if rules == nil, !change.shown.isEmpty, outcome.after != nil,
                     let shown = shown(change, outcome.objectId, in: transaction)
                 {
@@ -85,8 +87,8 @@ extension ServiceRoutes {
         return try BusReply(reply, documents: answers, forget: forget)
     }
 
-    /// The fields that the gateway wants to tell, as the client may read them: empty where he may not. Nil where they
-    /// cannot be chosen.
+    /// The fields requested by the gateway, as the client may read them; empty if it may read none. Nil if they cannot
+    /// be selected.
     private static func shown(_ change: ProposedChange, _ objectId: String, in transaction: StoreTransaction) -> Data? {
         do {
             let caller = Caller(change.principal)
@@ -100,7 +102,7 @@ extension ServiceRoutes {
         }
     }
 
-    /// One change with its class's rules.
+    /// Applies one change with its class's rules.
     package static func apply(
         _ proposed: ProposedChange, _ rules: (any ClassRules)?, in transaction: StoreTransaction
     ) throws -> ChangeOutcome {
@@ -132,8 +134,8 @@ extension ServiceRoutes {
 }
 
 extension StoreTransaction {
-    /// Runs a change so that nothing of it is left when it fails.
-    /// - Parameter plain: the change, when no rules make it more than it is.
+    /// Runs a change so that a failure leaves no trace of it.
+    /// - Parameter plain: the change, if no rules apply to it.
     fileprivate func alone<T>(_ plain: ProposedChange?, _ body: () throws -> T) throws -> T {
         guard let plain, plain.verb != .delete, changesAtOnce(plain.className, plain.object) else {
             return try nested(body)
@@ -143,8 +145,8 @@ extension StoreTransaction {
 }
 
 extension ServiceRoutes {
-    /// Counts a change against the client's quotas, whatever becomes of it. A deletion is not counted, so that there is
-    /// always a way back.
+    /// Charges a change to the client's quotas, whether or not it succeeds. Deletions are free, so that a client can
+    /// always free space.
     private static func count(_ change: ProposedChange, in transaction: StoreTransaction) throws {
         let caller = change.caller
         guard change.verb != .delete, !caller.isOperator else { return }
@@ -153,10 +155,11 @@ extension ServiceRoutes {
         try quotas.take([(.objects, change.verb == .create ? 1 : 0), (.objectBytes, change.bytes)], by: caller)
     }
 
-    /// A repetition of a create is told from a chance collision of ids by its age: nobody repeats after so long.
+    /// Age that distinguishes a repeated create from a chance collision of ids: no client repeats a create after this
+    /// time.
     private static let repetitionMax = Duration.seconds(60)
 
-    /// Creates the object, or finds that this very create was done before and its answer lost.
+    /// Creates the object, or detects that the same create was committed before and its reply was lost.
     private static func create(_ change: ProposedChange, in transaction: StoreTransaction) throws -> ChangeOutcome {
         do {
             let created = try transaction.create(
@@ -178,12 +181,13 @@ extension ServiceRoutes {
 }
 
 extension ProposedChange {
-    /// The path names the class, and a body does not.
+    /// Checks that the body does not name the class; the path does.
     /// - Throws: `.invalidKeyName` (105) for a body that does.
     public static func requireUnnamed(_ object: JSON) throws(ParseError) {
         if object["className"] != nil { throw ParseError.invalidFieldName("className") }
     }
 
+    /// The id of the object.
     /// - Throws: `.missingObjectId` (104) when the change names no object.
     public var requiredObjectId: String {
         get throws {
@@ -205,12 +209,13 @@ extension ProposedChange.Verb {
 }
 
 extension Forget {
-    /// What both forget.
+    /// The union of both.
     func merging(_ other: Forget) -> Forget {
         var merged = self
         merged.userIds += other.userIds
         merged.everything = everything || other.everything
         merged.hooks = hooks || other.hooks
+        merged.loggedOut += other.loggedOut
         return merged
     }
 }

@@ -4,22 +4,22 @@ import ObjectStore
 import ParseProtocol
 import Synchronization
 
-/// What clients report in masses and what is added up to few figures: where every replica writes, each stores what it
-/// takes as a row of its own, which no other change overtakes, and the one that leads counts the rows. Where one writes
-/// it counts at once.
+/// A queue for frequent client reports that are aggregated into a few figures. Where every replica writes, each one
+/// stores a report as its own row, which conflicts with no other change, and the leader counts the rows. With a single
+/// writer the report is counted at once.
 ///
-/// A report was answered when its row is stored. It is in the figures within a moment (`ServiceHost.pause`), and counts
-/// once: its row goes in the transaction that counts it.
+/// A report is acknowledged when its row is stored. It appears in the figures within a moment (`ServiceHost.pause`). It
+/// counts exactly once: the transaction that counts a row also deletes it.
 public struct Inbox: Sendable {
     /// A report.
     public struct Item: Sendable {
-        /// The kind of report, which its receiver names.
+        /// The kind of report, defined by the receiver.
         public let kind: String
-        /// What there is to count, as the receiver wrote it.
+        /// The data to count, encoded by the receiver.
         public let body: [UInt8]
-        /// The signed-in user and the installation, without any right.
+        /// The signed-in user and the installation, without any rights.
         public let caller: Caller
-        /// When it came.
+        /// The time of receipt.
         public let receivedAt: Timestamp
 
         /// A report of `caller`.
@@ -38,35 +38,36 @@ public struct Inbox: Sendable {
         }
     }
 
-    /// Counts a report. What it throws for a report of `add` must have been thrown before the report was stored.
+    /// Counts a report. For a report of `add`, any error that it would throw must have been thrown before the report
+    /// was stored.
     public typealias Count = @Sendable (_ item: Item, _ transaction: StoreTransaction) throws -> Void
 
-    /// Rows counted in one transaction: some tens of milliseconds.
+    /// Rows counted per transaction, which takes some tens of milliseconds.
     private static let countedAtOnce = 200
-    /// Reports that may wait, so that a replica which does not keep up with them fills no disk: whoever sends more is
-    /// told to come again.
+    /// Limit of uncounted reports, so that a slow leader does not fill the disk. Beyond it clients are asked to retry
+    /// later.
     private static let waitingMax: Int64 = 100_000
 
     private let store: ClassStore
-    /// Whether what is added is counted later.
+    /// Whether reports are stored and counted later.
     public let waits: Bool
     private let logger: Logger
     private let count: Count
     private let room = Room()
 
-    /// Whether there is room for more, as it was a moment ago: to look in the transaction of each report would have all
-    /// of them overtake each other.
+    /// Whether there is room for more reports, as of the last check. A check in the transaction of each report would
+    /// make those transactions conflict.
     private final class Room: Sendable {
         let isThere = Atomic(true)
     }
 
-    /// An inbox whose work begins with the service. Called while the service is built, once.
+    /// An inbox that starts with the service. Called once, while the service is built.
     public init(_ host: ServiceHost, count: @escaping Count) {
         store = host.store
         waits = host.writers == .every
         logger = host.logger
         self.count = count
-        // What was stored when every replica wrote is counted also when one does.
+        // Runs also with a single writer, to count rows that were stored while every replica wrote.
         host.whenWriter("inbox", every: host.pause(.seconds(10)), problem: "Reports could not be counted.") { [self] in
             guard try await store.read({ try !$0.rows("SELECT 1 AS found FROM inbox LIMIT 1", []).isEmpty }) else {
                 return .idle
@@ -84,8 +85,8 @@ public struct Inbox: Sendable {
         }
     }
 
-    /// Takes a report.
-    /// - Throws: what counting throws where it is counted at once; `.serviceUnavailable` (2) while too many wait.
+    /// Accepts a report.
+    /// - Throws: errors of counting when it is counted at once; `.serviceUnavailable` (2) when the queue is full.
     public func add(_ item: Item, in transaction: StoreTransaction) throws {
         guard waits else { return try count(item, transaction) }
         guard room.isThere.load(ordering: .relaxed) else {
@@ -99,8 +100,8 @@ public struct Inbox: Sendable {
             ])
     }
 
-    /// Counts what a user's reports say that are stored, so that what is done to the user's figures now is done to them
-    /// as well. Those of others wait for their turn, however many there are.
+    /// Counts a user's stored reports, so that a following change of that user's figures includes them. Reports of
+    /// other users remain queued.
     public func settle(_ userId: String, in transaction: StoreTransaction) throws {
         while try countSome(of: userId, in: transaction) {}
     }
@@ -116,7 +117,7 @@ public struct Inbox: Sendable {
             do {
                 try transaction.nested { try count(Item(row), transaction) }
             } catch let error as ParseError {
-                // Nothing that we stored; it would keep all others from being counted.
+                // This service did not store such a report; keeping it would block all others.
                 logger.error("A report cannot be counted.", metadata: ["error": "\(error)"])
             }
             _ = try transaction.execute("DELETE FROM inbox WHERE id = ?", [row["id"]])

@@ -5,20 +5,20 @@ import ObjectStore
 import ParseProtocol
 import SwiftProtobuf
 
-/// Makes writes repeatable: the answer to a request is kept under its idempotency key in the same transaction as the
-/// change, and a repetition gets that answer, byte for byte, without changing anything.
+/// Makes writes repeatable. The reply to a request is stored under its idempotency key in the transaction of the
+/// change, and a repetition gets the same bytes without changing anything.
 public enum KeyedReplies {
-    /// A request is repeated within its deadline (10 s) when a replica dies; a minute leaves room for slow hosts.
+    /// Requests are repeated within their deadline (10 s) when a replica dies; a minute is enough for slow hosts.
     private static let keptForRequests = Duration.seconds(60)
-    /// An outbox tries for days when the receiver is down.
+    /// An outbox retries for days while the receiver is down.
     private static let keptForDeliveries = Duration.seconds(30 * 86_400)
     private static let pruneRowsMax = 1000
 
-    /// Keys of outbox rows start with this; they are kept longer than those of plain requests.
+    /// Prefix of the keys of outbox rows. Their replies are kept longer than replies to other requests.
     static let outboxPrefix = "outbox:"
 
     /// Runs `work` unless a request with the same key was answered before.
-    /// - Parameter seal: encrypts what is kept.
+    /// - Parameter seal: encrypts stored replies.
     public static func once(
         _ request: ServiceRequest, _ seal: ReplySeal?, in transaction: StoreTransaction,
         _ work: (StoreTransaction) throws -> BusReply
@@ -29,7 +29,7 @@ public enum KeyedReplies {
         if let kept = try transaction.rows("SELECT reply FROM \(table) WHERE key = ?", [.text(key)]).first?.blob(
             "reply")
         {
-            // What cannot be opened was kept by an earlier release, as it is.
+            // A reply that cannot be opened was stored unencrypted by an earlier release.
             return try decode(seal?.open(kept, key) ?? kept)
         }
         let reply = try work(transaction)
@@ -42,7 +42,7 @@ public enum KeyedReplies {
         return reply
     }
 
-    /// Removes answers that nobody can ask for any more; true when there may be more of them.
+    /// Removes replies whose keys can no longer be repeated; true when there may be more of them.
     package static func prune(_ transaction: StoreTransaction) throws -> Bool {
         var removed = 0
         for (table, kept) in [("keyedReplies", keptForRequests), ("deliveredReplies", keptForDeliveries)] {
@@ -55,7 +55,7 @@ public enum KeyedReplies {
         return removed == pruneRowsMax
     }
 
-    /// A reply as it is kept: the frames, each after its length.
+    /// A stored reply: the frames, each preceded by its length.
     private static func encode(_ reply: BusReply) throws -> [UInt8] {
         let forget = try reply.forget?.serializedBytes() ?? [UInt8]()
         var bytes: [UInt8] = []
@@ -82,14 +82,14 @@ public enum KeyedReplies {
     }
 }
 
-/// The encryption of answers that are kept for repetitions.
+/// The encryption of stored replies.
 public struct ReplySeal: Sendable {
     let seal: @Sendable (_ reply: [UInt8], _ key: String) throws -> [UInt8]
     let open: @Sendable (_ sealed: [UInt8], _ key: String) -> [UInt8]?
 
     /// - Parameters:
-    ///   - seal: encrypts an answer for the idempotency key it is kept under.
-    ///   - open: nil for what `seal` did not make.
+    ///   - seal: encrypts a reply for the idempotency key it is stored under.
+    ///   - open: decrypts; nil for bytes that `seal` did not produce.
     public init(
         seal: @escaping @Sendable (_ reply: [UInt8], _ key: String) throws -> [UInt8],
         open: @escaping @Sendable (_ sealed: [UInt8], _ key: String) -> [UInt8]?

@@ -7,44 +7,46 @@ import ParseProtocol
 import SwiftProtobuf
 import Synchronization
 
-/// Messages that must not be lost: stored in the transaction that causes them, sent until the receiver says it has
-/// them.
+/// Messages to other services that must not be lost: stored in the transaction that causes them, and sent until the
+/// receiver acknowledges them. Each service has one (`ServiceHost.outbox`).
 ///
-/// A receiver sees a message at least once and counts it once, by the key (`KeyedReplies`). Messages to one service
-/// that wait together travel in one message of the bus (`OutboxParcels`).
+/// A receiver gets a message at least once and processes it once, by its key (`KeyedReplies`). Waiting messages to the
+/// same service travel in one bus message (`OutboxParcels`).
 public final class Outbox: Sendable {
-    /// Messages sent to a service at once.
+    /// Messages sent to a service at a time.
     private static let batchMax = OutboxParcels.messagesMax
     private let store: ClassStore
     private let bus: BusEndpoint
     private let background: BackgroundGroup
     private let logger: Logger
-    private let turns = Mutex(OutboxTurns())
-    private let book: OutboxBook
-    private let looks: Mutex<OutboxLooks>
-    /// Whether other processes add and deliver messages too. Each delivers what it adds, and what others left.
+    private let turns = Mutex(OutboxDeliveries())
+    private let book: OutboxOutcomes
+    private let parked: ParkedMessages
+    private let looks: Mutex<OutboxSchedule>
+    /// Whether other processes also add and deliver messages. Each delivers its own, and those left by dead processes.
     private let isShared: Bool
-    /// The time for which messages are nobody else's: that of a call to the bus, and some to store what became of it.
+    /// Lease on messages being delivered: the duration of a bus call, plus time to store the outcome.
     private static let claimedFor = Duration.seconds(20)
     private let wakeUp = WakeUp()
-    /// The tasks that wait for a delivery, by the message's key.
+    /// Continuations of tasks that wait for a delivery, by the message's key.
     private let waiters = Mutex<[String: [UUID: AsyncStream<Void>.Continuation]]>([:])
 
     init(
         store: ClassStore, bus: BusEndpoint, background: BackgroundGroup, writers: StoreWriters = .one, logger: Logger
     ) {
         isShared = writers == .every
-        let pause = isShared ? OutboxLooks.sharedPauseMax : OutboxLooks.pauseMax
-        looks = Mutex(OutboxLooks(now: .now, atLeastEvery: pause))
+        let pause = isShared ? OutboxSchedule.sharedPauseMax : OutboxSchedule.pauseMax
+        looks = Mutex(OutboxSchedule(now: .now, atLeastEvery: pause))
         self.store = store
         self.bus = bus
         self.background = background
         self.logger = logger
-        book = OutboxBook(store: store)
+        parked = ParkedMessages(store: store, logger: logger)
+        book = OutboxOutcomes(store: store, parked: parked)
     }
 
-    /// Adds a message to the transaction. `key` names what happened (`order:<id>:mail`); a second message of that key
-    /// is ignored.
+    /// Adds a message to the transaction. `key` names the event (`order:<id>:mail`); a second message with that key is
+    /// ignored.
     public func add<Request, Reply>(
         _ call: Call<Request, Reply>, _ message: Request, key: String, in transaction: StoreTransaction
     ) throws {
@@ -61,9 +63,9 @@ public final class Outbox: Sendable {
         }
     }
 
-    /// Waits until the message of a committed transaction was delivered, for answers that are better when the other
-    /// service already knows. Whether it was or not, it will be.
-    /// - Returns: false when the time was over first.
+    /// Waits until a committed message is delivered, for replies that are better when the other service already has it.
+    /// The message is delivered eventually in either case.
+    /// - Returns: false on timeout.
     @discardableResult
     public func waitUntilDelivered(key: String, within limit: Duration) async -> Bool {
         let key = KeyedReplies.outboxPrefix + key
@@ -76,7 +78,8 @@ public final class Outbox: Sendable {
                 if waiters[key]?.isEmpty == true { waiters[key] = nil }
             }
         }
-        // After the registration: a delivery in between is either seen here or reported there.
+        // Checked after the registration: an earlier delivery is seen here, a later one is reported to the
+        // continuation.
         let isStored = try? await store.read {
             try !$0.rows("SELECT 1 FROM outbox WHERE key = ?", [.text(key)]).isEmpty
         }
@@ -92,7 +95,7 @@ public final class Outbox: Sendable {
         return false
     }
 
-    /// Looks until a message is not stored any more: another process may deliver it, which tells nobody here.
+    /// Polls until a message is no longer stored: another process may deliver it without notifying this one.
     private func untilGone(_ key: String, _ tell: () -> Void) async {
         while (try? await Task.sleep(for: ServiceHost.sharedPause)) != nil {
             let isGone = try? await store.read {
@@ -102,17 +105,18 @@ public final class Outbox: Sendable {
         }
     }
 
-    /// Delivering, by each process that writes.
+    /// The background work that delivers messages, in each process that writes.
     package var work: BackgroundWork {
         BackgroundWork(
-            "outbox", every: OutboxLooks.pauseMax, problem: "The outbox could not be read.", logger: logger,
+            "outbox", every: OutboxSchedule.pauseMax, problem: "The outbox could not be read.", logger: logger,
             wakeUp: wakeUp
         ) { [self] in
-            guard !isShared || store.mayWrite else { return .due(in: OutboxLooks.sharedPauseMax) }
+            guard !isShared || store.mayWrite else { return .due(in: OutboxSchedule.sharedPauseMax) }
             let due = try await dueDestinations()
             for destination in turns.withLock({ $0.begin(due: due) }) {
-                // At the end of the process one that is under way is cut off: its messages stay stored, and may be for
-                // this very service, which takes nothing any more. Claimed ones are given back first.
+                // In a service with one writer, stopping cuts off a delivery: its messages remain stored. The receiver
+                // may be this very service, which accepts no more requests. In a shared outbox the messages are
+                // released first.
                 let hasBegun = background.begin(isAwaited: isShared) { [self] in await deliver(to: destination) }
                 if !hasBegun { turns.withLock { $0.failed(for: destination) } }
             }
@@ -120,7 +124,22 @@ public final class Outbox: Sendable {
         }
     }
 
-    /// The services that messages are due for, when it is time to look for them.
+    /// The background work that parks messages which their receivers refuse.
+    /// - Parameters:
+    ///   - mayWork: whether this process is responsible for it.
+    ///   - tell: called with the number of parked messages.
+    package func parking(
+        mayWork: @escaping @Sendable () -> Bool, tell: @escaping @Sendable (Int64) -> Void
+    ) -> BackgroundWork {
+        parked.work(
+            mayWork: mayWork,
+            returned: { [self] in
+                looksAgain(in: .zero)
+                wakeUp.ring()
+            }, tell: tell)
+    }
+
+    /// The services with due messages; empty when it is not yet time to check.
     private func dueDestinations() async throws -> [String] {
         guard looks.withLock({ $0.begins(at: .now) }) else { return [] }
         do {
@@ -134,15 +153,15 @@ public final class Outbox: Sendable {
             if let next { looksAgain(in: .milliseconds(next - now)) }
             return due
         } catch {
-            looksAgain(in: OutboxLooks.pauseMin)
+            looksAgain(in: OutboxSchedule.pauseMin)
             throw error
         }
     }
 
     private func looksAgain(in pause: Duration) { looks.withLock { $0.again(in: pause, at: .now) } }
 
-    /// Delivers to one service until nothing is due for it. Each has its own turn, so that one that is down delays
-    /// nobody else.
+    /// Delivers to one service until none of its messages is due. Each service has a separate delivery, so that a
+    /// service that is down delays no other.
     private func deliver(to destination: String) async {
         do {
             repeat {
@@ -154,7 +173,7 @@ public final class Outbox: Sendable {
             } while !Task.isCancelled && !turns.withLock({ $0.ends(for: destination) })
         } catch {
             turns.withLock { $0.failed(for: destination) }
-            looksAgain(in: OutboxLooks.pauseMin)
+            looksAgain(in: OutboxSchedule.pauseMin)
             wakeUp.ring()
             if !Task.isCancelled {
                 logger.error(
@@ -164,7 +183,8 @@ public final class Outbox: Sendable {
         }
     }
 
-    /// Sends what has been due longest. What failed is due again later, so that it delays nothing newer.
+    /// Sends the messages that have been due longest. A failed message becomes due again later and delays no newer
+    /// ones.
     /// - Returns: whether there may be more.
     private func deliverDue(to destination: String) async throws -> Bool {
         let messages = try await due(for: destination)
@@ -177,7 +197,7 @@ public final class Outbox: Sendable {
                 return await group.reduce(into: []) { $0 += $1 }
             }
         } onCancel: {
-            // A receiver that does not answer is waited for no longer than the process is.
+            // The process must not wait for a receiver that does not respond.
             if isShared { Task { [self] in try await giveBack(messages) } }
         }
         let sent = outcomes.count
@@ -187,7 +207,7 @@ public final class Outbox: Sendable {
         }
         let isUrgent = waiters.withLock { waiters in messages.contains { waiters[$0.key] != nil } }
         try await book.note(outcomes, isUrgent: isUrgent)
-        let pauses = outcomes.compactMap { if case .again(let pause, _) = $0.outcome { pause } else { nil } }
+        let pauses = outcomes.compactMap { if case .again(let pause, _, _) = $0.outcome { pause } else { nil } }
         if let pause = pauses.min() {
             looksAgain(in: pause)
             wakeUp.ring()
@@ -206,7 +226,7 @@ public final class Outbox: Sendable {
         try await book.note(messages.map { ($0.id, .givenBack(dueAt: $0.dueAt)) }, isUrgent: true)
     }
 
-    /// What has been due longest, in that order; where others deliver too it is theirs no more for a while.
+    /// The messages that have been due longest, in that order. In a shared outbox this process leases them.
     private func due(for destination: String) async throws -> [Waiting] {
         let columns = "id, key, kind, body, attempts"
         let prefix = destination + "."
@@ -247,7 +267,7 @@ public final class Outbox: Sendable {
     }
 
     /// The outcome of a message, by its row's id.
-    private typealias Outcome = (id: Int64, outcome: OutboxBook.Outcome)
+    private typealias Outcome = (id: Int64, outcome: OutboxOutcomes.Outcome)
 
     private func send(_ parcel: [Waiting], to destination: String) async -> [Outcome] {
         if let first = parcel.first, parcel.count == 1 { return [await send(first)] }
@@ -259,7 +279,7 @@ public final class Outbox: Sendable {
                 outcome.hasFailure ? again(message, BusFailure(outcome.failure)) : (message.id, .delivered)
             }
         } catch let failure as BusFailure where failure.isOfUnknownKind {
-            // A receiver of an earlier release.
+            // The receiver runs an earlier release.
             return await withTaskGroup(of: Outcome.self) { group in
                 for message in parcel { group.addTask { [self] in await send(message) } }
                 return await group.reduce(into: []) { $0.append($1) }
@@ -278,7 +298,7 @@ public final class Outbox: Sendable {
         }
     }
 
-    /// Each message under its own key. That of the parcel only says that it may be repeated.
+    /// A bus request with several messages, each under its own key. The key of the parcel only marks it as repeatable.
     private static func request(_ parcel: [Waiting], to destination: String) throws -> BusRequest {
         let message = DeliverRequest.with {
             $0.messages = parcel.map { message in
@@ -298,12 +318,20 @@ public final class Outbox: Sendable {
         logger.warning(
             "A message was not delivered and is sent again.",
             metadata: ["outbox.kind": "\(message.kind)", "outbox.attempts": "\(attempts)", "error": "\(error)"])
-        return (message.id, .again(after: Self.pause(afterAttempts: attempts), problem: "\(error)"))
+        let outcome = OutboxOutcomes.Outcome.again(
+            after: Self.pause(afterAttempts: attempts), problem: "\(error)",
+            isRefusal: ParkedMessages.isRefusal(error))
+        return (message.id, outcome)
     }
 
-    /// Doubles from half a second to a minute.
+    private static let backoff = Backoff(first: .milliseconds(500), longest: .seconds(60))
+
+    /// A lease is shorter than the longest pause.
+    static let waits = StoredWaits("dueAt", of: "outbox", atMost: backoff.longest)
+
+    /// The backoff: doubles from half a second to a minute.
     package static func pause(afterAttempts attempts: Int) -> Duration {
-        .milliseconds(min(60_000, 250 << min(attempts, 12)))
+        backoff.pause(afterFailures: attempts)
     }
 }
 

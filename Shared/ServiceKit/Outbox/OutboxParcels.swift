@@ -1,17 +1,16 @@
-/// Decides which messages of an outbox to one service travel together, without I/O.
+/// Decides which messages to the same service travel together. Has no I/O.
 ///
-/// Those that were never tried are one parcel, in their order; what does not fit waits for the next one, so that they
-/// arrive in their order. A message that failed once travels alone: whatever is wrong with it, no other shares that.
+/// Untried messages form one parcel in their order. Those that do not fit wait for the next parcel, so that messages
+/// arrive in order. A message that failed once travels alone, so that its failure affects no other.
 package enum OutboxParcels {
-    /// Messages of a parcel. The receiver commits them as one group.
+    /// Limit of messages per parcel. The receiver commits them as one group.
     package static let messagesMax = 64
-    /// Bytes of a parcel's messages, unless it has a single one. Far more than those of sixty orders, and a small part
-    /// of what a frame may have (`BusMessage.frameBytesMax`).
+    /// Limit of a parcel's bytes, unless it has a single message. It far exceeds the size of 60 orders and is a small
+    /// part of the frame limit (`BusMessage.frameBytesMax`).
     package static let bytesMax = 256 << 10
 
-    /// - Parameter messages: the sizes of what is due in bytes, and how often each was tried.
-    /// - Returns: the parcels to send now, none of them empty, each by its messages' places in `messages`. What is in
-    ///   none of them waits.
+    /// - Parameter messages: the sizes of the due messages in bytes, and the number of attempts so far.
+    /// - Returns: the parcels to send now, none empty, as indices into `messages`. Messages in no parcel wait.
     package static func packed(_ messages: [(bytes: Int, attempts: Int)]) -> [[Int]] {
         var parcels: [[Int]] = []
         var fresh: [Int] = []

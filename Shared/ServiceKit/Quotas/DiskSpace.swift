@@ -1,23 +1,22 @@
 import Glibc
 import Synchronization
 
-/// The room on the disk for what clients add. The last part of it is kept for the operator and for orders that are
-/// being paid.
+/// The disk space available to clients. The last part of it is reserved for the operator and for orders being paid.
 final class DiskSpace: Sendable {
     private let path: String
     private let freeBytesMin: Int
     private let last = Mutex<(askedAt: Int64, hasRoom: Bool)?>(nil)
 
-    /// Nanoseconds for which an answer holds: at most that much of writing comes past the limit.
+    /// Nanoseconds for which a result is cached; writes during that time may exceed the limit.
     private static let validity: Int64 = 1_000_000_000
 
-    /// - Parameter freeBytesMin: 0 never asks.
+    /// - Parameter freeBytesMin: 0 disables the check.
     init(path: String, freeBytesMin: Int) {
         self.path = path
         self.freeBytesMin = freeBytesMin
     }
 
-    /// A disk that does not say how full it is has room: writing to it will tell.
+    /// A disk whose free space is unknown counts as having room; a full one fails the write.
     func hasRoom(at now: Int64) -> Bool {
         guard freeBytesMin > 0 else { return true }
         return last.withLock { last in

@@ -1,45 +1,45 @@
 import ProcessKit
 
-/// The bounds of what clients may add: the standards, with what `SATCHEL_QUOTAS` changes of them.
+/// The quotas and limits of clients: the defaults, changed by `SATCHEL_QUOTAS`.
 public struct QuotaSettings: Sendable {
-    /// The rates of each pace by zone; none where it is off.
-    public private(set) var rates: [Pace: [Pace.Zone: Pace.Rate]]
-    /// The ceilings alone.
+    /// The quotas by zone; empty for a kind that is switched off.
+    public private(set) var rates: [QuotaKind: [QuotaKind.Zone: QuotaKind.Rate]]
+    /// The same limits without quotas.
     var withoutRates: QuotaSettings {
         var settings = self
         settings.rates = [:]
         return settings
     }
-    /// The ceilings, as numbers of things or of bytes.
-    public private(set) var ceilings: [Ceiling: Int]
-    /// `SATCHEL_CLIENT_SCHEMA`: `paced`, or `closed`, then clients add neither classes nor fields.
+    /// The limits, as counts or bytes.
+    public private(set) var ceilings: [ClientLimit: Int]
+    /// `SATCHEL_CLIENT_SCHEMA`: `paced`, or `closed`; if closed, clients can add neither classes nor fields.
     public var isSchemaClosed = false
 
-    /// A month: what comes back more slowly would have to survive restarts.
+    /// A month. A slower refill would have to survive restarts.
     private static let secondsMax = 31 * 86_400
     /// A terabyte.
     private static let countMax = 1 << 40
 
-    /// The standards.
+    /// The defaults.
     public init() {
-        rates = Dictionary(uniqueKeysWithValues: Pace.allCases.map { ($0, $0.standard) })
-        ceilings = Dictionary(uniqueKeysWithValues: Ceiling.allCases.map { ($0, $0.standard) })
+        rates = Dictionary(uniqueKeysWithValues: QuotaKind.allCases.map { ($0, $0.standard) })
+        ceilings = Dictionary(uniqueKeysWithValues: ClientLimit.allCases.map { ($0, $0.standard) })
     }
 
-    /// - Parameter text: changes between semicolons: `files=50/3600s per user`, `events=off`, `favoritesMax=100`; or
-    ///   `off` alone, which ends all paces.
-    /// - Throws: `StartupProblem` that shows what means nothing.
+    /// - Parameter text: changes separated by semicolons: `files=50/3600s per user`, `events=off`, `favoritesMax=100`;
+    ///   or `off` alone, which disables all quotas.
+    /// - Throws: `StartupProblem` that quotes the invalid part.
     public init(_ text: String) throws {
         self.init()
         for part in text.split(separator: ";") where !part.allSatisfy({ $0 == " " }) { try change(String(part)) }
     }
 
-    /// The ceiling, which is the standard unless the operator set another.
-    public func ceiling(_ ceiling: Ceiling) -> Int { ceilings[ceiling] ?? ceiling.standard }
+    /// The operator's limit, or else the default.
+    public func ceiling(_ ceiling: ClientLimit) -> Int { ceilings[ceiling] ?? ceiling.standard }
 
     private mutating func change(_ text: String) throws {
         let problem = StartupProblem(
-            "SATCHEL_QUOTAS: \"\(text)\" is no quota, such as files=50/3600s per user or itemsMax=100.")
+            "SATCHEL_QUOTAS: \"\(text)\" is not a quota, such as files=50/3600s per user or itemsMax=100.")
         let sides = text.split(separator: "=", omittingEmptySubsequences: false)
         let name = sides[0].filter { $0 != " " }
         if sides.count == 1, name == "off" {
@@ -48,25 +48,25 @@ public struct QuotaSettings: Sendable {
         }
         guard sides.count == 2 else { throw problem }
         let words = sides[1].split(separator: " ")
-        if let ceiling = Ceiling(rawValue: name) {
+        if let ceiling = ClientLimit(rawValue: name) {
             guard words.count == 1, let count = Int(words[0]), (0...Self.countMax).contains(count) else {
                 throw problem
             }
             ceilings[ceiling] = count
             return
         }
-        guard let pace = Pace(name: name) else { throw problem }
+        guard let pace = QuotaKind(name: name) else { throw problem }
         if words == ["off"] {
             rates[pace] = [:]
             return
         }
-        guard words.count == 3, words[1] == "per", let zone = Pace.Zone(rawValue: String(words[2])) else {
+        guard words.count == 3, words[1] == "per", let zone = QuotaKind.Zone(rawValue: String(words[2])) else {
             throw problem
         }
         let rate = words[0].split(separator: "/", omittingEmptySubsequences: false)
         guard rate.count == 2, rate[1].last == "s", let count = Int(rate[0]), let seconds = Int(rate[1].dropLast()),
             (1...Self.countMax).contains(count), (1...Self.secondsMax).contains(seconds)
         else { throw problem }
-        rates[pace, default: [:]][zone] = Pace.Rate(count: count, seconds: seconds)
+        rates[pace, default: [:]][zone] = QuotaKind.Rate(count: count, seconds: seconds)
     }
 }

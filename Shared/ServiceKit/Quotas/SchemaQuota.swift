@@ -1,18 +1,20 @@
 import ObjectStore
 import ParseProtocol
 
-/// The bounds of what clients may add to classes: an app grows while it is built, and nobody fills what all share.
+/// The quotas for schema changes by clients. An app adds classes and fields while it is developed, but no client may
+/// exhaust the shared schema.
 extension Quotas {
-    /// New fields, and relations among them, that one request adds to a class of Satchel. A sign-up with a profile has
-    /// a dozen.
+    /// New fields, and relations among them, that one request may add to a class of Satchel. A sign-up with a profile
+    /// adds about a dozen.
     private static let fieldsAtOnceMax = 24
     private static let relationsAtOnceMax = 2
-    /// A relation is shown in every object of its class and rewrites them all when it is added.
+    /// Weight of a relation: it appears in every object of its class, and adding it rewrites all of them.
     private static let relationWeight = 10
 
-    /// Counts a new class of a client.
-    /// - Throws: `.operationForbidden` (119) when clients add none or there are too many, `.requestLimitExceeded` (155)
-    ///   when they come too fast, `.serviceUnavailable` (2) when the disk is nearly full.
+    /// Charges a client's new class.
+    /// - Throws: `.operationForbidden` (119) when clients cannot add classes or there are too many,
+    ///   `.requestLimitExceeded` (155) when the quota is exhausted, `.serviceUnavailable` (2) when the disk is nearly
+    ///   full.
     public func addClass(_ name: String, count: Int, by caller: Caller) throws {
         guard !caller.isOperator else { return }
         guard !settings.isSchemaClosed else {
@@ -27,9 +29,9 @@ extension Quotas {
         try take(of: .classes, by: caller)
     }
 
-    /// Counts new fields of a client.
-    /// - Throws: `.operationForbidden` (119) when clients add none, `.objectTooLarge` (116) when the class would have
-    ///   too many, `.requestLimitExceeded` (155) when they come too fast.
+    /// Charges a client's new fields.
+    /// - Throws: `.operationForbidden` (119) when clients cannot add fields, `.objectTooLarge` (116) when the class
+    ///   would have too many, `.requestLimitExceeded` (155) when the quota is exhausted.
     public func addFields(_ fields: AddedFields, by caller: Caller) throws {
         guard !caller.isOperator else { return }
         let name = fields.className

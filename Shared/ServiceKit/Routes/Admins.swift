@@ -3,22 +3,22 @@ import Messages
 import ParseProtocol
 
 extension ServiceRequest {
-    /// Whether the master key or a member of the admins asks, not with a restricted session.
+    /// Whether the request comes from the master key, or from an admin whose session is not restricted.
     public var isFromAdmin: Bool { envelope.principal.isAdmin }
 
-    /// - Throws: `.operationForbidden` (119) unless an admin asks.
+    /// - Throws: `.operationForbidden` (119) unless the request comes from an admin.
     public func requireAdmin() throws { try requireArea(.admins) }
 
-    /// - Throws: `.operationForbidden` (119) unless somebody asks who runs one of the areas. The text is the same for
-    ///   all: it tells nobody which roles there are.
+    /// - Throws: `.operationForbidden` (119) unless the caller runs one of the areas. The error text is always the
+    ///   same, so that it does not reveal which roles exist.
     public func requireArea(_ areas: OperatorArea...) throws {
         guard envelope.principal.runs(areas) else {
             throw ParseError(.operationForbidden, "Only members of the role \(adminsRole) may do this.")
         }
     }
 
-    /// For what only the master key did on hosted Parse.
-    /// - Throws: `.operationForbidden` (119) unless the master key asks, or somebody who runs the area.
+    /// For operations that needed the master key on hosted Parse.
+    /// - Throws: `.operationForbidden` (119) unless the caller has the master key or runs the area.
     public func requireMaster(or area: OperatorArea) throws {
         guard envelope.principal.runs([area]) else {
             throw ParseError(.operationForbidden, "unauthorized: master key is required")
@@ -27,7 +27,7 @@ extension ServiceRequest {
 }
 
 extension JSON {
-    /// The parameter `limit` of a function that lists something: `standard` when absent, `maximum` at most.
+    /// The parameter `limit` of a listing function: `standard` when absent, `maximum` at most.
     /// - Throws: `.validationError` (142) unless it is a whole number from 1.
     public func listLimit(standard: Int64 = 100, maximum: Int64 = 1000) throws -> Int64 {
         guard let limit = self["limit"], !limit.isNull else { return standard }

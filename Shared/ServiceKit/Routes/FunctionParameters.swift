@@ -1,6 +1,6 @@
 import ParseProtocol
 
-/// Parameters of cloud functions, checked.
+/// Validated parameters of cloud functions.
 extension JSON {
     /// A text; nil when it is missing or null.
     /// - Throws: `.validationError` (142) unless it has 1 to `bytesMax` bytes and no U+0000.
@@ -12,8 +12,8 @@ extension JSON {
         return text
     }
 
-    /// The objectId that a function cannot do without.
-    /// - Throws: `.validationError` (142).
+    /// A required objectId.
+    /// - Throws: `.validationError` (142) when it is missing or invalid.
     public func objectIdParameter(_ name: String) throws -> String {
         guard let id = self[name]?.stringValue, Names.isObjectId(id) else {
             throw ParseError(.validationError, "\(name) must be an objectId.")
@@ -37,7 +37,7 @@ extension JSON {
         return number
     }
 
-    /// A document as a result that Parse clients read as an object of its class.
+    /// The document as a function result that Parse clients decode as an object of its class.
     public func parseObject(of className: String) -> JSON {
         var object = self
         object["__type"] = "Object"

@@ -1,51 +1,61 @@
 import ObjectStore
+import ParseProtocol
 
-/// Decides which reads a lane tries itself: without I/O, time is an argument in nanoseconds.
+/// Decides which reads a lane tries itself. Has no I/O; times are arguments in nanoseconds.
 ///
-/// A read that overruns its slice costs the lane that slice for nothing. Each client may cost a lane a little of its
-/// time so, and all together a tenth. Of whose credit is used up the lane takes only what is quick by its kind, and
-/// queries that were quick before (`StoreReader.attempt`): others behind the same address go on reading objects and
-/// pages. The same goes for all when the common credit is used up, so that a thousand addresses can take no more than
-/// one can. While nobody overruns nothing is kept, and nothing is asked but whether that is so.
+/// A read that overruns its slice wastes the lane's time. The credit limits this waste: a small part of the lane's time
+/// for each network, however many accounts it has, and a tenth for all clients together. When a network's credit is
+/// exhausted, the lane runs only its reads that are quick by kind and queries that were quick before
+/// (`StoreReader.attempt`). Other clients behind the same address can still read objects and pages. The same
+/// restriction applies to all clients when the common credit is exhausted, so that a thousand addresses waste no more
+/// time than the common credit allows. Without overruns no state is kept.
 ///
-/// This is no `TokenBucket`: what a try costs is known after it, so that a credit is overdrawn by as much as it cost,
-/// however much that is, and nothing is ever refused to be taken.
+/// This is not a `TokenBucket`: the cost of a try is known only afterwards, so a credit can be overdrawn by any amount.
 package struct LaneCredit {
     package enum Way: Equatable {
-        /// On the lane, for a slice.
+        /// On the lane, within a slice.
         case lane
-        /// On the lane, unless it is a query that was not quick before.
-        case laneIfProven
+        /// On the lane, except for a query that was not quick before.
+        case laneIfKnownQuick
     }
 
-    /// One client: 50 ms, which come back at 5 ms a second.
+    /// Credit of one network: 50 ms, refilled by 5 ms per second.
     private static let clientDepth: UInt64 = 50_000_000
     private static let clientReturn: UInt64 = 200
-    /// All together: 200 ms, which come back at 100 ms a second.
+    /// Common credit: 200 ms, refilled by 100 ms per second.
     private static let commonDepth: UInt64 = 200_000_000
     private static let commonReturn: UInt64 = 10
-    /// About 1 MB. A flood of addresses makes room by forgetting them, since the common credit bounds them all the
-    /// same.
+    /// Limit of entries, about 1 MB. Beyond it all are dropped; the common credit still limits the waste.
     package static let clientsMax = 16_384
 
-    /// The moment at which each credit is whole again; absent when it is.
-    private var wholeAt: [WorkClient: UInt64] = [:]
+    /// The time at which each credit is full again; absent when it is full.
+    private var wholeAt: [Holder: UInt64] = [:]
     private var commonWholeAt: UInt64 = 0
     private var nextSweep: UInt64 = 0
     private static let sweepInterval: UInt64 = 1_000_000_000
 
+    private enum Holder: Hashable {
+        case network(UInt64)
+        case client(WorkClient)
+
+        init(_ client: WorkClient) {
+            if case .client(_, let network?) = client { self = .network(network.near) } else { self = .client(client) }
+        }
+    }
+
     package init() {}
 
-    /// Nobody overran lately: each read may be tried.
+    /// No recent overrun: every read may be tried.
     package var isUntouched: Bool { wholeAt.isEmpty }
     package var clientCount: Int { wholeAt.count }
 
     package mutating func way(of client: WorkClient, at now: UInt64) -> Way {
-        if let whole = wholeAt[client] {
+        let holder = Holder(client)
+        if let whole = wholeAt[holder] {
             if whole <= now {
-                wholeAt[client] = nil
+                wholeAt[holder] = nil
             } else if whole - now >= Self.clientDepth * Self.clientReturn {
-                return .laneIfProven
+                return .laneIfKnownQuick
             }
         }
         if now >= nextSweep {
@@ -53,13 +63,14 @@ package struct LaneCredit {
             wholeAt = wholeAt.filter { $0.value > now }
         }
         guard commonWholeAt > now else { return .lane }
-        return commonWholeAt - now >= Self.commonDepth * Self.commonReturn ? .laneIfProven : .lane
+        return commonWholeAt - now >= Self.commonDepth * Self.commonReturn ? .laneIfKnownQuick : .lane
     }
 
-    /// A read was tried in vain for so many nanoseconds.
+    /// A read was aborted after `cost` nanoseconds.
     package mutating func overran(_ client: WorkClient, cost: UInt64, at now: UInt64) {
-        if wholeAt[client] == nil, wholeAt.count >= Self.clientsMax { wholeAt = [:] }
-        wholeAt[client] = max(now, wholeAt[client] ?? 0) &+ cost &* Self.clientReturn
+        let holder = Holder(client)
+        if wholeAt[holder] == nil, wholeAt.count >= Self.clientsMax { wholeAt = [:] }
+        wholeAt[holder] = max(now, wholeAt[holder] ?? 0) &+ cost &* Self.clientReturn
         commonWholeAt = max(now, commonWholeAt) &+ cost &* Self.commonReturn
     }
 }

@@ -3,13 +3,14 @@ import Messages
 import ObjectStore
 import ParseProtocol
 
-/// The kind that answers what a filter of another class needs (Shared/Messages/Protos/lookups.proto).
+/// The route that evaluates sub-queries and relations for a filter of another class
+/// (Shared/Messages/Protos/lookups.proto).
 extension ServiceRoutes {
-    /// Look-ups in one message: as many as a client's query may have sub-queries.
+    /// Limit of look-ups per message, equal to the limit of sub-queries in a client's query.
     private static let lookupsMax = 20
-    /// Members of a relation, which become a list in another query.
+    /// Limit of a relation's members, which become a list in another query.
     private static let membersMax = 10_000
-    /// Bytes of all answers together, as in one find.
+    /// Limit of bytes of all answers together, as for one find.
     private static let answerBytesMax = 32 << 20
 
     mutating func installLookups(for caller: @escaping @Sendable (Principal, _ className: String) -> Caller) {
@@ -30,11 +31,11 @@ extension ServiceRoutes {
                         of: wanted.className, wanted.objectID, wanted.key, target: wanted.targetClass,
                         max: Self.membersMax, caller: caller(principal, wanted.className))
                     answer = JSON.array(ids.map(JSON.string)).serialized
-                case nil: throw ParseError(.invalidQuery, "A look-up must say what it wants.")
+                case nil: throw ParseError(.invalidQuery, "A look-up must be a find or a list of members.")
                 }
                 bytes += answer.count
                 guard bytes <= Self.answerBytesMax else {
-                    throw ParseError(.invalidQuery, "The sub-queries bring too much; use smaller limits.")
+                    throw ParseError(.invalidQuery, "The results of the sub-queries are too large; use smaller limits.")
                 }
                 answers.append(answer)
             }

@@ -4,7 +4,7 @@ import ParseProtocol
 import ProcessKit
 
 extension ServiceRoutes {
-    /// What every service tells operators about itself. The replica that is asked speaks for itself alone.
+    /// Installs the process report for operators. Each replica reports only about itself.
     mutating func installReport() {
         let configuration = host.configuration
         let report = ProcessReport(replica: configuration.replica, settings: configuration.settings)
@@ -13,7 +13,7 @@ extension ServiceRoutes {
             let waiting = try reader.rows("SELECT count(*) AS count FROM outbox").first?.int("count") ?? 0
             return {
                 var answer = report.json
-                // Messages to other services that were not taken yet.
+                // Messages to other services that are not delivered yet.
                 answer["outbox"] = .int(waiting)
                 return try .result(answer)
             }

@@ -1,19 +1,20 @@
 import MessageBus
 import Messages
 import ObjectStore
+import ParseProtocol
 
-/// The account that a request of the bus is on, and what it may still cost.
+/// The client and the budget of a bus request.
 extension ServiceRequest {
-    /// The client who waits for the answer.
+    /// The client that sent the request.
     var client: WorkClient {
-        let holder = envelope.principal.shareholder
-        return holder == 0 ? .shop : .client(holder)
+        let holder = envelope.principal.fairnessKey
+        return holder == 0 ? .shop : .client(holder, at: ClientNetwork(envelope.principal.network))
     }
 
-    /// What it may want to change, in objects: one for each document, and one for each 4 KiB of them.
+    /// Estimated number of changed objects: one per document plus one per 4 KiB of them.
     var weight: Int { documents.reduce(max(1, documents.count)) { $0 + $1.count >> 12 } }
 
-    /// The budget that came with the request; one that only counts when none did.
+    /// The budget sent with the request; without one, a budget that only measures.
     func makeBudget() -> RequestBudget {
         RequestBudget(microseconds: envelope.budget > 0 ? envelope.budget : nil)
     }

@@ -6,24 +6,23 @@ import ObjectStore
 import ParseProtocol
 import SwiftProtobuf
 
-/// Hands the requests of one lane to their routes.
+/// Dispatches the requests of one lane to their routes. Each lane has one, with its own database connection (`reader`).
 package final class RouteHandler: LaneHandler {
     private let routes: [String: ServiceRoutes.Route]
     private let store: ClassStore
     private let reader: StoreReader
-    private let load: RequestLoad
+    private let load: RunningRequests
     private let logger: Logger
     private let seal: ReplySeal?
     private var credit = LaneCredit()
 
-    /// The processor time for which a lane tries a read; it may take up to twice that. A page of a shop takes a tenth
-    /// of it.
+    /// Processor time for which a lane tries a read; it may take up to twice that. A shop's page takes a tenth of it.
     private static let slice = Duration.milliseconds(5)
 
-    /// Nanoseconds in which a query is compiled and found to be one that was not quick before.
+    /// Nanoseconds that suffice to compile a query and decline it because it was not quick before.
     private static let declined: UInt64 = 1_000_000
 
-    package init(routes: ServiceRoutes, reader: StoreReader, load: RequestLoad) {
+    package init(routes: ServiceRoutes, reader: StoreReader, load: RunningRequests) {
         self.routes = routes.routes
         store = routes.host.store
         self.reader = reader
@@ -38,8 +37,8 @@ package final class RouteHandler: LaneHandler {
         switch route {
         case .read(let body):
             read(request, body)
-        case .readAside(let body):
-            handOn(request, body, used: 0, isCostly: false)
+        case .readOnStoreThread(let body):
+            passToReaders(request, body, used: 0, isCostly: false)
         case .write(let keyed, let work):
             submit(request, keyed: keyed, atOnce: { _ in false }, work)
         case .plainWrite(let keyed, let atOnce, let work):
@@ -71,35 +70,35 @@ package final class RouteHandler: LaneHandler {
 
     // MARK: Reads
 
-    /// Tries a read on the lane for a slice. One that takes longer goes to the store's readers, where it is begun anew.
+    /// Tries a read on the lane for a slice. If it takes longer, the store's readers start it again.
     private func read(_ request: ServiceRequest, _ body: @escaping ServiceRoutes.Read) {
         let start = Self.now
         let outcome: Result<BusReply, BusFailure>
         do {
             guard let reply = try attempt(request, at: start, { try body(request, reader) }) else {
-                return handOn(request, body, used: Self.now - start, isCostly: true)
+                return passToReaders(request, body, used: Self.now - start, isCostly: true)
             }
             outcome = .success(reply)
         } catch {
             outcome = .failure(Self.failure(error, request, logger))
         }
-        // By the wall, which costs nothing to read and is little more for what is this short.
+        // Wall time is cheap to read, and close to the processor time for such a short read.
         request.reply(outcome, used: Int64((Self.now - start) / 1000))
     }
 
-    /// Nil when it takes longer than a slice.
+    /// Nil when the read takes longer than a slice.
     private func attempt<Found>(
         _ request: ServiceRequest, at start: UInt64, _ body: () throws -> Found
     ) throws -> Found? {
         let way = credit.isUntouched ? .lane : credit.way(of: request.client, at: start)
-        if let found = try reader.attempt(slice: Self.slice, onlyProven: way == .laneIfProven, body) { return found }
+        if let found = try reader.attempt(slice: Self.slice, onlyQuick: way == .laneIfKnownQuick, body) { return found }
         let cost = Self.now - start
-        // What was declined cost next to nothing.
+        // A declined query costs almost nothing.
         if way == .lane || cost > Self.declined { credit.overran(request.client, cost: cost, at: start) }
         return nil
     }
 
-    /// Tries a read on the lane for a slice; where it brings no answer, the task does.
+    /// Tries a read on the lane for a slice; if it gives no answer, a task does.
     private func attempt(
         _ request: ServiceRequest, _ body: ServiceRoutes.Attempt,
         otherwise: @escaping @Sendable (ServiceRequest) async throws -> BusReply
@@ -115,7 +114,7 @@ package final class RouteHandler: LaneHandler {
         }
     }
 
-    private func handOn(
+    private func passToReaders(
         _ request: ServiceRequest, _ body: @escaping ServiceRoutes.Read, used nanoseconds: UInt64, isCostly: Bool
     ) {
         let logger = logger
@@ -131,11 +130,7 @@ package final class RouteHandler: LaneHandler {
         }
     }
 
-    private static var now: UInt64 {
-        var time = timespec()
-        clock_gettime(CLOCK_MONOTONIC, &time)
-        return UInt64(time.tv_sec) &* 1_000_000_000 &+ UInt64(time.tv_nsec)
-    }
+    private static var now: UInt64 { SystemClock.monotonic }
 
     // MARK: Writes
 
@@ -164,10 +159,10 @@ package final class RouteHandler: LaneHandler {
 
     // MARK: Tasks
 
-    /// Content of more bytes is decoded where it does not hold up others.
+    /// Larger documents are decoded in a task, so that they do not block the lane.
     private static let beginningBytesMax = 16_384
 
-    /// Tries the read that a task begins with on the lane; one that takes longer is begun anew by the task.
+    /// Tries the first read of a task on the lane. If it takes longer than a slice, the task starts it again.
     private func startReading(_ request: ServiceRequest, _ begin: @escaping ServiceRoutes.Beginning) {
         let start = Self.now
         do {
@@ -199,12 +194,12 @@ package final class RouteHandler: LaneHandler {
         }
     }
 
-    /// Runs `body` in a task and replies with its outcome. Whatever the task asks of other services and of the store is
-    /// on the request's account.
-    /// - Parameter nanoseconds: used for the request before.
+    /// Runs `body` in a task and replies with its outcome. Calls to other services and to the store are charged to the
+    /// request.
+    /// - Parameter nanoseconds: time already used for the request.
     private static func start(
         _ body: @escaping @Sendable (ServiceRequest) async throws -> BusReply, _ request: ServiceRequest,
-        _ load: RequestLoad, _ logger: Logger, used nanoseconds: UInt64 = 0
+        _ load: RunningRequests, _ logger: Logger, used nanoseconds: UInt64 = 0
     ) {
         load.began()
         Task {
@@ -229,7 +224,8 @@ package final class RouteHandler: LaneHandler {
         }
     }
 
-    /// Public text for errors meant for clients. All others are logged and answered with `.internalServerError` (1).
+    /// The reply for an error. Errors meant for clients keep their text; all others are logged and answered with
+    /// `.internalServerError` (1).
     private static func failure(_ error: any Error, _ request: ServiceRequest, _ logger: Logger) -> BusFailure {
         let known = BusFailure(error, of: request.kind)
         if known == nil || StorageTrouble(error) != nil {
@@ -244,14 +240,14 @@ package final class RouteHandler: LaneHandler {
 }
 
 extension BusFailure {
-    /// An error as the client may hear it; nil for one that says nothing to him.
+    /// The error as reported to the client; nil for an internal error.
     package init?(_ error: any Error, of kind: String) {
         switch error {
         case let error as ParseError: self.init(error)
         case let error as BusFailure: self = error
         case is BinaryDecodingError: self.init(code: 107, "The body of \(kind) could not be read.")
         default:
-            // As for a write: the disk's failure is no fault of ours, and nothing was done.
+            // As for a write: a failing disk is not an internal error, and nothing was done.
             guard let trouble = StorageTrouble(error) else { return nil }
             self.init(ParseError(.serviceUnavailable, "The data cannot be read now. \(trouble.rawValue)"))
         }

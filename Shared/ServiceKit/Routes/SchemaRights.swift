@@ -1,20 +1,19 @@
 import ParseProtocol
 
-/// The decision what a developer may change of a class, who is no admin. Without I/O.
+/// Decides how a developer without the admin role may change a class. Has no I/O.
 ///
-/// The shop's own classes are the developers'. Satchel's own carry the rights of the other areas: a permission, a
-/// default value or a unique index there would give a developer what is theirs, such as prices or who signs in. Of
-/// those they add plain fields and indexes.
+/// Developers may change the shop's own classes freely. For Satchel's own classes they may only add plain fields and
+/// indexes. Permissions, default values and unique indexes there affect other areas, such as prices or sign-in.
 package enum SchemaRights {
     /// - Parameters:
     ///   - wish: the body of the request.
-    ///   - stored: the class's schema before.
-    /// - Throws: `.operationForbidden` (119) for what only the master key and the admins may.
+    ///   - stored: the current schema of the class.
+    /// - Throws: `.operationForbidden` (119) for changes reserved for the master key and the admins.
     package static func check(developersWish wish: JSON, ofBuiltIn className: String, stored: JSON) throws(ParseError) {
         guard wish["classLevelPermissions"] == nil else { throw refused("permissions", className) }
         for (name, change) in wish["fields"]?.objectValue ?? [:] {
             let known = stored["fields"]?[name]
-            // A client that sends back the schema it got changes nothing.
+            // Unchanged: some clients send back the schema that they read.
             if change == known { continue }
             let isPlain = Set(change.objectValue?.keys.map { $0 } ?? []).isSubset(of: ["type", "targetClass"])
             guard known == nil, isPlain else { throw refused("fields", className) }
@@ -29,6 +28,6 @@ package enum SchemaRights {
     private static func refused(_ what: String, _ className: String) -> ParseError {
         ParseError(
             .operationForbidden,
-            "Only the master key and an admin change the \(what) of \(className), a class of Satchel.")
+            "Only the master key and an admin can change the \(what) of \(className), a class of Satchel.")
     }
 }

@@ -3,10 +3,9 @@ import Messages
 import ObjectStore
 import ParseProtocol
 
-/// The kinds about classes themselves (Shared/Messages/Protos/schemas.proto), which every service with Parse objects
-/// answers.
+/// The routes about class schemas (Shared/Messages/Protos/schemas.proto), in every service with Parse objects.
 extension ServiceRoutes {
-    /// Objects removed in one transaction by a purge: some milliseconds, so that other writes get their turn.
+    /// Objects that a purge deletes per transaction: a few milliseconds, so that other writes are not delayed.
     private static let purgedAtOnce = 200
 
     mutating func installSchemas() {
@@ -39,6 +38,12 @@ extension ServiceRoutes {
                     throw ParseError(.operationForbidden, "The class \(message.className) is part of Satchel.")
                 }
                 try transaction.dropClass(message.className)
+            case .convert:
+                // Only admins may convert a field of a class that Satchel's own code uses.
+                if defined[message.className] != nil || message.className.hasPrefix("_") { try request.requireAdmin() }
+                answer = try transaction.convertField(
+                    message.className, try request.document(), keeping: defined[message.className] ?? []
+                ).serialized
             case .unknown, .UNRECOGNIZED: throw ParseError(.invalidJSON, "Unknown verb.")
             }
             let after = try transaction.schemaJSON(of: message.className)
@@ -59,15 +64,15 @@ extension ServiceRoutes {
             while true {
                 let forgets = try await host.store.write { try Self.purge(className, classRules, principal, in: $0) }
                 guard let forgets else { break }
-                // Of so many, all are looked up anew.
+                // A purge affects too many sessions to list, so the gateway drops all of them.
                 if forgets { forget = .with { $0.everything = true } }
             }
             return try BusReply(Accepted(), documents: [JSON.object([:]).serialized], forget: forget)
         }
     }
 
-    /// Removes some objects of a class as if each were deleted alone: what hangs on them goes as well.
-    /// - Returns: nil when none is left, else whether sessions must be forgotten.
+    /// Deletes some objects of a class as single deletions would, including dependent data.
+    /// - Returns: nil when no object is left, else whether cached sessions must be dropped.
     private static func purge(
         _ className: String, _ rules: (any ClassRules)?, _ principal: Principal, in transaction: StoreTransaction
     ) throws -> Bool? {
@@ -86,14 +91,14 @@ extension ServiceRoutes {
 }
 
 extension StoreTransaction {
-    /// The class as the schemas API shows it; nil when there is none of that name.
+    /// The class in the format of the schemas API; nil if it does not exist.
     fileprivate func schemaJSON(of className: String) throws -> JSON? {
         hasClass(className) ? try JSON(parsing: schema(of: className)) : nil
     }
 }
 
 extension ServiceRequest {
-    /// - Throws: `.operationForbidden` (119) unless the master key asks.
+    /// - Throws: `.operationForbidden` (119) unless the request has the master key.
     public func requireMaster() throws {
         guard envelope.principal.master else {
             throw ParseError(.operationForbidden, "unauthorized: master key is required")

@@ -6,9 +6,9 @@ import ProcessKit
 import SwiftProtobuf
 
 extension ServiceRoutes {
-    /// Messages of an outbox that came together. Each is handed to its own route in their order, so that those which
-    /// are writes wait for the same commit, or the next, and each is stored, refused or recognised as a repetition by
-    /// itself.
+    /// Installs the route for a parcel of outbox messages. Each message goes to its own route, in order, so that the
+    /// writes among them join the same commit or the next one. Each is stored, refused or recognised as a repetition
+    /// independently.
     mutating func installDeliveries() {
         let kind = DeliveryCalls(to: host.plan.name).deliver.kind
         routes[kind] = .parts { request in

@@ -6,45 +6,46 @@ import ParseProtocol
 import SwiftProtobuf
 import Synchronization
 
-/// The code that answers each kind. Built once at start, then only read.
+/// The routes of a service by kind. The service's build function adds its own at start; then they are immutable.
+/// `RouteHandler` dispatches by them.
 public struct ServiceRoutes: Sendable {
     indirect enum Route: Sendable {
         case read(Read)
-        /// A read that is left to the store's readers at once.
-        case readAside(Read)
-        /// Keyed: the reply is kept, so that a repetition gets it. Not keyed: the work itself recognises a repetition.
+        /// A read that runs on the store's readers at once.
+        case readOnStoreThread(Read)
+        /// Keyed: the reply is stored for repetitions. Not keyed: the work itself recognises a repetition.
         case write(keyed: Bool, @Sendable (ServiceRequest) throws -> WriteWork)
-        /// A write of which the store is told whether it changes everything at once (`ClassStore.submit`).
+        /// A write with a predicate that is true if all of its changes are applied at once (`ClassStore.submit`).
         case plainWrite(keyed: Bool, atOnce: @Sendable (StoreTransaction) -> Bool, WriteWork)
         case task(@Sendable (ServiceRequest) async throws -> BusReply)
-        /// Work of a thread that is there already, which answers when it is done.
+        /// Work that an existing thread does and answers.
         case handover(Handover)
-        /// A task that begins with a read, which the lane does.
+        /// A task whose first step is a read, which the lane tries.
         case readingTask(Beginning)
-        /// A read that may find that the request needs the task beside it.
+        /// A read on the lane, with a task for requests that the read cannot answer.
         case attempt(Attempt, otherwise: @Sendable (ServiceRequest) async throws -> BusReply)
-        /// The request's content decides which of the others it is.
+        /// The request's content determines the route.
         case choice(@Sendable (ServiceRequest) throws -> Route)
-        /// The request is several others, each with a route of its own; their answers are its answer.
+        /// The request consists of several others, each with its own route; their replies are combined.
         case parts(@Sendable (ServiceRequest) throws -> [ServiceRequest])
     }
 
-    /// A read; begun anew elsewhere when it takes long, so it has no effects.
+    /// A read without side effects, because a slow one is started again elsewhere.
     typealias Read = @Sendable (ServiceRequest, StoreReader) throws -> BusReply
 
-    /// A read that does not always bring the answer: nil for what a task has to find. It has no effects.
+    /// A read without side effects; nil leaves the request to a task.
     typealias Attempt = @Sendable (ServiceRequest, StoreReader) throws -> BusReply?
 
-    /// The beginning of a task; begun anew elsewhere when it takes long, so it has no effects.
+    /// The first step of a task. It has no side effects, because a slow one is started again elsewhere.
     typealias Beginning = @Sendable (ServiceRequest, StoreReader) throws -> Rest
 
-    /// The rest of a task that began with a read.
+    /// The rest of a task after its first read.
     public typealias Rest = @Sendable () async throws -> BusReply
 
-    /// Hears the answer to a request, once and from any thread.
+    /// Receives the reply to a request, once and on any thread.
     public typealias Completion = @Sendable (Result<BusReply, any Error>) -> Void
 
-    /// Hands a request to a thread, which answers it. What is thrown is the answer.
+    /// Passes a request to a thread, which answers it. A thrown error is the answer.
     typealias Handover = @Sendable (ServiceRequest, @escaping Completion) throws -> Void
 
     /// The work of a write in its transaction.
@@ -53,7 +54,7 @@ public struct ServiceRoutes: Sendable {
     /// A cloud function: parameters in, result out.
     public typealias Function = @Sendable (_ parameters: JSON, _ request: ServiceRequest) async throws -> BusReply
 
-    /// A cloud function that begins with a read: parameters in, what is left to do out.
+    /// A cloud function whose first step is a read: takes the parameters and returns the rest of the work.
     public typealias ReadingFunction =
         @Sendable (_ parameters: JSON, _ request: ServiceRequest, _ reader: StoreReader) throws -> Rest
 
@@ -64,7 +65,7 @@ public struct ServiceRoutes: Sendable {
     /// The rules of the service's classes, by class name.
     let rules: [String: any ClassRules]
 
-    /// The routes that every service has, and those that `build` adds.
+    /// The common routes of all services, and the routes that `build` adds.
     package init(
         host: ServiceHost, build: (_ host: ServiceHost, _ routes: inout ServiceRoutes) throws -> Void
     ) throws {
@@ -80,12 +81,12 @@ public struct ServiceRoutes: Sendable {
         installFunctions()
     }
 
-    /// The kinds that are answered.
+    /// The kinds with a route.
     package var kinds: Set<String> { Set(routes.keys) }
 
-    /// Answers on the lane's own thread with its own database connection: the shortest way for a read. `body` must not
-    /// block on anything but the database, and has no effects: when it takes more than some milliseconds it is begun
-    /// anew on one of the store's reader threads.
+    /// Adds a read that runs on the lane's own thread with its own database connection, the fastest option. `body` must
+    /// not block on anything but the database and must have no side effects. If it takes more than a few milliseconds,
+    /// one of the store's reader threads starts it again.
     public mutating func read<Request, Reply>(
         _ call: Call<Request, Reply>,
         _ body: @escaping @Sendable (Request, ServiceRequest, StoreReader) throws -> Reply
@@ -101,16 +102,16 @@ public struct ServiceRoutes: Sendable {
         routes[call.kind] = .read { try body(Request(serializedBytes: $0.body), $0, $1) }
     }
 
-    /// Answers on one of the store's reader threads, for a read that waits for the disk beside the database. It needs
-    /// no task.
+    /// Adds a read that runs on one of the store's reader threads, for reads that also wait for files. It needs no
+    /// task.
     public mutating func read<Request, Reply>(
         asideFramed call: Call<Request, Reply>,
         _ body: @escaping @Sendable (Request, ServiceRequest, StoreReader) throws -> BusReply
     ) {
-        routes[call.kind] = .readAside { try body(Request(serializedBytes: $0.body), $0, $1) }
+        routes[call.kind] = .readOnStoreThread { try body(Request(serializedBytes: $0.body), $0, $1) }
     }
 
-    /// Answers from a task, for what waits for other services or for the writer.
+    /// Adds a route that runs in a task, for work that waits for other services or for the writer.
     public mutating func task<Request, Reply>(
         _ call: Call<Request, Reply>, _ body: @escaping @Sendable (Request, ServiceRequest) async throws -> Reply
     ) {
@@ -125,9 +126,9 @@ public struct ServiceRoutes: Sendable {
         routes[call.kind] = .task { try await body(Request(serializedBytes: $0.body), $0) }
     }
 
-    /// Hands the request to a thread that answers it, without a task in between: two changes of threads less. `body`
-    /// must not block. It throws, or sees to it that the answer is told; the request's budget is
-    /// `RequestBudget.current` in it.
+    /// Adds a route that passes the request to a thread, which answers it. Without a task this saves two thread
+    /// switches. `body` must not block. It throws, or ensures that the completion is called. In it
+    /// `RequestBudget.current` is the request's budget.
     public mutating func handover<Request, Reply>(
         _ call: Call<Request, Reply>,
         _ body: @escaping @Sendable (Request, ServiceRequest, @escaping Completion) throws -> Void
@@ -135,8 +136,8 @@ public struct ServiceRoutes: Sendable {
         routes[call.kind] = .handover { try body(Request(serializedBytes: $0.body), $0, $1) }
     }
 
-    /// Answers on the lane where a read brings the answer, and from a task where `body` finds nil or takes more than
-    /// some milliseconds. `body` has no effects.
+    /// Adds a read that runs on the lane, and a task for requests that `body` answers with nil or that take more than a
+    /// few milliseconds. `body` has no side effects.
     mutating func attempt<Request, Reply>(
         _ call: Call<Request, Reply>,
         _ body: @escaping @Sendable (Request, ServiceRequest, StoreReader) throws -> BusReply?,
@@ -147,9 +148,9 @@ public struct ServiceRoutes: Sendable {
             otherwise: { try await otherwise(Request(serializedBytes: $0.body), $0) })
     }
 
-    /// Answers with one write transaction, once per idempotency key. No task is needed: the lane hands the work to the
-    /// writer's thread, which answers after the commit.
-    /// - Parameter keyed: false for work that recognises a repetition itself, or may be done twice: no reply is kept.
+    /// Adds a write that runs in one transaction, once per idempotency key. No task is needed: the lane submits the
+    /// work to the writer's thread, which answers after the commit.
+    /// - Parameter keyed: false for work that recognises a repetition itself or may run twice; then no reply is stored.
     public mutating func write<Request, Reply>(
         _ call: Call<Request, Reply>, keyed: Bool = true,
         _ body: @escaping @Sendable (Request, ServiceRequest, StoreTransaction) throws -> Reply
@@ -168,7 +169,7 @@ public struct ServiceRoutes: Sendable {
         }
     }
 
-    /// As above, for what is only acknowledged.
+    /// As above, for a write whose reply is only an acknowledgement.
     public mutating func accept<Request>(
         _ call: Call<Request, Accepted>, keyed: Bool = true,
         _ body: @escaping @Sendable (Request, ServiceRequest, StoreTransaction) throws -> Void
@@ -184,10 +185,9 @@ public struct ServiceRoutes: Sendable {
         functions[name] = body
     }
 
-    /// As above, for one that begins with a read. The lane does that itself, which is a change of threads there and
-    /// back less than a read that is awaited, and waits for no readers of lower priority. What is done before the rest
-    /// has no effects: when it takes more than some milliseconds it is begun anew on one of the store's reader
-    /// threads.
+    /// As above, for a function whose first step is a read on the lane. This saves two thread switches compared with an
+    /// awaited read, and does not queue behind other readers. `begin` has no side effects: if it takes more than a few
+    /// milliseconds, one of the store's reader threads starts it again.
     public mutating func readingFunction(_ name: String, _ begin: @escaping ReadingFunction) {
         readingFunctions[name] = begin
     }
@@ -215,8 +215,9 @@ extension BusReply {
     }
 }
 
-/// Counts the requests under way in tasks, so that a stopping service can finish them.
-package final class RequestLoad: Sendable {
+/// Counts the requests that continue after the lane's handler has returned (tasks, writes, reads on the store's
+/// readers), so that a stopping service can wait for them.
+package final class RunningRequests: Sendable {
     private let count = Atomic<Int>(0)
     package init() {}
     func began() { count.wrappingAdd(1, ordering: .relaxed) }

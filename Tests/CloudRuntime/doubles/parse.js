@@ -1,6 +1,6 @@
 'use strict';
-// A double of the package `parse`, of as much of it as the runtime touches: the real one does not come with these
-// tests. Names and behaviour of this part are those of its versions 1.6 to 5.
+// A double of the parts of the package `parse` that the runtime uses; the tests do not include the real one. Names and
+// behaviour of these parts are the same as in its versions 1.6 to 5.
 const LEGACY = false;
 
 const config = { SERVER_URL: 'https://api.parse.com/1', APPLICATION_ID: null, MASTER_KEY: null };
@@ -188,7 +188,7 @@ class ParseConfig {
   get(name) { return this.attributes[name]; }
 }
 
-/** The promises of versions before 2: callbacks are called at once and may throw. */
+/** Promises of versions before 2: callbacks run synchronously and may throw. */
 class ParsePromise {
   constructor() { this.callbacks = []; }
   resolve(...values) { this.settled = values; this.callbacks.splice(0).forEach((callback) => callback(values)); }

@@ -13,7 +13,7 @@ struct Place {
         (self.latitude, self.longitude) = (latitude, longitude)
     }
 
-    /// The angle between two places seen from the centre of the earth, by their directions in space.
+    /// The angle between two places seen from the earth's centre, computed from direction vectors.
     func radians(to other: Place) -> Double {
         let (a, b) = (direction, other.direction)
         let cross = [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
@@ -27,8 +27,8 @@ struct Place {
     }
 }
 
-/// The area that a constraint on places asks for. Areas of the tests are far from the poles and, but for circles, from
-/// 180 degrees.
+/// The area of a geo constraint. Test areas are far from the poles and, except for circles, from the 180-degree
+/// meridian.
 struct Area {
     let contains: (JSON) -> Bool
 
@@ -79,7 +79,7 @@ struct Area {
         return (numbers[0], numbers[1])
     }
 
-    /// Counts the edges to the east of the place on a flat map.
+    /// Counts the polygon's edges to the east of the place on a flat map.
     private static func isInside(_ place: Place, _ corners: [(Double, Double)]) -> Bool {
         var isInside = false
         for (a, b) in zip(corners, corners.dropFirst() + [corners[0]])
@@ -90,7 +90,7 @@ struct Area {
     }
 }
 
-/// The `$nearSphere` at the top of a query, which orders what is found.
+/// The top-level `$nearSphere` of a query, which orders the results.
 struct NearSearch {
     let key: String
     let center: Place
@@ -108,7 +108,7 @@ struct NearSearch {
 
     func distance(of document: JSON) -> Double { document[key].flatMap(Place.init)?.radians(to: center) ?? 0 }
 
-    /// The largest distance in radians; places farther than half way round the earth there are none.
+    /// The maximum distance in radians; half the earth's circumference excludes nothing.
     static func limit(_ siblings: [String: JSON]) throws -> Double {
         let units = [
             "$maxDistance": 1, "$maxDistanceInRadians": 1, "$maxDistanceInMiles": 3959,

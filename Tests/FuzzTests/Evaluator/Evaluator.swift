@@ -1,18 +1,18 @@
 import ParseProtocol
 
-/// Answers queries by looking at every document, slowly and in the plainest way: what PARSE_PROTOCOL section 4 says,
-/// without a database.
+/// Evaluates queries by checking every document in the simplest possible way, without a database. It implements
+/// PARSE_PROTOCOL section 4.
 ///
-/// It shares no code with the query compiler, so that the two only agree when both are right.
+/// It shares no code with the query compiler, so the two agree only if both are right.
 struct Evaluator {
-    /// The fields that the class has.
+    /// The class's fields.
     let fields: [String: ValueKind]
-    /// The class that the pointers of a Pointer field point to.
+    /// The target class of the Pointer fields.
     let target: String
-    /// As they are stored, in the order in which they were made.
+    /// The stored documents in creation order.
     let documents: [JSON]
 
-    /// A query that is refused, with the code of the error.
+    /// A refused query, with the error's code.
     struct Refused: Error, Hashable {
         let code: Int
         static let query = Refused(code: 102)
@@ -26,7 +26,7 @@ struct Evaluator {
         var order: [String] = []
         var limit = 100
         var skip = 0
-        /// Nil for the master, else the principals whose rights the caller has.
+        /// Nil for the master key, else the principals whose rights the caller has.
         var grants: Set<String>?
     }
 
@@ -41,8 +41,7 @@ struct Evaluator {
         let test = try test(question.condition)
         let terms = try question.order.map(OrderTerm.init)
         let rows = documents.enumerated().filter { readable($0.element, question.grants) && test($0.element) }
-        // Where the keys say nothing, nearest first; then in the order in which they were made, or the reverse of it
-        // after a descending key.
+        // Ties are ordered by distance, then by creation, reversed after a descending last key.
         let isReversed = terms.last?.isDescending ?? false
         let near = NearSearch(question.condition)
         let ranks = Dictionary(
@@ -61,7 +60,7 @@ struct Evaluator {
         return Answer(ids: page.map { $0.element["objectId"]?.stringValue ?? "" }, count: rows.count)
     }
 
-    /// Without an ACL everybody may read.
+    /// A document without an ACL is public.
     private func readable(_ document: JSON, _ grants: Set<String>?) -> Bool {
         guard let grants, let access = document["ACL"]?.objectValue else { return true }
         return grants.union(["*"]).contains { access[$0]?["read"] == true }
@@ -104,13 +103,13 @@ struct Evaluator {
         }
     }
 
-    /// The index that a part of a key is; nil for one that can only be a name.
+    /// The array index that a part of a key denotes; nil if it can only be a name.
     private static func index(_ part: Substring) -> Int? { Int(part).flatMap { String($0) == part ? $0 : nil } }
 
     static func indexCount(_ key: String) -> Int { key.split(separator: ".").dropFirst().count { index($0) != nil } }
 
-    /// The value that a document has at a key; a dotted one reaches into Objects, and by an index into arrays. Nil for
-    /// what is missing.
+    /// The value of a document at a key. A dotted key reaches into Objects, and with an index into arrays. Nil for a
+    /// missing value.
     func value(of key: String, in document: JSON) -> JSON? {
         var value: JSON? = document
         for part in key.split(separator: ".") {
@@ -120,12 +119,12 @@ struct Evaluator {
                 value = value?[String(part)]
             }
         }
-        // The two times are plain texts in documents and Dates to everybody who asks.
+        // `createdAt` and `updatedAt` are stored as strings and shown as Dates.
         if let iso = value?.stringValue, key == "createdAt" || key == "updatedAt" { return PlainValue.date(iso) }
         return value
     }
 
-    /// The kind of a field; nil for one inside an Object and for one that the class has not.
+    /// The kind of a field; nil for a member of an Object and for a field that the class lacks.
     func kind(of key: String) -> ValueKind? {
         switch key {
         case "objectId": .string

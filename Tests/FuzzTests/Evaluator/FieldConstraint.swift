@@ -62,7 +62,7 @@ struct FieldConstraint {
 
     // MARK: Operands
 
-    /// A text can stand for the id of a pointer, and for one of the two times.
+    /// A string may stand for a pointer's id, and for `createdAt` or `updatedAt`.
     private static func operand(_ raw: JSON, _ key: String, _ evaluator: Evaluator) throws -> JSON {
         if let text = raw.stringValue {
             if evaluator.kind(of: key) == .pointer { return .pointer(evaluator.target, text) }
@@ -78,7 +78,7 @@ struct FieldConstraint {
         return try values.map { try operand($0, key, evaluator) }
     }
 
-    /// The Date that a `$relativeTime` means.
+    /// The Date that a `$relativeTime` denotes.
     private static func time(_ raw: JSON, _ key: String, _ evaluator: Evaluator) throws -> JSON? {
         guard let relative = raw["$relativeTime"] else { return nil }
         let seconds: Double? =
@@ -113,7 +113,7 @@ struct FieldConstraint {
         }
     }
 
-    /// All values, or matches of all patterns, must be there. Of an empty list nothing is.
+    /// All values, or matches of all patterns, must be present. An empty list matches nothing.
     private static func all(_ raw: JSON, _ key: String, _ evaluator: Evaluator) throws -> Test {
         guard case .array(let items) = raw else { throw Evaluator.Refused.json }
         let patterns = items.filter { $0["$regex"] != nil }

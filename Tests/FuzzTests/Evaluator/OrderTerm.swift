@@ -15,20 +15,20 @@ struct OrderTerm {
         guard Evaluator.indexCount(key) <= 2 else { throw Evaluator.Refused.query }
     }
 
-    /// The rank by which a document gets its place.
+    /// A document's rank for this key.
     func rank(of document: JSON, _ evaluator: Evaluator) -> Rank {
         Rank(evaluator.value(of: key, in: document), isField: evaluator.kind(of: key) != nil)
     }
 
-    /// Whether one document comes before another; nil when this key makes no difference.
+    /// Whether one document comes before another; nil if they are equal for this key.
     func isBefore(_ first: Rank, _ second: Rank) -> Bool? {
         if first.isSame(as: second) { return nil }
         return first.isLess(than: second) != isDescending
     }
 
-    /// Missing values and nulls come first, then numbers and truth values (false is 0, true is 1), then texts by their
-    /// bytes. Fields of pointers are in the order of the ids, of Dates of the time, of Files of the name, of Bytes of
-    /// the base64; what has no order of its own, and all of these inside an Object, in that of the JSON text.
+    /// Missing values and nulls come first, then numbers and booleans (false is 0, true is 1), then strings by their
+    /// bytes. Pointer fields are ordered by id, Dates by time, Files by name, Bytes by base64. All other values, and
+    /// these types inside an Object, are ordered by their JSON text.
     enum Rank {
         case nothing
         case number(Double)

@@ -1,11 +1,11 @@
 import ParseProtocol
 
-/// Values of the protocol: when two are the same, and which of two is less.
+/// Equality and order of the protocol's values.
 enum PlainValue {
     static func date(_ iso: String) -> JSON { ["__type": "Date", "iso": .string(iso)] }
 
-    /// A value of a query in the form in which documents have it.
-    /// - Throws: `Refused` for a malformed hash.
+    /// A query's value in the form that documents store.
+    /// - Throws: `Refused` for a malformed typed value.
     static func stored(_ value: JSON) throws -> JSON {
         switch value {
         case .array(let elements): return .array(try elements.map(stored))
@@ -32,7 +32,7 @@ enum PlainValue {
         }
     }
 
-    /// `2022-01-01T12:23:45Z` and fewer than three decimals are as good as three.
+    /// Accepts `2022-01-01T12:23:45Z`, and fewer than three decimals.
     private static func fullISO(_ iso: String) throws -> String {
         let parts = iso.dropLast().split(separator: ".", omittingEmptySubsequences: false)
         guard iso.hasSuffix("Z"), parts[0].count == 19, parts.count <= 2 else { throw Evaluator.Refused.type }
@@ -40,7 +40,7 @@ enum PlainValue {
         return parts[0] + "." + decimals + String(repeating: "0", count: max(0, 3 - decimals.count)) + "Z"
     }
 
-    /// Numbers by their value, texts by their bytes, everything else by what it consists of.
+    /// Compares numbers by value, strings by bytes, and other values by their parts.
     static func isSame(_ a: JSON, _ b: JSON) -> Bool {
         switch (a, b) {
         case (.null, .null): true
@@ -54,7 +54,7 @@ enum PlainValue {
         }
     }
 
-    /// Whether `a` is less than `b`; nil when they are not of one type, or of a type without an order.
+    /// Whether `a` is less than `b`; nil for different types and for types without an order.
     static func isLess(_ a: JSON, _ b: JSON) -> Bool? {
         switch (a, b) {
         case (.int, .int), (.int, .double), (.double, .int), (.double, .double):
@@ -62,20 +62,20 @@ enum PlainValue {
         case (.bool(let a), .bool(let b)): !a && b
         case (.string(let a), .string(let b)): a.utf8.lexicographicallyPrecedes(b.utf8)
         case (.object, .object) where a.wireType == "Date" && b.wireType == "Date":
-            // Of years with four digits the texts are in the order of the times.
+            // For years with four digits, strings and times have the same order.
             (a["iso"]?.stringValue ?? "") < (b["iso"]?.stringValue ?? "")
         default: nil
         }
     }
 
-    /// On an array a value is the whole, or one of the elements.
+    /// On an array, a test may match the whole array or one of its elements.
     static func matches(_ value: JSON?, _ test: (JSON) -> Bool) -> Bool {
         guard let value else { return false }
         if test(value) { return true }
         return value.arrayValue?.contains(where: test) ?? false
     }
 
-    /// Null stands for a missing value, too.
+    /// Null also matches a missing value.
     static func equals(_ value: JSON?, _ wanted: JSON) -> Bool {
         matches(value ?? .null) { isSame($0, wanted) }
     }

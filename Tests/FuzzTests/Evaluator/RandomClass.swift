@@ -1,13 +1,13 @@
 import ObjectStore
 import ParseProtocol
 
-/// A class with some fields, and documents with random values of them, some missing and some null.
+/// A class with some fields, and documents with random values, some of them missing or null.
 struct RandomClass {
     let name: String
     let evaluator: Evaluator
-    /// The keys that queries ask about: the fields, members of Objects, the built-in fields, and one that is not there.
+    /// The keys that queries use: the fields, members of Objects, the built-in fields, and one unknown key.
     let keys: [(name: String, kind: ValueKind)]
-    /// The values that there are.
+    /// The existing values by key.
     let values: [String: [JSON]]
 
     init(_ name: String, documents count: Int, _ store: ClassStore, _ random: inout Seeded) async throws {

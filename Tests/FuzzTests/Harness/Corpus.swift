@@ -1,6 +1,6 @@
 import Foundation
 
-/// Inputs that once found something, one file each, and those that every run starts from.
+/// Inputs that once found a fault, one per file, and the seed inputs of every run.
 struct Corpus {
     let folder: String
 
@@ -10,7 +10,7 @@ struct Corpus {
             .appendingPathComponent("Corpus/\(target)").path
     }
 
-    /// By name, so that each run sees them in the same order.
+    /// Sorted by name, so that each run uses the same order.
     var entries: [(name: String, input: [UInt8])] {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
         return names.sorted().compactMap { name in
@@ -18,7 +18,7 @@ struct Corpus {
         }
     }
 
-    /// Keeps an input under a name made of its content.
+    /// Stores an input under a name derived from its content.
     func add(_ input: [UInt8]) throws -> String {
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         // FNV-1a, http://www.isthe.com/chongo/tech/comp/fnv/.

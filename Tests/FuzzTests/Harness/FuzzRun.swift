@@ -1,6 +1,6 @@
 import Foundation
 
-/// Runs one target: first its corpus, then inputs that are made and mutated until the budget is spent.
+/// Runs one target: first its corpus, then generated and mutated inputs until the budget is used up.
 struct FuzzRun {
     enum Budget: Sendable {
         case inputs(Int)
@@ -10,7 +10,7 @@ struct FuzzRun {
     struct Report {
         var inputs = 0
         var seconds = 0.0
-        /// Different words that `run` returned.
+        /// The number of different strings that `run` returned.
         var outcomes = 0
         var failures: [String] = []
         var memoryAtStart = 0
@@ -21,16 +21,21 @@ struct FuzzRun {
     let target: any FuzzTarget
     let budget: Budget
     let seed: UInt64
-    /// The folder in which the input about to run is kept; nil for nowhere.
+    /// The folder that stores the next input before it runs; nil for no journal.
     var journalFolder: String?
     /// Adds failing inputs to the corpus.
     var keepsFailures = false
+    /// Percentage of inputs that are enlarged to compare the times of several sizes. Most targets then need their own
+    /// process, because the time of all threads counts.
+    var growthPercent = 0
 
-    /// Failures after which a run ends: more of them say nothing new.
+    /// Maximum number of failures before a run ends.
     private static let failuresMax = 20
-    /// Inputs to mutate. Old ones give way.
+    /// Maximum number of inputs kept for mutation. New inputs replace old ones.
     private static let poolMax = 1000
-    /// Characters of a failure that make it another one.
+    /// Repetitions per size for an input whose time seems to grow too fast: the shortest time counts.
+    private static let growthRounds = 5
+    /// Failures with the same prefix of this length, in characters, count as one.
     private static let failurePrefix = 80
 
     func run() async throws -> Report {
@@ -44,6 +49,7 @@ struct FuzzRun {
         var outcomes: Set<String> = []
         var pool: [[UInt8]] = []
         let start = ContinuousClock.now
+        let growth = Growth(dictionary: target.dictionary)
 
         func execute(_ input: [UInt8], _ label: String) async {
             journal?.write(input)
@@ -61,10 +67,35 @@ struct FuzzRun {
             report.slowest = max(report.slowest, took)
             report.inputs += 1
             if failure == nil, took > target.timeLimit { failure = "An input takes too long: \(took)." }
-            guard let failure, known.insert(String(failure.prefix(Self.failurePrefix))).inserted else { return }
+            if let failure { fail(failure, label, input) }
+        }
+
+        func fail(_ failure: String, _ label: String, _ input: [UInt8]) {
+            guard known.insert(String(failure.prefix(Self.failurePrefix))).inserted else { return }
             let kept = keepsFailures ? (try? corpus.add(input)) ?? "" : ""
             report.failures.append(
                 "\(label)\(kept.isEmpty ? "" : ", kept as \(kept)"): \(failure.prefix(2000))\n  \(Self.shown(input))")
+        }
+
+        func grow(_ input: [UInt8]) async {
+            let sizes = [1, 2, 4].map { growth.grown(input, to: $0 * Growth.bytes, random) }
+            _ = random.next()
+            var least = sizes.map { _ in Double.infinity }
+            for _ in 0..<Self.growthRounds {
+                for (index, input) in sizes.enumerated() {
+                    journal?.write(input)
+                    let begin = target.spent
+                    watchdog.begin(.now)
+                    _ = try? await target.run(input)
+                    watchdog.end()
+                    least[index] = min(least[index], (target.spent - begin).seconds)
+                    report.inputs += 1
+                }
+                guard Growth.isTooFast(least) else { return }
+            }
+            let times = least.map { "\(Int($0 * 1e6)) µs" }.joined(separator: ", ")
+            let counts = sizes.map { "\($0.count)" }.joined(separator: ", ")
+            fail("The time grows faster than the input: \(times) for \(counts) bytes.", "grown input", sizes[0])
         }
 
         for entry in corpus.entries {
@@ -82,7 +113,7 @@ struct FuzzRun {
             case .seconds(let limit): share = seconds / limit
             }
             if share >= 1 { break }
-            // What is filled once (caches, pools, the allocator) is full after a tenth.
+            // One-time memory use (caches, pools, the allocator) ends within the first tenth of the run.
             if warmUpEnd == nil, share >= 0.1 {
                 warmUpEnd = report.inputs
                 report.memoryAtStart = target.memory
@@ -91,7 +122,11 @@ struct FuzzRun {
             let input = isNew ? target.generate(&random) : mutator.mutated(random.pick(pool), pool, &random)
             if isNew, pool.count < Self.poolMax / 2 { pool.append(input) }
             if pool.count > Self.poolMax { pool.remove(at: random.below(pool.count)) }
-            await execute(input, "input \(report.inputs)")
+            if target.measuresGrowth, random.chance(growthPercent) {
+                await grow(input)
+            } else {
+                await execute(input, "input \(report.inputs)")
+            }
         }
         journal?.finish()
         report.seconds = (ContinuousClock.now - start).seconds
@@ -100,7 +135,7 @@ struct FuzzRun {
         return report
     }
 
-    /// An input as it can be read in a terminal.
+    /// An input in a form that a terminal can show.
     private static func shown(_ input: [UInt8]) -> String {
         let text = String(decoding: input.prefix(1500), as: UTF8.self)
         return text.unicodeScalars.map { $0.value < 0x20 ? $0.escaped(asASCII: true) : String($0) }.joined()

@@ -1,30 +1,33 @@
 import ParseProtocol
 
-/// Something that takes bytes from outside, and what must hold whatever the bytes are.
+/// Code that takes bytes from outside, and the properties that must hold for all inputs.
 protocol FuzzTarget: Sendable {
-    /// Names the folder of the corpus and the argument of scripts/fuzz.
+    /// The name of the corpus folder and of the argument to scripts/fuzz.
     var name: String { get }
-    /// Inputs of `scripts/test`, where each target has about two seconds.
+    /// Number of inputs in `scripts/test`, for about two seconds per target.
     var testInputs: Int { get }
-    /// Texts that mutations put in beside random bytes.
+    /// Strings that mutations insert, in addition to random bytes.
     var dictionary: [String] { get }
-    /// The longest that one input may take, as `spent` counts.
+    /// The maximum time for one input, as measured by `spent`.
     var timeLimit: Duration { get }
-    /// The time that counts: of the processor, because a busy machine makes no input slow. A target that waits for
-    /// other processes has to take the time of the clock.
+    /// The clock for the time limit: processor time, because a busy machine must not make an input slow. A target that
+    /// waits for other processes must use the wall clock.
     var spent: Duration { get }
-    /// Bytes by which the memory may grow after the first tenth of a long run. What is kept per input would be more.
+    /// Allowed memory growth in bytes after the first tenth of a long run. A leak per input would exceed it.
     var growthBytesMax: Int { get }
 
-    /// A new input of the right form.
+    /// True if `spent` measures only the input's time, so that times of several sizes are comparable.
+    var measuresGrowth: Bool { get }
+
+    /// A new, mostly valid input.
     func generate(_ random: inout Seeded) -> [UInt8]
 
     /// Runs the input.
-    /// - Returns: a word on what happened. Inputs with new words are kept and mutated further.
-    /// - Throws: whatever breaks a property, best as `Violation`.
+    /// - Returns: a word that describes the outcome. Inputs with new words are kept and mutated further.
+    /// - Throws: any error that violates a property, preferably `Violation`.
     func run(_ input: [UInt8]) async throws -> String
 
-    /// The memory of the processes that are tested, in bytes.
+    /// The memory of the tested processes, in bytes.
     var memory: Int { get }
 }
 
@@ -33,10 +36,11 @@ extension FuzzTarget {
     var timeLimit: Duration { .seconds(5) }
     var spent: Duration { ProcessorTime.ofThisProcess }
     var growthBytesMax: Int { 64 << 20 }
+    var measuresGrowth: Bool { true }
     var memory: Int { Memory.ofProcess("self") }
 }
 
-/// A property that does not hold.
+/// The error that a property does not hold.
 struct Violation: Error, CustomStringConvertible {
     let description: String
     init(_ description: String) { self.description = description }

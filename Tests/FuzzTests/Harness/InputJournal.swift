@@ -1,8 +1,8 @@
 import Foundation
 
-/// Keeps the input that is about to run in a file, so that it is there when the process is not any more.
+/// Writes each input to a file before it runs, so that it is available after a crash.
 ///
-/// The kernel keeps what was written, whatever the process does next; nothing has to reach the disk.
+/// The kernel keeps the written data when the process dies, so no fsync is needed.
 final class InputJournal {
     private let path: String
     private let descriptor: Int32
@@ -20,7 +20,7 @@ final class InputJournal {
         _ = input.withUnsafeBytes { pwrite(descriptor, $0.baseAddress, $0.count, 0) }
     }
 
-    /// The run ended; nothing was left behind.
+    /// Removes the journal after a run without a crash.
     func finish() {
         close(descriptor)
         unlink(path)

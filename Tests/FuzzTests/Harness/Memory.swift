@@ -1,7 +1,7 @@
 import Foundation
 
 enum Memory {
-    /// The resident memory of a process in bytes, 0 when there is none.
+    /// The resident memory of a process in bytes; 0 when the process does not exist.
     static func ofProcess(_ id: String) -> Int {
         guard let bytes = FileManager.default.contents(atPath: "/proc/\(id)/statm") else { return 0 }
         let pages = String(decoding: bytes, as: UTF8.self).split(separator: " ").dropFirst().first.flatMap { Int($0) }

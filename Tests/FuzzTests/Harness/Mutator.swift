@@ -1,10 +1,10 @@
 import ParseProtocol
 
-/// Makes new inputs of old ones: some in the bytes, and of those that are JSON, some in the structure.
+/// Derives new inputs from old ones by changing bytes or, for JSON inputs, the structure.
 struct Mutator {
     let dictionary: [String]
 
-    /// Past this an input only costs time. What sizes do is tested elsewhere.
+    /// Maximum input size. Larger inputs only cost time; other tests cover sizes.
     private static let bytesMax = 20_000
 
     func mutated(_ input: [UInt8], _ pool: [[UInt8]], _ random: inout Seeded) -> [UInt8] {

@@ -1,18 +1,17 @@
 import ParseProtocol
 
-/// Random `where` objects with every constraint, mostly about values that there are, so that most of them find
-/// something.
+/// Random `where` objects with every constraint, mostly with existing values, so that most of them find something.
 struct RandomQuery {
-    /// Fields with their kinds; dotted ones have the kind of what is mostly there.
+    /// Fields with their kinds; a dotted name has the kind of its most common values.
     let fields: [(name: String, kind: ValueKind)]
-    /// Values that a field has somewhere.
+    /// Values that a field has in some document.
     let values: [String: [JSON]]
-    /// Percent of queries with something in them that is refused.
+    /// Percentage of queries with an invalid part.
     var faults = 0
-    /// Whether a place may be searched nearest first. There is one such search in a query, at the top.
+    /// Whether a `$nearSphere` may be added. A query has at most one, at the top level.
     var allowsNear = true
 
-    /// Patterns that mean the same to PCRE2 and to Foundation.
+    /// Patterns with the same meaning in PCRE2 and Foundation.
     private static let patterns = [
         "^a", "b$", "a", "^$", "[ab]+", "a.?b", "^(a|b)", "B", "\\d+", "^[^a]", "\\\\", "é", "aa?b", "0{1}", "\\Qa\\E",
     ]
@@ -90,7 +89,7 @@ struct RandomQuery {
         (0..<random.below(4)).map { _ in random.chance(8) ? .null : operand(&random, field, kind) }
     }
 
-    /// A value to compare with, as clients write it.
+    /// A value for a comparison, in the form that clients send.
     private func operand(_ random: inout Seeded, _ field: String, _ kind: ValueKind) -> JSON {
         var value = ValueKind.any(&random, depth: 1)
         let known = values[field] ?? []
@@ -154,7 +153,7 @@ struct RandomQuery {
 
     // MARK: Faults
 
-    /// Puts one thing in that must be refused.
+    /// Inserts one part that must be refused.
     private func fault(_ condition: inout JSON, _ random: inout Seeded) {
         let field = random.pick(fields).name
         let faults: [(String, JSON)] = [

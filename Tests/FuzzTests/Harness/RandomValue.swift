@@ -1,6 +1,6 @@
 import ParseProtocol
 
-/// The kinds of values of the protocol, and random ones of each. The pools are small, so that equal values are common.
+/// The protocol's kinds of values, and random values of each. The pools are small, so that equal values are common.
 enum ValueKind: String, CaseIterable, Sendable {
     case string, number, boolean, date, object, array, pointer, geoPoint, file, bytes, polygon
 
@@ -22,7 +22,7 @@ enum ValueKind: String, CaseIterable, Sendable {
     ].map { ["__type": "Date", "iso": .string($0)] }
     static let keys = ["x", "y", "k", "0", "1x", "Key_2"]
 
-    /// - Parameter depth: how many levels of arrays and objects there may be below.
+    /// - Parameter depth: maximum number of nested levels of arrays and objects.
     func value(_ random: inout Seeded, depth: Int = 2) -> JSON {
         switch self {
         case .string: random.pick(Self.strings)
@@ -43,7 +43,7 @@ enum ValueKind: String, CaseIterable, Sendable {
         }
     }
 
-    /// A value of any kind that may be inside an array or an Object.
+    /// A value of any kind that an array or an Object may contain.
     static func any(_ random: inout Seeded, depth: Int) -> JSON {
         if random.chance(8) { return .null }
         let kinds: [ValueKind] =
@@ -64,7 +64,7 @@ enum ValueKind: String, CaseIterable, Sendable {
         return ["__type": "GeoPoint", "latitude": JSON(number: latitude), "longitude": JSON(number: longitude)]
     }
 
-    /// A box or a triangle that is far from the poles and from 180 degrees.
+    /// A box or a triangle far from the poles and from the 180-degree meridian.
     static func polygon(_ random: inout Seeded) -> JSON {
         let south = Double(random.below(120)) - 70.5
         let west = Double(random.below(280)) - 150.5

@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// Ends the process when one input takes for ever: nothing else can stop a loop that does not end.
+/// Ends the process when one input takes too long, because an endless loop cannot be interrupted.
 final class Watchdog: Sendable {
     private let started = Mutex<ContinuousClock.Instant?>(nil)
     private let isStopped = Atomic(false)

@@ -2,9 +2,9 @@ import MessageBus
 import Messages
 import SwiftProtobuf
 
-/// The input from other processes: the frames of a message, its envelope, and every message that a body can be.
+/// Input from other processes: a message's frames, its envelope, and every message type that a body can contain.
 ///
-/// An input is a sequence of frames, each behind its length in two bytes.
+/// An input is a sequence of frames, each preceded by its length in two bytes.
 struct BusTarget: FuzzTarget {
     let name = "bus"
     let testInputs = 1500
@@ -12,13 +12,14 @@ struct BusTarget: FuzzTarget {
 
     private static let kinds = [ObjectCalls(of: "catalog").find.kind, UsersCalls.session.kind]
 
-    /// All of Shared/Messages/Protos, as `everyMessageIsFuzzed` checks.
+    /// All messages of Shared/Messages/Protos, as `everyMessageIsFuzzed` checks.
     static let messages: [any Message.Type] = [
         OrderLine.self, PricedLine.self, ReserveRequest.self, ReserveReply.self, CommitReservationRequest.self,
         CommitReservationReply.self, ReleaseReservationRequest.self, ReleaseReservationReply.self,
         PriceRequest.self, PriceReply.self, ConfigRequest.self, ConfigReply.self, SetConfigRequest.self,
         Envelope.self, Principal.self, Hello.self, Failure.self, Forget.self, Lease.self, SendMailRequest.self,
-        OrderMade.self, OrderChanged.self, UserDeleted.self, UserRenamed.self, MergeBag.self, AppEvent.self,
+        OrderMade.self, OrderChanged.self, UserDeleted.self, UserRenamed.self, MergeBag.self, ProductDeleted.self,
+        AppEvent.self,
         Accepted.self,
         SaveFileRequest.self, FileRequest.self, FileReply.self, DeleteFileRequest.self, Hook.self,
         HooksRequest.self, HooksReply.self, HookChange.self, ClaimRequest.self, ReleaseRequest.self,
@@ -58,7 +59,7 @@ struct BusTarget: FuzzTarget {
             .flatMap { Self.framed($0) }
     }
 
-    /// Fields as messages have them: of every wire type, nested, some cut short.
+    /// Protobuf fields of every wire type, nested, some truncated.
     private func fields(_ random: inout Seeded, depth: Int) -> [UInt8] {
         (0..<random.below(8)).flatMap { _ -> [UInt8] in
             let number = UInt8(1 + random.below(14)) << 3

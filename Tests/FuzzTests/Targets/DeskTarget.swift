@@ -4,8 +4,8 @@ import ParseProtocol
 import ServiceSupport
 @preconcurrency import UsersService
 
-/// The parameters of functions for the shop's desk that read or change what is not the caller's own: any JSON, against
-/// stores with some accounts and devices.
+/// Parameters of operator functions that read or change other users' data: any JSON, against stores with some accounts
+/// and devices.
 struct DeskTarget: FuzzTarget {
     let name = "desk"
     let testInputs = 1500
@@ -86,7 +86,7 @@ struct DeskTarget: FuzzTarget {
         }
     }
 
-    /// What is found begins so, is no more than asked for, and says nothing else.
+    /// Results start with the search text, respect the limit, and contain only the expected members.
     private func find(_ parameters: JSON) async throws -> String {
         let search = try AccountSearch(parameters)
         let found = try await sandbox.store.read { try search.find(in: $0) }
@@ -103,7 +103,7 @@ struct DeskTarget: FuzzTarget {
         return "\(results.count)"
     }
 
-    /// No more devices than there are, and all of them for everybody.
+    /// At most the number of devices, and exactly that for a push to everyone.
     private func count(_ parameters: JSON) async throws -> String {
         let count = try AudienceCount(PromotionAudience(parameters["audience"]))
         let counted = try await push.store.read { try count.read(from: $0) }
@@ -114,7 +114,7 @@ struct DeskTarget: FuzzTarget {
         return "\(devices)"
     }
 
-    /// An edit is of the fields that it is for, and an address is the admins'.
+    /// An edit changes only permitted fields, and only admins change an address.
     private func edit(_ parameters: JSON) throws -> String {
         let stored: JSON = ["username": "ann@example.com", "email": "Ann@example.com"]
         if let edit = try? AccountEdit(parameters, byAdmin: false) {

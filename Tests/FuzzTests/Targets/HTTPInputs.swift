@@ -1,10 +1,9 @@
 import Foundation
 import ParseProtocol
 
-/// Requests that are nearly right, for every route there is.
+/// Almost valid requests for every route.
 struct HTTPInputs {
-    /// The operations of the OpenAPI document, as `GET` and `/classes/{className}`, in an order that is always the
-    /// same.
+    /// The operations of the OpenAPI document, as `GET` and `/classes/{className}`, in a fixed order.
     let operations: [(method: String, path: String)]
 
     init(openAPI document: JSON) {
@@ -56,7 +55,7 @@ struct HTTPInputs {
             "base64", "_User", "{}", "[]", "null",
         ]
 
-    /// A method and a path, mostly of a route that there is.
+    /// A method and a path, mostly of an existing route.
     private func target(_ random: inout Seeded) -> (method: String, path: String) {
         let methods = ["GET", "GET", "POST", "POST", "POST", "PUT", "DELETE", "HEAD"]
         switch random.below(10) {

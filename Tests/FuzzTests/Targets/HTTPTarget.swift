@@ -3,19 +3,20 @@ import NIOHTTP1
 import ParseProtocol
 import TestSupport
 
-/// A whole suite over HTTP: methods, paths, headers and bodies of any kind get an answer of the protocol, and nothing
-/// is told of the inside.
+/// A complete suite over HTTP: any methods, paths, headers and bodies get an answer that conforms to the protocol and
+/// reveals no internals.
 ///
-/// An input is a request as text: a line of method and path, lines of headers, an empty line, the body. `{master}` and
-/// `{session}` in it stand for the key and a shopper's token, so that the corpus is good for any suite.
+/// An input is a request as text: a line with method and path, header lines, an empty line, the body. `{master}` and
+/// `{session}` stand for the key and a shopper's token, so that the corpus works with any suite.
 struct HTTPTarget: FuzzTarget {
     let name = "http"
     let testInputs = 400
     let timeLimit: Duration = .seconds(15)
     private let start = ContinuousClock.now
     var spent: Duration { ContinuousClock.now - start }
-    /// Of all processes together.
+    /// For all processes together.
     let growthBytesMax = 192 << 20
+    let measuresGrowth = false
 
     private let suite: Suite
     private let session: String
@@ -59,7 +60,7 @@ struct HTTPTarget: FuzzTarget {
         guard words.count == 2, words[1].hasPrefix("/"), Self.isMethod(words[0]) else { return "no request" }
         let headers = lines.dropFirst().compactMap { line -> (String, String)? in
             let parts = line.split(separator: ":", maxSplits: 1)
-            // What frames the body is the client library's business, and so is what it refuses to send.
+            // The client library frames the body, and refuses some requests.
             guard parts.count == 2, Self.isMethod(parts[0]),
                 !["content-length", "transfer-encoding", "expect", "host", "connection"].contains(
                     parts[0].lowercased()),
@@ -83,7 +84,7 @@ struct HTTPTarget: FuzzTarget {
         return try Self.check(answer, input, isHead: words[0] == "HEAD")
     }
 
-    /// The processes are those of the beginning: none ended and was started again.
+    /// Checks that no process was restarted.
     private func checkProcesses() throws {
         let ended = processes.filter { !FileManager.default.fileExists(atPath: "/proc/\($0.value)") }.keys.sorted()
         try require(ended.isEmpty, "\(ended.joined(separator: ", ")) ended.")
@@ -96,7 +97,7 @@ struct HTTPTarget: FuzzTarget {
             }
     }
 
-    /// The characters that may be on a request line; the rest is escaped.
+    /// The characters allowed in a request line; others are percent-encoded.
     private static let pathCharacters = CharacterSet(
         charactersIn: "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~/%?&=+,;:@!$'()*")
 

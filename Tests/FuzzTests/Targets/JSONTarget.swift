@@ -1,7 +1,7 @@
 import Foundation
 import ParseProtocol
 
-/// The reader and writer of JSON, and the scanner of stored documents, against Foundation's reader and against each
+/// Compares the JSON parser, the serializer and the scanner of stored documents with Foundation's parser and with each
 /// other.
 struct JSONTarget: FuzzTarget {
     let name = "json"
@@ -10,7 +10,7 @@ struct JSONTarget: FuzzTarget {
         "{", "}", "[", "]", ",", ":", "\"", "\\u0000", "\\ud800", "\\udc00", "\\u", "\\", "null", "true", "false", "-0",
         "1e400",
         "1e-400", "9007199254740993", "0.1e+1", "00", "\u{FEFF}", "\u{2028}", "{\"a\":1,\"a\":2}", " ", "\t", "//",
-        "NaN", "é", "e\u{301}",
+        "NaN", "é", "e\u{301}", "\u{301}\u{316}", "\\u0316\\u0301",
     ]
 
     func generate(_ random: inout Seeded) -> [UInt8] {
@@ -41,6 +41,8 @@ struct JSONTarget: FuzzTarget {
         try checkRoundTrip(value)
         if case .object(let members) = value { try checkScan(value.serialized, members) }
         if case .array(let elements) = value { try checkScan(value.serialized, elements) }
+        // Satchel separates long runs of combining marks by U+034F. Foundation needs quadratic time to hash them.
+        guard !value.serializedText.unicodeScalars.contains("\u{34F}") else { return shape(value) }
         if let other = try? JSONDecoder().decode(Reference.self, from: Data(input)) {
             try require(other.isSame(as: value), "Foundation reads \(other), we read \(value).")
         } else {
@@ -78,8 +80,8 @@ struct JSONTarget: FuzzTarget {
         try require(scanned == elements, "The elements are not where they are scanned.")
     }
 
-    /// Requires a known reason when Foundation refuses what we take: a lone surrogate, or a number that its reader does
-    /// not hold.
+    /// Requires a known reason when only Satchel accepts an input: a lone surrogate, or a number outside the range of
+    /// Foundation's parser.
     private func checkAcceptedAlone(_ input: [UInt8]) throws {
         let text = String(decoding: input, as: UTF8.self)
         let isKnown =
@@ -102,7 +104,7 @@ struct JSONTarget: FuzzTarget {
     }
 }
 
-/// The value that Foundation's reader makes of a text.
+/// The value that Foundation's parser reads.
 private indirect enum Reference: Decodable {
     case null, bool(Bool), number(Double), string(String), array([Reference]), object([String: Reference])
 
@@ -131,7 +133,7 @@ private indirect enum Reference: Decodable {
         case (.string(let a), .string(let b)): Array(a.utf8) == Array(b.utf8)
         case (.array(let a), .array(let b)): a.count == b.count && zip(a, b).allSatisfy { $0.isSame(as: $1) }
         case (.object(let a), .object(let b)):
-            // Of a repeated name either reader may keep another value; RFC 8259 leaves it open.
+            // With duplicate names, the parsers may keep different values; RFC 8259 leaves it open.
             a.count == b.count && a.allSatisfy { name, value in b[name].map { value.isSame(as: $0) || true } ?? false }
         default: false
         }

@@ -1,7 +1,7 @@
 import GatewayService
 import ParseProtocol
 
-/// The messages of one client of live queries, a line each: what becomes of them is bounded and has a code.
+/// The messages of one live query client, one per line: their effects are bounded, and each error has a code.
 struct LiveTarget: FuzzTarget {
     let name = "live"
     let testInputs = 3000
@@ -14,7 +14,7 @@ struct LiveTarget: FuzzTarget {
     ]
 
     private static let subscriptionsMax = 4
-    /// What a message itself may be answered with, whoever sends it.
+    /// The error codes that a message may cause, for any sender.
     private static let codes: Set<Int> = [1, 2, 102, 155]
 
     func generate(_ random: inout Seeded) -> [UInt8] {

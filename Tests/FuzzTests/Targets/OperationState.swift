@@ -1,9 +1,9 @@
 import ObjectStore
 import ParseProtocol
 
-/// The state that should be there after the operations that the applier said it did.
+/// The expected state after the operations that the applier reported as done.
 struct OperationState {
-    /// The documents by id, as the store answered when it wrote them.
+    /// The documents by id, as returned by the writes.
     private var documents: [String: JSON] = [:]
     private var lastId: String?
     private let className = "Thing"
@@ -30,8 +30,8 @@ struct OperationState {
         }
     }
 
-    /// Checks that the documents are stored as they were answered, canonical, within the bounds, and each field of one
-    /// type.
+    /// Checks that the documents are stored as returned, in canonical form, within the size limit, and that each field
+    /// has one type.
     func check(_ job: StoreTransaction, bytesMax: Int) throws {
         var types: [String: String] = [:]
         for (id, document) in documents {
@@ -52,7 +52,7 @@ struct OperationState {
                 try require(types.updateValue(type, forKey: field) ?? type == type, "\(field) has values of two types.")
                 try require(!Self.holdsOperator(value), "\(field) holds an operator: \(value)")
             }
-            // A query by the id finds it, and so does one by each short text.
+            // A query by id finds exactly this document.
             let found = try job.count(Query(className: className, where: ["objectId": .string(id)]), caller: .master)
             try require(found == 1, "\(id) is found \(found) times.")
         }
@@ -60,7 +60,8 @@ struct OperationState {
         try require(count == documents.count, "\(count) objects are stored, there should be \(documents.count).")
     }
 
-    /// Every object shows the relations of its class, also those that the class got after it was answered.
+    /// Omits relations: an object shows all relations of its class, including those added after the object was
+    /// returned.
     private static func withoutRelations(_ document: JSON) -> JSON {
         .object((document.objectValue ?? [:]).filter { $0.value.wireType != "Relation" })
     }

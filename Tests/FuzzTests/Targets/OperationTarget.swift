@@ -1,10 +1,11 @@
 import ObjectStore
 import ParseProtocol
 
-/// The operation applier: creates, updates and deletes in one job that is undone, with what must hold after each.
+/// The operation applier: creates, updates and deletes in one job that is rolled back, with the properties that must
+/// hold after each.
 ///
-/// An input is an array of steps: `{"create": object}`, `{"update": changes}` and `{"delete": true}` of the object made
-/// last.
+/// An input is an array of steps: `{"create": object}`, and `{"update": changes}` and `{"delete": true}` of the object
+/// created last.
 struct OperationTarget: FuzzTarget {
     let name = "operations"
     let testInputs = 800

@@ -1,7 +1,7 @@
 import ObjectStore
 import ParseProtocol
 
-/// The query compiler: any bytes as `where`, order and keys, run against a small store with a field of every type.
+/// The query compiler: any bytes as `where`, order and keys, against a small store with a field of every type.
 struct QueryTarget: FuzzTarget {
     let name = "query"
     let testInputs = 1500
@@ -71,7 +71,7 @@ struct QueryTarget: FuzzTarget {
         }
     }
 
-    /// Options of a query if the input is an object with a `where`, else the input as the `where`.
+    /// An input that is an object with a `where` gives a query's options; any other input is the `where`.
     private static func query(_ input: [UInt8]) -> Query {
         var query = Query(className: "Thing", where: input, wantsCount: true)
         guard let options = try? JSON(parsing: input), let condition = options["where"] else { return query }

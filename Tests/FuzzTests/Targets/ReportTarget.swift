@@ -1,10 +1,11 @@
 import CZlib
+import Compression
 @preconcurrency import CrashService
 import ParseProtocol
 
-/// Crash reports: envelopes and events of any SDK, compressed or not, through to the stored event and its group.
+/// Crash reports: envelopes and events of any SDK, compressed or not, up to the stored event and its group.
 ///
-/// The first byte of an input says what the rest is: `e` an envelope, `v` an event, `g` gzip, `d` deflate.
+/// The first byte of an input gives the format of the rest: `e` an envelope, `v` an event, `g` gzip, `d` deflate.
 struct ReportTarget: FuzzTarget {
     let name = "reports"
     let testInputs = 1500
@@ -83,7 +84,7 @@ struct ReportTarget: FuzzTarget {
         return event
     }
 
-    /// zlib's format; with gzip's name on it that is a broken one, which there should be too.
+    /// zlib format. Labelled as gzip, it serves as an invalid gzip body.
     private static func deflated(_ bytes: [UInt8]) -> [UInt8] {
         var length = compressBound(uLong(bytes.count))
         var output = [UInt8](repeating: 0, count: Int(length))

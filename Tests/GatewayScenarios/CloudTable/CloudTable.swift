@@ -3,35 +3,35 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// The table of cloud code in Tests/CloudTable: snippets of main.js, requests, and the answers that the protocol and
-/// public documents promise.
+/// The cloud code table in Tests/CloudTable: snippets of main.js, requests, and the answers that the protocol and
+/// public documents specify.
 struct CloudTable: Sendable {
-    /// A snippet with its requests and answers. Tests/CloudTable/rows.mjs says which members it has.
+    /// A snippet with its requests and answers. Tests/CloudTable/rows.mjs lists its members.
     struct Row: Sendable, CustomTestStringConvertible {
         let json: JSON
 
         var name: String { json.text("name") }
         var subject: String { json.text("subject") }
-        /// How the service differs from what was promised; nil where it does not.
+        /// How the service deviates from the specified answer; nil if it does not.
         var differs: String? { json["differs"]?.stringValue }
         var testDescription: String { name }
 
-        /// The texts of files by their paths, of a row that is deployed by itself.
+        /// The file texts by path, of a row that is deployed on its own.
         var files: [String: String] { CloudTable.texts(json["files"]) }
-        /// Requests that only have to succeed.
+        /// Requests that must only succeed.
         var before: [JSON] { json["before"]?.arrayValue ?? [] }
-        /// The request that the row is about, with its status and answer.
+        /// The request that the row tests, with its status and answer.
         var ask: JSON {
             var ask = json["ask"] ?? .null
             for member in ["status", "answer"] { ask[member] = json[member] }
             return ask
         }
-        /// Requests that are repeated until their answers are right.
+        /// Requests that are repeated until their answers match.
         var after: [JSON] { json["after"]?.arrayValue ?? [] }
         var logs: [String] { json["logs"]?.arrayValue?.compactMap(\.stringValue) ?? [] }
     }
 
-    /// A suite, and the rows whose code it runs in one main.js.
+    /// The rows whose code one suite runs in one main.js.
     struct Part: Sendable {
         let name: String
         let settings: [String: String]
@@ -46,7 +46,7 @@ struct CloudTable: Sendable {
     /// The table, read once by Node.
     static let read = Result { try CloudTable() }
 
-    /// The rows of a file of the table; none when it cannot be read, which a test of its own says.
+    /// The rows of one file of the table. Empty if the table cannot be read, which a separate test reports.
     static func rows(_ subject: String) -> [Row] {
         let parts = (try? read.get())?.parts ?? []
         return parts.flatMap(\.rows).filter { $0.subject == subject }

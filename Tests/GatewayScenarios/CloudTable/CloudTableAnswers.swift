@@ -1,9 +1,9 @@
 import Foundation
 import ParseProtocol
 
-/// What a row of the table expects, compared with what came.
+/// Compares the received answers with a row's expectations.
 enum CloudTableAnswers {
-    /// The status of an answer that the row gives none for: that of the error's code, else 200.
+    /// The expected status if the row gives none: that of the error's code, else 200.
     static func status(of answer: JSON?) -> Int {
         switch answer?["code"]?.intValue {
         case nil: 200
@@ -13,7 +13,7 @@ enum CloudTableAnswers {
         }
     }
 
-    /// The value with what is known in the place of `<name>`, in texts and names of members.
+    /// The value with `<name>` replaced by known values, in strings and member names.
     static func filled(_ value: JSON, with known: [String: String]) -> JSON {
         switch value {
         case .string(let text): .string(filled(text, with: known))
@@ -32,7 +32,7 @@ enum CloudTableAnswers {
         return known.reduce(text) { text, pair in text.replacing("<\(pair.key)>", with: pair.value) }
     }
 
-    /// Where a value is not as expected, in words; nil when it is.
+    /// The first difference from the expected value as text; nil if they match.
     static func difference(_ expected: JSON, _ actual: JSON?, at path: String = "") -> String? {
         switch (expected, actual) {
         case (.string(let text), _) where text.hasPrefix("<any"):

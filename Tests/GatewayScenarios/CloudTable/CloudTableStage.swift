@@ -4,21 +4,21 @@ import ParseProtocol
 import Synchronization
 import TestSupport
 
-/// A suite that runs the code of a part of the table, with two users, and a server that the code may ask.
+/// A suite that runs the code of one part of the table, with two users, and a server that the code may call.
 struct CloudTableStage: Sendable {
-    /// An answer that is not as its row expects.
+    /// The error that an answer differs from its row's expectation.
     struct Mismatch: Error, CustomStringConvertible {
         let description: String
     }
 
     let suite: Suite
     private let peer: Peer
-    /// What every row knows: the users' ids and sessions, and the server's URL.
+    /// The values available to every row: the users' ids and sessions, and the server's URL.
     private let known: [String: String]
 
     // MARK: - Starting
 
-    /// The stage of a part; started by the first row that asks, stopped when the process ends.
+    /// The stage of a part. The first row that needs it starts it; it stops when the process ends.
     static func of(_ part: CloudTable.Part) async throws -> CloudTableStage {
         let stage = stages.withLock { stages in
             if let known = stages[part.name] { return known }
@@ -52,7 +52,7 @@ struct CloudTableStage: Sendable {
     // MARK: - Playing
 
     /// Sends a row's requests and compares the answers.
-    /// - Throws: `Mismatch` for the first that is not as expected.
+    /// - Throws: `Mismatch` for the first difference.
     func play(_ row: CloudTable.Row) async throws {
         var memory = known
         for exchange in row.before {
@@ -93,7 +93,7 @@ struct CloudTableStage: Sendable {
         exchange["status"]?.intValue.map(Int.init) ?? CloudTableAnswers.status(of: exchange["answer"])
     }
 
-    /// A body that is no JSON is a text.
+    /// A body that is not JSON is returned as a string.
     private static func value(of answer: ParseClient.Answer) -> JSON {
         answer.json.isNull && answer.text != "null" ? .string(answer.text) : answer.json
     }
@@ -105,7 +105,8 @@ struct CloudTableStage: Sendable {
 
     // MARK: - Requests
 
-    /// Sends a request and remembers what it is told to keep; nil for an order to the server that the code asks.
+    /// Sends a request and stores the values that the row wants to keep. Returns nil for a command to the server that
+    /// the code calls.
     private func send(_ exchange: JSON, _ memory: inout [String: String]) async throws -> ParseClient.Answer? {
         let request = CloudTableAnswers.filled(exchange, with: memory)
         if request["peer"] == true {
@@ -122,7 +123,7 @@ struct CloudTableStage: Sendable {
         return answer
     }
 
-    /// A suite that has too much to do says so, and is asked again.
+    /// Retries while the suite answers that it is overloaded.
     private func answer(to request: JSON, expected: Int) async throws -> ParseClient.Answer {
         var client = ParseClient(suite)
         switch request["as"]?.stringValue {
@@ -140,7 +141,7 @@ struct CloudTableStage: Sendable {
             body = type == nil ? sent.serialized : Array((sent.stringValue ?? "").utf8)
         }
         let method = HTTPMethod(rawValue: request.text("method"))
-        // A file's URL is whole.
+        // A file's URL is absolute.
         let path = request.text("path").replacing(suite.url, with: "")
         var answer = try await client.send(method, path, headers: headers, body: body)
         let isBusy = { (status: Int) in status != expected && [429, 503].contains(status) }

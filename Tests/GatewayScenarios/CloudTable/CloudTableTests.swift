@@ -2,13 +2,13 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// The table of cloud code, row by row against a running suite: what the protocol and public documents promise of each
-/// snippet. A row that says how the service differs from that is a known issue, and fails once it no longer does.
+/// Runs the cloud code table row by row against a running suite: the answers that the protocol and public documents
+/// specify for each snippet. A row that records a deviation is a known issue, and fails once the deviation is gone.
 @Suite struct CloudTableTests {
-    /// The files of the table, each with a test below.
+    /// The files of the table. Each has a test below.
     private static let subjects: Set = [
         "functions", "codes", "hosted", "validators", "triggers", "finds", "sessions", "files", "queries",
-        "objects", "values", "users", "services", "jobs", "modules", "caller", "global", "limits",
+        "objects", "values", "users", "services", "jobs", "modules", "nested", "caller", "answers", "global", "limits",
     ]
 
     @Test func everyRowHasAPlaceAndASource() throws {
@@ -28,7 +28,7 @@ import Testing
         await withKnownIssue("\(differs)") { try await stage.play(row) }
     }
 
-    // Rows of a subject are one after the other, so that a suite has few requests at a time.
+    // The rows of a subject run one after the other, so that a suite gets few requests at a time.
 
     @Test(.serialized, arguments: CloudTable.rows("functions"))
     func functions(_ row: CloudTable.Row) async throws { try await play(row) }
@@ -44,6 +44,12 @@ import Testing
 
     @Test(.serialized, arguments: CloudTable.rows("triggers"))
     func triggersOfWrites(_ row: CloudTable.Row) async throws { try await play(row) }
+
+    @Test(.serialized, arguments: CloudTable.rows("nested"))
+    func changesOfMembers(_ row: CloudTable.Row) async throws { try await play(row) }
+
+    @Test(.serialized, arguments: CloudTable.rows("answers"))
+    func answersOfWrites(_ row: CloudTable.Row) async throws { try await play(row) }
 
     @Test(.serialized, arguments: CloudTable.rows("finds"))
     func triggersOfReads(_ row: CloudTable.Row) async throws { try await play(row) }

@@ -3,13 +3,14 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// Every view can be used by everybody: with a keyboard, a screen reader, a small screen, in light and in dark.
+/// Every view is accessible: with a keyboard, a screen reader, a small screen, in light and dark mode.
 @Suite(.serialized) struct DashboardAccessTests {
     private static let desk = Desk()
 
-    /// Names, roles, contrast, targets and the order of the focus, on every view (`Tests/Peers/browser_checks.py`).
+    /// Checks names, roles, contrast, target sizes and the focus order on every view
+    /// (`Tests/Peers/pages/browser_checks.py`).
     @Test(.timeLimit(.minutes(10)), arguments: Desk.Screen.allCases)
-    func everybodyCanUseEveryView(_ screen: Desk.Screen) async throws {
+    func everyViewIsAccessible(_ screen: Desk.Screen) async throws {
         let suite = try await Self.desk.suite
         let (customer, orderNo) = try await Self.desk.paid()
         let orders = try await ParseClient.master(suite).find("Order", ["orderNo": orderNo]).results
@@ -26,7 +27,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(10)), arguments: Desk.Screen.allCases)
-    func everybodyCanUseFiguresAndRows(_ screen: Desk.Screen) async throws {
+    func statisticsAndRowsAreAccessible(_ screen: Desk.Screen) async throws {
         _ = try await Self.desk.paid()
         try await Self.desk.comeBack()
         let name = try await Self.desk.makeClass()

@@ -3,11 +3,11 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// The figures, and the rows of any class.
+/// The statistics, and the rows of any class.
 @Suite(.serialized) struct DashboardDataTests {
     private static let desk = Desk()
 
-    /// What an app reports may be a formula; in a file for spreadsheets it is text.
+    /// Text that an app reports may look like a formula. In a spreadsheet file it must remain text.
     @Test(.timeLimit(.minutes(10)), arguments: Desk.Screen.allCases)
     func figuresAreComparedBrokenDownAndTakenAlong(_ screen: Desk.Screen) async throws {
         let suite = try await Self.desk.suite

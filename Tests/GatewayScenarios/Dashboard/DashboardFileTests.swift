@@ -3,7 +3,7 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// The files of the dashboard and of the page for app developers as browsers and their caches get them.
+/// The files of the dashboard and of the page for app developers, as browsers and caches get them.
 @Suite struct DashboardFileTests {
     private static func client(_ suite: Suite) -> ParseClient {
         var client = ParseClient(suite)
@@ -15,12 +15,12 @@ import Testing
         try await client(Suite.shared).send(.GET, path, headers: headers)
     }
 
-    /// The paths of files that a page names.
+    /// The paths of files that a page references.
     private static func assets(of page: String) -> [String] {
         page.matches(of: #/"(/[a-z]+/assets/[^"]+)"/#).map { String($0.1) }
     }
 
-    /// The paths of modules that a module at a path names.
+    /// The paths of modules that a module imports.
     private static func imports(of module: String, at path: String) -> [String] {
         let base = URL(string: "http://127.0.0.1\(path)")
         return module.matches(of: #/(?:from|import)\s*\(?'(\.[^']+)'/#).compactMap {
@@ -55,7 +55,7 @@ import Testing
         #expect(head.status == 200)
         #expect(head.body.isEmpty)
         #expect(head.headers.first(name: "ETag") == tag)
-        // The master key is nobody's business here.
+        // The page never contains the master key.
         #expect(!page.text.contains(Suite.masterKey))
     }
 
@@ -80,7 +80,7 @@ import Testing
         #expect(answer.headers.first(name: "Cache-Control")?.contains("immutable") != true)
     }
 
-    /// Every file that the page, its modules and its styles name, from one to the next.
+    /// Follows every reference from the page through its modules and styles.
     @Test(arguments: [(page: "/dashboard", files: 40), (page: "/developers", files: 20)])
     func everyFileIsThereForEver(_ wanted: (page: String, files: Int)) async throws {
         var waiting = Self.assets(of: try await Self.get(wanted.page).text)
@@ -128,7 +128,8 @@ import Testing
         }
     }
 
-    /// A browser's request is answered on its connection's event loop. One with a query takes the way of all others.
+    /// A browser's request is answered on its connection's event loop. A request with a query string takes the general
+    /// path.
     @Test(arguments: ["identity", "gzip, deflate, br"])
     func aFileIsTheSameOnBothWays(_ encoding: String) async throws {
         func told(_ answer: ParseClient.Answer) -> [String] {
@@ -172,7 +173,7 @@ import Testing
         #expect(posted.code == 108)
     }
 
-    /// Of the clients' keys only the one for pages is told to everybody.
+    /// The pages contain only the JavaScript key; other client keys are not public.
     @Test func thePageKnowsTheKeyOfPagesAlone() async throws {
         let settings = [
             "SATCHEL_JAVASCRIPT_KEY": "for-pages-1", "SATCHEL_REST_KEY": "for-servers-1",
@@ -184,13 +185,13 @@ import Testing
                 #expect(page.text.contains(#"content="for-pages-1""#), "\(path)")
                 #expect(!page.text.contains("for-servers-1"), "\(path)")
                 #expect(!page.text.contains("<script>"), "\(path)")
-                // Which kinds there are is told, so that snippets have a place for the key.
+                // The developer page lists the kinds of keys, so that its snippets have a place for the key.
                 #expect(page.text.contains(#"content="rest javascript""#) == (path == "/developers"))
             }
         }
     }
 
-    /// A browser calls a connection that is refused an error, so that the page has to know beforehand.
+    /// Browsers log a refused connection as an error, so the page must know beforehand.
     @Test(arguments: [
         (setting: ["SATCHEL_LIVE": "false"], isThere: false),
         (setting: ["SATCHEL_ALLOW_ORIGINS": "https://shop.example"], isThere: false),
@@ -236,15 +237,15 @@ import Testing
         }
     }
 
-    /// The languages have the same texts, and each key that a module names has one. What pages share has its texts in
-    /// the dashboard, which uses all of it.
+    /// All languages have the same texts, and every key that a module uses exists. The texts of shared code are in the
+    /// dashboard, which uses all of them.
     @Test(arguments: ["dashboard", "developers"])
     func everyTextIsThereInEveryLanguage(_ page: String) throws {
         let keys = try ["en", "de"].map { language in
             let bytes = FileManager.default.contents(atPath: "\(Self.folder)/\(page)/texts/\(language).json")
             return Set(try JSON(parsing: Array(bytes ?? Data())).objectValue.map { Array($0.keys) } ?? [])
         }
-        // Languages differ in the forms of numbers, English and German do not.
+        // English and German have the same plural forms; other languages may differ.
         #expect(keys[0].symmetricDifference(keys[1]) == [])
         #expect(!keys[0].isEmpty)
         let folders = page == "dashboard" ? ["dashboard/", "shared/"] : ["\(page)/"]

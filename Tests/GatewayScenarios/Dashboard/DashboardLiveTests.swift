@@ -3,12 +3,12 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// Views that are open while others change what they show (`Tests/Peers/dashboard_live.py`).
+/// Open views whose data other clients change (`Tests/Peers/pages/dashboard_live.py`).
 @Suite(.serialized) struct DashboardLiveTests {
     private static let desk = Desk()
     private static let deskWithout = Desk(settings: ["SATCHEL_LIVE": "false"])
 
-    /// A shopper, and what there is to buy.
+    /// A shopper and some products.
     private static func shopping(at desk: Desk) async throws -> [String: JSON] {
         let suite = try await desk.suite
         let shelf = try await Shelf.fill(suite, names: ["Live \(Names.random(6))"])
@@ -58,7 +58,7 @@ import Testing
         try await Self.desk.check("live_session", on: .phone)
     }
 
-    /// A connection that is tried in vain would be an error in the console.
+    /// A connection attempt that fails would be an error in the console.
     @Test(.timeLimit(.minutes(10)))
     func aServerWithoutLiveQueriesIsNotAskedForThem() async throws {
         let given = try await Self.shopping(at: Self.deskWithout)

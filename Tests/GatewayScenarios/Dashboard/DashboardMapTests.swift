@@ -3,8 +3,8 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// Maps with pictures of a host that the operator named (`Tests/Peers/dashboard_maps.py`); those without are in
-/// `DashboardShopTests`.
+/// Maps with tiles from a host that the operator configured (`Tests/Peers/pages/dashboard_maps.py`).
+/// `DashboardShopTests` covers maps without tiles.
 @Suite(.serialized) struct DashboardMapTests {
     private static let desk = Desk(settings: [
         "SATCHEL_DASHBOARD_TILES": "https://tiles.example.org/{z}/{x}/{y}.png",

@@ -3,7 +3,7 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// The views of operations (`Tests/Peers/dashboard_operations.py`), and the routes under them.
+/// The operations views (`Tests/Peers/pages/dashboard_operations.py`) and their routes.
 @Suite(.serialized) struct DashboardOperationsTests {
     private static let desk = Desk()
 
@@ -30,7 +30,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(10)), arguments: Desk.Screen.allCases)
-    func everybodyCanUseOperations(_ screen: Desk.Screen) async throws {
+    func operationsViewsAreAccessible(_ screen: Desk.Screen) async throws {
         try await Self.desk.checkAccess(to: Self.paths, on: screen)
     }
 
@@ -85,7 +85,7 @@ import Testing
         #expect(after["bounds"]?.arrayValue?.count == 78)
     }
 
-    /// Follows the log of what a webhook that nobody answers leaves in it, over many questions.
+    /// Follows the log lines of a failing webhook over several requests.
     @Test func aLogIsFollowedWithoutLossOrRepeats() async throws {
         let master = ParseClient.master(try await Self.desk.suite)
         let name = "follow\(Names.random(6))"
@@ -110,7 +110,7 @@ import Testing
         _ = try await master.call(.DELETE, "/hooks/functions/\(name)")
     }
 
-    /// A secret that got into the log is not shown, and not found by its beginning either.
+    /// A secret in the log is not shown, and a search for its beginning does not find it.
     @Test func whatTheLogDoesNotShowIsNotFound() async throws {
         let suite = try await Self.desk.suite
         let token = "r:" + String(repeating: "0a", count: 16)
@@ -124,7 +124,7 @@ import Testing
         #expect(guessed.json["entries"]?.arrayValue?.isEmpty == true, "\(guessed.text)")
     }
 
-    @Test func backupsAreToldAsTheyWereNoted() async throws {
+    @Test func backupsAreShownAsRecorded() async throws {
         let suite = try await Self.desk.suite
         let lines = [
             #"{"at":"2030-01-01T00:00:00.000000Z","folder":"/backups/1","bytes":5,"files":2,"verified":true}"#,

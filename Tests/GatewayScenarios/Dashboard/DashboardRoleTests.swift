@@ -2,8 +2,8 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// Operators of each role at the desk (`Tests/Peers/dashboard_roles.py`): they sign in, see what is theirs, and nothing
-/// that they open is refused.
+/// Operators of each role in the dashboard (`Tests/Peers/pages/dashboard_roles.py`): they sign in and see the views of
+/// their role, and no view fails for lack of rights.
 @Suite(.serialized) struct DashboardRoleTests {
     private static let desk = Desk()
 
@@ -20,7 +20,7 @@ import Testing
             ])
     }
 
-    /// Who left the team is told so at the next look, and who joins another role has its views then.
+    /// After an operator is removed from a role, the next request reports it. A new member of a role sees its views.
     @Test(.timeLimit(.minutes(10)))
     func aRoleThatIsTakenAwayEndsTheSession() async throws {
         let member = try await Self.desk.member(of: "order-desk")

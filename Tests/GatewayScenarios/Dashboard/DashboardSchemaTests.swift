@@ -2,7 +2,7 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// The views of classes (`Tests/Peers/dashboard_schema.py`): columns, permissions, looking as somebody else, queries.
+/// The class views (`Tests/Peers/pages/dashboard_schema.py`): columns, permissions, viewing as another user, queries.
 @Suite(.serialized) struct DashboardSchemaTests {
     private static let desk = Desk()
 

@@ -3,8 +3,8 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// The views of products and crashes (`Tests/Peers/dashboard_shop.py`) and of promotions (`dashboard_promotions.py`).
-/// Names, texts and reports have markup in them, which stays text.
+/// The views of products and crashes (`Tests/Peers/pages/dashboard_shop.py`) and of promotions
+/// (`dashboard_promotions.py`). Names, texts and reports contain markup, which must be shown as text.
 @Suite(.serialized) struct DashboardShopTests {
     private static let desk = Desk()
 
@@ -25,7 +25,7 @@ import Testing
         #expect(product["thumbnail"]?.wireType == "File")
     }
 
-    /// What is beside the chosen part never leaves the browser.
+    /// The cropped parts of a photo never leave the browser.
     @Test(.timeLimit(.minutes(10)), arguments: Desk.Screen.allCases)
     func aPartOfAPhotoIsChosenBeforeItIsSent(_ screen: Desk.Screen) async throws {
         let suite = try await Self.desk.suite
@@ -60,7 +60,7 @@ import Testing
         let products = try await Customer.admin(suite).find(
             "Product", ["brand": shelf.pointer], ["order": "name"]
         ).results
-        // The one that was refused at first was tried again; the other was not made cheaper twice.
+        // The change that was refused first was retried; the other was not applied twice.
         #expect(products.map { $0["unitPrice"] } == [3.15, 10.8, 18.25])
         #expect(products.allSatisfy { $0["active"] == false })
     }
@@ -86,7 +86,7 @@ import Testing
         #expect(changed?["unitPrice"] == 7.77)
         #expect(changed?["stock"] == 12)
         #expect(changed?["detail"] == "+1+1,\n\"two\"")
-        // The row that could not be taken whole was left out whole.
+        // An invalid row is skipped completely.
         #expect(byName["@SUM(\(word))"]?["unitPrice"] == 12)
         #expect(byName["\(word) new"]?["stock"] == 3)
     }

@@ -3,19 +3,20 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// Orders, products, reviews, customers and who signs in, as operators see them (`Tests/Peers/dashboard.py`).
+/// Orders, products, reviews, customers and sign-in, as operators see them (`Tests/Peers/pages/dashboard.py`).
 ///
-/// One after the other, as in its neighbours: a browser is much for a small machine, and the first one counts sales.
+/// The tests run one after the other, as in the neighbouring suites: a browser is heavy for a small machine, and the
+/// first test counts sales.
 @Suite(.serialized) struct DashboardTests {
     private static let desk = Desk()
 
-    /// The figures of the last day, in minor units.
+    /// The sales of the last day, in minor units.
     private static func salesToday() async throws -> Int64 {
         let sales = try await Customer.admin(desk.suite).run("analyticsSales")
         return sales.result.at(0, "points")?.arrayValue?.last?["netMinorUnits"]?.intValue ?? 0
     }
 
-    /// The first view stays within 150 KB compressed, pictures of products included.
+    /// The first view transfers at most 150 KB compressed, including product pictures.
     @Test(.timeLimit(.minutes(10)), arguments: Desk.Screen.allCases)
     func theMorningsViewShowsWhatWaits(_ screen: Desk.Screen) async throws {
         let net = try await Self.salesToday() + 700
@@ -80,7 +81,7 @@ import Testing
         #expect(product["brand"]?.pointerTarget?.objectId == shelf.brandId)
     }
 
-    /// Somebody who never ordered. What they are called may be markup.
+    /// A user without orders, whose name contains markup.
     @Test(.timeLimit(.minutes(10)), arguments: Desk.Screen.allCases)
     func anAccountIsFoundEditedAndDeletedAfterWhatHappensWasSaid(_ screen: Desk.Screen) async throws {
         let suite = try await Self.desk.suite
@@ -98,7 +99,7 @@ import Testing
         #expect(found.result["results"] == [])
     }
 
-    /// What shoppers write may be markup; on the page it is text.
+    /// Shoppers' texts may contain markup, which the page shows as text.
     @Test(.timeLimit(.minutes(10)), arguments: Desk.Screen.allCases)
     func reviewsAreModerated(_ screen: Desk.Screen) async throws {
         let suite = try await Self.desk.suite

@@ -1,9 +1,9 @@
 import ParseProtocol
 import TestSupport
 
-/// Classes to look at.
+/// Classes for the class views.
 extension Desk {
-    /// A class that everybody may read, with a row of everybody's and one of the operators'.
+    /// A publicly readable class with one public row and one row for operators only.
     func classOfTwo() async throws -> (name: String, rowId: String) {
         let master = ParseClient.master(try await suite)
         let name = "Seen\(Names.random(6))"
@@ -22,7 +22,7 @@ extension Desk {
         return (name, open.objectId)
     }
 
-    /// The paths of these views, with something in each.
+    /// The paths of these views, with data in each.
     func schemaPaths() async throws -> [JSON] {
         let (name, _) = try await classOfTwo()
         let customer = try await Customer.signUp(suite)

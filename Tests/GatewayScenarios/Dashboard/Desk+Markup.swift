@@ -1,12 +1,12 @@
 import ParseProtocol
 import TestSupport
 
-/// Things of a shop whose names, texts and reports have markup in them.
+/// Shop objects whose names, texts and reports contain markup.
 extension Desk {
-    /// What runs a script where a text is taken for markup.
+    /// Runs a script wherever text is interpreted as markup.
     static let markup = "<img src=x onerror=alert(1)>"
 
-    /// A crash with everything that the view shows.
+    /// A crash with every field that the view shows.
     static func crash(release: String) -> String {
         let eventId = CrashProject.newId()
         let own: JSON = [
@@ -28,7 +28,7 @@ extension Desk {
         return CrashProject.envelope(of: event, eventId: eventId)
     }
 
-    /// A crash that was reported just now.
+    /// A crash that was just reported.
     func crashed() async throws -> CrashProject {
         let project = try await CrashProject.create(suite)
         let answer = try await project.send(Array(Self.crash(release: "shop@1.0.0").utf8), key: project.key)
@@ -40,7 +40,7 @@ extension Desk {
         return project
     }
 
-    /// The paths of these views, with something in each.
+    /// The paths of these views, with data in each.
     func shopPaths() async throws -> [JSON] {
         let suite = try await suite
         let shelf = try await Shelf.fill(suite, names: ["Path \(Names.random(6))"])

@@ -1,9 +1,9 @@
 import ParseProtocol
 import TestSupport
 
-/// Operators of one part of the desk.
+/// Operators with one role.
 extension Desk {
-    /// Somebody who just joined a role.
+    /// A user who just joined a role.
     func member(of role: String) async throws -> Customer {
         let suite = try await suite
         let person = try await Customer.signUp(suite)
@@ -16,14 +16,14 @@ extension Desk {
         return person
     }
 
-    /// What a role has of the desk.
+    /// The parts of the dashboard that a role sees.
     struct Share: Sendable, CustomStringConvertible {
         let role: String
-        /// Entries of the menu, in its order, after the first view.
+        /// Menu entries in order, after the first view.
         let entries: [String]
-        /// Texts of the first view that are there.
+        /// Texts that the first view contains.
         let cards: [String]
-        /// A view of another role.
+        /// A view that the role may not see.
         let foreign: String
 
         var description: String { role }
@@ -32,7 +32,7 @@ extension Desk {
     static let shares = [
         Share(
             role: "catalog-editors", entries: ["Products", "Reviews", "Data"],
-            cards: ["low|Every shelf", "review|No customer"], foreign: "/orders"),
+            cards: ["low|No product", "review|No customer"], foreign: "/orders"),
         Share(
             role: "order-desk", entries: ["Orders", "Customers"], cards: ["to ship", "Payments declined"],
             foreign: "/products"),
@@ -44,7 +44,7 @@ extension Desk {
             cards: ["Net sales today", "Services"], foreign: "/operations/audit"),
     ]
 
-    /// The paths that a role's operators look at in their day, with something in each.
+    /// The paths that a role's operators use every day, with data in each.
     func paths(of share: Share) async throws -> [String] {
         let suite = try await suite
         switch share.role {

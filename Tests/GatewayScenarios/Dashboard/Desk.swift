@@ -3,13 +3,13 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// The dashboard of a suite of its own, as operators use it in headless Chromium.
+/// The dashboard of a test's own suite, used in headless Chromium as operators do.
 final class Desk: Sendable {
     enum Screen: String, CaseIterable, Sendable { case desk, phone }
 
     private let start: Task<Suite, any Error>
 
-    /// - Parameter settings: of its suite, beside those of every desk.
+    /// - Parameter settings: further settings of its suite.
     init(settings: [String: String] = [:]) {
         let all = ["SATCHEL_MFA": "totp", "SATCHEL_SHOP_NAME": "Beauty & Me"].merging(settings) { $1 }
         start = Task { try await Suite.start(settings: all) }
@@ -17,8 +17,8 @@ final class Desk: Sendable {
 
     var suite: Suite { get async throws { try await start.value } }
 
-    /// Runs a flow of `Tests/Peers/dashboard.py` and expects nothing wrong of it: an error in the console, a report of
-    /// the policy and a request to another host are wrong as well.
+    /// Runs a flow of `Tests/Peers/pages/dashboard.py` and expects no errors. Console errors, reports of policy
+    /// violations and requests to other hosts count as errors.
     @discardableResult
     func check(
         _ flow: String, on screen: Screen, _ given: [String: JSON] = [:],
@@ -31,7 +31,7 @@ final class Desk: Sendable {
         ]
         let all = JSON.object(standard.merging(given) { $1 })
         let text = try await Command.run([
-            Peer.python, "\(checkoutDirectory)/Tests/Peers/dashboard.py", suite.origin, flow, all.serializedText,
+            Peer.python, "\(checkoutDirectory)/Tests/Peers/pages/dashboard.py", suite.origin, flow, all.serializedText,
         ])
         let report = try JSON(parsing: text.split(separator: "\n").last.map(String.init) ?? "")
         for failure in report["failures"]?.arrayValue ?? [.string("No report: \(text)")] {
@@ -40,7 +40,7 @@ final class Desk: Sendable {
         return report
     }
 
-    /// Expects that everybody can use these views, and go through the grid of products with the keyboard.
+    /// Expects these views to be accessible, and the product grid to be usable with the keyboard.
     func checkAccess(to paths: [JSON], on screen: Screen) async throws {
         _ = try await Shelf.fill(suite, names: (0..<2).map { "Row \($0) \(Names.random(6))" })
         try await check("accessible", on: screen, ["paths": .array(paths)])
@@ -59,8 +59,8 @@ final class Desk: Sendable {
         return (customer, orderNo)
     }
 
-    /// Two devices whose first day was four days ago; one of them came again two days later. Said again, it is the
-    /// same.
+    /// Reports two devices whose first day was four days ago; one of them returned two days later. Repeated reports
+    /// change nothing.
     func comeBack() async throws {
         for (device, daysAgo) in [("one", 4), ("two", 4), ("one", 2)] as [(String, Int64)] {
             var client = ParseClient(try await suite)
@@ -71,10 +71,10 @@ final class Desk: Sendable {
         }
     }
 
-    /// A text that looks like a script, which a row shows as it is.
+    /// A string that looks like a script; a row must show it unchanged.
     static let script = "<img src=x onerror=alert('row')>"
 
-    /// Rows of every type that clients write, made by the master key.
+    /// Creates rows with every type that clients write, using the master key.
     func fill(_ className: String, rows: Int, owner: String) async throws {
         let master = ParseClient.master(try await suite)
         for start in stride(from: 0, to: rows, by: 50) {
@@ -93,7 +93,7 @@ final class Desk: Sendable {
         }
     }
 
-    /// A class of a test's own, which operators alone may see.
+    /// A class for one test, which only operators may see.
     func makeClass() async throws -> String {
         let name = "Rows\(Names.random(6))"
         let verbs = ["find", "get", "count", "create", "update", "delete", "addField"]

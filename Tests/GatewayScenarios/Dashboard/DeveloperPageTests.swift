@@ -3,11 +3,11 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// The page for app developers (`Tests/Peers/developers.py`).
+/// The page for app developers (`Tests/Peers/pages/developers.py`).
 @Suite(.serialized) struct DeveloperPageTests {
     private static let desk = Desk()
 
-    /// The snippets of curl and Python are run as the page shows them.
+    /// Runs the snippets of curl and Python as the page shows them.
     @Test(.timeLimit(.minutes(10)), arguments: Desk.Screen.allCases)
     func anAppDeveloperCopiesWhatWorks(_ screen: Desk.Screen) async throws {
         _ = try await Shelf.fill(Self.desk.suite, names: ["Snippet \(Names.random(6))"])

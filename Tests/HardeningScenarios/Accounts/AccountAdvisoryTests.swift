@@ -3,10 +3,10 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// Faults that Parse Server had with accounts, tried over HTTP: reserved fields, chosen ids, what answers and their
-/// times tell.
+/// Parse Server's advisories about accounts, over HTTP: reserved fields, chosen ids, information leaks by answers and
+/// timing.
 @Suite struct AccountAdvisoryTests {
-    // MARK: Who may write what
+    // MARK: Write rights
 
     /// 2024-47183
     @Test func advisory2024_47183_noIdIsThatOfARole() async throws {
@@ -110,7 +110,7 @@ import Testing
         }
     }
 
-    // MARK: What answers tell
+    // MARK: Information leaks
 
     /// 2026-30835
     @Test func advisory2026_30835_aBadPatternIsRefusedInOurWords() async throws {
@@ -169,7 +169,7 @@ import Testing
 
     // MARK: Keys
 
-    /// The status of a request with the master key from an address of this machine.
+    /// The status of a request with the master key from a local address.
     private static func status(_ suite: Suite, from address: String, _ header: String) async throws -> String {
         let headers = ParseClient.master(suite).credentials.map { "\($0.0): \($0.1)" } + [header]
         return try await Command.run(

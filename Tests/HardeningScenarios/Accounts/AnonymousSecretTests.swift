@@ -3,18 +3,18 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// T11a: the id of an anonymous user opens the account, and is kept and shown like a password: by hash, and to its
-/// owner only.
+/// T11a: the id of an anonymous user grants access to the account. It is handled like a password: stored as a hash, and
+/// shown only to its owner.
 @Suite(.serialized) struct AnonymousSecretTests {
     private static func body(_ id: String) -> JSON { ["authData": ["anonymous": ["id": .string(id)]]] }
 
-    /// As dashboards send it: permissions without `protectedFields`.
+    /// As dashboards send them: permissions without `protectedFields`.
     private static let permissions: JSON = [
         "find": ["*": true], "count": ["*": true], "get": ["*": true], "create": ["*": true], "update": ["*": true],
         "delete": ["*": true], "addField": ["*": true],
     ]
 
-    @Test func nobodyButTheOwnerSeesIt() async throws {
+    @Test func onlyTheOwnerSeesTheAnonymousId() async throws {
         try await Suite.with(settings: Suite.inFiles) { suite in
             let id = UUID().uuidString.lowercased()
             let master = ParseClient.master(suite)
@@ -41,7 +41,7 @@ import Testing
             #expect(try await master.get(path)["authData"] == ["anonymous": [:]])
             #expect(!StoredSessionTests.isStored(id, in: suite), "The id is in the file.")
 
-            // The owner gets the whole of it, or nothing: of a part, SDKs conclude that it was unlinked.
+            // The owner gets the complete entry or none: from a partial one, SDKs conclude that it was unlinked.
             let whole: JSON = ["anonymous": ["id": .string(id)]]
             let again = try await ParseClient(suite).call(.POST, "/users", Self.body(id))
             #expect(again.status == 200)
@@ -82,7 +82,7 @@ import Testing
         #expect(try await ParseClient(suite).call(.POST, "/users", Self.body(other)).status == 201)
     }
 
-    /// Ids that an earlier release stored as they were are converted.
+    /// Ids that an earlier release stored in plain text are converted.
     @Test func idsInPlainTextAreConverted() async throws {
         try await Suite.with(settings: Suite.inFiles) { suite in
             let id = UUID().uuidString.lowercased()

@@ -3,7 +3,7 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// T12: an operator bans a user by taking the rights on the own object away, as dashboards do.
+/// T12: an operator bans a user by removing the user's rights on the user object, as dashboards do.
 @Suite struct BanTests {
     @Test(arguments: [JSON.object([:]), ["role:admins": ["read": true, "write": true]]])
     func aBannedUserIsOutAndStaysOut(_ acl: JSON) async throws {
@@ -28,7 +28,7 @@ import Testing
             #expect(refused["error"] == "Invalid username/password.")
         }
         #expect(try await master.call(.POST, "/loginAs", ["userId": .string(customer.userId)]).code == 101)
-        // Back again.
+        // Restores the rights.
         let own: JSON = [customer.userId: ["read": true, "write": true]]
         #expect(try await master.call(.PUT, path, ["ACL": own]).status == 200)
         #expect(try await ParseClient(suite).call(.POST, "/login", pair).status == 200)

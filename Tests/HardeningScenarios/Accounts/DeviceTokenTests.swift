@@ -2,7 +2,7 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// Device tokens, with which whoever has one reaches a person's screen. Id T9i of docs/hardening.md.
+/// Device tokens: a client that knows one can reach a person's screen. Id T9i of docs/internals/hardening.md.
 @Suite struct DeviceTokenTests {
     /// T9i
     @Test func aTokenIsForItsDeviceAlone() async throws {

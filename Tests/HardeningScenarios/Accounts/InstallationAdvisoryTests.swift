@@ -3,7 +3,7 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// The name of a device, which is a text: nothing else reaches the look-up of the device that a request means.
+/// A device's name must be a string: no other value reaches the look-up of the device that a request means.
 @Suite struct InstallationAdvisoryTests {
     private static let operators: [JSON] = [
         ["$ne": "x"], ["$exists": true], ["$regex": ".*"], ["$gt": ""], ["$nin": []], ["$in": []], ["$or": [[:]]],
@@ -45,7 +45,7 @@ import Testing
         }
         #expect(try await count() == 5)
 
-        // The control: the text of a token does move it to the device that names it, as the protocol wants it.
+        // The control: a token given as a string does move to the device that names it, as the protocol requires.
         let moved = try await ParseClient(suite).call(
             .POST, "/installations",
             ["deviceType": "ios", "deviceToken": .string(own.key), "installationId": .string("i\(Names.random(20))")])

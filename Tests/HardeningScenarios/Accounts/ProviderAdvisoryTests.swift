@@ -2,12 +2,11 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// Faults that Parse Server had with sign-in providers, tried over HTTP. `IdentityProviderTests` has the proofs that
-/// prove nothing.
+/// Parse Server's advisories about identity providers, over HTTP. `IdentityProviderTests` covers invalid proofs.
 @Suite(.serialized) struct ProviderAdvisoryTests {
-    /// Adapters that are not built have no door at all: 2020-26288 and 2026-87806 (LDAP), 2022-24901 and 2022-31083
-    /// (Game Center), 2025-68150 (Instagram), 2026-30949 (Keycloak), 2026-32269 (OAuth 2 introspection), 2026-116163
-    /// (custom adapters).
+    /// Adapters that Satchel lacks have no route: 2020-26288 and 2026-87806 (LDAP), 2022-24901 and 2022-31083 (Game
+    /// Center), 2025-68150 (Instagram), 2026-30949 (Keycloak), 2026-32269 (OAuth 2 introspection), 2026-116163 (custom
+    /// adapters).
     @Test(arguments: [
         "ldap", "gcenter", "instagram", "keycloak", "oauth2", "github", "custom", "constructor", "__proto__",
     ])
@@ -78,7 +77,7 @@ import Testing
         }
     }
 
-    /// 2019-1020013, and that wrong proofs of a signed-in user count like wrong passwords.
+    /// 2019-1020013. Also, a signed-in user's wrong proofs count like wrong passwords.
     @Test func advisory2019_1020013_linkingDoesNotTellWhoIsLinkedAndGuessesCount() async throws {
         try await ProviderSuite.with { suite, _ in
             let made = try await ParseClient(suite).call(
@@ -101,7 +100,7 @@ import Testing
         }
     }
 
-    /// A second factor protects every way in, and a wrong code is counted there, too.
+    /// The second factor applies to every kind of sign-in, and wrong codes count there too.
     @Test func aProviderDoesNotReplaceTheSecondFactor() async throws {
         try await ProviderSuite.with(["SATCHEL_MFA": "totp"]) { suite, _ in
             let app = Authenticator()

@@ -2,14 +2,14 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// T5c, T5d: nobody fills a stranger's mailbox through the shop, and what is not sent is seen by the operator and by
-/// nobody else.
+/// T5c, T5d: no client can fill another person's mailbox through the shop. Only the operator sees which mails were not
+/// sent.
 @Suite struct RecipientQuotaTests {
     private static func sent(_ suite: Suite, to address: String) -> [Mail] {
         suite.mails().filter { $0.header("To")?.lowercased().contains(address) == true }
     }
 
-    /// Waits until nothing is queued any more.
+    /// Waits until the queue is empty.
     private static func untilSent(_ suite: Suite) async throws {
         try await eventually("every mail is decided about", within: .seconds(30)) {
             let waiting = try await suite.rows("mail", "SELECT count(*) FROM mails WHERE state = 'queued'")
@@ -57,7 +57,7 @@ import Testing
         }
         try await Self.untilSent(suite)
         let mails = Self.sent(suite, to: customer.email)
-        let confirmations = mails.filter { $0.text.contains("thank you for your order") }
+        let confirmations = mails.filter { $0.text.contains("Thank you for your order") }
         #expect((1...9).contains(confirmations.count), "\(confirmations.count) of 20 confirmations were sent.")
         for mail in mails { #expect(!mail.text.contains("evil.example")) }
         #expect(confirmations.allSatisfy { $0.text.contains("> You won!") })
@@ -81,7 +81,7 @@ import Testing
             #expect(paid.status == 200, "\(paid.text)")
         }
         try await Self.untilSent(suite)
-        let confirmations = Self.sent(suite, to: customer.email).filter { $0.text.contains("thank you for your order") }
+        let confirmations = Self.sent(suite, to: customer.email).filter { $0.text.contains("Thank you for your order") }
         #expect(confirmations.count == 16)
     }
 }

@@ -4,7 +4,7 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// Addresses in uploads and in File values: what a client says about where a file is counts for nothing.
+/// Addresses in uploads and in File values: the server ignores a client's statement about where a file is.
 @Suite struct FileAddressAdvisoryTests {
     private static func uploaded(_ suite: Suite) async throws -> (client: ParseClient, name: String) {
         let client = try await Customer.signUp(suite).client
@@ -34,7 +34,7 @@ import Testing
                     .POST, "/files/a.txt", headers: [("Content-Type", "text/plain")], body: body.serialized)
                 #expect(tunnelled.status == 400, "\(form): \(tunnelled.text)")
                 #expect(tunnelled.code == 130, "\(form): \(tunnelled.text)")
-                // With the keys in headers the body is the file: kept as it is.
+                // With the keys in headers, the body is the file's content and is stored unchanged.
                 let raw = try await customer.client.upload(form.serialized, as: "a.json", type: "application/json")
                 #expect(raw.status == 201)
                 let kept = try await customer.client.download(customer.client.path(of: raw.json.text("name")))
@@ -80,7 +80,7 @@ import Testing
                 #expect(stored.json.at("pages", 2) == ours, "\(stored.text)")
                 #expect(!stored.text.contains(peer.url))
             }
-            // The pictures of a product are worked on when they are set: with the file of that name, or not at all.
+            // A product's pictures are processed when they are set: either the stored file of that name, or an error.
             for value in [
                 file, ["__type": "File", "name": .string(evil)],
                 ["__type": "File", "name": .string(evil), "url": .string(evil)], .file("../catalog.sqlite"),
@@ -109,7 +109,7 @@ import Testing
         }
     }
 
-    /// Nobody came to the peer, which would have seen it: it sees us.
+    /// Checks that the peer got no request so far, and that it does report a request of this test.
     private func expectOnlyOurVisit(_ peer: Peer, _ suite: Suite) async throws {
         #expect(peer.reports().isEmpty, "\(peer.reports())")
         var visitor = ParseClient(suite)
@@ -158,7 +158,7 @@ import Testing
             #expect(try await client.run("addToBag", ["productId": value]).code == 142)
             #expect(try await client.call(.PUT, "/users/me", ["photo": value]).status >= 400)
         }
-        // Whatever else stands beside the name is not kept, and the url is always ours.
+        // Other members next to the name are dropped, and the url is always the server's.
         for value in [
             good, ["__type": "File", "name": .string(name), "url": .null],
             ["__type": "File", "name": .string(name), "url": ["$ne": 1]],

@@ -4,7 +4,7 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// Uploads that are taken, and how they are served: nothing in a file runs in the shop's origin.
+/// Accepted uploads and how they are served: no content of a file runs in the shop's origin.
 @Suite struct FileAdvisoryTests {
     @Test("2023-32689: pages of HTML are not taken in")
     func advisory2023_32689_pagesAreNotTakenIn() async throws {
@@ -40,7 +40,7 @@ import Testing
                 let disposition = answer.headers.first(name: "content-disposition") ?? ""
                 #expect(disposition.hasPrefix(shown.contains(kind) ? "inline" : "attachment"), "\(kind)")
             }
-            // Neither a query string nor another name makes it something else.
+            // Neither a query string nor another name changes the content type.
             let asked = try await client.download("\(path)?type=text/html&response-content-type=text/html")
             #expect(asked.headers["content-type"] == [type])
             #expect(try await client.download("\(path).html").status == 404)
@@ -110,9 +110,9 @@ import Testing
         ])
     }
 
-    /// Sends each pair in every way. All are refused with `.fileSaveError` (130) and none leaves anything behind, while
-    /// an image goes through.
-    /// - Parameter pairs: names, in which `#` stands for a text of this test's own, and content types.
+    /// Sends each pair through every upload route. All get `.fileSaveError` (130) and store nothing, while an image is
+    /// accepted.
+    /// - Parameter pairs: names, in which `#` stands for a random string, and content types.
     private func expectRefused(_ pairs: [(name: String, type: String?)]) async throws {
         let suite = try await Suite.shared
         let client = try await Customer.signUp(suite).client
@@ -128,7 +128,7 @@ import Testing
                     #expect(answer.status == 201, "\(what)")
                     kept += 1
                 } else {
-                    // The name itself may be refused before its extension is looked at.
+                    // The name itself may be refused before its extension is checked.
                     let code = name.contains(";") || name.contains("+") || name.contains("%2B") ? 122 : 130
                     #expect(answer.status == 400, "\(what)")
                     #expect(answer.code == code, "\(what)")
@@ -143,7 +143,7 @@ import Testing
     }
 }
 
-/// The ways in for a file (PARSE_PROTOCOL section 10).
+/// The upload routes (PARSE_PROTOCOL section 10).
 enum UploadWay: CaseIterable, Sendable {
     case raw
     /// The same under hosted Parse's path.
@@ -153,7 +153,7 @@ enum UploadWay: CaseIterable, Sendable {
 }
 
 extension ParseClient {
-    /// - Parameter name: escaped for a path.
+    /// - Parameter name: percent-encoded for a path.
     func upload(_ way: UploadWay, _ content: [UInt8], as name: String, type: String?) async throws -> Answer {
         switch way {
         case .raw: return try await upload(content, as: name, type: type)

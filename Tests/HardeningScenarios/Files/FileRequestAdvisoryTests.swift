@@ -4,12 +4,12 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// Requests for files and File values made to break something: each has an answer, and every way to a file asks the
-/// same.
+/// Malicious requests for files, and malicious File values: each gets an answer, and every download route applies the
+/// same checks.
 @Suite struct FileRequestAdvisoryTests {
     private static let text = Array("0123456789".utf8)
 
-    /// A file that is there, and a client who may upload.
+    /// An existing file, and a client that may upload.
     private static func uploaded(_ suite: Suite) async throws -> (client: ParseClient, name: String) {
         let client = try await Customer.signUp(suite).client
         let answer = try await client.upload(text, as: "digits.txt", type: "text/plain")
@@ -17,7 +17,7 @@ import Testing
         return (client, answer.json.text("name"))
     }
 
-    /// Every way to ask for a file: whole, in parts, conditional, head only, its metadata, under both mounts.
+    /// Every kind of download: complete, ranges, conditional, HEAD, metadata, under both mounts.
     private static func answers(
         _ client: ParseClient, application: String, _ name: String
     ) async throws -> [(what: String, answer: ParseClient.Answer)] {
@@ -68,7 +68,7 @@ import Testing
         try await expectThatEveryWayAsksTheSame { !$0.contains("/metadata/") }
     }
 
-    /// Hooks on files would have to stand on all these ways; there are none, and nobody is told otherwise.
+    /// Hooks on files would have to run on all these routes. Satchel has none and refuses to register them.
     @Test("2026-30850, 2026-34784: no hook on files can be registered that a download would pass by")
     func advisory2026_30850_noHookOnFilesIsPromised() async throws {
         let master = ParseClient.master(try await Suite.shared)
@@ -119,7 +119,7 @@ import Testing
                 text = #"{"_ApplicationId":"satchel","_MasterKey":"\#(Suite.masterKey)"\#(comma)"# + text.dropFirst()
             }
             let answer = try await ParseClient(suite).send(.POST, "/files/a.txt", body: Array(text.utf8))
-            // A fileData that is no object says nothing about the file.
+            // A `fileData` that is not an object is ignored.
             let isTaken = body.contains(#""fileData":[]"#)
             #expect(isTaken || (400..<500).contains(answer.status), "\(body): \(answer.status) \(answer.text)")
         }

@@ -3,7 +3,7 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// T8c, T9a, T9b, T9c: what a service does when its files are not as it left them, in suites of their own.
+/// T8c, T9a, T9b, T9c: how a service reacts when its files were changed or removed. Each test has its own suite.
 @Suite(.serialized) struct DamagedFileTests {
     private static func buy(
         _ suite: Suite, _ shelf: Shelf, as customer: Customer, times: Int = 1
@@ -19,7 +19,7 @@ import Testing
         return numbers
     }
 
-    /// Kills the bag, changes its files before it is started again, and waits for what it says.
+    /// Kills the bag service, changes its files before its restart, and waits for its log message.
     private static func whileDead(_ suite: Suite, _ change: (String) throws -> Void) async throws {
         let stop = try #require(suite.processId(of: "bag-1"))
         _ = try await Command.run(["kill", "-STOP", "\(try #require(suite.managerId))"])
@@ -60,13 +60,26 @@ import Testing
                 Self.refusal(suite).contains("bag.sqlite")
             }
             #expect(Self.refusal(suite).contains("Restore"), "\(Self.refusal(suite))")
-            // It does not start empty: nobody's orders look as if there had been none.
+            // It does not start with an empty database: customers must not see an empty order history.
             let orders = try await ParseClient.master(suite).find("Order", [:], ["count": 1, "limit": 0])
             #expect(orders.status != 200, "\(orders.text)")
+            guard damage == "log" else { return }
+            try await Self.thePrintedRepairKeepsTheRest(suite)
         }
     }
 
-    /// T8c: the log is lost, somebody accepts what is left, and no number comes twice.
+    private static func thePrintedRepairKeepsTheRest(_ suite: Suite) async throws {
+        #expect(refusal(suite).contains("scripts/accept-loss bag"), "\(refusal(suite))")
+        let said = try await suite.script("accept-loss", "bag")
+        try await suite.untilHealthy()
+        let aside = try #require(said.split(separator: "\n").first?.split(separator: " ").last.map(String.init))
+        let copies = try FileManager.default.contentsOfDirectory(atPath: aside)
+        #expect(Set(copies).isSuperset(of: ["bag.sqlite", "bag.sqlite-wal", "bag.born"]), "\(copies)")
+        let whole = try await suite.rows("bag", "PRAGMA integrity_check")
+        #expect(whole == [["ok"]])
+    }
+
+    /// T8c: the log is lost, the operator accepts the loss, and no order number is used twice.
     @Test(.timeLimit(.minutes(10))) func numbersAreNeverGivenTwiceThoughTheLogIsLost() async throws {
         for lost in [["bag.numbers"], []] {
             try await Suite.with(settings: Suite.inFiles) { suite in
@@ -91,7 +104,7 @@ import Testing
         }
     }
 
-    /// T9c: `scripts/down`, a copy of the databases, keys and files, and the shop goes on elsewhere.
+    /// T9c: after `scripts/down`, a copy of the databases, keys and files runs the shop elsewhere.
     @Test(.timeLimit(.minutes(10))) func aCopyOfTheDatabasesAloneIsTheShop() async throws {
         let copy = FileManager.default.temporaryDirectory.path + "/copy-\(Names.random(8))"
         defer { try? FileManager.default.removeItem(atPath: copy) }

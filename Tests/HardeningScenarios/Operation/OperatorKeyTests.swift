@@ -2,9 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The places where the master key can be seen. Id T9h of docs/hardening.md.
+/// Where the master key is visible. Id T9h of docs/internals/hardening.md.
 @Suite struct OperatorKeyTests {
-    /// T9h: what `scripts/up` prints of a suite that runs already is what it prints of a new one.
+    /// T9h: `scripts/up` prints the same for a running suite as for a new one.
     @Test(.timeLimit(.minutes(10))) func noScriptPrintsTheMasterKey() async throws {
         try await Suite.with { suite in
             for script in [["up", "--no-build", "--no-demo"], ["status"], ["logs"]] {

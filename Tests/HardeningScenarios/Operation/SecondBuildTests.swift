@@ -2,14 +2,14 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `scripts/up` again: SwiftPM is asked only when there may be something to build.
+/// A repeated `scripts/up` runs SwiftPM only when there may be something to build.
 @Suite struct SecondBuildTests {
-    /// A checkout with a source, and a `swift` that makes executables and counts its calls.
+    /// A checkout with a source, and a fake `swift` that creates executables and counts its calls.
     private static let script = """
         set -euo pipefail
         cd "$1"
-        mkdir -p scripts/setup Services Shared bin .build/release
-        cp "$2"/scripts/*.sh scripts/
+        mkdir -p scripts/lib/setup Services Shared bin .build/release
+        mkdir -p scripts/lib && cp "$2"/scripts/lib/*.sh scripts/lib/
         : >Package.swift
         : >Services/a.swift
         echo 'Swift version 6.3' >version
@@ -24,7 +24,7 @@ import Testing
         END
         chmod 755 bin/swift
         export PATH=$PWD/bin:$PATH
-        . scripts/lib.sh
+        . scripts/lib/common.sh
         calls() { wc -l <calls; }
         build_shop; echo "first $(calls)"
         build_shop; echo "again $(calls)"

@@ -3,10 +3,10 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// The proof that what is built and run is what was reviewed (2021-47986, 2021-47987, 2025-67727).
+/// Checks that the built and running code is the reviewed code (2021-47986, 2021-47987, 2025-67727).
 @Suite struct SupplyChainTests {
-    /// The packages that those of Package.swift bring along: origin and version as they were reviewed. A build that
-    /// takes another version fails here, until somebody has looked at what changed and written it down.
+    /// The transitive packages of Package.swift: origin and version as reviewed. A build that resolves another version
+    /// fails here until a maintainer reviews the change and updates this list.
     private static let reviewed: [String: String] = [
         "apple/swift-algorithms": "1.2.1",
         "apple/swift-asn1": "1.7.4",
@@ -40,7 +40,7 @@ import Testing
         return String(path.hasSuffix(".git") ? path.dropLast(4) : path)
     }
 
-    /// The versions that Package.swift asks for, by origin.
+    /// The versions that Package.swift requests, by origin.
     private func wanted() throws -> [String: String] {
         let manifest = try text("Package.swift")
         #expect(!manifest.contains("branch:"))
@@ -64,7 +64,7 @@ import Testing
         #expect(asked.count > 5)
         #expect(Set(asked.keys).isDisjoint(with: Self.reviewed.keys))
         let expected = asked.merging(Self.reviewed) { version, _ in version }
-        // Written by each build, and so of the build that is tested; no part of the repository.
+        // Each build writes it, so it matches the tested build; it is not in the repository.
         let pins = try #require(try JSON(parsing: text("Package.resolved"))["pins"]?.arrayValue)
         #expect(pins.count == expected.count)
         for pin in pins {
@@ -74,8 +74,8 @@ import Testing
         }
     }
 
-    /// Debian's OpenSSL gets its corrections from Debian; a copy of one that we compiled would wait for us, and each
-    /// clean build for it.
+    /// Debian updates its OpenSSL package. A compiled copy would need updates by Satchel, and would slow down each
+    /// clean build.
     @Test func noTargetCompilesATLSLibrary() throws {
         let manifest = try text("Package.swift")
         for product in [

@@ -2,7 +2,7 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// What admins and support do with customers' accounts, and nobody else. Ids T14g and T14h of docs/hardening.md.
+/// Only admins and support work with customers' accounts. Ids T14g and T14h of docs/internals/hardening.md.
 @Suite struct AccountDeskTests {
     private static let functions: [(String, JSON)] = [
         ("accounts", ["search": "nobody"]), ("account", [:]), ("updateAccount", ["name": "Mallory"]),
@@ -10,7 +10,7 @@ import Testing
     ]
 
     /// T14g
-    @Test func whoMayNotIsToldTheSameOfEveryAccount() async throws {
+    @Test func refusalsDoNotRevealAccounts() async throws {
         let desk = try await Desk.shared
         let customer = try await Customer.signUp(desk.suite)
         let others = [
@@ -59,7 +59,7 @@ import Testing
         }
         let me = try await customer.client.get("/users/me")
         #expect(me["lastName"] == .string(word))
-        // The log says which fields, not what a customer is called.
+        // The log names the changed fields, but not their values.
         try await eventually("the change is in the log") {
             let log = try await desk.admin.run(
                 "auditEntries", ["className": "_User", "objectId": .string(customer.userId)])

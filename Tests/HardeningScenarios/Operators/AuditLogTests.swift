@@ -3,9 +3,9 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// The audit log as operators see it. Ids T14e and T14f of docs/hardening.md.
+/// The audit log as operators see it. Ids T14e and T14f of docs/internals/hardening.md.
 @Suite struct AuditLogTests {
-    /// Waits until the log has an entry, since services tell it a moment after the change.
+    /// Waits until the log has an entry: services report it shortly after the change.
     private static func entry(
         _ desk: Desk, _ action: String, _ filter: JSON, containing word: String = ""
     ) async throws -> JSON {
@@ -80,7 +80,7 @@ import Testing
             ("createCrashProject", ["objectId": .string(project.result.text("projectId"))]),
         ]
         for (action, filter) in wanted {
-            // Config is everybody's: others change it with the master key meanwhile.
+            // All tests share the config: others change it with the master key meanwhile.
             let entry = try await Self.entry(desk, action, filter, containing: action == "config" ? "log\(word)" : "")
             #expect(entry["userId"]?.stringValue?.isEmpty == false, "\(action)")
             #expect(!entry.serializedText.contains("secret\(word)"), "\(action)")
@@ -94,7 +94,7 @@ import Testing
     }
 
     /// T14f
-    @Test func nobodyChangesWhatTheLogHas() async throws {
+    @Test func auditEntriesAreImmutable() async throws {
         let desk = try await Desk.shared
         let made = try await desk.admin.create("Category", ["title": .string("Kept \(Names.random(8))")])
         let filter: JSON = ["objectId": .string(made.objectId)]

@@ -2,7 +2,7 @@ import NIOHTTP1
 import ParseProtocol
 import TestSupport
 
-/// The shared suite with one operator of each role, signed in.
+/// The shared suite with one signed-in operator of each role.
 struct Desk: Sendable {
     static let roles = ["catalog-editors", "order-desk", "support", "developers"]
 
@@ -44,7 +44,7 @@ struct Desk: Sendable {
 }
 
 extension ParseClient.Answer {
-    /// Whether the rights do not suffice, whatever else is wrong with the request.
+    /// True if the caller lacks the right, whatever else is wrong with the request.
     var isForbidden: Bool { status == 403 || code == 119 }
 }
 

@@ -3,10 +3,10 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// Nobody of the desk gives himself a right that he has not. Ids T14c and T14d of docs/hardening.md.
+/// No operator can give himself a right that he lacks. Ids T14c and T14d of docs/internals/hardening.md.
 @Suite struct OperatorEscalationTests {
     /// T14c
-    @Test func nobodyPutsHimselfIntoARole() async throws {
+    @Test func operatorsCannotAddThemselvesToRoles() async throws {
         let desk = try await Desk.shared
         let reserved = Desk.roles + ["admins"]
         for role in Desk.roles {
@@ -45,7 +45,7 @@ import Testing
         #expect(try await desk.admin.call(.DELETE, "/roles/\(id)").code == 119)
     }
 
-    /// A role within a role has its rights, as everywhere in Parse.
+    /// A role that is a member of another role has its rights, as always in Parse.
     @Test func aRoleWithinAnAreasRoleHasTheArea() async throws {
         let desk = try await Desk.shared
         let customer = try await Customer.signUp(desk.suite)
@@ -93,7 +93,7 @@ import Testing
         #expect(try await developer.call(.POST, "/hooks/triggers", trigger).code == 119)
         #expect(try await developer.call(.GET, "/classes/Order").results.isEmpty)
 
-        // A class of the shop's own is theirs.
+        // The shop's own classes are permitted.
         let own = "Desk\(Names.random(8))"
         let made = try await developer.call(
             .POST, "/schemas/\(own)",

@@ -2,9 +2,10 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// Notes on orders by HTTP: who writes, who reads, and what the audit log has of it. Id T14i of docs/hardening.md.
+/// Notes on orders over HTTP: rights to write and read, and the entries in the audit log. Id T14i of
+/// docs/internals/hardening.md.
 @Suite struct OrderNoteScenarioTests {
-    /// A customer with an order that was made.
+    /// A customer with a placed order.
     private static func order(_ suite: Suite) async throws -> (customer: Customer, id: String) {
         let shelf = try await Shelf.fill(suite, names: ["Note \(Names.random(6))"])
         let customer = try await Customer.signUp(suite)
@@ -38,7 +39,7 @@ import Testing
             guard role != "order-desk" else { continue }
             #expect(try await client.run("addOrderNote", wish).code == 119, "\(role)")
         }
-        // Neither as objects nor beside the order.
+        // The customer sees them neither as objects nor with the order.
         #expect(try await customer.client.find("OrderDeskNote", ofOrder).code == 119)
         #expect(try await customer.client.run("addOrderNote", wish).code == 119)
         let noted: JSON = [
@@ -64,7 +65,7 @@ import Testing
         let note = try await clerk.client.run(
             "addOrderNote", ["orderId": .string(id), "text": .string(word)])
         let noteId: JSON = ["noteId": .string(note.result.objectId)]
-        // Another's is the admins' to remove.
+        // Only admins remove another operator's note.
         let other = try await desk.admin.run("addOrderNote", ["orderId": .string(id), "text": "By an admin."])
         #expect(
             try await clerk.client.run("removeOrderNote", ["noteId": .string(other.result.objectId)]).code == 119)

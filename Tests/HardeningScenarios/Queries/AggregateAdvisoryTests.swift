@@ -2,7 +2,7 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// Attacks on the parts of the protocol that compute: names that would be SQL, and queries that run for too long.
+/// Attacks on aggregates and computed expressions: names that contain SQL, and queries that run too long.
 @Suite struct AggregateAdvisoryTests {
     private static let names = [
         "score\" OR 1=1 --", "score') FROM users; DROP TABLE o1; --", "a'b", "a\"b", "a$b", "a b", "a;b", "a)b",
@@ -35,7 +35,7 @@ import Testing
                 ["$unwind": ["path": "$list", "includeArrayIndex": key]], ["$count": key], ["$sortByCount": dollar],
             ]
             for stage in places {
-                // First, where SQL is made of it, and after a stage that makes new documents.
+                // As the first stage, which becomes SQL, and after a stage that creates new documents.
                 for pipeline in [[stage], [["$limit": 5], stage]] as [[JSON]] {
                     let answer = try await master.get(path, ["pipeline": .array(pipeline)])
                     #expect(answer.status == 400, "\(stage.serializedText): \(answer.status) \(answer.text)")
@@ -56,7 +56,7 @@ import Testing
                 expectNothingInternal(answer)
             }
         }
-        // Values are bound: as texts they are harmless.
+        // Values are bound, so they are harmless as strings.
         for name in Self.names where !name.contains("\u{0}") {
             let matched = try await master.get(
                 path, ["pipeline": [["$match": ["title": .string(name)]], ["$count": "n"]]])
@@ -77,7 +77,7 @@ import Testing
         }
     }
 
-    /// Database error and timeout text reached clients (#9937, #10020).
+    /// Texts of database errors and timeouts must not reach clients (#9937, #10020).
     @Test(.enabled(if: Suite.keepsFiles, "PostgreSQL's patterns do not go back."))
     func aQueryThatTakesTooLongSaysSoWithoutInternalText() async throws {
         let suite = try await Suite.shared
@@ -91,7 +91,7 @@ import Testing
             return ["method": "POST", "path": .string("/parse/classes/\(className)"), "body": object]
         }
         for _ in 0..<12 { _ = try await master.call(.POST, "/batch", ["requests": .array(requests)]) }
-        // Each of these runs into the limit of one match; the reader's time limit ends them all together.
+        // Each pattern reaches the step limit of one match; the reader's time limit ends the whole query.
         let slow: JSON = ["$or": .array(Array(repeating: ["text": ["$regex": "^(a|aa)+b$"]], count: 40))]
         let unwinds: [JSON] = ["a", "b", "c", "d"].map { ["$unwind": .string("$" + $0)] }
         for answer in [

@@ -3,10 +3,10 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// Update operators whose field names or amounts carry SQL: names pass an allow-list, values are bound, and nothing
-/// else changes.
+/// Update operators whose field names or amounts contain SQL: names must match an allow-list, values are bound, and
+/// nothing else changes.
 @Suite struct IncrementAdvisoryTests {
-    /// Pieces of SQL as names and as parts of them.
+    /// Fragments of SQL, used as names and as parts of names.
     private static let fragments = [
         "a'", "a\"", "a`", "a;", "a--", "a)", "a]", "a b", "a'||'b", "a\") = 1; DROP TABLE o1; --",
         "a', (SELECT doc FROM o1))--", "a\\\"", "a/*", "a*/", "a%27", "a\u{0}", "a\u{27}b", "ä", "a-b", "a$b", "$a",
@@ -35,7 +35,7 @@ import Testing
             bystander = "/classes/\(className)/\(try await client.create(className, object).objectId)"
         }
 
-        /// The stored values of both, without their dates.
+        /// The stored values of both objects, without their dates.
         func picture() async throws -> [JSON] {
             var picture: [JSON] = []
             for path in [path, bystander] {
@@ -47,8 +47,8 @@ import Testing
         }
     }
 
-    /// Begin as no field may, but as a member of an Object may.
-    private static let memberNames: Set<String> = ["1a", "_a"]
+    /// Names that are forbidden for fields but allowed for members of an Object.
+    private static let memberNames: Set<String> = ["1a", "_a", "a b", " ", "ä", "a-b", "a--"]
 
     private func expectRefused(
         _ name: (String) -> String, in ways: [Way] = Way.allCases, but allowed: Set<String> = []
@@ -82,8 +82,8 @@ import Testing
         try await expectRefused({ $0.isEmpty ? "." : $0 }, in: [.plain, .batched])
     }
 
-    @Test("2026-31871: the sub-key of a dotted Increment takes identifiers only")
-    func advisory2026_31871_subKeysTakeIdentifiersOnly() async throws {
+    @Test("2026-31871: the sub-key of a dotted Increment takes letters, digits, _, - and spaces only")
+    func advisory2026_31871_subKeysTakeNamesOnly() async throws {
         try await expectRefused({ "stats.\($0)" }, but: Self.memberNames)
         try await expectRefused({ "stats.deep.\($0).er" }, in: [.plain, .tunnelled], but: Self.memberNames)
     }
@@ -116,7 +116,7 @@ import Testing
         #expect(try await counters.picture() == before)
     }
 
-    /// The control: what the refused requests look like when nothing is wrong with them.
+    /// The control: the refused requests succeed with valid names.
     @Test("2026-31871: fields, nested fields and keys of any text are counted and kept as they are")
     func advisory2026_31871_whatIsAllowedCounts() async throws {
         let suite = try await Suite.shared
@@ -134,7 +134,7 @@ import Testing
             #expect(object["stats"] == ["wins": .int(Int64(expected)), "deep": ["er": .int(Int64(expected))]])
         }
         #expect(try await counters.client.get(counters.bystander)["n"] == 1)
-        // A key inside a value is data: it is stored and answered, and reached by no path.
+        // A key inside a value is data: it is stored and returned, but no path reaches it.
         let odd: JSON = ["a'b": 1, "c\"d": ["e;--": 2], "ä": 3]
         #expect(try await counters.client.call(.PUT, counters.path, ["stats": odd]).status == 200)
         #expect(try await counters.client.get(counters.path)["stats"] == odd)

@@ -3,8 +3,7 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// Attacks on queries that reach for the database behind them, each named after its advisory, made from outside over
-/// HTTP.
+/// Injection attacks on queries over HTTP, each named after its advisory.
 @Suite struct InjectionAdvisoryTests {
     private static let patterns = [
         "'", "''", "'; DROP TABLE o1; --", "^\\Q' OR 1=1 --\\E", "a' UNION SELECT doc FROM o1 --", "\\'", "$1", "?1",
@@ -49,7 +48,7 @@ import Testing
         let suite = try await Suite.shared
         let client = ParseClient(suite)
         let shelf = try await Shelf.fill(suite, names: ["it's \(Names.random(4))"])
-        // One has a zero byte, which PostgreSQL has in no text.
+        // One text contains a zero byte, which PostgreSQL does not support.
         let expected = Suite.keepsFiles ? [nil, 102] : [nil, 102, 111]
         for pattern in Self.patterns {
             // `name` has a trigram index, `priceUnit` has none, `tags` is an array.
@@ -94,7 +93,7 @@ import Testing
                 #expect(answer.code == 105, "\(name): \(answer.text)")
                 expectNoInternalText(answer)
             }
-            // A list is split at commas and empty names in it do not count.
+            // The server splits a list at commas and ignores empty names.
             guard !name.isEmpty else { continue }
             let ordered = try await client.find("Product", [:], ["order": .array([.string(name)])])
             #expect(ordered.code == 105, "\(name): \(ordered.text)")

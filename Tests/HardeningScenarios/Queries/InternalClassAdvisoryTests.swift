@@ -3,15 +3,14 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// Classes of the server's own cannot be named by clients: not in a path, a batch, a pointer, a sub-query or a
-/// relation.
+/// Clients cannot name internal classes: not in a path, a batch, a pointer, a sub-query or a relation.
 @Suite struct InternalClassAdvisoryTests {
     private static let classes = [
         "_Audience", "_PushStatus", "_JobStatus", "_JobSchedule", "_Hooks", "_GlobalConfig", "_GraphQLConfig",
         "_Idempotency", "_SCHEMA", "_Join:users:_Role", "_Join:roles:_Role", "_audience", "_", "__proto__",
     ]
 
-    /// Rows that are really there, and the word that must not come out.
+    /// Existing rows, and the word in them that must not leak.
     private struct Hidden {
         let word: String
         let audienceId: String
@@ -29,13 +28,13 @@ import Testing
             ])
         }
 
-        /// An id that exists for the classes that have rows.
+        /// An existing id for classes that have rows.
         func id(in className: String) -> String {
             ["_Audience": audienceId, "_PushStatus": statusId][className] ?? "abcdefghij"
         }
     }
 
-    /// Everything a client may try on a class by its name.
+    /// Every request that a client may try on a class by its name.
     private static func requests(
         on className: String, _ id: String
     ) -> [(HTTPMethod, String, JSON?, [String: JSON])] {
@@ -57,7 +56,7 @@ import Testing
         let admin = try await Customer.admin(suite)
         for caller in [ParseClient(suite), try await Customer.signUp(suite).client, admin] {
             let isAdmin = caller.sessionToken == admin.sessionToken
-            // Whoever runs the shop plans jobs, and sees what became of them.
+            // An admin may schedule jobs and see their results.
             for className in Self.classes where !isAdmin || !className.hasPrefix("_Job") {
                 let id = hidden.id(in: className)
                 for way in ["_Audience", "_PushStatus", "_Join:users:_Role"].contains(className)
@@ -144,7 +143,7 @@ import Testing
             #expect(redirected["className"] == .string(note), "\(redirected.text)")
             #expect(!redirected.text.contains(hidden.word), "\(redirected.text)")
         }
-        // The same forms with a class of the client's own.
+        // The same requests with a class that the client owns.
         let saved = try await client.create(
             note,
             [
@@ -159,8 +158,7 @@ import Testing
         #expect(related.results.map(\.objectId) == [target.objectId], "\(related.text)")
     }
 
-    /// The names of tables of SQLite and of the services are class names like any other: of classes that have no
-    /// objects.
+    /// The names of SQLite's and the services' tables are ordinary class names, of classes without objects.
     @Test(
         "2026-31800: the names of tables are no way into them",
         arguments: [
@@ -192,7 +190,7 @@ import Testing
                     let outcome = try await ParseClient(suite).go(way, .POST, "/classes/\(className)", body)
                     #expect(outcome.code == 119, "\(way) \(className) \(body): \(outcome.text)")
                 }
-                // The master key may have them or not; it gets an answer and ends nothing.
+                // The master key may or may not use them; either way it gets an answer, and no process ends.
                 let answer = try await ParseClient.master(suite).create(className, body)
                 #expect(answer.status == 201 || answer.status == 400, "\(className) \(body): \(answer.text)")
             }

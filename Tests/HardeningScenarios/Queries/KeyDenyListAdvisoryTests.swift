@@ -3,11 +3,11 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// Keys that other runtimes give a meaning of their own (`__proto__`, `constructor`, `_bsontype`): refused wherever a
-/// client writes, at every depth, whatever stands beside them. Here they would be mere text, but apps of other runtimes
-/// read it.
+/// Keys with a special meaning in other runtimes (`__proto__`, `constructor`, `_bsontype`) are refused in every write,
+/// at every depth and next to any other key. In Swift they would be plain strings, but apps in other runtimes read
+/// them.
 @Suite struct KeyDenyListAdvisoryTests {
-    /// Members that are not let in.
+    /// Refused members.
     private static let evil: [(key: String, value: JSON)] = [
         ("__proto__", ["isAdmin": true]), ("constructor", ["prototype": ["isAdmin": true]]), ("__proto__", .null),
         ("constructor", 1), ("_bsontype", "Code"),
@@ -17,7 +17,7 @@ import Testing
         .object(members.merging([key: value]) { $1 })
     }
 
-    /// Checks that an object made after the attacks has what it was made with and nothing more.
+    /// Checks that an object created after the attacks has exactly its own members.
     private func expectNothingWasPolluted(_ suite: Suite) async throws {
         let client = ParseClient(suite)
         let className = "Clean\(Names.random(6))"
@@ -156,7 +156,7 @@ import Testing
             #expect(try await master.call(.POST, "/schemas/\(name)", body).code == 105)
         }
         #expect(try await master.get("/schemas/\(name)").code == 103)
-        // The same with a default that is allowed; objects that change theirs do not change it.
+        // The same with a permitted default. Objects that change their value do not change the default.
         let fields: JSON = ["fields": ["data": ["type": "Object", "defaultValue": ["a": ["b": 1]]]]]
         #expect(try await master.call(.POST, "/schemas/\(name)", fields).status == 200)
         let client = ParseClient(suite)
@@ -175,7 +175,7 @@ import Testing
         let className = "Wide\(Names.random(6))"
         for (key, value) in Self.evil {
             let inner = Self.object(key, value)
-            // A walk that ends at the first nested value, or at the first array, would let one of these pass.
+            // A check that stops at the first nested value or array would accept one of these.
             let harmless: JSON = ["x": ["y": ["z": []]]]
             for body in [
                 ["a": harmless, "z": inner], ["a": inner, "z": harmless], ["m": [harmless, inner, harmless]],
@@ -190,7 +190,7 @@ import Testing
                     #expect(outcome.code == 105, "\(way) \(body): \(outcome.text)")
                 }
             }
-            // What a wire value has beside its own members is not kept.
+            // Additional members of a typed value are dropped.
             for hash in [
                 ["__type": "Date", "iso": "2022-01-01T00:00:00.000Z"], .pointer("Product", "abcdefghij"),
                 ["__type": "GeoPoint", "latitude": 1, "longitude": 2],

@@ -3,10 +3,9 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// Attacks on fields and relations that a class protects, each named after its advisory, made from outside over HTTP.
+/// Attacks on protected fields and relations over HTTP, each named after its advisory.
 @Suite struct ProtectedFieldAdvisoryTests {
-    /// A class with a field that clients may not see, a relation that they may not follow, and one object that ann
-    /// owns.
+    /// A class with a hidden field, a relation that clients may not follow, and one object that ann owns.
     private struct Guarded {
         let name: String
         let objectId: String
@@ -68,7 +67,7 @@ import Testing
                 try await client.find("\(guarded.name)Member", open).json == ["results": []],
                 "The owner cannot be read.")
         }
-        // The same for members at another service.
+        // The same with members in another service.
         let customer = try await Customer.signUp(suite)
         let club = "Club\(Names.random(6))"
         let closed = try await master.create(

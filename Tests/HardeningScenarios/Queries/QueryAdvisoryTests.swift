@@ -3,8 +3,8 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// Attacks with options of queries, and on users' secrets, that other servers of this protocol fell to, each named
-/// after its advisory, made from outside over HTTP.
+/// Attacks with query options and on users' secrets over HTTP, each named after its advisory. Other servers of this
+/// protocol had these faults.
 @Suite struct QueryAdvisoryTests {
     // MARK: Options for the master key
 
@@ -64,7 +64,7 @@ import Testing
             try await client.find(className, [:], ["redirectClassNameForKey": .string(key)])
         }
         for client in try await ParseClient.attackers(suite) {
-            // Pointers, protected relations and what is no field lead nowhere.
+            // Pointers, protected relations and names that are no fields are refused.
             for (className, key) in [(holder, "one"), (holder, "secret"), (holder, "none"), ("Product", "brand")] {
                 let answer = try await find(client, className, key)
                 #expect(answer.status == 200, "\(key): \(answer.text)")
@@ -98,7 +98,7 @@ import Testing
                 let answer = try await client.find("_User", condition, ["count": 1])
                 #expect(!answer.text.contains(victim.userId))
                 #expect(!answer.text.contains(victim.email))
-                // The caller's own, and who let everybody read them.
+                // Only the caller's own user, and users that are publicly readable.
                 let readable = answer.results.filter {
                     $0.objectId == stranger.userId || $0.at("ACL", "*", "read") == true
                 }
@@ -144,7 +144,7 @@ import Testing
                     "\(name)")
             }
         }
-        // Nothing under these names can be compared: the answer is the same for every guess.
+        // No value under these names can be compared: the answer is the same for every guess.
         for name in ["password", "sessionToken", "hash"] {
             var answers: Set<String> = []
             for guess in [
@@ -155,7 +155,7 @@ import Testing
             }
             #expect(answers.count == 1, "\(name): \(answers)")
         }
-        // The protected ones of a class.
+        // The protected fields of a class.
         let stranger = try await Customer.signUp(suite)
         for name in ["authData", "authData.facebook.id"] {
             #expect(try await stranger.client.find("_User", .object([name: ["$exists": true]])).code == 119, "\(name)")

@@ -3,7 +3,7 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// Attacks by queries that are too deep or too wide, each named after its advisory, made from outside over HTTP.
+/// Attacks by queries that are too deep or too wide over HTTP, each named after its advisory.
 @Suite struct QueryBoundAdvisoryTests {
     @Test("2026-30946: includes and sub-queries have bounds in depth and number")
     func advisory2026_30946_complexityIsBounded() async throws {
@@ -74,7 +74,7 @@ import Testing
                 #expect(
                     try await client.find("Product", condition).code == 102, "\(condition.serializedText.prefix(120))")
             }
-            // What a sub-query adds to a filter is measured as well.
+            // Conditions that a sub-query adds to a filter count too.
             var around: JSON = [
                 "brand": ["$inQuery": ["className": "Category", "where": ["title": "x"]], "$exists": true]
             ]

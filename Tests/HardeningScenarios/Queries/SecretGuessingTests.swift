@@ -3,10 +3,11 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// Finding out secrets by asking: by what is answered, and by how long it takes. `scripts/attack secrets` does the same
-/// with 10,000 requests and a statistic.
+/// Guessing secrets from answers and from their timing. `scripts/attack secrets` does the same with 10,000 requests and
+/// a statistical test.
 @Suite(.serialized) struct SecretGuessingTests {
-    /// A pattern that goes back as long as it may on texts that begin with the guess, and sees all others at once.
+    /// A pattern that backtracks up to its limit on strings that begin with the guess, and rejects all others
+    /// immediately.
     private static func pattern(_ guess: String, _ number: Int) -> JSON {
         ["$regex": .string("^(?=\(guess))\(guess.prefix(2))([0-9a-f]{1,9})+(?#\(number))[^0-9a-f]")]
     }
@@ -34,12 +35,13 @@ import Testing
                 }
             }
         }
-        // A user's own sessions are found by what is no secret.
+        // A user finds the own sessions by fields that are not secret.
         let own = try await victim.client.find("_Session", ["user": victim.pointer])
         #expect(own.results.count == 1, "\(own.text)")
     }
 
-    /// T1a: `SATCHEL_GUESSES` requests, a few by default. On a private telephone number a hit takes as long as a miss.
+    /// T1a: sends `SATCHEL_GUESSES` requests, a few by default. On a private telephone number, a hit takes as long as a
+    /// miss.
     @Test(.timeLimit(.minutes(10)), .enabled(if: Suite.keepsFiles, "PostgreSQL refuses patterns of this kind."))
     func aTelephoneNumberIsNotGuessedByTime() async throws {
         let suite = try await Suite.shared
@@ -61,7 +63,7 @@ import Testing
             }
         }
         let medians = times.map { $0.sorted()[$0.count / 2] }
-        // Of the misses: a hit that tells something would bring its own excuse along.
+        // The spread of the misses only: a leak would increase the spread of the hits.
         let misses = times[1].sorted()
         let spread = misses[misses.count * 3 / 4] - misses[misses.count / 4]
         print(
@@ -70,7 +72,7 @@ import Testing
             \(spread) ms
             """
         )
-        // Handed to the patterns, one row takes 100 ms and more.
+        // If the patterns ran on the row, it would take at least 100 ms.
         #expect(abs(medians[0] - medians[1]) <= max(2 * spread, 3), "\(medians), \(spread)")
     }
 

@@ -3,7 +3,7 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// T6c: users, devices, bags and what customers keep are bounded by user and address.
+/// T6c: quotas per user and address limit users, devices, bags and customers' objects.
 @Suite struct AccountQuotaTests {
     @Test func newUsersArePacedByAddress() async throws {
         let suite = try await QuotaSuites.small
@@ -12,7 +12,7 @@ import Testing
         #expect(admitted == 5, "\(admitted) users, \(refusal?.text ?? "never refused")")
         #expect(refusal?.isPaced == true, "\(admitted) users, \(refusal?.text ?? "never refused")")
         #expect(try await Neighbour(suite).signUp().status == 201)
-        // Who has an account signs in there as ever, and the operator makes accounts.
+        // Existing accounts can still sign in there, and the operator can create accounts.
         let admin = try await Customer.admin(suite)
         #expect(admin.sessionToken != nil)
         for _ in 0..<8 {
@@ -21,7 +21,7 @@ import Testing
         }
     }
 
-    /// Behind a provider's gateway hundreds of phones start an app for the first time in one hour.
+    /// Behind a provider's NAT, hundreds of phones may start an app for the first time within an hour.
     @Test func firstStartsBehindOneAddressGoOn() async throws {
         let suite = try await QuotaSuites.standard
         let gateway = Neighbour(suite)

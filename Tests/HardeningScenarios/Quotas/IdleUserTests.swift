@@ -2,7 +2,7 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// T6d: anonymous users whom no app uses any more end with all that is theirs, where a setting says so.
+/// T6d: if the setting is on, idle anonymous users are deleted with all their data.
 @Suite struct IdleUserTests {
     private static func age(_ suite: Suite, _ className: String, by days: Int, where condition: String) async throws {
         let found = try await suite.rows("users", "SELECT id FROM classes WHERE name = '\(className)'")
@@ -24,12 +24,12 @@ import Testing
                 let added = try await client.run("addToBag", ["productId": .string(shelf.productIds[0])])
                 #expect(added.status == 200, "\(added.text)")
             }
-            // A user and the device's session, neither of which anybody has touched for so long.
+            // An idle user and the device's session.
             let old = [idle.userId, used.userId, account.userId].map { "objectId = '\($0)'" }.joined(separator: " OR ")
             try await Self.age(suite, "_User", by: 16, where: old)
             let theirs = [idle.userId, account.userId].map { "doc LIKE '%\($0)%'" }.joined(separator: " OR ")
             try await Self.age(suite, "_Session", by: 16, where: theirs)
-            // Used a week ago: the session says so.
+            // The session shows a use a week ago.
             try await Self.age(suite, "_Session", by: 7, where: "doc LIKE '%\(used.userId)%'")
             try await suite.kill("users-1")
             try await suite.untilHealthy()
@@ -44,8 +44,8 @@ import Testing
         }
     }
 
-    /// Without the setting nobody ends, however old.
-    @Test func nobodyEndsUnlessASettingSaysSo() async throws {
+    /// Without the setting, no user is deleted, however old.
+    @Test func idleUsersEndOnlyWithTheSetting() async throws {
         try await Suite.with { suite in
             let idle = try await Customer.anonymous(suite)
             try await Self.age(suite, "_User", by: 4000, where: "true")

@@ -3,8 +3,7 @@ import NIOHTTP1
 import ParseProtocol
 import TestSupport
 
-/// A client at an address of its own, as a proxy that the suite trusts reports it. Quotas of one test do not touch
-/// those of another.
+/// A client with its own address, reported by a trusted proxy. The quotas of different tests are therefore independent.
 struct Neighbour: Sendable {
     var client: ParseClient
     let address: (String, String)
@@ -35,13 +34,13 @@ struct Neighbour: Sendable {
         return try await call(.POST, "/users", body)
     }
 
-    /// Somebody else at the same address who is signed in without a password.
+    /// Another client at the same address, signed in as an anonymous user.
     func anonymousUser() async throws -> Neighbour {
         let answer = try await signUp()
         return try signedIn(answer)
     }
 
-    /// Somebody else at the same address who has an account.
+    /// Another client at the same address, with an account.
     func user() async throws -> Neighbour {
         for _ in 0..<100 {
             let answer = try await call(
@@ -63,7 +62,7 @@ struct Neighbour: Sendable {
     }
 
     /// Sends requests until one is refused.
-    /// - Returns: how many were not, and the refusal, if one came within `max` requests.
+    /// - Returns: the number of accepted requests, and the refusal if one occurs within `max` requests.
     static func count(
         _ max: Int, _ request: (Int) async throws -> ParseClient.Answer
     ) async throws -> (admitted: Int, refusal: ParseClient.Answer?) {
@@ -76,21 +75,21 @@ struct Neighbour: Sendable {
 }
 
 extension ParseClient.Answer {
-    /// Whether a pace refused the request and said when to come again.
+    /// Whether a quota refused the request with a retry time.
     var isPaced: Bool {
         status == 429 && code == 155 && (headers.first(name: "retry-after").flatMap(Int.init) ?? 0) > 0
     }
 }
 
-/// Suites for tests of quotas, started by the first test that asks. Both trust a proxy on loopback.
+/// Suites for quota tests, started by the first test that needs them. Both trust a proxy on loopback.
 enum QuotaSuites {
-    /// As they are without a setting.
+    /// With the default quotas.
     static var standard: Suite { get async throws { try await standardStart.value } }
     private static let standardStart = Task {
         try await Suite.start(settings: ["SATCHEL_TRUSTED_PROXIES": "127.0.0.1"])
     }
 
-    /// Small numbers, so that a test need not send much.
+    /// With small quotas, so that tests need few requests.
     static var small: Suite { get async throws { try await smallStart.value } }
     private static let smallStart = Task {
         try await Suite.start(settings: [

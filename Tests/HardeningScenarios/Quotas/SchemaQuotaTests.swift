@@ -3,7 +3,7 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// T6a: clients add classes and fields while an app is built, and nobody fills what all share.
+/// T6a: clients add classes and fields during development, but no client can fill the shared schema.
 @Suite struct SchemaQuotaTests {
     private static func fields(_ className: String, _ suite: Suite) async throws -> [String: JSON] {
         try await ParseClient.master(suite).get("/schemas/\(className)")["fields"]?.objectValue ?? [:]
@@ -13,7 +13,7 @@ import Testing
         .object(Dictionary(uniqueKeysWithValues: (0..<count).map { ("\(prefix)\($0)", JSON.string("x")) }))
     }
 
-    /// The attack as it was found: it took one request.
+    /// The original attack: it needed one request.
     @Test func oneSignUpDoesNotGiveEverybodyFifteenRelations() async throws {
         let suite = try await QuotaSuites.standard
         let other = try await Neighbour(suite).anonymousUser()
@@ -41,7 +41,7 @@ import Testing
         #expect(refusal?.isPaced == true, "\(refusal?.text ?? "never refused")")
         let added = try await Self.fields("_User", suite).keys.count { $0.hasPrefix(prefix) }
         #expect(added <= 100, "\(added) fields added to _User")
-        // Signing up without new fields goes on as ever.
+        // Sign-up without new fields still works.
         #expect(try await attacker.signUp().status == 201)
         #expect(try await attacker.signUp(["\(prefix)x0x0": "known by now"]).status == 201)
     }
@@ -61,7 +61,7 @@ import Testing
         #expect(try await Self.fields("_User", suite).keys.count { $0.hasPrefix(prefix) } >= 12)
     }
 
-    /// The limit was reached in six seconds.
+    /// The attack reached the limit in six seconds.
     @Test func oneAddressDoesNotReachTheLimitOfClasses() async throws {
         let suite = try await QuotaSuites.standard
         let (prefix, attacker) = ("C\(Names.random(8))", Neighbour(suite))
@@ -116,7 +116,7 @@ import Testing
             #expect(try await client.create("Fresh", ["a": 2, "b": 1]).code == 119)
             #expect(try await Customer.admin(suite).create("Fresh", ["b": 1]).status == 201)
             #expect(try await client.create("Fresh", ["a": 2, "b": 1]).status == 201)
-            // An app goes on as it is: sign-up, a device as SDKs register it, favourites, a bag, an address.
+            // An existing app still works: sign-up, an SDK's device registration, favourites, a bag, an address.
             let customer = try await Customer.signUp(suite)
             let more: JSON = [
                 "username": .string(Names.random(9)), "password": "a-long-one", "shoeSize": 42,

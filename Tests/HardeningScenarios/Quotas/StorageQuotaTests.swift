@@ -3,18 +3,18 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// T6b: what clients store is paced by user and address, and never the operator.
+/// T6b: quotas per user and address limit what clients store, but never the operator.
 @Suite struct StorageQuotaTests {
     @Test func filesArePacedByCountAndBytes() async throws {
         let suite = try await QuotaSuites.small
         let home = Neighbour(suite)
         let small = Array("0123456789".utf8)
         let ann = try await home.user()
-        // Three may be there, the fourth in the hour would be the last.
+        // `userFilesMax` allows three files; the hourly quota would allow four.
         let counted = try await Neighbour.count(10) { _ in try await ann.upload(small) }
         #expect(counted.admitted == 3, "\(counted)")
         #expect(counted.refusal?.code == 130, "\(counted)")
-        // 300,000 bytes an hour for the whole address, whoever sends them.
+        // 300,000 bytes an hour for the address, summed over all its clients.
         let large = [UInt8](repeating: 65, count: 120_000)
         let bob = try await home.user()
         let bytes = try await Neighbour.count(10) { _ in try await bob.upload(large) }
@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    /// 200 MB went in within 1.1 s.
+    /// The original attack stored 200 MB within 1.1 s.
     @Test func aUserDoesNotFillTheDiskInASecond() async throws {
         let suite = try await QuotaSuites.standard
         let attacker = try await Neighbour(suite).user()
@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    /// 80 MB of events went in within 15 s.
+    /// The original attack stored 80 MB of events within 15 s.
     @Test func anAddressDoesNotFillTheLogOfEvents() async throws {
         let suite = try await QuotaSuites.standard
         let attacker = Neighbour(suite)
@@ -84,7 +84,7 @@ import Testing
         }
         #expect(created.admitted == 12, "\(created)")
         #expect(created.refusal?.isPaced == true, "\(created)")
-        // In a batch each counts, and those before the refusal stand.
+        // Each request of a batch counts, and those before the refusal succeed.
         let bob = try await home.anonymousUser()
         let requests = (0..<20).map { _ -> JSON in
             ["method": "POST", "path": .string("/parse/classes/\(name)"), "body": ["text": "c"]]
@@ -92,11 +92,11 @@ import Testing
         let outcomes = try await bob.call(.POST, "/batch", ["requests": .array(requests)]).json.arrayValue ?? []
         #expect(outcomes.count { $0["success"] != nil } == 12)
         #expect(outcomes.count { $0.at("error", "code") == 155 } == 8)
-        // Without an account the address counts: 40, of which 24 are gone.
+        // Without an account, the address counts: 24 of its 40 are used.
         let rest = try await Neighbour.count(60) { _ in try await home.call(.POST, "/classes/\(name)", ["text": "d"]) }
         #expect(rest.admitted <= 16, "\(rest)")
         #expect(rest.refusal?.isPaced == true, "\(rest)")
-        // What is there can be changed and deleted; bytes count in changes, too.
+        // Existing objects can be changed and deleted; bytes count in changes too.
         let cat = try await Neighbour(suite).anonymousUser()
         let object = try await cat.call(.POST, "/classes/\(name)", ["text": "e"])
         let long: JSON = ["text": .string(String(repeating: "x", count: 10_000))]
@@ -111,7 +111,7 @@ import Testing
         }
     }
 
-    /// With less room on the disk than the setting says, clients add nothing and the operator can.
+    /// With less free disk space than the setting requires, clients can add nothing, but the operator can.
     @Test func theLastOfTheDiskIsTheOperators() async throws {
         try await Suite.with(settings: ["SATCHEL_QUOTAS": "diskFreeBytesMin=1000000000000"]) { suite in
             let client = ParseClient(suite)

@@ -2,7 +2,7 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// Advisories of features that are not offered: the feature is absent, and says so.
+/// Advisories about features that Satchel lacks: a request for the feature gets a clear error.
 @Suite struct AbsentFeatureAdvisoryTests {
     @Test("2020-15126: there is no GraphQL, and so no viewer query that passes by permissions")
     func advisory2020_15126_thereIsNoViewerQuery() async throws {
@@ -21,7 +21,7 @@ import Testing
         var root = customer.client
         root.url = suite.url.replacingOccurrences(of: "/parse", with: "")
         #expect(try await root.call(.POST, "/graphql", query).status == 404)
-        // What the query would have shown is there, by the route that has permissions.
+        // The data that the query would have shown is available through a route with permissions.
         #expect(try await customer.client.get("/users/me").json.text("email") == customer.email)
     }
 
@@ -42,7 +42,7 @@ import Testing
                 #expect(linked.code == 252, "\(way) \(id): \(linked.text)")
             }
         }
-        // A provider that there is gets through the same requests.
+        // The same requests succeed with an existing provider.
         let anonymous: JSON = ["authData": ["anonymous": ["id": .string("id\(Names.random(20))")]]]
         #expect(try await ParseClient(suite).call(.POST, "/users", anonymous).status == 201)
     }

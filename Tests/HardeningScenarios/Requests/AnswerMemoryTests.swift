@@ -2,11 +2,12 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// Large answers: what the gateway holds of them at once, and what it gives back. Id T3 of docs/hardening.md.
+/// Large answers: how much of them the gateway buffers at once, and how much memory it releases. Id T3 of
+/// docs/internals/hardening.md.
 @Suite(.serialized) struct AnswerMemoryTests {
     private static let rows = 245
 
-    /// A class with 245 objects of 120 KB, which one find brings in 29 MB.
+    /// A class with 245 objects of 120 KB; one find returns 29 MB.
     private func fill(_ suite: Suite) async throws {
         let client = ParseClient.master(suite)
         let text = JSON.string(String(repeating: "x", count: 120_000))
@@ -34,7 +35,7 @@ import Testing
             let find: JSON = ["method": "GET", "path": "/parse/classes/Heavy?limit=245"]
             let small: JSON = ["method": "GET", "path": "/parse/classes/Heavy?limit=1&keys=number"]
             let change: JSON = ["method": "POST", "path": "/parse/classes/Light", "body": ["a": 1]]
-            // The loading of the data is over when it has been given back.
+            // Waits until the memory used for loading the data is released.
             try await Task.sleep(for: .seconds(5))
             let before = try ["gateway-1", "catalog-1"].map { try MemoryReading(suite, $0) }
             let answer = try? await client.call(
@@ -50,15 +51,15 @@ import Testing
             for (name, before) in zip(["gateway-1", "catalog-1"], before) {
                 try await eventually("\(name) has its memory back", within: .seconds(30)) {
                     let now = try MemoryReading(suite, name).own
-                    // Beside it what a heap keeps at its end for the next request (8 MiB), what lies between blocks in
-                    // use, and what connections to a server keep for the next answer. 30 finds are 900 MB.
+                    // Allows for the heap's reserve for the next request (8 MiB), gaps between used blocks, and reply
+                    // buffers of server connections. 30 finds would be 900 MB.
                     return now <= before.own * 12 / 10 + 24
                 }
             }
         }
     }
 
-    /// T3e: what a batch has no room for is not made first.
+    /// T3e: results that exceed a batch's limit are not computed first.
     @Test(.timeLimit(.minutes(10))) func aBatchHasNoMoreMadeThanItHasRoomFor() async throws {
         try await Suite.with { suite in
             try await fill(suite)
@@ -71,13 +72,13 @@ import Testing
             let start = try ProcessorReading(suite, "catalog-1").seconds
             for _ in 0..<8 { #expect(try await client.call(.POST, "/batch", batch).status == 200) }
             let used = try ProcessorReading(suite, "catalog-1").seconds - start
-            // Without the bound it would be 30 times as much.
+            // Without the limit it would be 30 times as much.
             #expect(used < 3 * (start - alone), "8 batches cost \(used) s, 8 finds \(start - alone) s.")
         }
     }
 
-    /// T3b: many who ask for much and do not read it.
-    @Test(.timeLimit(.minutes(10))) func answersThatNobodyTakesAreBoundedAndGivenUp() async throws {
+    /// T3b: many clients request large answers and do not read them.
+    @Test(.timeLimit(.minutes(10))) func unreadAnswersAreLimitedAndDropped() async throws {
         try await Suite.with(settings: [
             "SATCHEL_ANSWERS_BYTES_MAX": "\(256 << 20)", "SATCHEL_SLOW_ANSWER_SECONDS": "6",
         ]) { suite in
@@ -97,7 +98,7 @@ import Testing
             #expect(refused.count >= 6, "\(refused.count) were refused.")
             let peak = try MemoryReading(suite, "gateway-1").peak
             #expect(peak - before < 330, "The gateway had \(before) MB and then \(peak).")
-            // Nothing of theirs is read from here on.
+            // From here on, their connections read nothing.
             try await eventually("the room is free again", within: .seconds(30)) {
                 let now = try MemoryReading(suite, "gateway-1").resident
                 return now <= before * 12 / 10 + 8
@@ -106,8 +107,8 @@ import Testing
         }
     }
 
-    /// T3c: many who ask for as much as a batch may bring, and do not wait for it.
-    @Test(.timeLimit(.minutes(10))) func whoHasGoneIsReadForNoMore() async throws {
+    /// T3c: many clients request as much as a batch may return, and disconnect.
+    @Test(.timeLimit(.minutes(10))) func noFindRunsForADisconnectedClient() async throws {
         try await Suite.with { suite in
             try await fill(suite)
             let client = ParseClient(suite)
@@ -120,7 +121,7 @@ import Testing
                 let head = "POST /parse/batch HTTP/1.1\n\(Self.head)\nContent-Length: \(body.utf8.count)\n\n"
                 _ = connection.send(Array((head.replacing("\n", with: "\r\n") + body).utf8))
             }
-            // Each of them would take the reader a tenth of a second for each of its finds.
+            // Otherwise each find would take a reader a tenth of a second.
             let start = ContinuousClock.now
             try await eventually("others are answered as if nothing had been", within: .seconds(60)) {
                 let asked = ContinuousClock.now
@@ -134,7 +135,8 @@ import Testing
         }
     }
 
-    /// T3d: many who ask for much at once, from many addresses: no more of it is made than there is room for.
+    /// T3d: many clients from many addresses request large answers at once. The services produce no more than the
+    /// gateway has room for.
     @Test(.timeLimit(.minutes(10))) func answersThatHaveNoRoomAreNotMade() async throws {
         try await Suite.with(settings: ["SATCHEL_ANSWERS_BYTES_MAX": "\(128 << 20)"]) { suite in
             try await fill(suite)
@@ -158,8 +160,9 @@ import Testing
         }
     }
 
-    /// T3f: exports that nobody reads. Each had 500 objects in memory, here the whole class, and nobody counted them.
-    @Test(.timeLimit(.minutes(10))) func exportsThatNobodyTakesHoldAPageEach() async throws {
+    /// T3f: exports that no client reads. Formerly each held 500 objects in memory, here the whole class, without
+    /// counting them.
+    @Test(.timeLimit(.minutes(10))) func unreadExportsHoldOnePageEach() async throws {
         try await Suite.with(settings: ["SATCHEL_ANSWERS_BYTES_MAX": "\(64 << 20)"]) { suite in
             try await fill(suite)
             let before = try MemoryReading(suite, "gateway-1").own
@@ -176,7 +179,7 @@ import Testing
             #expect(fifth.headers.first(name: "Retry-After") != nil)
             let page = try await ParseClient(suite).find("Heavy", [:], ["limit": 10])
             #expect(page.status == 200, "Others have their share: \(page.status)")
-            // Beside the pages what each connection's socket and channel have taken already.
+            // In addition to the pages, each connection's socket and channel hold buffered data.
             let now = try MemoryReading(suite, "gateway-1").own
             #expect(now - before < 96, "The gateway had \(before) MB and then \(now).")
             idle = []

@@ -3,7 +3,7 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// The rules of what may be in an answer, and the proof that the rules about it can fail.
+/// The rules on what an answer may contain, and tests that these rules detect violations.
 @Suite struct AnswerRuleTests {
     static let bad: [(Int, String, String)] = [
         (500, "application/json", #"{"code":1,"error":"Internal server error."}"#),
@@ -21,7 +21,7 @@ import Testing
         (200, "application/json", #"{"result":"<Reader: 0x7f3a9c001230>"}"#), (404, "text/plain", "File not found."),
     ]
 
-    /// The rules find what they look for, and let pass what the protocol has.
+    /// The rules detect violations and accept the protocol's answers.
     @Test(arguments: bad) func aBadAnswerIsFound(status: Int, type: String, text: String) {
         #expect(Self.complaint(status: status, type: type, text: text) != nil)
     }
@@ -35,11 +35,11 @@ import Testing
         #expect(Self.complaint(status: 404, type: "text/plain", text: "File not found.", "/files/a/b") == nil)
     }
 
-    /// The codes of PARSE_PROTOCOL section 14 without 1, which stands for a fault of ours.
+    /// The codes of PARSE_PROTOCOL section 14 without 1, which is an internal error.
     private static let codes: Set<Int> = Set([-1, 2, 4] + Array(100...109) + Array(111...130) + Array(132...162))
         .union(Array(200...211) + Array(250...253) + [255])
 
-    /// Words that tell about the inside. Nothing that the requests send contains one of them.
+    /// Words that reveal internals. No request of the tests contains one of them.
     private static let inner = [
         "sqlite", "SQLite", "GRDB", "SELECT ", "INSERT ", "UPDATE ", "PRAGMA", "json_extract", "constraint failed",
         "syntax error", "/work", "/tmp", "/usr/", "/root", "/home", ".swift", "Swift.", "Optional(", "Error Domain",
@@ -49,14 +49,14 @@ import Testing
         "libcurl",
     ]
 
-    /// A word in the text that tells about the inside.
+    /// A word in the text that reveals internals.
     static func innerWord(in text: String) -> String? {
-        // An address in memory; names and tokens are random, so that two characters prove nothing.
+        // A memory address. Names and tokens are random, so two characters are not enough.
         if text.contains(#/\b0x[0-9a-f]{6,16}\b/#) { return "0x" }
         return inner.first { text.contains($0) }
     }
 
-    /// The rule that an answer breaks; nil when it breaks none.
+    /// The rule that an answer violates; nil when it violates none.
     static func complaint(about answer: ParseClient.Answer, to path: String, of url: String) -> String? {
         complaint(
             status: answer.status, type: answer.headers.first(name: "content-type") ?? "",
@@ -64,7 +64,7 @@ import Testing
     }
 
     static func complaint(status: Int, type: String, text: String, _ path: String = "/") -> String? {
-        // The log and the settings are the operator's, who has the master key.
+        // The log and the settings are for the operator with the master key.
         if status == 200, path.hasPrefix("/scriptlog") || path.hasPrefix("/operations/") { return nil }
         if let word = innerWord(in: text) { return "tells “\(word)”" }
         if status < 400 { return nil }

@@ -4,15 +4,15 @@ import ParseProtocol
 import Synchronization
 import TestSupport
 
-/// A suite in which tests choose their clients' addresses, with objects that a backtracking pattern takes long for.
+/// A suite in which tests choose their client addresses, with objects on which a backtracking pattern is slow.
 struct CostlyRequests {
     let suite: Suite
-    /// An object that is quick to read.
+    /// An object that is fast to read.
     let quickId: String
 
     static var shared: CostlyRequests { get async throws { try await start.value } }
     private static let start = Task<CostlyRequests, any Error> {
-        // Each of the same questions is to cost what the first one does.
+        // The read cache is off, so that repeated queries cost as much as the first one.
         let suite = try await Suite.start(
             settings: ["SATCHEL_TRUSTED_PROXIES": "127.0.0.0/8", "SATCHEL_READ_CACHE": "off"])
         let master = ParseClient.master(suite)
@@ -30,17 +30,17 @@ struct CostlyRequests {
 
     static let slowText = String(repeating: "a", count: 64) + "b!"
 
-    /// Patterns that take their limit of steps for each row.
-    /// - Parameter shape: makes it another query than those with other numbers.
+    /// Patterns that reach their step limit on each row.
+    /// - Parameter shape: queries with different numbers are different queries.
     static func slow(_ field: String = "text", patterns: Int = 40, shape: Int = 0) -> JSON {
         let pattern: JSON = .object([field: ["$regex": "^(a|aa)+b$"]])
         let other: JSON = .object(["n\(shape)": ["$exists": true]])
         return ["$or": .array(Array(repeating: pattern, count: patterns) + [other])]
     }
 
-    /// A client at an address of its own.
+    /// A client in a separate /24 network.
     func visitor(_ number: Int) -> Visitor {
-        Visitor(client: ParseClient(suite), address: "100.64.\(number / 250).\(number % 250 + 1)")
+        Visitor(client: ParseClient(suite), address: "100.\(64 + number / 250).\(number % 250 + 1).1")
     }
 
     struct Visitor: Sendable {
@@ -59,7 +59,7 @@ struct CostlyRequests {
         }
     }
 
-    /// Times of a probe in milliseconds, sorted, and what did not succeed.
+    /// The sorted times of a probe in milliseconds, and its failures.
     struct Times: CustomStringConvertible {
         var sorted: [Double]
         var failures: [String]
@@ -73,8 +73,8 @@ struct CostlyRequests {
         }
     }
 
-    /// Runs `probe` from the attack's beginning to its end, at least 20 times.
-    /// - Parameter probe: gives what went wrong, or nil.
+    /// Runs `probe` during the whole attack, at least 20 times.
+    /// - Parameter probe: returns the problem, or nil.
     static func times(
         of probe: @escaping @Sendable () async throws -> String?,
         during attack: @escaping @Sendable () async throws -> Void

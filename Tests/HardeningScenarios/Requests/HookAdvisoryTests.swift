@@ -3,10 +3,10 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// Advisories about cloud code: odd names of functions and jobs, what webhooks may put into answers and objects, and
-/// reads past a hook.
+/// Advisories about cloud code: unusual names of functions and jobs, what webhooks may add to answers and objects, and
+/// reads that bypass a hook.
 @Suite struct HookAdvisoryTests {
-    /// Values that clients may not send, each with the code it is refused with.
+    /// Values that clients may not send, each with its error code.
     private static let prohibited: [JSON] = [
         ["a": ["__proto__": ["admin": true]]], ["a": ["constructor": ["prototype": [:]]]],
         ["a": ["_bsontype": "Code", "code": "x"]], ["a": [["deep": [["__proto__": 1]]]]],
@@ -21,7 +21,7 @@ import Testing
         let answer = try await client.create(name, ["score": 1])
         #expect(answer.code == 105, "\(answer.text)")
         #expect(try await host.master.find(name).results.isEmpty)
-        // The same webhook with harmless fields is heard.
+        // The same webhook's answer with harmless fields is applied.
         try await host.answer("\(name)-beforeSave", ["json": ["success": ["a": ["proto": 1]]]])
         #expect(try await client.create(name, ["score": 1])["a"] == ["proto": 1])
     }
@@ -112,7 +112,7 @@ import Testing
             #expect(code == 119, "\(way): \(answer.text)")
             #expect(!answer.text.contains("rank"), "\(way): \(answer.text)")
         }
-        // A condition on another class's field would read it past the hook.
+        // A condition on another class's field would bypass the hook.
         for options: [String: JSON] in [["order": "secret.rank"], ["where": ["secret.rank": 1]]] {
             let answer = try await client.call(.GET, "/classes/\(holder)", options: options)
             #expect(answer.code == 102, "\(answer.text)")
@@ -129,7 +129,7 @@ import Testing
         #expect(included["list"] == [], "\(included.text)")
         #expect(try await client.find(holder, inQuery).results.isEmpty)
         #expect(try await client.find(holder, select).results.isEmpty)
-        // afterFind has the last word in an include, too.
+        // afterFind decides for included objects too.
         try await host.answer("\(secret)-beforeFind", ["json": ["success": [:]]])
         let masked: JSON = [["objectId": .string(hidden.objectId), "code": "masked"]]
         try await host.trigger("afterFind", secret, ["json": ["success": masked]])
@@ -148,7 +148,7 @@ import Testing
         #expect(try await host.master.find("_Hooks").code == 119, "Hooks are at /hooks only.")
     }
 
-    /// 2024-29027, 2026-30939, 2026-32886, 2026-34532: a name is looked up among the names there are and nowhere else.
+    /// 2024-29027, 2026-30939, 2026-32886, 2026-34532: only registered names are found.
     @Test(arguments: [
         "constructor", "__proto__", "prototype", "toString", "hasOwnProperty", "valueOf", "__proto__.toString",
         "constructor.prototype", "addToBag.constructor", "addToBag.__proto__.call", "addToBag.", ".addToBag",
@@ -201,7 +201,7 @@ import Testing
         ]
         #expect(try await host.master.call(.POST, "/schemas/\(name)", schema).status == 200)
         let object = try await host.master.create(name, ["grade": "top secret", "note": "n"])
-        // The hook puts back what the client tried to change.
+        // The hook reverts the client's change.
         try await host.trigger("beforeSave", name, ["json": ["success": ["grade": "top secret", "note": "set"]]])
         let path = "/classes/\(name)/\(object.objectId)"
         for answer in [
@@ -214,7 +214,7 @@ import Testing
         }
         let asMaster = try await host.master.call(.PUT, path, ["grade": "x"])
         #expect(asMaster["grade"] == "top secret", "Who may read it is told.")
-        // An object that the caller may write and not read.
+        // An object that the caller may write but not read.
         try await host.answer("\(name)-beforeSave", ["json": ["success": ["note": "hidden"]]])
         let blind = try await host.master.create(name, ["ACL": ["*": ["write": true]]])
         let blindPath = "/classes/\(name)/\(blind.objectId)"
@@ -270,7 +270,7 @@ import Testing
         #expect(before == after)
     }
 
-    /// #10237: what clients send never reaches a header with its control characters.
+    /// #10237: control characters from clients never reach a header.
     @Test func advisory10237_controlCharactersReachNoHeader() async throws {
         let host = try await WebhookHost.shared
         let name = WebhookHost.name("f")

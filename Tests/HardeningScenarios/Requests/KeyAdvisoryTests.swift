@@ -4,7 +4,7 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// Advisories about keys, routing, rate limits and transport: what went wrong elsewhere does not happen here.
+/// Other servers' advisories about keys, routing, rate limits and transport, tested on Satchel.
 @Suite struct KeyAdvisoryTests {
     private static let readOnly: JSON = [
         "code": 119, "error": "Cannot perform a write operation when using readOnlyMasterKey",
@@ -101,7 +101,7 @@ import Testing
 
     @Test("2023-22474: a forged proxy header opens no list of networks")
     func advisory2023_22474() async throws {
-        // Nobody is a proxy: the header means nothing.
+        // No proxy is trusted, so the header is ignored.
         let closed = ParseClient(try await GatewaySuites.closed)
         for name in ["X-Forwarded-For", "X-Real-IP", "Forwarded", "True-Client-IP", "CF-Connecting-IP"] {
             let answer = try await closed.send(
@@ -117,7 +117,7 @@ import Testing
             .GET, "/serverInfo", headers: plain.credentials + [("X-Forwarded-For", "203.0.113.7")])
         #expect(ignored.status == 200)
 
-        // Loopback and 10.9/16 are proxies: what they appended counts, from the end.
+        // Loopback and 10.9/16 are trusted proxies: the addresses that they appended count, starting from the end.
         let guarded = ParseClient.master(try await GatewaySuites.guarded)
         func status(_ values: String...) async throws -> Int {
             try await guarded.send(
@@ -152,7 +152,7 @@ import Testing
                     .GET, "/classes/Raw", headers: client.credentials + [("X-Parse-Client-Version", version)])
                 #expect(answer.status == 200, "\(answer.text)")
             }
-            // What backtracks takes hours with such texts.
+            // A backtracking parser takes hours on such texts.
             #expect(time < .seconds(10))
         }
         let tunnelled = try await client.send(
@@ -181,7 +181,7 @@ import Testing
                 ["requests": [["method": .string(method), "path": "/parse/classes/Raw/x", "body": [:]]]])
             #expect(batch.json.at(0, "error") == Self.readOnly, "\(method)")
         }
-        // Nothing in a request of a batch makes another method of it.
+        // No part of a batch's request overrides its method.
         let spoofed = try await reader.call(
             .POST, "/batch",
             ["requests": [["method": "POST", "path": "/parse/classes/Raw", "body": ["_method": "GET", "limit": 1]]]])
@@ -209,7 +209,7 @@ import Testing
         let (one, other) = (GatewaySuites.somewhere(), GatewaySuites.somewhere())
         #expect(try await statuses(one, 6) == [200, 200, 200, 429, 429, 429])
         #expect(try await statuses(other, 3) == [200, 200, 200])
-        // A rule that is used up leaves the others as they were.
+        // An exhausted rate limit does not affect the others.
         let answer = try await client.send(
             .POST, "/functions/nearestStores", headers: client.credentials + [one], body: Array("{}".utf8))
         #expect(answer.code == 142, "\(answer.text)")
@@ -309,7 +309,7 @@ import Testing
     }
 }
 
-/// Things that Satchel does not build: each advisory about it ends at a route that does not exist.
+/// Features that Satchel lacks: each advisory about them ends at a route that does not exist.
 @Suite struct AbsentRouteTests {
     static let graphQL = [
         "2025-53364", "2026-30854", "2026-32594", "2026-34373", "2026-34573", "2026-47248", "2026-105828",

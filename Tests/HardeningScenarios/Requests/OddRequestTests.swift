@@ -4,8 +4,8 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// Every route, with every kind of key and every kind of fault: each answer is one of the protocol's, none tells about
-/// the inside, and no process ends.
+/// Every route with every kind of key and every kind of fault: each answer conforms to the protocol, none reveals
+/// internals, and no process ends.
 @Suite struct OddRequestTests {
     /// The key of the request.
     enum Key: CaseIterable { case none, wrong, client, user, master }
@@ -13,7 +13,7 @@ import Testing
     /// The fault of the request.
     enum Fault: CaseIterable { case malformed, wrongTypes, tunnelledTypes, deep, invalidUTF8, wrongVerb, oddQuery }
 
-    /// Beside the routes of the server's own document: those of the protocol that are refused, and names that matter.
+    /// In addition to the routes of the OpenAPI document: refused routes of the protocol, and special names.
     private static let further: [(HTTPMethod, String)] = [
         (.POST, "/classes/Order"), (.PUT, "/classes/Product/abc"), (.POST, "/classes/_User"),
         (.GET, "/classes/_Audience"),
@@ -23,7 +23,7 @@ import Testing
         (.GET, "/nothing"), (.GET, "/"),
     ]
 
-    /// Every route, from the document that the router is described by. Signing out comes last, because it ends the
+    /// Every route of the OpenAPI document, which is generated from the router. Logout comes last, because it ends the
     /// caller's session.
     static func routes(of suite: Suite) async throws -> [(HTTPMethod, String)] {
         let document = try await ParseClient(suite).get("/openapi.json")
@@ -33,7 +33,7 @@ import Testing
         let values = ["{className}": "Note", "{applicationId}": "satchel", "{fileName}": "a.txt", "{eventName}": "Tap"]
         var routes: [(HTTPMethod, String)] = []
         for (path, operations) in paths.sorted(by: { $0.key < $1.key }) {
-            // Pages and crash reports have answers of their own: see whatNeedsNoKeyTellsNothingEither.
+            // Pages and crash reports have their own answers: see routesWithoutKeysRevealNothing.
             guard !path.hasPrefix("/apps/"), !path.hasPrefix("/api/"), path != "/logout" else { continue }
             let filled = path.split(separator: "/").map { part in
                 part.hasPrefix("{") ? values[String(part)] ?? "abc" : String(part)
@@ -45,7 +45,7 @@ import Testing
         return routes + further + [(.POST, "/logout")]
     }
 
-    /// Members that some route reads, each of a type that it does not.
+    /// Members that some route reads, each with a wrong type.
     private static let wrongTypes: JSON = [
         "where": 1, "limit": [:], "skip": "x", "order": [:], "keys": 1, "include": [1], "count": [:],
         "excludeKeys": [[]],
@@ -61,7 +61,7 @@ import Testing
 
     private static let deep = String(repeating: #"{"a":["#, count: 5000) + String(repeating: "]}", count: 5000)
 
-    /// A request as it goes out.
+    /// A request as it is sent.
     private struct Odd {
         var method: HTTPMethod
         var path: String
@@ -142,7 +142,7 @@ import Testing
                     }
                 }
             }
-            // The requests were of all kinds: some were let in, some were not.
+            // The requests were diverse: some were accepted, some were refused.
             #expect(counts.values.reduce(0, +) == routes.count * Key.allCases.count * Fault.allCases.count)
             for status in [200, 400, 403, 404] { #expect(counts[status, default: 0] > 50, "\(counts)") }
             try await expectUnharmed(suite, pulse)
@@ -168,8 +168,8 @@ import Testing
         }
     }
 
-    /// The paths that need no keys: pages for people, crash reports, a provider's calls, and some that do not exist.
-    @Test func whatNeedsNoKeyTellsNothingEither() async throws {
+    /// The paths without keys: pages for people, crash reports, a provider's calls, and some unknown paths.
+    @Test func routesWithoutKeysRevealNothing() async throws {
         let suite = try await Suite.shared
         let pulse = try await suite.pulse()
         var root = ParseClient(suite)

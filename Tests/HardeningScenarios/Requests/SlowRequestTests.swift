@@ -3,7 +3,7 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// Requests that never end, and connections that are only there. Id T7 of docs/hardening.md.
+/// Requests that never end, and idle connections. Id T7 of docs/internals/hardening.md.
 @Suite(.serialized) struct SlowRequestTests {
     private static let megabyte = [UInt8](repeating: UInt8(ascii: " "), count: 1 << 20)
 
@@ -11,7 +11,7 @@ import Testing
         "POST /parse\(path) HTTP/1.1\nHost: x\nContent-Length: \(length)\nContent-Type: text/plain\(headers)"
     }
 
-    /// T7a: 60 times 7 of 8 MB, and nothing says who it is.
+    /// T7a: 60 unidentified clients each send 7 of 8 MB.
     @Test(.timeLimit(.minutes(10))) func halfSentBodiesOfStrangersHaveLittleRoom() async throws {
         let suite = try await Suite.start()
         let customer = try await Customer.signUp(suite)
@@ -25,7 +25,7 @@ import Testing
         #expect(peak - before < 60, "The gateway had \(before) MB and then \(peak).")
         let refused = idle.filter { ($0.read(within: 200) ?? "").hasPrefix("HTTP/1.1 429") }
         #expect(refused.count >= 55, "\(refused.count) were refused.")
-        // Others, and those who are known, also from there.
+        // Other clients can still send, and so can known clients from the same address.
         let large = JSON.string(String(repeating: "x", count: 100_000))
         let saved = try await customer.client.create("Large", ["text": large])
         #expect(saved.status == 201, "\(saved.text)")
@@ -37,7 +37,7 @@ import Testing
         await suite.stop()
     }
 
-    /// T7b: who may not is told so when the headers are there.
+    /// T7b: a client without the right is refused as soon as the headers arrive.
     @Test(.timeLimit(.minutes(10))) func keysAndRightsAreCheckedBeforeTheBody() async throws {
         let suite = try await Suite.shared
         let app = "\nX-Parse-Application-Id: satchel"
@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    /// T7c: a byte now and then, in the body and in the headers.
+    /// T7c: single bytes at long intervals, in the body and in the headers.
     @Test(.timeLimit(.minutes(10))) func whatComesDropByDropIsEnded() async throws {
         let settings = ["SATCHEL_SLOW_REQUEST_SECONDS": "3"]
         try await Suite.with(settings: settings) { suite in
@@ -82,7 +82,7 @@ import Testing
             let toldOld = (old.read(within: 5000) ?? "").lowercased()
             #expect(toldOld.contains(" 408 "), "\(toldOld)")
             #expect(toldOld.contains("\r\nconnection: close\r\n"), "It is not kept: \(toldOld)")
-            // One that has not begun is not late, and a steady one neither.
+            // An idle connection is not late, nor is a steady one.
             patient.send(head: "GET /parse/health HTTP/1.1\nHost: x")
             #expect(patient.read(within: 5000)?.hasPrefix("HTTP/1.1 200") == true)
             patient.send(head: post("/classes/Drop", 60_000, "\nX-Parse-Application-Id: satchel"))
@@ -96,7 +96,7 @@ import Testing
         }
     }
 
-    /// T7d: connections from one place leave room for others.
+    /// T7d: connections from one address leave room for others.
     @Test(.timeLimit(.minutes(10))) func connectionsOfOneAddressLeaveRoomForOthers() async throws {
         try await Suite.with(settings: ["SATCHEL_CONNECTIONS_MAX": "64"]) { suite in
             let crowd = try (0..<64).map { _ in try RawConnection(suite, from: "127.0.0.2") }

@@ -3,7 +3,7 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// Sessions of admins for devices that should not have all their rights. Id T10f of docs/hardening.md.
+/// Restricted sessions of admins, for devices without their full rights. Id T10f of docs/internals/hardening.md.
 @Suite struct AdminSessionTests {
     /// T10f
     @Test func aRestrictedSessionOfAnAdminIsNobodysAdmin() async throws {
@@ -32,7 +32,7 @@ import Testing
             #expect(refused.code == 119, "\(path): \(refused.status) \(refused.text.prefix(200))")
         }
         #expect(try await till.get("/classes/Secret/\(secret.objectId)").code == 101)
-        // What a whole session of the same admin does.
+        // An unrestricted session of the same admin may do this.
         #expect(try await admin.get("/export/Product").status == 200)
         #expect(try await admin.get("/classes/Secret/\(secret.objectId)").status == 200)
         #expect(try await admin.run("mails").status == 200)

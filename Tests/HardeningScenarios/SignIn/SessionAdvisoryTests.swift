@@ -2,8 +2,8 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// Faults that Parse Server had with sessions, tried over HTTP, and what a restricted session must not be good for.
-/// That clients cannot write what is the server's (2026-32742, 2026-33527, 2026-34574) is in `SessionRightsTests`.
+/// Parse Server's advisories about sessions, over HTTP, and the limits of a restricted session. `SessionRightsTests`
+/// checks that clients cannot write server fields (2026-32742, 2026-33527, 2026-34574).
 @Suite struct SessionAdvisoryTests {
     /// 2022-39225
     @Test func advisory2022_39225_aSessionIsItsUsersAlone() async throws {
@@ -45,7 +45,7 @@ import Testing
         let changed = try await ParseClient.master(suite).call(
             .PUT, "/sessions/\(session.objectId)", ["expiresAt": ["__type": "Date", "iso": .string(end.iso)]])
         try #require(changed.status == 200, "\(changed.text)")
-        // Asked again and again, so that every cache knows it.
+        // Repeated, so that every cache contains it.
         try await eventually("the session is over", within: .seconds(20)) {
             let answer = try await customer.client.get("/users/me")
             #expect(answer.status == 200 || (answer.code == 209 && Timestamp.now >= end), "\(answer.text)")
@@ -100,7 +100,7 @@ import Testing
 
     // MARK: Unverified addresses
 
-    /// Whoever could not sign in gets no session in another way.
+    /// A user that may not sign in gets no session by any other means.
     @Test func withoutAVerifiedAddressNoPathMakesASession() async throws {
         try await Suite.with(settings: ["SATCHEL_PREVENT_LOGIN_UNVERIFIED": "true"]) { suite in
             let name = Names.random(9)
@@ -118,7 +118,7 @@ import Testing
             #expect(try await client.get("/users/me").code == 209)
             let pair: JSON = ["username": .string(name), "password": "secret2"]
             #expect(try await ParseClient(suite).call(.POST, "/login", pair).code == 205)
-            // The master key may look past it, in the body and in a query.
+            // The master key may override this, in the body and in a query.
             let master = ParseClient.master(suite)
             #expect(try await master.call(.POST, "/verifyPassword", pair).code == 205)
             var ignoring = pair

@@ -2,8 +2,8 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// Faults that Parse Server had with sign-in and its lock, tried over HTTP. Each test has a suite of its own: wrong
-/// passwords count against the address, which is everybody's here.
+/// Parse Server's advisories about sign-in and its lock, over HTTP. Each test has its own suite: wrong passwords count
+/// against the address, which all tests share.
 @Suite(.serialized) struct SignInAdvisoryTests {
     private static func pair(_ customer: Customer, password: String? = nil) -> JSON {
         ["username": .string(customer.email), "password": .string(password ?? customer.password)]
@@ -38,8 +38,8 @@ import Testing
         }
     }
 
-    /// 2026-39321: the time of a hash is in every answer, whether or not there is such a user. Medians of turns, with a
-    /// wide bound: without a hash the answer would come in a fraction of the time.
+    /// 2026-39321: every answer takes the time of a hash, whether or not the user exists. Compares medians of
+    /// alternating requests, with a wide margin: without a hash the answer would take a fraction of the time.
     @Test func advisory2026_39321_anUnknownNameTakesAsLongAsAWrongPassword() async throws {
         try await Suite.with { suite in
             var customers: [Customer] = []

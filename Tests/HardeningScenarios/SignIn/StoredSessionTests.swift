@@ -3,10 +3,10 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// T1c: what is stored of sessions opens nothing: not for who reads the file, nor for another device, nor for the
-/// master key.
+/// T1c: stored session data grants no access: neither to a reader of the file, nor to another device, nor to the master
+/// key.
 @Suite(.serialized) struct StoredSessionTests {
-    /// Whether a text is anywhere in the service's database, its log included.
+    /// Whether a text occurs anywhere in the service's database, including its log.
     static func isStored(_ text: String, in suite: Suite) -> Bool {
         ["users.sqlite", "users.sqlite-wal"].contains { file in
             FileManager.default.contents(atPath: "\(suite.dataDirectory)/\(file)")?.range(of: Data(text.utf8)) != nil
@@ -61,7 +61,7 @@ import Testing
         #expect(!exported.text.contains(customer.client.sessionToken ?? "?"))
     }
 
-    /// Sessions of an earlier build go on; none is left in plain text.
+    /// Sessions of an earlier build continue; none is stored in plain text.
     @Test func sessionsInPlainTextAreConverted() async throws {
         try await Suite.with(settings: Suite.inFiles) { suite in
             let customer = try await Customer.signUp(suite)

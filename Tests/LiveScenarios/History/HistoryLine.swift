@@ -3,13 +3,13 @@ import ParseProtocol
 import Synchronization
 import TestSupport
 
-/// What a subscriber is told, whichever way it came.
+/// A message to a subscriber, over either transport.
 enum HistoryMessage {
     case subscribed(cursor: String, missed: Bool)
     case event(LiveHistory.Event, cursor: String)
     case ended(code: Int64, reconnects: Bool)
 
-    /// - Parameter kind: `op` of a WebSocket's messages, `event` of a stream's; nil for what tells nothing.
+    /// - Parameter kind: `op` of a WebSocket message, `event` of a stream; nil for messages without meaning here.
     init?(_ kind: String, _ content: JSON, cursor: String?) {
         switch kind {
         case "subscribed": self = .subscribed(cursor: cursor ?? "", missed: content["missed"] == true)
@@ -18,6 +18,8 @@ enum HistoryMessage {
             self = .event(event, cursor: cursor ?? "")
         case "error":
             self = .ended(code: content["code"]?.intValue ?? -1, reconnects: content["reconnect"] == true)
+        // No client unsubscribes in these tests, so the message means a logout.
+        case "unsubscribed": self = .ended(code: 209, reconnects: false)
         default: return nil
         }
     }
@@ -25,11 +27,11 @@ enum HistoryMessage {
 
 /// A connection with one subscription.
 protocol HistoryLine: Sendable {
-    /// What came since it was asked last.
+    /// The messages received since the last call.
     func take() -> [HistoryMessage]
-    /// Whether nothing more comes.
+    /// Whether the connection has ended.
     var isOver: Bool { get }
-    /// Whether bytes are taken from the socket.
+    /// Starts or stops reading from the socket.
     func setReading(_ isReading: Bool) async throws
 }
 
@@ -41,12 +43,12 @@ extension LiveConnection: HistoryLine {
     var isOver: Bool { isClosed && waiting.isEmpty }
 }
 
-/// A stream of Server-Sent Events. Its texts are ASCII, so that each read is text.
+/// A stream of Server-Sent Events. Its texts are ASCII, so each read is valid text.
 final class HistoryStream: HistoryLine {
     private struct State {
-        /// What came and is not part of a whole chunk yet.
+        /// Received data that is not yet a complete chunk.
         var raw = ""
-        /// Nil before the head has come.
+        /// Nil until the response head has arrived.
         var status: String?
         var text = ""
         var isOver = false
@@ -56,7 +58,7 @@ final class HistoryStream: HistoryLine {
     private let connection: RawConnection
     private let state = Mutex(State())
 
-    /// - Parameter query: options of the query.
+    /// - Parameter query: query options.
     init(
         _ suite: Suite, _ className: String, _ query: [String: JSON], headers: [(String, String)], cursor: String?,
         receiveBytes: Int32?

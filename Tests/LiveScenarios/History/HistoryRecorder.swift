@@ -2,12 +2,13 @@ import ParseProtocol
 import Synchronization
 import TestSupport
 
-/// A history that writers, subscribers and whoever changes rights write together, by this process's monotonic clock.
+/// A history that writers, subscribers and tasks that change rights record together, with this process's monotonic
+/// clock.
 final class HistoryRecorder: Sendable {
     private struct State {
         var writes: [LiveHistory.Write] = []
         var listenings: [(listening: LiveHistory.Listening, user: Int?)] = []
-        /// Whether users have the role from then on, in the order of the calls.
+        /// Changes of role membership, in the order of the calls.
         var memberships: [(user: Int, span: LiveHistory.Span, isMember: Bool)] = []
         var revocations: [Int: LiveHistory.Span] = [:]
         var isWritten = false
@@ -20,7 +21,7 @@ final class HistoryRecorder: Sendable {
 
     init(role: String) { self.role = role }
 
-    /// Nanoseconds since the beginning.
+    /// Nanoseconds since the recorder was created.
     var now: LiveHistory.Moment {
         let time = (ContinuousClock.now - start).components
         return time.seconds * 1_000_000_000 + time.attoseconds / 1_000_000_000
@@ -32,7 +33,7 @@ final class HistoryRecorder: Sendable {
     // MARK: Writers
 
     var writeCount: Int { state.withLock { $0.writes.count } }
-    /// Whether nothing more will be written but what shows that all was told.
+    /// Whether all writes are done, except those that show that all events were delivered.
     var isWritten: Bool { state.withLock { $0.isWritten } }
 
     func wrote(_ write: LiveHistory.Write) { state.withLock { $0.writes.append(write) } }
@@ -52,8 +53,8 @@ final class HistoryRecorder: Sendable {
 
     // MARK: Subscribers
 
-    /// - Parameter user: the number of the user whose rights it has, if there is one.
-    /// - Returns: its number.
+    /// - Parameter user: the number of the user whose rights the subscription has, if any.
+    /// - Returns: the subscription's number.
     func began(_ listening: LiveHistory.Listening, user: Int?) -> Int {
         state.withLock { state in
             state.listenings.append((listening, user))
@@ -79,11 +80,11 @@ final class HistoryRecorder: Sendable {
 
     // MARK: The end
 
-    /// The subscribers that are told nothing more.
+    /// The subscribers that receive no more events.
     var doneCount: Int { state.withLock { $0.doneCount } }
     func done() { state.withLock { $0.doneCount += 1 } }
 
-    /// The history, each reader with the changes of its rights.
+    /// The history, with the rights changes of each reader.
     var recorded: LiveHistory {
         state.withLock { state in
             var history = LiveHistory()

@@ -1,7 +1,7 @@
 import ParseProtocol
 import TestSupport
 
-/// A kind of query: the condition as it is sent, as the checker knows it, and an object that fits.
+/// A kind of query: the condition as sent, the condition for the checker, and a matching object.
 struct HistoryQuery: Sendable {
     let condition: JSON
     let example: [String: JSON]
@@ -24,19 +24,18 @@ struct HistoryQuery: Sendable {
     static let each = [all, kind, score, tag, either, other]
 }
 
-/// Somebody who subscribes, comes back whenever the connection ends, and writes down what he is told, until everything
-/// is quiet.
+/// A subscriber that reconnects whenever its connection ends, and records all events until all activity has ended.
 struct HistorySubscriber: Sendable {
     enum Account: Sendable {
         case master, guest
         case user(Int)
     }
 
-    /// Of what is told when all was told: objects that no writer makes.
+    /// The version of objects created after all writes. Their events show that all earlier events were delivered.
     static let lastVersion: JSON = -1
-    /// Writes during which a slow subscriber takes nothing, and then everything.
+    /// Number of writes during which a slow subscriber reads nothing; then it reads everything.
     private static let slowWrites = 150
-    /// What a slow one's socket holds; the system makes more of it.
+    /// Receive buffer of a slow subscriber's socket; the kernel increases it.
     private static let slowBytes: Int32 = 4096
 
     let name: String
@@ -46,10 +45,10 @@ struct HistorySubscriber: Sendable {
     var watch: [String] = []
     var isStream = false
     var isSlow = false
-    /// Whether it goes away by itself after some events, and comes back.
+    /// Whether it disconnects after some events and reconnects.
     var leaves = false
 
-    /// What the subscriber needs of the scenario.
+    /// The parts of the scenario that a subscriber uses.
     struct Place: Sendable {
         let suite: Suite
         let className: String
@@ -57,11 +56,11 @@ struct HistorySubscriber: Sendable {
         let users: [Customer]
     }
 
-    /// The place in the history that was reached.
+    /// The subscriber's position in the history.
     private struct Position {
         var number: Int?
         var cursor: String?
-        /// Whether the subscription of the present connection has begun.
+        /// Whether the subscription on the current connection has begun.
         var hasBegun = false
         var isOver = false
     }
@@ -76,7 +75,7 @@ struct HistorySubscriber: Sendable {
                 try await listen(line, place, begin, &position)
                 failures = 0
             } catch {
-                // While a writer or the gateway starts.
+                // A writer or the gateway is starting.
                 failures += 1
                 guard failures < 100 else { throw error }
             }
@@ -121,7 +120,7 @@ struct HistorySubscriber: Sendable {
         }
     }
 
-    /// Writes down what comes until the connection ends.
+    /// Records the messages until the connection ends.
     private func listen(
         _ line: any HistoryLine, _ place: Place, _ begin: LiveHistory.Moment, _ position: inout Position
     ) async throws {
@@ -148,7 +147,7 @@ struct HistorySubscriber: Sendable {
         }
     }
 
-    /// - Returns: whether it goes on.
+    /// - Returns: whether the subscription continues.
     private func note(
         _ message: HistoryMessage, _ place: Place, _ begin: LiveHistory.Moment, _ position: inout Position
     ) -> Bool {
@@ -172,7 +171,7 @@ struct HistorySubscriber: Sendable {
             position.cursor = cursor
         case .ended(let code, let reconnects):
             if code == 209 { position.isOver = true }
-            // One that was refused while a writer starts is asked for again.
+            // A subscription that is refused while a writer starts is retried.
             guard position.hasBegun && !reconnects || position.isOver else { return false }
             if let number = position.number { recorder.ended(number, .refused(code)) }
             position = Position(isOver: position.isOver)

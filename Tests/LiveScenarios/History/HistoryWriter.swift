@@ -1,7 +1,7 @@
 import ParseProtocol
 import TestSupport
 
-/// A writer of random changes to objects of its own, one after the other.
+/// A writer of random changes to its own objects, one after the other.
 struct HistoryWriter {
     private struct Object {
         let id: String
@@ -15,7 +15,7 @@ struct HistoryWriter {
     let master: ParseClient
     let className: String
     let recorder: HistoryRecorder
-    /// The ACLs among which it chooses.
+    /// The ACLs from which it chooses.
     let accesses: [JSON]
     private let name: String
     private var random: Seeded
@@ -49,7 +49,7 @@ struct HistoryWriter {
             _ = try await write(object.id, object.serial, nil)
         default:
             var fields = objects[index].fields
-            // A part of the fields, so that what is watched often stays as it was.
+            // Changes only some fields, so that watched fields often remain unchanged.
             for (name, value) in chosen() where Bool.random(using: &random) { fields[name] = value }
             if Int.random(in: 0..<4, using: &random) == 0 { fields["ACL"] = accesses.randomElement(using: &random) }
             objects[index].fields = try await write(objects[index].id, objects[index].serial, fields).fields ?? [:]
@@ -65,7 +65,7 @@ struct HistoryWriter {
         ]
     }
 
-    /// Writes until it is known to be done.
+    /// Retries a write until its outcome is known.
     /// - Parameters:
     ///   - id: nil for a new object.
     ///   - fields: nil for a deletion.
@@ -102,8 +102,7 @@ struct HistoryWriter {
         return try await master.call(.PUT, path, .object(fields))
     }
 
-    /// The object after a write of which nobody knows whether it was carried out. No other question is like it, so that
-    /// no answer of before is given.
+    /// Reads the object after a write with an unknown outcome. Each query is unique, so no cached answer is returned.
     private func look(_ serial: JSON) async throws -> JSON? {
         var found: JSON?
         let unlike: JSON = ["$ne": .int(-.random(in: 2...1 << 50))]

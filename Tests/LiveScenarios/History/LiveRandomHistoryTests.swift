@@ -3,11 +3,11 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// One order of all writes explains what each subscriber was told: random writes, rights that change, slow clients,
-/// connections that come back with a cursor, a session that is revoked, and two replicas that are killed.
+/// One order of all writes explains the events of every subscriber. Covers random writes, changing rights, slow
+/// clients, reconnections with a cursor, a revoked session, and two killed replicas.
 @Suite(.serialized) struct LiveRandomHistoryTests {
     private static let environment = ProcessInfo.processInfo.environment
-    /// Longer runs look harder.
+    /// Longer runs are more thorough.
     private static let seconds = environment["SATCHEL_HISTORY_SECONDS"].flatMap(Double.init) ?? 4
     private static let seed = environment["SATCHEL_HISTORY_SEED"].flatMap { UInt64($0) } ?? .random(in: 0..<1 << 32)
 
@@ -33,11 +33,11 @@ import Testing
     }
 }
 
-/// One history, with a class, users and a role of its own.
+/// One history with its own class, users and role.
 private struct HistoryRound: Sendable {
     private static let seconds = 4.0
     private static let writers = 4
-    /// A machine that has no time takes longer.
+    /// A slow machine takes longer than the minimum time.
     private static let writesMin = 400
 
     private let suite: Suite
@@ -54,7 +54,7 @@ private struct HistoryRound: Sendable {
         recorder = HistoryRecorder(role: role)
     }
 
-    /// The first two users get and lose a role, the third one's session is revoked.
+    /// The first two users gain and lose a role; the third user's session is revoked.
     private static let subscribers: [HistorySubscriber] = [
         .init(name: "the operator", account: .master),
         .init(name: "a guest", account: .guest, query: .kind, keys: ["version", "kind"]),
@@ -83,7 +83,7 @@ private struct HistoryRound: Sendable {
                 recorder.finishWriting()
                 try await finish()
             }
-            // Whoever fails ends the others, which would wait for something.
+            // An error in one task ends the others, which would otherwise wait forever.
             while try await group.next() != nil {}
         }
         return recorder.recorded
@@ -95,7 +95,7 @@ private struct HistoryRound: Sendable {
         return users
     }
 
-    /// Writes, changes rights and kills until the time is over.
+    /// Writes, changes rights and kills replicas until the time is over.
     private func change(_ users: [Customer], roleId: String) async throws {
         let own = users.map { JSON.object([$0.userId: ["read": true]]) }
         let everybody: JSON = ["*": ["read": true]]
@@ -111,7 +111,7 @@ private struct HistoryRound: Sendable {
                 }
             }
             group.addTask {
-                // Whichever of them writes is one of two.
+                // Either of the two replicas may be the writer.
                 for replica in ["catalog-1", "catalog-2"] {
                     try await Task.sleep(for: .seconds(Self.seconds / 4))
                     try await suite.kill(replica)
@@ -128,7 +128,7 @@ private struct HistoryRound: Sendable {
             }
             try await group.waitForAll()
         }
-        // After the last death, too.
+        // Some more writes after the last kill.
         var last = writer(Self.writers, accesses)
         for _ in 0..<50 { try await last.step() }
     }
@@ -155,12 +155,14 @@ private struct HistoryRound: Sendable {
             let answer = try await master.call(.PUT, "/roles/\(roleId)", change)
             guard answer.status == 200 else { throw Unexpected("PUT roles", answer) }
             recorder.changed(user, isMember: isMember[user], from: begin)
-            // Changes that come before the one before was looked up count as one (docs/livequery.md).
+            // If a change arrives before the previous one was looked up, the two count as one
+            // (docs/guides/livequery.md).
             try await Task.sleep(for: .milliseconds(Int.random(in: 800...1600, using: &random)))
         }
     }
 
-    /// Makes objects that every query finds, until every subscriber has seen one: what came before it is all.
+    /// Creates objects that match every query until every subscriber has seen one. Then all earlier events were
+    /// delivered.
     private func finish() async throws {
         try await eventually("every subscriber is told of the last objects", within: .seconds(120)) {
             for query in HistoryQuery.each {

@@ -5,7 +5,7 @@ import Messages
 import Synchronization
 import Testing
 
-/// What a service says must be forgotten, over real sockets: two brokers and `users` in one process.
+/// Forget orders of a service, over real sockets: two brokers and `users` in one process.
 @Suite(.serialized, .timeLimit(.minutes(5))) struct ForgettingTests {
     /// Answers `.revoke.` kinds with something to forget.
     private final class Users: LaneHandler {
@@ -15,20 +15,20 @@ import Testing
         }
     }
 
-    /// A gateway that keeps something of `users`.
+    /// A gateway that caches data of `users`.
     private final class Gateway: Sendable {
-        let lease = KnowledgeLease()
+        let lease = CacheLease()
         private let told = Mutex<[@Sendable () -> Void]>([])
         private let isSlow: Bool
         let count = Mutex(0)
 
-        /// - Parameter isSlow: whether it says that it has forgotten only when it is told to.
+        /// - Parameter isSlow: delays its confirmation until the test triggers it.
         init(isSlow: Bool) { self.isSlow = isSlow }
 
         func broker(_ endpoint: String) async throws -> Broker {
             let broker = try Broker(
                 configuration: BusConfiguration(endpoint: endpoint), logger: ForgettingTests.logger,
-                leases: [LeasedKnowledge(service: "users", lease: lease, all: .with { $0.everything = true })],
+                leases: [LeasedCache(service: "users", lease: lease, all: .with { $0.everything = true })],
                 onTold: { forget, _, done in
                     guard !forget.everything else { return done() }
                     self.count.withLock { $0 += 1 }
@@ -101,7 +101,7 @@ import Testing
         }
     }
 
-    /// The call goes on when the lease of a gateway that says nothing is over, and not before.
+    /// The call continues exactly when the lease of a silent gateway ends.
     @Test func aSilentGatewayBelievesNothingWhenTheCallReturns() async throws {
         let (first, second) = (Gateway(isSlow: false), Gateway(isSlow: true))
         try await withGateways([first, second]) { brokers in

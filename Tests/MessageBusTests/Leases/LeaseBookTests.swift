@@ -2,7 +2,7 @@ import MessageBus
 import Messages
 import Testing
 
-/// Until when a gateway believes what it keeps, and what it forgets before it does so again.
+/// How long a gateway trusts its cached data, and which data it drops before it trusts the cache again.
 @Suite struct LeaseBookTests {
     private static func hello(_ term: UInt64, leases: Bool = true, writer: Bool = true) -> Hello {
         .with {
@@ -51,7 +51,7 @@ import Testing
         #expect(book.validUntil == 500 + LeaseTerms.length)
     }
 
-    /// An answer that lay in a buffer while the process was stopped is worth nothing.
+    /// An answer that was buffered while the process was stopped grants nothing.
     @Test func anOldAnswerGivesNothing() {
         var book = LeaseBook()
         _ = book.hello(Self.hello(1), now: 10)
@@ -69,7 +69,7 @@ import Testing
         #expect(other == .forget(isGap: true))
     }
 
-    /// Another writer ends no round while a lease of the one before may run.
+    /// A new writer ends no round while a lease of the previous one may be valid.
     @Test func anotherWriterIsAGapOnlyWithoutALease() {
         var book = LeaseBook()
         _ = book.hello(Self.hello(1), now: 10)
@@ -86,7 +86,7 @@ import Testing
         #expect(tooLate == .forget(isGap: true))
     }
 
-    /// The writer waits for the first question before it dials another gateway, longer than this lasts.
+    /// The writer waits for the first lease request before it connects to another gateway, longer than this period.
     @Test func theOnlyGatewayBecomesOneOfSeveral() {
         var book = LeaseBook()
         _ = book.hello(Self.hello(1, leases: false), now: 10)

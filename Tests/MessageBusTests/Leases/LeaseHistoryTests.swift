@@ -3,14 +3,14 @@ import Messages
 import TestSupport
 import Testing
 
-/// Gateways and writers in any order of events: what is answered is believed by nobody any more. Each of the rules is
-/// needed: without it somebody believes what was revoked.
+/// Gateways and writers with events in any order: no gateway trusts stale data after a change was answered. Each rule
+/// is needed: without it, a gateway trusts revoked data.
 @Suite struct LeaseHistoryTests {
-    @Test(arguments: 1...20 as ClosedRange<UInt64>) func nobodyBelievesWhatWasRevoked(seed: UInt64) {
+    @Test(arguments: 1...20 as ClosedRange<UInt64>) func noGatewayTrustsRevokedData(seed: UInt64) {
         let simulation = LeaseSimulation(seed: seed, fault: nil)
         simulation.run(steps: 20_000)
         #expect(simulation.violations.isEmpty, "\(simulation.violations.prefix(5))")
-        // It is a test of something: leases are used, and changes are answered.
+        // Checks that the simulation is meaningful: leases are used, and changes are answered.
         #expect(simulation.believed > 500)
         #expect(simulation.answered > 100)
     }
@@ -25,34 +25,34 @@ import Testing
     }
 }
 
-/// Three gateways and writers one after the other, with messages that are late, lost or in another order, gateways that
-/// are stopped, and writers that are killed or leave.
+/// Three gateways and a succession of writers. Messages are delayed, lost or reordered, gateways are stopped, and
+/// writers are killed or leave.
 ///
-/// What is kept is the number of the last change that it shows. A change is answered by its writer's rounds; from then
-/// on an older number is wrong wherever it is believed.
+/// The cached value is the number of the last change that it reflects. A writer answers a change when its rounds are
+/// complete; from then on, trusting an older number is a violation.
 final class LeaseSimulation {
     enum Fault: CaseIterable {
-        /// A gateway believes what it keeps although its lease has run out.
+        /// A gateway trusts its cache although its lease has ended.
         case believesWithoutLease
-        /// It keeps answers that were under way when something was forgotten.
+        /// It caches answers that were in flight when it was ordered to forget.
         case keepsWhatWasUnderWay
-        /// It forgets nothing when it has missed something.
+        /// It keeps its cache after it missed a round.
         case overlooksGaps
-        /// It says that it has forgotten, and has not.
+        /// It confirms without forgetting.
         case saysButDoesNot
-        /// A writer answers before gateways have heard.
+        /// A writer answers before the gateways have confirmed.
         case answersAtOnce
-        /// A writer waits for no silent gateway.
+        /// A writer does not wait for silent gateways.
         case waitsForNobodySilent
-        /// A new writer does not wait for leases of the one before.
+        /// A new writer does not wait for leases of the previous one.
         case trustsTheOneBefore
-        /// A writer that leaves gives leases.
+        /// A leaving writer grants leases.
         case leasesWhileLeaving
     }
 
     private final class Gateway {
         let id: UInt64
-        /// Of its clock before that of the simulation.
+        /// The offset of its clock to the simulation's clock.
         let ahead: Int64
         var book = LeaseBook()
         var kept: Int?
@@ -68,9 +68,9 @@ final class LeaseSimulation {
 
     fileprivate final class Writer {
         let term: UInt64
-        var rounds = ForgetRounds<Int>()
+        var rounds = InvalidationRounds<Int>()
         var isAlive = true
-        /// While it leaves it answers what it has.
+        /// While it leaves, it still completes its pending rounds.
         var endsAt: Int64 = .max
 
         init(_ term: UInt64) { self.term = term }
@@ -92,7 +92,7 @@ final class LeaseSimulation {
     private var random: Seeded
     private var now: Int64 = 100_000
     private var stored = 0
-    /// The latest change whose reply has left.
+    /// The latest change that was answered.
     private var known = 0
     private var lastTerm: UInt64 = 1
     private var writer = Writer(1)
@@ -152,11 +152,11 @@ final class LeaseSimulation {
             writer.endsAt = now + 3000
             leaving.append(writer)
         }
-        // The lock is free at once.
+        // The lock is free immediately.
         nextWriterAt = now + .random(in: 0...1500, using: &random)
     }
 
-    /// The time by which a writer judges leases.
+    /// The time with which a writer judges leases.
     private var patience: Int64 { fault == .waitsForNobodySilent ? now + 60_000 : now }
 
     private func revoke() {
@@ -168,7 +168,7 @@ final class LeaseSimulation {
         for telling in tellings { tell(writer, telling) }
     }
 
-    private func tell(_ writer: Writer, _ telling: ForgetRounds<Int>.Telling) {
+    private func tell(_ writer: Writer, _ telling: InvalidationRounds<Int>.Telling) {
         guard let gateway = gateways.first(where: { $0.id == telling.gateway }) else { return }
         send(.tell(writer, round: telling.round), with: gateway)
     }
@@ -195,7 +195,7 @@ final class LeaseSimulation {
         guard chance(4) else { return }
         let isValid = fault == .believesWithoutLease || now + gateway.ahead < gateway.book.validUntil
         guard isValid, let kept = gateway.kept else {
-            // Read now, heard of later.
+            // The value is read now and arrives later.
             return send(.answer(change: stored, generation: gateway.generation), with: gateway)
         }
         believed += 1
@@ -227,7 +227,7 @@ final class LeaseSimulation {
                 $0.term = writer.term
                 $0.leases = true
             }
-            // The same as when it comes with its next lease: one that is over says hello no more.
+            // A former writer sends no hello. Its hello would have the same effect as its next lease.
             guard writer === self.writer else { return }
             apply(gateway.book.hello(hello, now: now + gateway.ahead), gateway)
         case .ask(let writer, let askedAt):
@@ -251,7 +251,7 @@ final class LeaseSimulation {
 }
 
 extension LeaseSimulation.Message {
-    /// Whether it goes to a writer, which is never stopped.
+    /// Whether it goes to a writer. Writers are never stopped.
     fileprivate var isForWriter: Bool {
         switch self {
         case .ask, .heard: true

@@ -1,6 +1,6 @@
 import ParseProtocol
 
-/// Pipelines over the objects of `AggregateStoreTests`, each with what it gives.
+/// Pipelines over the objects of `AggregateStoreTests`, each with its expected result.
 enum PipelineCases {
     private static let byName: JSON = ["$sort": ["name": 1]]
     private static let nameOnly: JSON = ["$project": ["_id": 0, "name": 1]]
@@ -61,7 +61,7 @@ enum PipelineCases {
             [["$group": ["_id": .null, "sum": ["$sum": ["$multiply": ["$score", "$price"]]]]]],
             [["objectId": .null, "sum": 42]]
         ),
-        // A group by a pointer is named by the id; as a value it is the Pointer, and with _p_ a text.
+        // The key of a group by a pointer is the id. As a value it is the Pointer, and with the prefix _p_ a string.
         (
             [
                 ["$match": ["brand": ["$exists": true]]], ["$group": ["_id": "$brand", "n": ["$sum": 1]]],

@@ -2,7 +2,7 @@ import ObjectStore
 import ParseProtocol
 import Testing
 
-/// The names that rights may hold, and what a required text is.
+/// The names that permissions accept, and the meaning of a required string field.
 @Suite struct RightsNameTests {
     @Test(arguments: ["7f9a.ada", "ada@example.com", "auth0|5f7c", "a-b_c", "émile"])
     func idsOfOtherShapesAreKept(_ id: String) async throws {

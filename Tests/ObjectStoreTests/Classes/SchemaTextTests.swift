@@ -2,8 +2,7 @@ import ObjectStore
 import ParseProtocol
 import Testing
 
-/// A class as the schemas API shows it: the order of its fields, its indexes, and the words in which a change is
-/// refused.
+/// A class as the schemas API shows it: the order of its fields, its indexes, and the error texts of refused changes.
 @Suite struct SchemaTextTests {
     private static let standard = ["objectId", "createdAt", "updatedAt", "ACL"]
 
@@ -38,10 +37,10 @@ import Testing
         let expected = Self.standard + ["zeal", "alpha", "level", "c", "a", "b"]
         #expect(try Self.fields(added) == expected)
         #expect(try await fields(test) == expected)
-        // A field that comes back is a new one.
+        // A deleted field that is added again is a new field.
         try await test.update("Game", id, ["mood": 2])
         #expect(try await fields(test) == expected + ["mood"])
-        // Who opens the file later sees the same.
+        // A store that opens the file later shows the same.
         test.store.stop()
         let later = try await TestStore(path: test.path)
         #expect(try await fields(later) == expected + ["mood"])

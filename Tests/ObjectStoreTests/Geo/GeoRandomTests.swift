@@ -3,8 +3,8 @@ import ObjectStore
 import ParseProtocol
 import Testing
 
-/// Thousands of random places and hundreds of random queries against a slow and simple evaluator that shares no code
-/// with the store. The seed is fixed, so that a failure can be repeated.
+/// Compares thousands of random places and hundreds of random queries with a slow, simple evaluator that shares no code
+/// with the store. The seed is fixed, so that failures can be reproduced.
 @Suite struct GeoRandomTests {
     struct Place {
         let name: String
@@ -12,7 +12,7 @@ import Testing
         let longitude: Double
         let isOpen: Bool
 
-        /// By the angle between vectors, not by haversines.
+        /// Uses the angle between vectors instead of the haversine formula.
         func radians(to other: (latitude: Double, longitude: Double)) -> Double {
             let (a, b) = (vector(latitude, longitude), vector(other.latitude, other.longitude))
             let cross = [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    /// Everywhere, and many of them at the poles, around 180 degrees and in one town.
+    /// Places everywhere, with many at the poles, near 180 degrees and in one town.
     static func places(_ random: inout Seeded) -> [Place] {
         (0..<3000).map { index in
             let (latitude, longitude): (Double, Double) =
@@ -117,7 +117,7 @@ import Testing
             let center = Self.center(places, &random)
             let largest = ([0.001, 0.1, 3] as [Double]).randomElement(using: &random) ?? 1
             let radius = Double.random(in: 0...largest, using: &random)
-            // What lies on the line within the precision of a double may be in or out.
+            // A place on the boundary, within the precision of a double, may count as inside or outside.
             let inner = places.filter { $0.radians(to: center) < radius - 1e-7 }.map(\.name)
             let outer = places.filter { $0.radians(to: center) <= radius + 1e-7 }.map(\.name)
             let circle: JSON = [
@@ -152,7 +152,7 @@ import Testing
         for round in 0..<200 {
             let center = Self.center(places, &random)
             let size = ([0.2, 2, 40] as [Double]).randomElement(using: &random) ?? 1
-            // A star: any corner within reach of the centre, in the order of their directions.
+            // A star: corners at random distances from the centre, in the order of their directions.
             let corners = (0..<Int.random(in: 3...12, using: &random)).map { _ in
                 Double.random(in: 0..<(2 * .pi), using: &random)
             }.sorted()

@@ -2,8 +2,7 @@ import ObjectStore
 import ParseProtocol
 import Testing
 
-/// Places: every geo constraint on places one can look up on a map, among them the poles and the meridian of 180
-/// degrees.
+/// Every geo constraint on well-known places, including the poles and the 180-degree meridian.
 @Suite struct GeoTests {
     static let places: [(String, Double, Double)] = [
         ("fiji", -17.8, 179.9), ("north", 90, 0), ("oakland", 37.8044, -122.2712), ("paris", 48.8566, 2.3522),
@@ -34,7 +33,7 @@ import Testing
 
     private static let sf = point(37.7749, -122.4194)
 
-    /// Condition, order (none: by distance) and the names in the order in which they are found.
+    /// Condition, order (empty: by distance) and the names in the expected order.
     static let found: [(JSON, [String], [String])] = [
         (["at": ["$nearSphere": sf, "$maxDistanceInKilometers": 20]], [], ["sf", "oakland"]),
         (["at": ["$nearSphere": sf, "$maxDistanceInMiles": 8]], [], ["sf"]),
@@ -69,7 +68,7 @@ import Testing
             ["at": ["$geoWithin": ["$polygon": [point(37, -123), point(38, -123), point(38, -122), point(37, -122)]]]],
             ["name"], ["oakland", "sf"]
         ),
-        // Pairs are longitude and latitude here, and latitude and longitude in a Polygon.
+        // Pairs are longitude and latitude here, but latitude and longitude in a Polygon.
         (["at": ["$geoWithin": ["$polygon": [[-123, 37], [-123, 38], [-122, 38]]]]], ["name"], ["oakland", "sf"]),
         (
             ["at": ["$geoWithin": ["$polygon": polygon([[37, -123], [38, -123], [38, -122]])]]], ["name"],
@@ -153,7 +152,7 @@ import Testing
 
     @Test func pagesOfTheNearestNeitherRepeatNorSkip() async throws {
         let test = try await Self.filled()
-        // Equal distances come in the order in which the objects were made.
+        // Places at equal distances are ordered by creation.
         for name in ["twin1", "twin2", "twin3"] {
             try await test.create("Place", ["name": .string(name), "at": Self.sf])
         }
@@ -176,7 +175,7 @@ import Testing
         #expect(try await test.names("Place", near, order: [], limit: 2, as: bob) == ["sf", "secret"])
     }
 
-    /// Distances would tell where something is.
+    /// The order by distance would reveal where a protected place is.
     @Test func aProtectedPlaceCannotBeSearchedFor() async throws {
         var permissions = ClassPermissions.open
         permissions.protectedFields = ["*": ["at"]]
@@ -207,7 +206,7 @@ import Testing
         try await test.update("Place", id, ["at": Self.sf])
         try await test.delete("Place", id)
         #expect(try await test.names("Place", near) == ["sf"])
-        // PostgreSQL keeps its index of places by itself.
+        // PostgreSQL maintains its own index of places.
         guard TestStore.server == nil else { return }
         #expect(
             try await test.store.read { try $0.rows("SELECT count(*) FROM g1") }.first?.int(0)
@@ -226,15 +225,13 @@ import Testing
             _ = try await test.store.write { try $0.changeClass("Place", removal, keeping: []) }
             #expect(try await test.names("Place", near).isEmpty)
             if round == 1 {
-                // Another field takes its place, learnt from an object.
+                // Another field takes its place, created by saving an object.
                 try await test.update("Place", id, ["spot": Self.sf])
                 #expect(try await test.names("Place", ["spot": ["$nearSphere": Self.sf]]) == ["here"])
             }
             #expect(try await test.store.write { try $0.objectIds("Place", max: 10) } == [id])
             _ = try await test.store.write { try $0.delete("Place", id, caller: .master) }
             try await test.store.write { try $0.dropClass("Place") }
-            // Tables that are left go beside the writes.
-            while TestStore.isPlain, try await test.store.stepIndexes() == .dropped {}
             #expect(try await test.relations("g1").isEmpty)
         }
     }
@@ -255,7 +252,7 @@ import Testing
         #expect(try await test.names("Place", ["at": ["$nearSphere": Self.sf]]) == ["kept"])
     }
 
-    /// Files from before places were indexed: the writer makes the index when it starts.
+    /// In files from releases without an index of places, the writer builds the index at startup.
     @Test func placesStoredEarlierAreFound() async throws {
         let test = try await Self.filled()
         let kind = TestStore.server == nil ? "TABLE" : "INDEX"

@@ -1,13 +1,13 @@
 import ObjectStore
 import Testing
 
-/// The index that serves most is built next, within the limits.
+/// The store next builds the index that saves the most, within the limits.
 @Suite struct IndexAdvisorTests {
     private static let brandByName = QueryShape(className: "Thing", equalities: ["brand"], order: ["name"])
     private static let brand = QueryShape(className: "Thing", equalities: ["brand"])
     private static let active = QueryShape(className: "Thing", equalities: ["active", "brand"], order: ["price"])
 
-    /// Uses that are each as costly as `runs` runs of the shop.
+    /// Uses whose cost equals `runs` runs by the shop.
     private static func uses(_ shapes: [(QueryShape, runs: Int)]) -> [QueryShape: ShapeTable.Use] {
         var table = ShapeTable()
         for (shape, runs) in shapes {
@@ -38,7 +38,7 @@ import Testing
     }
 
     @Test func oneIndexServesSeveralShapes() {
-        // The field that both compare comes first, so that the cheaper shape is served as well.
+        // The field that both shapes compare comes first, so that the index serves the cheaper shape too.
         let shapes = [(Self.brand, runs: 9), (Self.brandByName, runs: 9)]
         #expect(Self.next(shapes) == IndexFields(keys: ["brand", "name"]))
         #expect(Self.next(shapes + [(Self.active, runs: 10)]) == IndexFields(keys: ["brand", "active", "price"]))

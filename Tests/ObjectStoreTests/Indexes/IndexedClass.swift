@@ -1,8 +1,8 @@
 import ObjectStore
 import ParseProtocol
 
-/// Objects with private ones, missing values and repeated ones among them, in a class that is indexed and in one that
-/// is not.
+/// Objects, some private, some with missing or repeated values, in an indexed class and in the same class without an
+/// index.
 struct IndexedClass {
     typealias Seeded = GeoRandomTests.Seeded
 
@@ -36,7 +36,7 @@ struct IndexedClass {
         }
     }
 
-    /// Changes, removes and adds some of them, in both classes alike.
+    /// Changes, removes and adds some objects, the same in both classes.
     mutating func stir() async throws {
         for _ in 0..<10 {
             let id = ids[Int.random(in: ids.indices, using: &random)]
@@ -77,20 +77,20 @@ struct IndexedClass {
         try await test.store.write { _ = try $0.changeClass(className, change, keeping: []) }
     }
 
-    /// Steps until nothing is left to build or to remove.
-    /// - Returns: what each step did.
+    /// Runs steps until nothing is left to build or remove.
+    /// - Returns: the result of each step.
     @discardableResult
     func finish(_ effort: IndexEffort = IndexEffort()) async throws -> [IndexStep] {
         var steps: [IndexStep] = []
         while true {
             let step = try await test.store.stepIndexes(effort)
             if step == .nothing { return steps }
-            // Somebody else is at it.
+            // Another process performs index work.
             if step == .later { try await Task.sleep(for: .milliseconds(20)) } else { steps.append(step) }
         }
     }
 
-    // MARK: Questions
+    // MARK: Queries
 
     private static let conditions: [JSON] = [
         ["brand": .pointer("Brand", "a")], ["brand": .null], ["price": ["$gt": 2]], ["price": 2.5],
@@ -120,7 +120,7 @@ struct IndexedClass {
         return query
     }
 
-    /// The ids that a query gives, page by page where it goes on by cursors, and the count.
+    /// The ids that a query returns and the count. Reads page by page where the query supports cursors.
     func answer(_ query: Query, in className: String, as caller: Caller) async throws -> [String] {
         var query = query
         query.className = className

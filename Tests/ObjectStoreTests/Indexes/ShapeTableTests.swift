@@ -1,7 +1,7 @@
 import ObjectStore
 import Testing
 
-/// T6e: costly shapes are remembered within bounds, and count when they are the shop's own need.
+/// T6e: the table of costly shapes is bounded, and a shape counts only if the shop itself needs it.
 @Suite struct ShapeTableTests {
     private static let shape = QueryShape(className: "Thing", equalities: ["brand"], order: ["name"])
     private static let minute: UInt64 = 60_000_000_000
@@ -49,7 +49,7 @@ import Testing
         #expect(!Self.isWanted(Self.table(Array(runs.prefix(40))), at: 39 * Self.minute))
     }
 
-    @Test func whatNobodyAsksAnyMoreIsForgotten() {
+    @Test func unusedShapesAreForgotten() {
         let table = Self.table((0..<20).map { _ in (.shop, 0) })
         #expect(Self.isWanted(table, at: 0))
         #expect(!Self.isWanted(table, at: 240 * Self.minute))

@@ -3,9 +3,9 @@ import ParseProtocol
 import Synchronization
 import Testing
 
-/// Who is told what of a change: by the query, by rights at that moment, and in the form that they may see.
+/// Which subscribers receive a change: by query, by rights at that moment, and with the fields that they may see.
 @Suite struct LiveMatcherTests {
-    /// A store whose changes are gathered.
+    /// A store whose changes are collected.
     private final class Watched: Sendable {
         let store: TestStore
         private let changes = Mutex<[StoredChange]>([])
@@ -58,18 +58,18 @@ import Testing
         let ids = try await watched.store.store.write { job in
             try (0..<3).map { try job.create("Note", ["n": .int(Int64($0))], caller: .master).objectId }
         }
-        struct Undone: Error {}
-        await #expect(throws: Undone.self) {
+        struct ForcedRollback: Error {}
+        await #expect(throws: ForcedRollback.self) {
             try await watched.store.store.write { job in
                 _ = try job.create("Note", ["n": 99], caller: .master)
-                throw Undone()
+                throw ForcedRollback()
             }
         }
         try await watched.store.store.write { job in
             _ = try job.update("Note", ids[0], ["n": 10], caller: .master)
             _ = try? job.nested {
                 _ = try job.delete("Note", ids[1], caller: .master)
-                throw Undone()
+                throw ForcedRollback()
             }
             _ = try job.delete("Note", ids[2], caller: .master)
         }
@@ -94,7 +94,7 @@ import Testing
         }
     }
 
-    /// An ACL that takes an object away shows nothing of what it holds since.
+    /// When an ACL change hides an object, the event shows no content from after the change.
     @Test func rightsAreThoseOfBothSidesOfTheChange() async throws {
         let watched = try await Watched()
         let (ann, bob) = (Caller(userId: "annannanna"), Caller(userId: "bobbobbobb", roles: ["staff"]))
@@ -113,7 +113,8 @@ import Testing
         #expect(changed[3] == nil)
     }
 
-    /// CVE-2026-34363: what one subscriber may not see is not lost for another, nor the other way round.
+    /// CVE-2026-34363: hiding a field from one subscriber does not remove it for another, and showing it to one does
+    /// not reveal it to another.
     @Test func protectedFieldsAreNeitherShownNorAskedAbout() async throws {
         let hidden = ClassPermissions.open.protecting(["*": ["secret"], "role:staff": []])
         let watched = try await Watched([
@@ -128,7 +129,7 @@ import Testing
         #expect(shown[1]?.object["secret"] == nil)
         #expect(shown[1]?.object["text"] == "a")
         #expect(shown[2]?.object["secret"] == "x")
-        // Whoever changes what is shown knows what not to add.
+        // The outcome lists the hidden fields, so that code that changes the shown object does not add them again.
         #expect(outcome.events.first { $0.ids.contains(1) }?.hidden == ["secret"])
         #expect(outcome.events.first { $0.ids.contains(2) }?.hidden == [])
         #expect(outcome.ended.map(\.ids) == [[3]])
@@ -160,7 +161,7 @@ import Testing
         #expect(Set(outcome.events.first?.ids ?? []) == Set(1...50))
     }
 
-    /// What takes long is counted, and ends with a reason.
+    /// Slow matching is counted, and ends the subscription with a reason.
     @Test func aClientThatSpendsItsTimeIsToldSo() async throws {
         let watched = try await Watched()
         let time = Mutex<Int64>(0)
@@ -181,7 +182,7 @@ import Testing
         #expect(matcher.count == 0)
     }
 
-    /// Patterns and an object full of texts are minutes of work, which would be everybody's.
+    /// Patterns on an object with many strings would take minutes of processor time, at the cost of all clients.
     @Test func oneLookHasAnEndOfItsOwn() async throws {
         let watched = try await Watched()
         let looks = Mutex<Int64>(0)
@@ -208,7 +209,7 @@ import Testing
         #expect(looks.withLock { $0 } < 20, "It ends when its time is over.")
     }
 
-    /// Also what is looked through again for one who comes back is on his account, and he does not begin anew at once.
+    /// The work of a replay counts against the client that resumes. The client cannot start another replay at once.
     @Test func aReplayIsOnTheAccountOfWhoAsksForIt() async throws {
         let watched = try await Watched()
         let work = Mutex<Int64>(0)
@@ -254,7 +255,30 @@ import Testing
         #expect(matcher.count == count)
     }
 
-    /// Whoever may not find any more does not learn from the end of his subscription that something fits.
+    @Test func accountsOfOneNetworkHaveItsPlaces() throws {
+        let matcher = LiveMatcher(clock: { 0 })
+        func add(_ id: UInt64, _ client: Int, at network: String) -> Bool {
+            let condition: JSON = ["n": .string(String(repeating: "x", count: 100_000))]
+            guard let query = try? LiveQuery(className: "Note", condition: condition.serialized, keys: [], watch: [])
+            else { return false }
+            let subscriber = LiveMatcher.Subscriber(
+                id: id, caller: .anonymous, client: client, network: ClientNetwork(network))
+            return (try? matcher.add(subscriber, to: query)) != nil
+        }
+        var id: UInt64 = 0
+        func fill(_ network: String, accounts: Int) -> Int {
+            (0..<accounts * 20).count { number in
+                id += 1
+                return add(id, number % accounts + Int(id) * 1000, at: network)
+            }
+        }
+        #expect(fill("cb007107", accounts: 20) == 41, "4 MiB.")
+        let neighbours = (11...19).reduce(0) { $0 + fill("cb0071\($1)", accounts: 5) }
+        #expect(neighbours <= 167 - 41, "A wide network has four times as much: \(neighbours)")
+        #expect(add(1 << 40, 1, at: "c6336407"), "Another network has its places.")
+    }
+
+    /// A client that lost the right to find must not learn from the end of its subscription that an object matched.
     @Test func aTakenRightEndsASubscriptionWhateverFits() async throws {
         let permissions = ClassPermissions(find: .init(["role:staff": true]), create: .everybody)
         let watched = try await Watched([

@@ -20,44 +20,46 @@ final class MovingShop {
             indexes: [["price"]], uniqueIndexes: [["code"]], textFields: ["name"])
     ]
 
-    /// Own tables: numbers that count by themselves, a key of two columns, values of all types, a table that triggers
-    /// fill, and one that knows its numbers for ever.
+    /// A service's own tables: an automatic number, a key of two columns, values of all types, a table that triggers
+    /// fill, and one that never reuses its numbers.
+    static let tables = Migration(
+        1, "tables",
+        [
+            "CREATE TABLE queue(id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, body BLOB, weight REAL)",
+            """
+            CREATE TABLE shares(userId TEXT NOT NULL, "order" INTEGER NOT NULL, value TEXT,
+            PRIMARY KEY(userId, "order")) WITHOUT ROWID
+            """,
+            "CREATE TABLE marks(day INTEGER NOT NULL, mark BLOB NOT NULL, PRIMARY KEY(day, mark))",
+            "CREATE TABLE queued(kind INTEGER PRIMARY KEY, total INTEGER NOT NULL)",
+            """
+            CREATE TRIGGER queueGrew AFTER INSERT ON queue
+            BEGIN INSERT INTO queued(kind, total) VALUES (1, 1)
+            ON CONFLICT(kind) DO UPDATE SET total = queued.total + 1; END
+            """,
+            "CREATE TABLE log(id INTEGER PRIMARY KEY AUTOINCREMENT, text TEXT NOT NULL)",
+            """
+            CREATE TRIGGER logStays BEFORE UPDATE ON log BEGIN
+                SELECT RAISE(ABORT, 'An entry is never changed.');
+            END
+            """,
+        ])
+
+    /// A table that only PostgreSQL has, as every service makes it (`LiveLog`).
+    private static let liveTaker = ["CREATE TABLE liveTaker(name TEXT NOT NULL)", "INSERT INTO liveTaker VALUES ('')"]
     static let migrations = [
         Migrations(
             "test",
-            [
-                Migration(
-                    1, "tables",
-                    [
-                        "CREATE TABLE queue(id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, body BLOB, weight REAL)",
-                        """
-                        CREATE TABLE shares(userId TEXT NOT NULL, "order" INTEGER NOT NULL, value TEXT,
-                        PRIMARY KEY(userId, "order")) WITHOUT ROWID
-                        """,
-                        "CREATE TABLE marks(day INTEGER NOT NULL, mark BLOB NOT NULL, PRIMARY KEY(day, mark))",
-                        "CREATE TABLE queued(kind INTEGER PRIMARY KEY, total INTEGER NOT NULL)",
-                        """
-                        CREATE TRIGGER queueGrew AFTER INSERT ON queue
-                        BEGIN INSERT INTO queued(kind, total) VALUES (1, 1)
-                        ON CONFLICT(kind) DO UPDATE SET total = queued.total + 1; END
-                        """,
-                        "CREATE TABLE log(id INTEGER PRIMARY KEY AUTOINCREMENT, text TEXT NOT NULL)",
-                        """
-                        CREATE TRIGGER logStays BEFORE UPDATE ON log BEGIN
-                            SELECT RAISE(ABORT, 'An entry is never changed.');
-                        END
-                        """,
-                    ])
-            ])
+            [MovingShop.tables, Migration(2, "live", statements: { $0 == .sqlite ? [] : MovingShop.liveTaker })])
     ]
 
-    /// - Parameter isNoted: whether changes are noted from the beginning.
+    /// - Parameter isNoted: whether changes are recorded from the beginning.
     init(server connection: String, isNoted: Bool = true) async throws {
         let name = "moving-\(Names.random(10).lowercased())"
         folder = NSTemporaryDirectory() + name
         file = .file(path: folder + "/shop.sqlite")
         self.connection = connection
-        schema = (name, PostgreSQLDatabase(connection: connection, schema: name, isPlain: TestStore.isPlain))
+        schema = (name, PostgreSQLDatabase(connection: connection, schema: name))
         server = .postgresql(schema.database)
         store = try Self.makeStore(file, isNoted: isNoted)
         await write()
@@ -66,7 +68,7 @@ final class MovingShop {
     deinit {
         store.stop()
         for name in [schema.name] + aside {
-            try? PostgreSQLDatabase(connection: connection, schema: name, isPlain: TestStore.isPlain).drop()
+            try? PostgreSQLDatabase(connection: connection, schema: name).drop()
         }
         try? FileManager.default.removeItem(atPath: folder)
     }
@@ -84,7 +86,7 @@ final class MovingShop {
         await withCheckedContinuation { continuation in store.startWriting { continuation.resume() } }
     }
 
-    /// Opens the store anew, noting changes or not.
+    /// Reopens the store, with or without recording changes.
     func reopen(isNoted: Bool) async throws {
         store.stop()
         store = try Self.makeStore(isInFile ? file : server, isNoted: isNoted)
@@ -93,11 +95,11 @@ final class MovingShop {
 
     // MARK: Moving
 
-    /// Moves to the other side and opens the store there.
+    /// Moves the store to the other engine and opens it there.
     /// - Parameters:
-    ///   - during: runs beside the copy.
-    ///   - after: runs when all is copied and the service has not ended yet.
-    /// - Throws: what the move throws; then the store is as it was, and nothing is left on the other side.
+    ///   - during: runs concurrently with the copy.
+    ///   - after: runs when all data is copied and the service still runs.
+    /// - Throws: the error of the move. Then the store is unchanged, and the target is empty.
     func move(
         during: @escaping @Sendable (ClassStore) async throws -> Void = { _ in },
         after: (ClassStore) async throws -> Void = { _ in }
@@ -138,15 +140,14 @@ final class MovingShop {
         }
     }
 
-    // MARK: What is there
+    // MARK: Content
 
     static let ownTables = [
         "queue": "id, key, body, weight", "shares": "userId, \"order\", value", "marks": "day, mark",
         "queued": "kind, total", "log": "id, text",
     ]
 
-    /// Everything that is there, exactly: documents by class and id with what the store keeps beside them, and the rows
-    /// of own tables.
+    /// The complete content: documents by class and id with the store's metadata, and the rows of own tables.
     func content() async throws -> [String: [[SQLValue]]] {
         let names = try await store.read { try $0.rows("SELECT id, name FROM classes ORDER BY id") }
         var content: [String: [[SQLValue]]] = [:]

@@ -3,7 +3,7 @@ import ObjectStore
 import ParseProtocol
 import Testing
 
-/// A store is moved to a server and back: everything is there, exactly, and goes on as before.
+/// A store moves to a server and back: all data is identical, and the store continues to work.
 @Suite(.enabled(if: TestStore.server != nil, "A move needs a server.")) struct StoreMoveTests {
     private func shop(isNoted: Bool = true) async throws -> MovingShop {
         try await MovingShop(server: TestStore.server ?? "", isNoted: isNoted)
@@ -13,8 +13,8 @@ import Testing
         ["__type": "GeoPoint", "latitude": .double(latitude), "longitude": .double(longitude)]
     }
 
-    /// Fills it with what is easily lost on the way: all letters, numbers at their ends, empty texts, dates, lists,
-    /// rights, relations, values of own tables.
+    /// Fills it with data that a copy easily loses: all letters, extreme numbers, empty strings, dates, lists, rights,
+    /// relations, values of own tables.
     private func fill(_ shop: MovingShop) async throws -> [String] {
         var ids: [String] = []
         let odd: [JSON] = [
@@ -45,13 +45,13 @@ import Testing
                     "INSERT INTO marks(day, mark) VALUES (?, ?)", [.int(value), .blob([UInt8(order), 0])])
             }
             for text in ["first", "last"] { try transaction.execute("INSERT INTO log(text) VALUES (?)", [.text(text)]) }
-            // Its number is not given again.
+            // Its number is not reused.
             try transaction.execute("DELETE FROM log WHERE text = 'last'")
         }
         return ids
     }
 
-    /// What queries of every kind of index find.
+    /// The results of queries that use each kind of index.
     private func found(_ shop: MovingShop) async throws -> [[String]] {
         let near: JSON = ["at": ["$nearSphere": Self.place(48, 11)]]
         return [
@@ -72,18 +72,19 @@ import Testing
         #expect(!shop.isInFile)
         #expect(try await shop.content() == content)
         #expect(try await found(shop) == answers)
+        #expect(try await shop.rows("SELECT name FROM liveTaker") == [[.text("")]])
         try await shop.reopen(isNoted: true)
         try await shop.move()
         #expect(shop.isInFile)
         #expect(try await shop.content() == content)
         #expect(try await found(shop) == answers)
-        // What was there before is kept, and the change list is not.
+        // The former data is kept, but not the change list.
         let folders = try FileManager.default.contentsOfDirectory(atPath: shop.folder)
         #expect(folders.contains { $0.hasPrefix("moved-") })
         #expect(try await shop.rows("SELECT name FROM sqlite_master WHERE name LIKE 'moving%'") == [])
     }
 
-    /// Numbers go on, unique values stay unique, triggers work again, new words and places are found.
+    /// Numbers continue, unique values remain unique, triggers work again, and new words and places are found.
     @Test(arguments: [1, 2]) func whatIsNewIsAsItWouldHaveBeen(moves: Int) async throws {
         let shop = try await shop()
         let ids = try await fill(shop)
@@ -110,8 +111,8 @@ import Testing
         #expect(try await found(shop)[0] == ["Lavender Soap", "New Soap"])
     }
 
-    /// Rows are added, changed and removed while they are copied, values of a unique index wander from one object to
-    /// another, classes come and go.
+    /// While rows are copied, others are added, changed and removed, values of a unique index move between objects, and
+    /// classes are created and deleted.
     @Test(arguments: [false, true]) func whatChangesMeanwhileIsThere(isBack: Bool) async throws {
         let shop = try await shop()
         let ids = try await fill(shop)
@@ -157,7 +158,7 @@ import Testing
     /// One change of each kind.
     private static func wander(_ store: ClassStore, _ number: Int, _ ids: [String]) async throws {
         try await store.write { transaction in
-            // The value passes from one object to another in one commit.
+            // The value moves from one object to another in one commit.
             let (turn, other) = (ids[number % 2], ids[(number + 1) % 2])
             let name = JSON.string("Wandered \(number) soap")
             _ = try transaction.update(
@@ -177,7 +178,7 @@ import Testing
         }
     }
 
-    // MARK: What is refused
+    // MARK: Refusals
 
     @Test func aZeroInATextIsRefusedAndNothingIsLeftThere() async throws {
         let shop = try await shop()
@@ -193,13 +194,13 @@ import Testing
         #expect(!shop.isInFile)
     }
 
-    @Test func whoNotesNoChangesIsNotMoved() async throws {
+    @Test func aStoreWithoutAChangeListIsNotMoved() async throws {
         let shop = try await shop(isNoted: false)
         let refusal = await #expect(throws: MoveRefused.self) { try await shop.move() }
         #expect(refusal?.description == "The service does not note what it changes.")
     }
 
-    /// The list ends with the move that it was for, with every trigger and function.
+    /// The change list is removed with its move, including every trigger and function.
     @Test(arguments: [false, true]) func theListOfChangesEnds(isOnServer: Bool) async throws {
         let shop = try await shop()
         _ = try await fill(shop)

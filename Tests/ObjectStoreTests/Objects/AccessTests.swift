@@ -3,7 +3,7 @@ import ParseProtocol
 import Testing
 
 @Suite struct AccessTests {
-    /// One object per ACL; who reads and who writes it.
+    /// One object per ACL, with its expected readers and writers.
     static let cases: [(JSON, readers: Set<String>, writers: Set<String>)] = [
         (.null, ["anonymous", "ann", "bob", "admin"], ["anonymous", "ann", "bob", "admin"]),
         ([:], [], []),
@@ -59,7 +59,7 @@ import Testing
         }
     }
 
-    /// A read decides where neither a class nor a field would be new.
+    /// A reader decides the right, without the writer, if the change adds neither a class nor a field.
     @Test func theRightToAChangeIsRead() async throws {
         let closed = ClassDefinition("Closed", fields: ["name": .string], permissions: .adminWritten())
         let test = try await TestStore([closed])

@@ -2,7 +2,7 @@ import ObjectStore
 import ParseProtocol
 import Testing
 
-/// Requests by which a client tries to make later work fail or cost too much.
+/// Requests by which a client tries to make later operations fail or cost too much.
 @Suite struct BoundsTests {
     @Test func aRelativeTimeFarAwayIsTheFirstOrLastDate() async throws {
         let test = try await TestStore()
@@ -68,7 +68,7 @@ import Testing
     }
 
     @Test(arguments: ["ACL.annannanna", "objectId.x", "createdAt.iso", "updatedAt.iso", "className.x", "id.x"])
-    func nobodyReachesIntoAFieldWithAMeaning(_ key: String) async throws {
+    func builtInFieldsHaveNoWritableMembers(_ key: String) async throws {
         let test = try await TestStore()
         let id = try await test.create("T", [:])
         #expect(await code { try await test.create("T", .object([key: ["write": true]]), as: ann) } == 105)
@@ -101,7 +101,7 @@ import Testing
         #expect(await code { _ = try await test.names("T", all(1001)) } == 102)
     }
 
-    /// An index of PostgreSQL takes no long value, and says so before anything is saved.
+    /// A PostgreSQL index accepts no long value. The write is rejected before anything is stored.
     @Test func aLongValueOfAnIndexedFieldIsSavedOrRefused() async throws {
         let test = try await TestStore([ClassDefinition("T", fields: ["name": .string], indexes: [["name"]])])
         let letters = (0..<9000).map { _ in "abcdefghijklmnopqrstuvwxyz0123456789".randomElement() ?? "a" }
@@ -155,14 +155,14 @@ import Testing
         #expect(whole.bytesNeeded == 0)
         #expect(whole.rows == 40)
         #expect(try await find(40, room: nil).body == whole.body)
-        // Pages that have room are written where others outgrew theirs; nothing of those is left.
+        // Pages that fit the limit are complete and contain no remains of earlier pages that exceeded it.
         for limit in [7, 1, 3] {
             let page = try await find(limit, room: 1 << 20)
             #expect(page.rows == limit)
             #expect(try await find(limit, room: nil).body == page.body)
         }
         #expect(try await find(1000, room: 1 << 20).bytesNeeded == 32 << 20)
-        let error = await #expect(throws: OutgrownAnswer.self) {
+        let error = await #expect(throws: ResponseTooBig.self) {
             _ = try await test.store.read {
                 try $0.fetch("T", ids: ids, keys: [], caller: ann, bytesMax: 1 << 20).count
             }

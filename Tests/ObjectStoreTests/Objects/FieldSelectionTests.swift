@@ -2,7 +2,7 @@ import ObjectStore
 import ParseProtocol
 import Testing
 
-/// `keys` and `excludeKeys` with dots, in every answer of the store that takes them.
+/// `keys` and `excludeKeys` with dots, in every operation of the store that accepts them.
 @Suite struct FieldSelectionTests {
     private func answers(
         _ test: TestStore, keys: [String] = [], excludeKeys: [String] = [], as caller: Caller = .master

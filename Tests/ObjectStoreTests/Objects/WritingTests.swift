@@ -25,7 +25,7 @@ import Testing
         #expect(created.answer == ["objectId": .string(id), "createdAt": .string(created.createdAt.iso)])
     }
 
-    /// A field that goes, and a relation that comes, leave the rest of an object's text as it was.
+    /// Deleting a field or adding a relation leaves the rest of an object's stored text unchanged.
     @Test func aChangedClassLeavesTheTextOfItsObjects() async throws {
         let test = try await TestStore()
         let id = try await test.create(
@@ -41,7 +41,7 @@ import Testing
         expected["friends"] = ["__type": "Relation", "className": "T"]
         let after = try await test.store.read { try $0.get("T", id, caller: .master) }
         #expect(try JSON(parsing: after) == expected)
-        // Compact, as every part of the service takes it.
+        // Compact, as every part of the service expects it.
         #expect(after.count == expected.serialized.count)
         #expect(try await test.get("T", id, keys: ["text"])["text"] == before["text"])
     }
@@ -123,6 +123,24 @@ import Testing
         #expect(await code { _ = try await change(["n.99999999999": 1]) } == 111)
     }
 
+    @Test func membersAreWrittenByNamesOfEveryScript() async throws {
+        let test = try await TestStore()
+        let id = try await test.create("T", ["o": ["x": 1], "c.2026-01-01": ["__op": "Increment", "amount": 2]])
+        _ = try await test.update(
+            "T", id,
+            [
+                "o.de-DE": 1, "o.größe.a b": ["__op": "Add", "objects": [1]], "o.x": ["__op": "Delete"],
+                "c.2026-01-01": ["__op": "Increment", "amount": 1],
+            ]
+        )
+        let object = try await test.get("T", id)
+        #expect(object["o"] == ["de-DE": 1, "größe": ["a b": [1]]])
+        #expect(object["c"] == ["2026-01-01": 3])
+        for name in ["ä.x", "a-b.x", "a b", "o.a'b", "o.a\"b", "o.a$b", "o.__proto__", "o.😀"] {
+            #expect(await code { _ = try await test.update("T", id, .object([name: 1])) } == 105, "\(name)")
+        }
+    }
+
     @Test func relationsAreKeptAndQueriedBothWays() async throws {
         let test = try await TestStore()
         try await test.create("Team", ["name": "early"])
@@ -153,7 +171,7 @@ import Testing
                 ]
             ])
         #expect(try await test.names("Player", related) == ["two"])
-        // A client that saves what it read sends the relation back.
+        // A client that saves an unchanged object sends the relation back.
         try await test.update("Team", team, ["players": ["__type": "Relation", "className": "Player"]])
         #expect(
             await code {
@@ -186,7 +204,7 @@ import Testing
         #expect(
             await code { try await test.create("T", ["h": ["__type": "GeoPoint", "latitude": 1, "longitude": 1]]) }
                 == 111)
-        // What a refused save would have taught is not learnt.
+        // A refused save adds no fields to the class.
         #expect(await code { try await test.create("T", ["fresh": 1, "s": 1]) } == 111)
         try await test.create("T", ["fresh": "text"])
     }
@@ -275,7 +293,7 @@ import Testing
         try await test.create("Favorite", ["customer": .pointer("_User", "u1")])
     }
 
-    @Test func nobodyPointsAFileAnywhere() async throws {
+    @Test func aFileUrlIsAlwaysTheServers() async throws {
         let test = try await TestStore()
         let file: JSON = ["__type": "File", "name": "a.png", "url": "https://evil/a.png"]
         let id = try await test.create("T", ["name": "it", "image": file])

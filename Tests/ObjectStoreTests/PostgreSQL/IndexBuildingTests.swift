@@ -3,9 +3,10 @@ import ObjectStore
 import ParseProtocol
 import Testing
 
-/// Automatic indexes in PostgreSQL: the server makes them beside the writes, and what fails leaves nothing behind.
+/// Automatic indexes in PostgreSQL: the server builds them concurrently with writes, and a failed build leaves nothing
+/// behind.
 @Suite(.postgresqlOnly("In SQLite the writer makes them in steps.")) struct IndexBuildingTests {
-    /// A reader's transaction that a build has to wait for, before it can call its index valid.
+    /// A reader's transaction. A build must wait for its end before the index becomes valid.
     private final class OldSnapshot: Sendable {
         private let end = DispatchSemaphore(value: 0)
 
@@ -14,7 +15,7 @@ import Testing
             await withCheckedContinuation { begun in
                 Thread.detachNewThread {
                     do {
-                        try store.makeReader().atOneMoment {
+                        try store.makeReader().onOneSnapshot {
                             begun.resume()
                             end.wait()
                         }
@@ -40,7 +41,7 @@ import Testing
         }
     }
 
-    /// Has an index of `title` built, which does not end before the snapshot does.
+    /// Starts a build of an index of `title`, which cannot end before the snapshot does.
     private static func build(_ things: IndexedClass) async throws -> (OldSnapshot, Task<IndexStep, any Error>) {
         try await things.wish(["title"])
         let old = await OldSnapshot(things.test.store)
@@ -49,7 +50,7 @@ import Testing
         return (old, step)
     }
 
-    /// Waits until the server builds.
+    /// Waits until the server is building.
     private static func waitForBuild(_ test: TestStore) async throws {
         let end = ContinuousClock.now + .seconds(20)
         while try await states(test).isEmpty {
@@ -72,14 +73,14 @@ import Testing
         #expect(try await test.store.stepIndexes() == .nothing)
     }
 
-    /// A process that ended in the middle of a build leaves an index that is kept current and serves nothing.
+    /// A process that ends during a build leaves an index that is maintained but unusable.
     @Test func whatABuildLeftIsClearedAway() async throws {
         let test = try await TestStore()
         let things = try await IndexedClass(test, objects: 50)
         let (old, step) = try await Self.build(things)
         defer { old.release() }
         test.store.stop()
-        // Whether the end is noted first, or nobody writes any more.
+        // The result depends on what the task sees first: the end of the build, or the loss of the writer.
         let outcome = try? await step.value
         #expect(outcome == nil || outcome == .later)
         old.release()
@@ -90,7 +91,7 @@ import Testing
         withExtendedLifetime(test) {}
     }
 
-    /// A change of the class's tables would wait for the build, which waits for it.
+    /// Avoids a deadlock: a change of the class's tables would wait for the build, and the build for the change.
     @Test func aBuildMakesWayForChangesOfTheClass() async throws {
         let test = try await TestStore()
         let things = try await IndexedClass(test, objects: 50)
@@ -121,7 +122,7 @@ import Testing
         .string(String((0..<count).map { _ in "abcdefghijklmnopqrstuvwxyz0123456789".randomElement() ?? "a" }))
     }
 
-    /// An index that nobody asked for must not refuse what was saved without it.
+    /// An automatic index must not reject an object that could be saved without it.
     @Test func anIndexGivesWayToALongValue() async throws {
         let test = try await TestStore()
         let things = try await IndexedClass(test, objects: 10)
@@ -147,7 +148,7 @@ import Testing
         try await test.create("Fast", ["title": Self.long()])
     }
 
-    /// All objects are counted by an index of their times, which says who may read them.
+    /// A count of all objects uses only an index of their times, which includes their read access.
     @Test func countingLooksAtNoObjects() async throws {
         let test = try await TestStore()
         let things = try await IndexedClass(test, objects: 10)

@@ -2,9 +2,9 @@ import ObjectStore
 import ParseProtocol
 import Testing
 
-/// A reader whose connection the server ended goes on by another, and whoever asks hears nothing of it.
+/// When the server ends a reader's connection, the reader continues on another one, and the client gets no error.
 @Suite(.postgresqlOnly("A file has no connection.")) struct LostReaderTests {
-    /// The server's processes that serve the readers, and those that are ended.
+    /// The server processes that serve the readers.
     private func readers(of test: TestStore) async throws -> Set<Int64> {
         var found: Set<Int64> = []
         for _ in 0..<20 {
@@ -35,14 +35,14 @@ import Testing
         }
     }
 
-    /// Several reads of one moment are a transaction, which is begun anew.
+    /// Several reads at one moment form a transaction, which is restarted.
     @Test func aTransactionBehindAnEndedConnectionIsAnswered() async throws {
         let test = try await TestStore()
         let id = try await test.create("T", ["n": 1])
         try await end(try await readers(of: test), by: test)
         for _ in 0..<20 {
             let read = try await test.store.read { reader in
-                try reader.atOneMoment { try reader.get("T", id, keys: [], excludeKeys: [], caller: .master) }
+                try reader.onOneSnapshot { try reader.get("T", id, keys: [], excludeKeys: [], caller: .master) }
             }
             #expect(try JSON(parsing: read)["n"] == 1)
         }

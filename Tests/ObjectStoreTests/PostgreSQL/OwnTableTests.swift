@@ -2,7 +2,7 @@ import ObjectStore
 import ParseProtocol
 import Testing
 
-/// What services do with tables of their own gives the same on both engines (docs/sql.md).
+/// The SQL that services use on their own tables gives the same results on both engines (docs/internals/sql.md).
 @Suite struct OwnTableTests {
     private static let tables = [
         """
@@ -22,8 +22,7 @@ import Testing
         """,
     ]
 
-    /// Three notes: `Äpfel` of 29 February 2024, `b` of 1 March 2024 and `c` of 31 December 1969, of which `c` is
-    /// closed.
+    /// Three notes: `Äpfel` of 29 February 2024, `b` of 1 March 2024 and `c` of 31 December 1969; `c` is closed.
     private func filled() async throws -> TestStore {
         let test = try await TestStore(schema: Self.tables)
         try await test.store.write { transaction in
@@ -108,7 +107,7 @@ import Testing
         #expect(failure?.message.contains("Never.") == true)
     }
 
-    /// PostgreSQL gives the whole transaction up for one statement that fails.
+    /// PostgreSQL aborts the whole transaction when one statement fails.
     @Test func aCreateThatIsRefusedLeavesTheRestOfTheTransaction() async throws {
         let test = try await TestStore()
         try await test.create("Note", ["name": "first"], id: "one")

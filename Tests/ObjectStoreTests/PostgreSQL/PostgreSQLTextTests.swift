@@ -1,7 +1,7 @@
 import ObjectStore
 import Testing
 
-/// SQL as the services write it, in PostgreSQL's words.
+/// The services' SQL, translated for PostgreSQL.
 @Suite struct PostgreSQLTextTests {
     @Test(arguments: [
         ("SELECT a FROM t WHERE b = ? AND c = ?", "SELECT a FROM t WHERE b = $1 AND c = $2"),

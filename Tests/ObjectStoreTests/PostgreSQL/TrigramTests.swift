@@ -2,9 +2,9 @@ import ObjectStore
 import ParseProtocol
 import Testing
 
-/// The trigrams of texts that PostgreSQL is given.
+/// The trigrams of texts that PostgreSQL stores.
 @Suite struct TrigramTests {
-    /// Letters that a pattern without case takes for one another have one number.
+    /// Letters that are equal in a case-insensitive pattern have one number.
     @Test func lettersOfOneKindAreFoldedToOne() {
         for (letter, same) in LetterCases.sets {
             let folded = Set(same.unicodeScalars.map(Trigrams.folded))
@@ -12,7 +12,7 @@ import Testing
         }
     }
 
-    /// All letters that ICU, by whose rules the server compares, knows under another case.
+    /// All letters with a case variant in ICU, whose rules the server uses for comparison.
     @Test(.postgresqlOnly("The rules are the server's."))
     func lettersAreFoldedAsTheServerComparesThem() async throws {
         let test = try await TestStore()
@@ -51,7 +51,7 @@ import Testing
         #expect(Trigrams.numbers(of: "abcd").count == 2)
     }
 
-    /// A schema of a release that had words alone gets the trigrams when it is opened.
+    /// A schema from a release that indexed only words gets the trigrams when it is opened.
     @Test(.postgresqlOnly("A file has had them from the beginning."))
     func anIndexWithoutThemIsMadeAnew() async throws {
         let test = try await TextTests.shop()

@@ -2,8 +2,8 @@ import ObjectStore
 import ParseProtocol
 import Testing
 
-/// The meaning of a value to an array, as a field and inside an Object: every constraint looks at the whole and at each
-/// element, whatever the type. Found by comparing random queries with an independent evaluator.
+/// Comparison of a value with an array, as a field and inside an Object: every constraint considers the whole array and
+/// each element, whatever the type. These cases were found by comparing random queries with an independent evaluator.
 @Suite struct ArrayComparisonTests {
     private static func filled() async throws -> TestStore {
         let test = try await TestStore()

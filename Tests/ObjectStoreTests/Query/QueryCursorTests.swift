@@ -3,7 +3,7 @@ import ObjectStore
 import ParseProtocol
 import Testing
 
-/// Pages that go on by cursors: every object once, in order, whatever is written between two pages.
+/// Pages that continue by cursors: every object appears once, in order, despite writes between two pages.
 @Suite struct QueryCursorTests {
     private struct Page {
         let names: [String]
@@ -96,7 +96,7 @@ import Testing
         #expect(first.cursor == nil, "Only who asks for cursors gets them.")
     }
 
-    /// The place stays although the object it was made of moved, lost its field or is gone.
+    /// The position remains valid although the cursor's object moved, lost its field or was deleted.
     @Test(arguments: ["change", "unset", "delete"])
     func aCursorOutlivesItsObject(_ what: String) async throws {
         let test = try await Self.filled()
@@ -121,7 +121,7 @@ import Testing
         }
     }
 
-    /// Objects that nobody touches appear exactly once, while others are made, changed and deleted all the time.
+    /// Unmodified objects appear exactly once while others are created, changed and deleted.
     @Test func writersNeitherHideNorRepeatAnObject() async throws {
         let test = try await Self.filled()
         let stable = Set((0..<40).map { "n\($0)" })
@@ -154,7 +154,7 @@ import Testing
         }
     }
 
-    /// SQLite gives the number of a deleted last row to the next one, which is another object.
+    /// SQLite gives the row number of a deleted last row to the next new object.
     @Test func anObjectThatTakesADeletedOnesRowIsNotSkipped() async throws {
         let test = try await TestStore()
         try await test.create("Item", ["name": "a"])
@@ -190,7 +190,7 @@ import Testing
         ] {
             #expect(await code { _ = try await Self.page(test, after: after, order) } == 102, "\(after.prefix(80))")
         }
-        // In PostgreSQL a cursor has a document's value as JSON's text.
+        // In PostgreSQL, a cursor contains a document's value as JSON text.
         let value = JSON.string("' OR 1=1 --")
         let mark = TestStore.server == nil ? value : .string(value.serializedText)
         let forged = try await Self.page(
@@ -206,7 +206,7 @@ import Testing
             } == 102)
     }
 
-    /// Objects that the caller may not read are not there, neither in pages nor as the object to go on after.
+    /// Unreadable objects are invisible: they appear neither in pages nor as the position to continue from.
     @Test func cursorsKeepToTheRightsOfTheCaller() async throws {
         let test = try await TestStore()
         var hidden = ""
@@ -239,7 +239,7 @@ import Testing
         #expect(try await Self.page(test, after: "", ["name"], where: text).names == ["a tree"])
     }
 
-    /// The index leads to the place: the tenth page costs what the first one does.
+    /// The index finds the position: the tenth page costs as much as the first.
     @Test(.sqliteOnly("The plan is in the words of SQLite."))
     func anIndexFindsThePlace() async throws {
         let test = try await TestStore([

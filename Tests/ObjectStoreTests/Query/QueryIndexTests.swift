@@ -2,7 +2,7 @@ import ObjectStore
 import ParseProtocol
 import Testing
 
-/// Numbers in dotted names: the element of an array with that index, or the member of that name of an object.
+/// Numbers in dotted names: the array element with that index, or the object member with that name.
 @Suite struct QueryIndexTests {
     private static func filled() async throws -> TestStore {
         let test = try await TestStore()
@@ -103,9 +103,10 @@ import Testing
         try await test.create("Holder", ["name": "h", "bag": .pointer("Bag", "x")])
         let long = String(repeating: "a", count: 129)
         for name in [
-            "0", "0.n", "1x.a", "_x.a", "n.", "n.0.", "n..0", "obj.a-b", "obj.-1", "obj.+1", "obj.[0]", "n[0]",
-            "obj.1'", "obj.1\"", "obj.é", "obj.٣",
-            "obj.__proto__", "obj.__type", "obj.a.__op", "obj._bsontype", "obj.1 ", "obj.\(long)", "obj.0\0",
+            "0", "0.n", "1x.a", "_x.a", "n.", "n.0.", "n..0", "obj.+1", "obj.[0]", "n[0]", "obj.1'", "obj.1\"",
+            "obj.1\\", "obj.€", "obj.😀", "obj.é.\(String(repeating: "é", count: 65))", "n.é", "none.é", "name.a b",
+            "ü.a",
+            "obj.__proto__", "obj.__type", "obj.a.__op", "obj._bsontype", "obj.\(long)", "obj.0\0", "obj.é'",
         ] {
             #expect(await code { _ = try await test.names("Bag", .object([name: 1])) } == 105, "\(name)")
             #expect(await code { _ = try await test.names("Bag", [:], order: [name]) } == 105, "\(name)")
@@ -120,6 +121,40 @@ import Testing
             #expect(await code { _ = try await test.names("Bag", [:], order: [name]) } == 102, "\(name)")
         }
         #expect(await code { _ = try await test.names("Bag", ["items.0": ["$geoWithin": ["$polygon": []]]]) } == 102)
+    }
+
+    /// Numeric member names, such as counters by date, locale or UUID.
+    @Test func membersHaveLettersOfEveryScript() async throws {
+        let test = try await TestStore()
+        try await test.create(
+            "Tally",
+            [
+                "name": "a",
+                "n": ["2026-01-01": 3, "größe": "x", "a b": ["k-1": 5], "日本": [1, 2], "0-1": [["ü": 1]], "-": true],
+                "l": [["k-1": 4]],
+            ])
+        try await test.create("Tally", ["name": "b", "n": ["2026-01-01": 1, "größe": "y"], "l": [["k-1": 7]]])
+        try await test.create("Tally", ["name": "c", "n": [:], "l": []])
+        try await test.create("Holder", ["name": "h", "tally": .pointer("Tally", "none")])
+        for (condition, names) in [
+            (["n.2026-01-01": 3], "a"), (["n.2026-01-01": ["$lt": 3]], "b"),
+            (["n.2026-01-01": ["$exists": false]], "c"),
+            (["n.2026-01-01": ["$ne": 3]], "bc"), (["n.größe": ["$in": ["x", "y"]]], "ab"),
+            (["n.größe": ["$regex": "^x"]], "a"), (["n.a b.k-1": ["$gte": 5]], "a"), (["n.日本": 2], "a"),
+            (["n.日本.1": 2], "a"), (["n.日本": ["$all": [1, 2]]], "a"), (["n.0-1.0.ü": 1], "a"), (["n.-": true], "a"),
+            (["l.0.k-1": ["$gt": 4]], "b"), (["$or": [["n.größe": "y"], ["l.0.k-1": 4]]], "ab"),
+            (["n.2026-01-01": ["$gt": 0], "n.größe": "y"], "b"), (["n.größe": .null], "c"),
+        ] as [(JSON, String)] {
+            #expect(try await test.names("Tally", condition).sorted().joined() == names, "\(condition.serializedText)")
+            #expect(
+                try await test.store.read {
+                    try $0.count(Query(className: "Tally", where: condition.serialized), caller: .master)
+                }
+                    == names.count)
+        }
+        #expect(try await test.names("Tally", [:], order: ["n.2026-01-01"]) == ["c", "b", "a"])
+        #expect(try await test.names("Tally", ["n.größe": ["$gt": "w"]], order: ["-n.2026-01-01"]) == ["a", "b"])
+        #expect(try await test.names("Holder", ["tally.n.a b": .null]) == ["h"])
     }
 
     @Test func anElementOfAProtectedFieldIsRefused() async throws {

@@ -2,7 +2,7 @@ import ObjectStore
 import ParseProtocol
 import Testing
 
-/// Dotted names that reach into the objects of an array: a constraint holds when it holds for any of them.
+/// Dotted names that reach into the objects of an array: a constraint holds if it holds for any of them.
 @Suite struct QueryMemberTests {
     private static func filled() async throws -> TestStore {
         let test = try await TestStore()

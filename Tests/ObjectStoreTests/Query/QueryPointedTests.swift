@@ -2,11 +2,10 @@ import ObjectStore
 import ParseProtocol
 import Testing
 
-/// Sorting and filtering by fields of the objects that pointers name: what is found, who may ask, and how SQLite finds
-/// it.
+/// Sorting and filtering by fields of pointed-to objects: results, permissions, and SQLite's plans.
 @Suite struct QueryPointedTests {
-    /// Brands `Zeta` (readable by everybody), `Alpha` (by ann only), `Mid` (everybody), and items `a` to `f`: a and d
-    /// of Zeta, b of Alpha, c of Mid, e of a brand that is not there, f of none.
+    /// Brands `Zeta` (public), `Alpha` (readable by ann only), `Mid` (public), and items `a` to `f`: a and d point to
+    /// Zeta, b to Alpha, c to Mid, e to a missing brand, f to none.
     private static func filled(_ permissions: ClassPermissions = .open) async throws -> TestStore {
         let test = try await TestStore(
             [
@@ -123,7 +122,7 @@ import Testing
             ).joined() == "ca")
     }
 
-    /// A brand that only ann may read is missing for everybody else, in conditions, orders and counts.
+    /// A brand that only ann may read is missing for all other callers, in conditions, orders and counts.
     @Test func anUnreadableObjectActsAsMissing() async throws {
         let test = try await Self.filled()
         for (caller, found, missing, order) in [
@@ -194,7 +193,7 @@ import Testing
                 == 102)
     }
 
-    /// One statement, and neither class is walked through for an equality that an index answers.
+    /// One statement. For an equality that an index answers, neither class is scanned.
     @Test(.sqliteOnly("The plan is in the words of SQLite."))
     func thePlanJoinsByKeyAndUsesIndexes() async throws {
         let test = try await Self.filled()

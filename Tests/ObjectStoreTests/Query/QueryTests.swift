@@ -2,7 +2,7 @@ import ObjectStore
 import ParseProtocol
 import Testing
 
-/// Every constraint against the same few objects. `a` to `d` are complete, `e` has nothing but its name.
+/// Every constraint against the same few objects. `a` to `d` are complete; `e` has only its name.
 @Suite struct QueryTests {
     static func filled() async throws -> TestStore {
         let test = try await TestStore()
@@ -118,8 +118,7 @@ import Testing
         }
     }
 
-    /// The bytes by which such a condition is kept are no condition when a client sends them: the answer would be that
-    /// to somebody else's values.
+    /// A client must not send the bytes of a cached condition's key: the answer would use another query's values.
     @Test(arguments: ["name\0", "\0name\0", "\0", ""])
     func theFormOfAConditionIsNoCondition(text: String) async throws {
         let test = try await Self.filled()

@@ -2,8 +2,8 @@ import ObjectStore
 import ParseProtocol
 import Testing
 
-/// `$relativeTime` (PARSE_PROTOCOL section 4.1): what it means, and the texts of its errors, which existing clients'
-/// tests compare.
+/// `$relativeTime` (PARSE_PROTOCOL section 4.1): its meaning and its error texts, which existing clients' tests
+/// compare.
 @Suite struct RelativeTimeTests {
     @Test(
         arguments: [

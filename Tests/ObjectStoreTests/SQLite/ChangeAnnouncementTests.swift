@@ -3,7 +3,7 @@ import ObjectStore
 import ParseProtocol
 import Testing
 
-/// The writer says what it is about to change, and says it before anybody can see it.
+/// The writer announces each change before any reader can see it.
 @Suite struct ChangeAnnouncementTests {
     private static func board(_ test: TestStore) throws -> ChangeBoard {
         try #require(ChangeBoard.find(ChangeBoard.path(beside: test.path), identity: test.store.boardIdentity))
@@ -37,17 +37,17 @@ import Testing
         #expect(!before.page.isCurrent)
         #expect(before.b.isCurrent && before.stores.isCurrent)
         before = try stamps()
-        // A new field is a change of the class: everything.
+        // A new field changes the class, so it counts as a change of everything.
         try await test.update("Product", b, ["color": "red"])
         #expect(!before.b.isCurrent && !before.stores.isCurrent)
         before = try stamps()
-        // Nothing that others read.
+        // A write to a service's own table changes nothing that readers of classes see.
         _ = try await test.store.write { try $0.execute("INSERT INTO own VALUES(1)") }
         _ = await code { try await test.update("Product", "missing", ["name": "x"]) }
         #expect(before.page.isCurrent && before.b.isCurrent && before.stores.isCurrent)
     }
 
-    /// As long as the commit may be seen or not, a stamp is neither given nor believed.
+    /// While a commit may or may not be visible, no stamp is issued or accepted.
     @Test(.sqliteOnly("A board is of the one writer of a file."))
     func whatAJobHasChangedIsNotSaidToBeCurrentWhenItIsCommitted() async throws {
         let test = try await TestStore(announcement: .kept)
@@ -59,7 +59,7 @@ import Testing
             transaction.afterCommit { #expect(!stamp.isCurrent) }
             return stamp.isCurrent
         }
-        // Before the commit nobody sees the change.
+        // Before the commit, readers do not see the change.
         #expect(wasCurrent)
         #expect(!stamp.isCurrent)
     }
@@ -81,15 +81,15 @@ import Testing
         let third = try await TestStore(path: first.path, announcement: .retired)
         #expect(third.store.boardIdentity == 0)
         #expect(board.stamp(of: .page(ofClass: "Product")) == nil)
-        // It removes the folder.
+        // Keeps the folder, which `first` removes.
         withExtendedLifetime(first) {}
     }
 
-    // MARK: Who shares
+    // MARK: Sharing between callers
 
     private static func sharing(
         _ test: TestStore, _ id: String, _ condition: JSON, as caller: Caller, count: Bool = false
-    ) async throws -> (object: AnswerSharing, page: AnswerSharing) {
+    ) async throws -> (object: ResponseSharing, page: ResponseSharing) {
         let query = Query(className: "Product", where: condition.serialized, wantsCount: count)
         return try await test.store.read { reader in
             (
@@ -100,7 +100,7 @@ import Testing
     }
 
     @Test(.sqliteOnly("Shared answers are believed by the board of a file's writer."))
-    func answersAreSharedAsFarAsNoObjectIsSomebodysOwn() async throws {
+    func answersWithPrivateObjectsAreNotShared() async throws {
         let test = try await TestStore()
         let id = try await test.create("Product", ["name": "a"])
         for caller in [ann, .anonymous, admin] {
@@ -112,7 +112,7 @@ import Testing
         #expect(ofMaster.object == .alike)
         #expect(ofMaster.page == .alike)
         try await test.create("Product", ["name": "b", "ACL": ["bobbobbobb": ["read": true]]])
-        // The object is everybody's still, the page is not.
+        // The object is still public; the page is not.
         let ofAnn = try await Self.sharing(test, id, [:], as: ann)
         #expect(ofAnn.object == .everybody)
         #expect(ofAnn.page == .nobody)

@@ -4,9 +4,9 @@ import ObjectStore
 import ParseProtocol
 import Testing
 
-/// The promises about a commit: whether it waits for the disk, and what is undone of a job without a savepoint.
+/// The guarantees of a commit: whether it waits for the disk, and what is undone for a job without a savepoint.
 @Suite struct CommitTests {
-    /// A store of money is on the disk when it answers.
+    /// A store with money is durable when it answers.
     @Test(arguments: [(Synchronous.full, 2), (Synchronous.normal, 1)] as [(Synchronous, Int64)])
     func theWriterWaitsForTheDiskAsItPromises(synchronous: Synchronous, level: Int64) async throws {
         let folder = NSTemporaryDirectory() + "commit-\(UUID().uuidString)"
@@ -23,7 +23,7 @@ import Testing
         #expect(checkpoints == 0)
     }
 
-    /// The log is copied by the writer when it has grown and nobody writes; nothing is lost by it.
+    /// When the log has grown and no writes wait, the writer copies it into the database. No data is lost.
     @Test(.sqliteOnly("The log is of a file."))
     func aLongLogIsCopiedWhenNobodyWrites() async throws {
         let test = try await TestStore()
@@ -31,9 +31,9 @@ import Testing
         for _ in 0..<60 { try await test.create("T", ["name": "long", "text": text]) }
         var isCopied = false
         for _ in 0..<200 where !isCopied {
-            // Asked by name: to open and close the file here would end the store's locks.
+            // Reads the size by path: opening and closing the file here would release the store's locks.
             let size = try URL(fileURLWithPath: test.path).resourceValues(forKeys: [.fileSizeKey]).fileSize ?? 0
-            // On a busy machine it is copied before the last of them, and what comes then waits for more.
+            // On a busy machine the writer copies the log before the last write. Later log content waits for more.
             isCopied = size > 2_000_000
             if !isCopied { try await Task.sleep(for: .milliseconds(50)) }
         }
@@ -46,7 +46,7 @@ import Testing
     private typealias Job = @Sendable (StoreTransaction) throws -> Void
     private typealias GroupedJob = (job: Job, atOnce: Bool)
 
-    /// Commits jobs as one group, and returns how many failed.
+    /// Commits jobs as one group and returns the number of failures.
     private func commit(_ test: TestStore, _ jobs: [GroupedJob]) async throws -> Int {
         let gate = DispatchSemaphore(value: 0)
         let (held, holding) = AsyncStream<Void>.makeStream()
@@ -83,7 +83,7 @@ import Testing
         #expect(try await test.names("T", [:]) == ["first", "second", "taken", "third"])
     }
 
-    /// PostgreSQL tells it of a row only, for which nobody waits before the commit.
+    /// PostgreSQL rejects a single row, before the commit.
     @Test func aRowThatTheEngineRefusesLeavesTheOthersOfItsGroup() async throws {
         let test = try await TestStore([ClassDefinition("T", fields: ["name": .string], indexes: [["name"]])])
         var random = SystemRandomNumberGenerator()
@@ -101,8 +101,8 @@ import Testing
         #expect(try await test.names("T", [:]).count == (isTooLong ? 3 : 4))
     }
 
-    /// Two of one group that want the same: the second one finds the first.
-    @Test func ofTwoCreatesOfAGroupWithOneUniqueValueOneIsStored() async throws {
+    /// When two jobs of a group write the same unique value, the second one sees the first.
+    @Test func aGroupStoresAUniqueValueOnce() async throws {
         let test = try await TestStore([ClassDefinition("T", fields: ["name": .string], uniqueIndexes: [["name"]])])
         let failures = try await commit(
             test, [(Self.creating("one"), true), (Self.creating("one"), true), (Self.creating("other"), true)])
@@ -110,7 +110,7 @@ import Testing
         #expect(try await test.names("T", [:]) == ["one", "other"])
     }
 
-    /// A group in which a job fails after it changed something.
+    /// A group with a job that fails after a partial change.
     private static let halfWay: [GroupedJob] = [
         (creating("first"), true),
         (
@@ -121,7 +121,7 @@ import Testing
         ), (creating("second"), false),
     ]
 
-    /// PostgreSQL does a group again with savepoints when it fails.
+    /// PostgreSQL repeats a failed group with savepoints.
     @Test(.enabled(if: TestStore.server != nil, "In SQLite nothing is done twice."))
     func aJobThatFailsHalfWayLeavesTheOthersOfItsGroup() async throws {
         let test = try await TestStore([ClassDefinition("T", fields: ["name": .string])])
@@ -130,7 +130,7 @@ import Testing
         #expect(try await test.names("T", [:]) == ["first", "second"])
     }
 
-    /// It should not be: whoever changes something and fails then has not changed everything at once.
+    /// Such a job violates the rule for jobs without a savepoint: a job that fails must not have changed anything.
     @Test(.sqliteOnly("PostgreSQL does such a group again with savepoints."))
     func aJobThatFailsHalfWayWithoutASavepointTakesItsGroupWithIt() async throws {
         let test = try await TestStore([ClassDefinition("T", fields: ["name": .string])])
@@ -141,7 +141,7 @@ import Testing
         #expect(try await test.names("T", [:]) == ["later"])
     }
 
-    /// Inside a savepoint it takes nothing with it that the savepoint does not hold.
+    /// Inside a savepoint, the failure undoes only the content of the savepoint.
     @Test func aChangeThatFailsHalfWayIsUndoneByTheSavepointAroundIt() async throws {
         let test = try await TestStore([ClassDefinition("T", fields: ["name": .string])])
         try await test.store.write { transaction in
@@ -158,7 +158,7 @@ import Testing
         #expect(try await test.names("T", [:]) == ["kept"])
     }
 
-    /// Pages of a savepoint are kept in memory at first, and in a file when there are more.
+    /// SQLite keeps the pages of a savepoint in memory at first, and in a file when there are more.
     @Test(arguments: [3, 300]) func aLargeChangeIsUndoneAsASmallOneIs(rows: Int) async throws {
         let test = try await TestStore([ClassDefinition("T", fields: ["name": .string])])
         let text = String(repeating: "x", count: 3000)
@@ -196,7 +196,7 @@ import Testing
         #expect(names == ["after", "before"] + [String](repeating: "old", count: rows))
     }
 
-    /// The row with its times is one change, so that a refused one needs no savepoint either.
+    /// The row and its times form one change, so a refused one needs no savepoint.
     @Test(.sqliteOnly("In PostgreSQL each job has a savepoint."))
     func aRefusedChangeWithItsTimesChangesNothing() async throws {
         let test = try await TestStore([ClassDefinition("T", fields: ["name": .string], uniqueIndexes: [["name"]])])
@@ -234,7 +234,7 @@ import Testing
             for (className, object, isAtOnce) in cases {
                 #expect(transaction.changesAtOnce(className, object) == isAtOnce, "\(className) \(object)")
             }
-            // What the class learns in the same job counts.
+            // Fields that the class gains in the same job count.
             _ = try transaction.create("Plain", ["fresh": 1], caller: .master)
             #expect(transaction.changesAtOnce("Plain", ["fresh": 2]))
             let place: JSON = ["__type": "GeoPoint", "latitude": 1, "longitude": 2]
@@ -243,8 +243,8 @@ import Testing
         }
     }
 
-    /// What `provesUpdate` says of a change is what becomes of it, and it leaves nothing behind.
-    @Test func whatIsProvenIsTaken() async throws {
+    /// `provesUpdate` predicts the result of a change and has no side effect.
+    @Test func aProvenUpdateIsAccepted() async throws {
         let test = try await TestStore([
             ClassDefinition("Plain", fields: ["name": .string, "count": .number]),
             ClassDefinition("Words", fields: ["name": .string], textFields: ["name"]),

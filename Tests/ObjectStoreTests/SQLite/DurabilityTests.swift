@@ -5,10 +5,9 @@ import ParseProtocol
 import Synchronization
 import Testing
 
-/// T9a, T9b, T9c: a database that is not what was left there is not opened, and nobody else writes one that somebody
-/// writes.
+/// T9a, T9b, T9c: the store refuses a database that differs from the one it left, and a second writer.
 @Suite struct DurabilityTests {
-    /// A folder with a database, opened and left as a test wants it.
+    /// A folder with a database, opened and damaged as a test needs.
     final class Disk {
         let folder: String
         var path: String { folder + "/bag.sqlite" }
@@ -26,10 +25,10 @@ import Testing
                 logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
         }
 
-        /// Opens it; nil once it is the writer, or why it is refused.
+        /// Opens it. Returns nil as the refusal once the store is the writer.
         func open() async throws -> (ClassStore, DatabaseRefused?) {
             let store = try store()
-            // A file may also be refused later on, when somebody removes it.
+            // A file may also be refused later, when it is removed while open.
             let isTold = Mutex(false)
             let refusal: DatabaseRefused? = await withCheckedContinuation { continuation in
                 @Sendable func tell(_ refusal: DatabaseRefused?) {
@@ -44,14 +43,14 @@ import Testing
             return (store, refusal)
         }
 
-        /// The refusal to open it; nil when it opens.
+        /// The reason why it does not open; nil when it opens.
         func refusal() async throws -> String? {
             let (store, refusal) = try await open()
             store.stop()
             return refusal?.description
         }
 
-        /// As a power cut would leave a copy of it: everything beside the locks.
+        /// A copy as a power failure would leave it: everything except the locks.
         func image() throws -> Disk {
             let copy = try Disk()
             for name in ["bag.sqlite", "bag.sqlite-wal", "bag.born"]
@@ -69,7 +68,7 @@ import Testing
         }
     }
 
-    /// `count` objects, each committed by itself.
+    /// Creates `count` objects, each in its own commit.
     private static func fill(_ store: ClassStore, _ count: Int, _ prefix: String = "n") async throws {
         for index in 0..<count {
             _ = try await store.write {
@@ -119,7 +118,7 @@ import Testing
             if change != "missing" { FileManager.default.createFile(atPath: image.path, contents: nil) }
             let refusal = try await image.refusal()
             #expect(refusal?.contains("empty") == true, "\(change): \(refusal ?? "opened")")
-            // Once somebody says so, it begins anew.
+            // When the operator accepts the loss, the store starts empty.
             for name in ["bag.born", "bag.sqlite-wal"] {
                 try? FileManager.default.removeItem(atPath: "\(image.folder)/\(name)")
             }
@@ -135,7 +134,7 @@ import Testing
         try stopped.change("bag.sqlite") { $0 = $0.prefix($0.count / 2) }
         let refusal = try await stopped.refusal()
         #expect(refusal?.contains("cut short") == true, "\(refusal ?? "opened")")
-        // Also when a log stands beside it that holds other pages.
+        // Also with a log next to it that contains other pages.
         let again = try Disk()
         let (first, _) = try await again.open()
         try await Self.fill(first, 40)
@@ -179,6 +178,52 @@ import Testing
         #expect(try await header.refusal()?.contains("header") == true)
     }
 
+    /// Two copies share a log up to a point: `image` continues with one short commit, `failed` with long ones. The
+    /// longer log's frames after the end of the shorter log are what failed commits leave on a full disk.
+    private static func logWithLeftovers(ofCommits count: Int) async throws -> Disk {
+        let stored = try await killed()
+        let failed = try stored.image()
+        let (short, _) = try await stored.open()
+        try await fill(short, 1)
+        let image = try stored.image()
+        short.stop()
+        let (long, _) = try await failed.open()
+        for _ in 0..<count {
+            _ = try await long.write {
+                try $0.create("T", ["text": .string(String(repeating: "y", count: 90_000))], caller: .master)
+            }
+        }
+        let tail = try Data(contentsOf: URL(fileURLWithPath: failed.path + "-wal"))
+        long.stop()
+        try image.change("bag.sqlite-wal") { $0.append(tail[$0.count...]) }
+        return image
+    }
+
+    /// After a commit failed on a full disk, a shorter one succeeds in its place; then the process is killed.
+    @Test func framesOfCommitsThatFailedAreNoReasonToRefuse() async throws {
+        for hasCertificate in [true, false] {
+            let image = try await Self.logWithLeftovers(ofCommits: 2)
+            if !hasCertificate { try FileManager.default.removeItem(atPath: image.folder + "/bag.born") }
+            let (store, refusal) = try await image.open()
+            #expect(refusal == nil)
+            guard refusal == nil else { continue }
+            #expect(try await Self.count(store) == 41)
+            store.stop()
+        }
+    }
+
+    /// A generation number in the frames proves that the previous generation was confirmed. The certificate does not
+    /// matter: after a power failure it may be older than the log.
+    @Test func framesThatProveALaterCommitAreRefusedWithoutACertificate() async throws {
+        let image = try await Self.logWithLeftovers(ofCommits: 3)
+        #expect(try await image.refusal()?.contains("committed later") == true)
+        try FileManager.default.removeItem(atPath: image.folder + "/bag.born")
+        let refusal = try await image.refusal()
+        #expect(refusal?.contains("committed later") == true, "\(refusal ?? "opened")")
+        #expect(refusal?.contains("away") == false, "\(refusal ?? "opened")")
+        #expect(refusal?.contains("scripts/accept-loss bag") == true, "\(refusal ?? "opened")")
+    }
+
     @Test func aLogThatIsMissingOrShorterIsRefused() async throws {
         for keep in [0, 2] {
             let image = try await Self.killed()
@@ -210,7 +255,7 @@ import Testing
         third.stop()
     }
 
-    /// T9c: what a stopped service left is in the one file.
+    /// T9c: after an orderly stop, all data is in the one database file.
     @Test func aCopyOfTheDatabaseAloneIsAll() async throws {
         let disk = try Disk()
         let (store, _) = try await disk.open()
@@ -224,7 +269,7 @@ import Testing
         other.stop()
     }
 
-    /// T9b: the lock is the file's, and not that of a path that anybody can remove.
+    /// T9b: the lock belongs to the file, not to a path, which can be removed.
     @Test func twoWritersAreImpossibleThoughTheLockFileIsLost() async throws {
         let disk = try Disk()
         let (first, _) = try await disk.open()
@@ -262,7 +307,7 @@ import Testing
         store.stop()
     }
 
-    /// Not only those of the commit that finds it out: nobody takes what waits behind them.
+    /// All waiting writes fail, not only the commit that detects the replacement.
     @Test func allWhoWaitHearThatTheFileWasReplaced() async throws {
         let disk = try Disk()
         let (store, _) = try await disk.open()

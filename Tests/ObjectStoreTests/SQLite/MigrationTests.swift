@@ -4,9 +4,9 @@ import ObjectStore
 import ParseProtocol
 import Testing
 
-/// A file goes from release to release by numbered migrations: each once, in order, whole or not at all.
+/// Numbered migrations upgrade a file from release to release: each runs once, in order, completely or not at all.
 @Suite struct MigrationTests {
-    /// A folder with a service's file, which one release after the other opens.
+    /// A folder with a service's file, which successive releases open.
     final class Disk {
         private let folder = NSTemporaryDirectory() + "migrations-\(Names.random(10))"
         var path: String { folder + "/shop.sqlite" }
@@ -20,7 +20,7 @@ import Testing
         }
 
         /// Starts and stops a release with these migrations.
-        /// - Returns: why it refuses the file; nil when it opened it and did `body`.
+        /// - Returns: the reason why the release refuses the file; nil when it opened the file and ran `body`.
         func open(
             _ migrations: [Migration], beside others: [Migrations] = [],
             _ body: (ClassStore) async throws -> Void = { _ in }
@@ -40,7 +40,7 @@ import Testing
     private static let tables = Migration(
         1, "tables", ["CREATE TABLE IF NOT EXISTS notes(id INTEGER PRIMARY KEY, text TEXT NOT NULL)"])
 
-    /// Writes its name down.
+    /// Records its name.
     private static func note(_ number: Int, _ name: String) -> Migration {
         Migration(number, name) { _ = try $0.execute("INSERT INTO notes(text) VALUES (?)", [.text(name)]) }
     }
@@ -79,7 +79,7 @@ import Testing
         }
     }
 
-    /// Files of releases before there were migrations have the tables and no record.
+    /// Files from releases before migrations have the tables and no record.
     @Test func aFileWithoutRecordsKeepsWhatItHas() async throws {
         let disk = Disk()
         let before = try await disk.open([Self.tables]) { store in
@@ -106,7 +106,7 @@ import Testing
         #expect(after == nil)
     }
 
-    /// Code sees the objects as the release before left them, and no class at all in a new file.
+    /// A code migration sees the objects of the previous release, and no class in a new file.
     @Test func codeChangesObjects() async throws {
         let disk = Disk()
         let rename = Migration(2, "longNames") { transaction in
@@ -138,11 +138,11 @@ import Testing
         let bytes = try Data(contentsOf: file)
         let refusal = try await disk.open([Self.tables]) { _ in Issue.record("It was opened.") }
         let text = try #require(refusal)
-        for part in [disk.path, "newer release", "shop.2.loyalty", "docs/upgrading.md"] {
+        for part in [disk.path, "newer release", "shop.2.loyalty", "docs/guides/upgrading.md"] {
             #expect(text.contains(part), "\(text)")
         }
         #expect(try Data(contentsOf: file) == bytes)
-        // Nor does a replica read it that is not the writer.
+        // A replica that is not the writer does not read it either.
         let replica = try disk.store([Migrations("shop", [Self.tables])])
         #expect(throws: DatabaseRefused.self) { _ = try replica.makeReader() }
         replica.stop()
@@ -168,7 +168,7 @@ import Testing
             let refusal = try await disk.open([Self.tables, Self.note(2, "second"), failing, Self.note(4, "fourth")])
             #expect(refusal?.contains("shop.3.authors failed and was undone") == true, "\(refusal ?? "opened")")
         }
-        // What came before it stays, nothing of it is there, and what comes after it waits.
+        // Earlier migrations remain, the failed one leaves nothing, and later ones wait.
         let right = Migration(3, "authors", [half])
         let after = try await disk.open([Self.tables, Self.note(2, "second")]) { store in
             let columns = try await Self.texts("SELECT name FROM pragma_table_info('notes') ORDER BY cid", in: store)
@@ -193,7 +193,7 @@ import Testing
         #expect(repaired == nil)
     }
 
-    /// A replica that starts first has its reads wait until the writer has done everything that they rely on.
+    /// If a non-writing replica starts first, its reads wait until the writer has run all migrations.
     @Test func readsWaitForTheMigrations() async throws {
         let disk = Disk()
         let before = try await disk.open([Self.tables])

@@ -4,7 +4,7 @@ import ParseProtocol
 import Synchronization
 import Testing
 
-/// The bounds of what a read may take: of a lane, of the store's readers, of its request's budget.
+/// The limits on a read's work: per lane, for the store's readers, and by the request's budget.
 @Suite struct ReadBudgetTests {
     private final class Meter: WorkMeter {
         private let remaining: Atomic<Int64>
@@ -13,8 +13,8 @@ import Testing
         func use(_ microseconds: Int64) { remaining.subtract(microseconds, ordering: .relaxed) }
     }
 
-    /// Objects whose texts a backtracking pattern takes its limit of steps for. PostgreSQL's patterns do not backtrack;
-    /// there it is their number that takes long.
+    /// Objects on whose strings a backtracking pattern uses up its step limit. PostgreSQL's patterns do not backtrack;
+    /// there the number of objects makes the query slow.
     private func store() async throws -> TestStore {
         let store = try await TestStore()
         for index in 0..<150 {
@@ -48,13 +48,13 @@ import Testing
         let reader = try store.store.makeReader()
         let start = ContinuousClock.now
         for _ in 0..<3 {
-            let page = try reader.attempt(slice: .milliseconds(5), onlyProven: false) {
+            let page = try reader.attempt(slice: .milliseconds(5), onlyQuick: false) {
                 try reader.find(Self.slow, caller: .anonymous)
             }
             #expect(page == nil)
         }
         #expect(ContinuousClock.now - start < .seconds(8), "Each took its slice and not the whole limit.")
-        let page = try reader.attempt(slice: .milliseconds(500), onlyProven: false) {
+        let page = try reader.attempt(slice: .milliseconds(500), onlyQuick: false) {
             try reader.find(Self.quick, caller: .anonymous)
         }
         #expect(page?.rows == 1)
@@ -63,18 +63,35 @@ import Testing
     @Test func whereOnlyProvenQueriesAreTakenTheOthersDoNotBegin() async throws {
         let store = try await store()
         let reader = try store.store.makeReader()
-        func find(_ query: Query, onlyProven: Bool) throws -> Int? {
-            try reader.attempt(slice: .milliseconds(200), onlyProven: onlyProven) {
+        func find(_ query: Query, onlyQuick: Bool) throws -> Int? {
+            try reader.attempt(slice: .milliseconds(200), onlyQuick: onlyQuick) {
                 try reader.find(query, caller: .anonymous).rows
             }
         }
-        #expect(try find(Self.quick, onlyProven: true) == nil)
-        for _ in 0..<3 { #expect(try find(Self.quick, onlyProven: false) == 1) }
-        #expect(try find(Self.quick, onlyProven: true) == 1)
-        // The same shape with another value is the same query.
-        #expect(try find(Query(className: "Slow", where: Array(#"{"n":8}"#.utf8), limit: 1), onlyProven: true) == 1)
-        _ = try? find(Self.slow, onlyProven: false)
-        #expect(try find(Self.slow, onlyProven: true) == nil)
+        #expect(try find(Self.quick, onlyQuick: true) == nil)
+        for _ in 0..<3 { #expect(try find(Self.quick, onlyQuick: false) == 1) }
+        #expect(try find(Self.quick, onlyQuick: true) == 1)
+        // The same shape with another value counts as the same query.
+        #expect(try find(Query(className: "Slow", where: Array(#"{"n":8}"#.utf8), limit: 1), onlyQuick: true) == 1)
+        _ = try? find(Self.slow, onlyQuick: false)
+        #expect(try find(Self.slow, onlyQuick: true) == nil)
+    }
+
+    /// A connection caches a limited number of statements.
+    @Test func manyOtherQueriesLeaveAQuickOneQuick() async throws {
+        let store = try await store()
+        let reader = try store.store.makeReader()
+        func find(_ query: Query, onlyQuick: Bool) throws -> Int? {
+            try reader.attempt(slice: .milliseconds(200), onlyQuick: onlyQuick) {
+                try reader.find(query, caller: .anonymous).rows
+            }
+        }
+        for _ in 0..<4 { #expect(try find(Self.quick, onlyQuick: false) == 1) }
+        for number in 0..<600 {
+            _ = try find(
+                Query(className: "Slow", where: Array(#"{"field\#(number)":1}"#.utf8), limit: 1), onlyQuick: false)
+        }
+        #expect(try find(Self.quick, onlyQuick: true) == 1)
     }
 
     @Test func aBudgetEndsAReadAndIsCharged() async throws {
@@ -86,7 +103,7 @@ import Testing
                 try await store.store.read { try $0.find(Self.slow, caller: .anonymous).rows }
             }
             #expect(meter.left == 0)
-            // Nothing is left for anything else of this request, neither to read nor to write.
+            // The request has no budget left for any other read or write.
             do {
                 _ = try await store.store.read { try $0.find(Self.quick, caller: .anonymous).rows }
                 Issue.record("There was no budget.")
@@ -99,7 +116,7 @@ import Testing
         #expect(try await store.store.read { try $0.find(Self.quick, caller: .anonymous).rows } == 1)
     }
 
-    /// What waits for a server uses no processor here, and is paid for all the same.
+    /// Waiting for the server uses no processor time here, but is charged too.
     @Test(.postgresqlOnly("In SQLite the processor's time is all.")) func theServersTimeIsCharged() async throws {
         let store = try await TestStore()
         let meter = Meter(2_000_000)

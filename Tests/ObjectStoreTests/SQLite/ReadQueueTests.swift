@@ -1,7 +1,8 @@
 import ObjectStore
+import ParseProtocol
 import Testing
 
-/// In which order waiting reads run, without threads and without a clock.
+/// The order in which waiting reads run, without threads or a clock. Id T2x of docs/internals/hardening.md.
 @Suite final class ReadQueueTests {
     private var queue = ReadQueue()
     private let second: UInt64 = 1_000_000_000
@@ -16,16 +17,16 @@ import Testing
         #expect(queue.next(for: .short, now: 0) == nil)
     }
 
-    @Test func whereManyComeAtOnceTheLastOfThemIsNext() throws {
+    @Test func theLatestNewReaderGoesNext() throws {
         for client in 1...40 { _ = try enter(client) }
         let newcomer = try (0..<2).map { _ in try enter(99) }
         #expect(queue.next(for: .short, now: 0)?.ticket == newcomer[0])
         queue.ended(newcomer[0], used: 5_000_000, now: 0)
-        // So little does not count.
+        // This small amount does not count.
         #expect(queue.next(for: .short, now: 0)?.ticket == newcomer[1])
     }
 
-    @Test func whoUsedLeastLatelyComesFirst() throws {
+    @Test func theClientWithTheLeastRecentUseGoesFirst() throws {
         let greedy = try enter(1)
         _ = queue.next(for: .short, now: 0)
         queue.ended(greedy, used: second, now: 0)
@@ -80,10 +81,36 @@ import Testing
         for _ in 0..<ReadQueue.costlyPerClientMax { _ = try enter(1) }
         #expect(throws: ReadQueue.Refusal.clientHasTooMany) { try self.enter(1) }
         _ = try enter(2)
-        // Reads that nobody knows to be costly have bounds of their own.
+        // Reads not known to be costly have their own limits.
         _ = try enter(1, isCostly: false)
-        // The shop itself is not counted as a client.
+        // The shop itself is exempt from the limit per client.
         for _ in 0...ReadQueue.costlyPerClientMax { _ = try queue.enter(.shop, isCostly: true) }
+    }
+
+    private func enter(_ client: Int, at network: String) throws -> ReadQueue.Ticket {
+        try queue.enter(.client(client, at: ClientNetwork(network)), isCostly: true)
+    }
+
+    @Test func accountsOfOneNetworkCannotFillTheQueue() throws {
+        for client in 0..<ReadQueue.costlyPerNetworkMax { _ = try enter(client % 8, at: "cb007107") }
+        #expect(throws: ReadQueue.Refusal.clientHasTooMany) { try self.enter(9, at: "cb007107") }
+        for client in 0..<40 { _ = try enter(client, at: "cb0071\(client + 10)") }
+        #expect(throws: ReadQueue.Refusal.clientHasTooMany, "Three quarters are for one wide network.") {
+            try self.enter(9, at: "cb007199")
+        }
+        let honest = try enter(1, at: "c6336407")
+        #expect(queue.next(for: .short, now: 0)?.ticket == honest)
+    }
+
+    @Test func withinANetworkTheClientThatUsedLeastIsFirst() throws {
+        let first = try enter(1, at: "cb007107")
+        _ = queue.next(for: .short, now: 0)
+        queue.ended(first, used: second, now: 0)
+        _ = try enter(1, at: "cb007107")
+        let other = try enter(2, at: "cb007107")
+        let another = try enter(3, at: "c6336407")
+        #expect(queue.next(for: .short, now: 0)?.ticket == another, "A network that used nothing.")
+        #expect(queue.next(for: .short, now: 0)?.ticket == other)
     }
 
     @Test func allTogetherAreBounded() throws {
@@ -93,8 +120,8 @@ import Testing
         #expect(throws: ReadQueue.Refusal.full) { try self.queue.enter(.shop, isCostly: true) }
     }
 
-    /// A hundred clients with reads of 50 ms one after another, and one who asks now and then: it never waits for more
-    /// than what runs.
+    /// A hundred clients send reads of 50 ms back to back, and one client reads occasionally: it never waits for more
+    /// than the running reads.
     @Test func anHonestReadPassesAHundredAttackers() throws {
         var now: UInt64 = 0
         for client in 1...90 { _ = try enter(client) }
@@ -103,7 +130,7 @@ import Testing
             let running = try #require(next)
             now += 50_000_000
             queue.ended(running.ticket, used: 50_000_000, now: now)
-            // Whoever it was asks again at once.
+            // The same client sends its next read at once.
             for client in 1...90 { _ = try? enter(client) }
         }
         for _ in 0..<20 {

@@ -2,7 +2,7 @@ import ObjectStore
 import ParseProtocol
 import Testing
 
-/// T10a: a column that is misspelt, missing or NULL is an error and never an amount of 0.
+/// T10a: a column that is misspelt, missing or NULL causes an error, never an amount of 0.
 @Suite struct StrictRowTests {
     private static let schema = [
         "CREATE TABLE IF NOT EXISTS books(id INTEGER PRIMARY KEY, amount INTEGER, name TEXT, cover BLOB)"
@@ -34,7 +34,7 @@ import Testing
         #expect(try row["total"].isNull)
     }
 
-    /// A value that SQLite does not take is an error, and not the value of the run before.
+    /// A value that SQLite rejects causes an error; the previous run's value is not used.
     @Test(.sqliteOnly("PostgreSQL takes a value of this length."))
     func aValueThatIsNotBoundIsAnError() async throws {
         let test = try await TestStore(schema: Self.schema)

@@ -4,7 +4,7 @@ import ParseProtocol
 import Synchronization
 import Testing
 
-/// Which waiting writes share a commit, without threads and without a clock. Id T2g of docs/hardening.md.
+/// Which waiting writes share a commit, without threads or a clock. Id T2g of docs/internals/hardening.md.
 @Suite final class WriteQueueTests {
     private struct Save: QueuedWrite, Equatable {
         var client: WorkClient
@@ -16,16 +16,16 @@ import Testing
 
     private var queue = Queue()
     private let second: UInt64 = 1_000_000_000
-    /// What a commit takes of saves whose cost nobody measured yet.
+    /// The weight that a commit accepts while the cost of saves is not measured yet.
     private let roomy = 600
 
     private func enter(_ client: Int, weight: Int = 1, number: Int = 0) throws {
         try queue.enter(Save(client: .client(client), weight: weight, number: number))
     }
 
-    /// Lets the client use the writer while others wait, so that it counts.
+    /// Records writer time for the client while others wait, so that it counts.
     private func use(_ nanoseconds: UInt64, by client: Int, at now: UInt64) {
-        // So many objects that what one of them costs stays as it is.
+        // The weight is proportional to the time, so the cost per object does not change.
         queue.worked(nanoseconds, for: .client(client), weight: Int(nanoseconds / 50_000), now: now)
     }
 
@@ -34,6 +34,28 @@ import Testing
         #expect(queue.nextGroup(now: 0).map(\.number) == Array(0..<Queue.groupMax))
         #expect(queue.isEmpty)
         #expect(queue.nextGroup(now: 0).isEmpty)
+    }
+
+    @Test func accountsOfOneNetworkAreOneInTheOrder() throws {
+        func enter(_ client: Int, at network: String, number: Int = 0) throws {
+            try queue.enter(Save(client: .client(client, at: ClientNetwork(network)), weight: 60, number: number))
+        }
+        for number in 0..<64 { try enter(number, at: "cb007107", number: number) }
+        for number in 100..<104 { try enter(1, at: "c6336407", number: number) }
+        let group = queue.nextGroup(now: 0).map(\.number)
+        #expect(group.count < 20)
+        #expect(group.count { $0 >= 100 } == 4, "As much as 64 accounts of the other network: \(group)")
+    }
+
+    @Test func accountsOfOneNetworkHaveItsPlaces() throws {
+        func enter(_ client: Int, at network: String) throws {
+            try queue.enter(Save(client: .client(client, at: ClientNetwork(network))))
+        }
+        for number in 0..<Queue.networkPlacesMax { try enter(number, at: "cb007107") }
+        #expect(throws: WriteRefusal.clientHasTooMany) { try enter(9999, at: "cb007107") }
+        try enter(1, at: "c6336407")
+        while !queue.isEmpty { _ = queue.nextGroup(now: 0) }
+        try enter(9999, at: "cb007107")
     }
 
     @Test func whatIsTakenOutLeavesRoom() throws {
@@ -45,7 +67,7 @@ import Testing
         #expect(queue.nextGroup(now: 0).count == 1)
     }
 
-    @Test func ofOneClientTheFirstIsFirst() throws {
+    @Test func aClientsWritesKeepTheirOrder() throws {
         for number in 0..<150 { try enter(1, weight: number % 7 + 1, number: number) }
         var numbers: [Int] = []
         while !queue.isEmpty { numbers += queue.nextGroup(now: 0).map(\.number) }
@@ -76,7 +98,7 @@ import Testing
     }
 
     @Test func whatALongWriteTookCounts() throws {
-        // One object, but a field that rewrites thousands.
+        // One object, but a field that rewrites thousands of rows.
         queue.worked(second, for: .client(1), weight: 1, now: 0)
         for number in 0..<150 {
             try enter(1, number: number)
@@ -107,7 +129,7 @@ import Testing
         let group = queue.nextGroup(now: 0)
         #expect(group.count == Queue.groupMax)
         #expect(group.count { $0.client == .shop } == Queue.groupMax / 2)
-        // A long write of one side keeps the other from nothing.
+        // A long write on one side does not delay the other side.
         queue = Queue()
         try queue.enter(Save(client: .shop, weight: 5000))
         try enter(1, weight: 5000)
@@ -115,7 +137,7 @@ import Testing
         #expect(Set(queue.nextGroup(now: 0).map(\.client)) == [.shop, .client(2)])
     }
 
-    /// Each time somebody else who used nothing comes with a small write.
+    /// In each round, new clients without recorded use arrive with a small write.
     @Test func newcomersKeepNoBatchWaitingForEver() throws {
         try enter(0, weight: 200, number: -1)
         var rounds = 0
@@ -164,8 +186,8 @@ import Testing
         let errors = Mutex<[ParseError]>([])
     }
 
-    /// In a store: a client hears 155, with when to come again, and others go on.
-    @Test func whoHasTooManyWritesWaitingIsToldSo() async throws {
+    /// In a store: a client gets error 155 with a retry time, and others continue.
+    @Test func tooManyWaitingWritesAreRefused() async throws {
         let test = try await TestStore()
         let gate = DispatchSemaphore(value: 0)
         let (held, holding) = AsyncStream<Void>.makeStream()

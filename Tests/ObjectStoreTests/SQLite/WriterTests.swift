@@ -67,15 +67,15 @@ import Testing
     func aFullDiskFailsTheWholeGroupAndLeavesNothing() async throws {
         let test = try await TestStore()
         try await test.create("T", ["name": "before"])
-        // The limit is below what one more job of this size needs, so that SQLite gives up the transaction.
+        // The limit is below the size that one more of these jobs needs, so SQLite aborts the transaction.
         try await test.store.write { job in
             let pages = try job.rows("PRAGMA page_count")[0].int(0)
             _ = try job.rows("PRAGMA max_page_count = \(pages + 20)")
         }
         let gate = DispatchSemaphore(value: 0)
         let (held, holding) = AsyncStream<Void>.makeStream()
-        // Holds the writer so that what follows becomes one group; a job that came before it is held would be in the
-        // writer's own.
+        // Holds the writer so that the following jobs form one group. A job submitted before that would be in the
+        // writer's own group.
         test.store.submit(
             { _ in
                 holding.finish()
@@ -98,7 +98,7 @@ import Testing
         await results.wait(for: 10)
         #expect(results.failures == 10)
         #expect(try await test.names("T", [:]) == ["before"])
-        // The writer goes on, and what the lost group taught is forgotten.
+        // The writer continues, and forgets the class changes of the lost group.
         try await test.create("T", ["name": "later", "learnt": "text"])
         #expect(try await test.names("T", [:]) == ["before", "later"])
     }
@@ -114,7 +114,7 @@ import Testing
         #expect(second.store.role == .reader)
         #expect(first.store.role == .writer)
         try await first.create("T", ["name": "two", "fresh": true])
-        // A replica sees a commit of the other process, and the class's new field, at once.
+        // A replica immediately sees a commit of the other process and the class's new field.
         #expect(try await second.names("T", ["fresh": true]) == ["two"])
         first.store.stop()
         await becoming.value

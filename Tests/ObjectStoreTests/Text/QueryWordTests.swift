@@ -2,7 +2,7 @@ import ObjectStore
 import ParseProtocol
 import Testing
 
-/// `$text` searches that distinguish case or diacritics: the index finds candidates, the text decides.
+/// `$text` searches that distinguish case or diacritics: the index finds candidates, and the stored text decides.
 @Suite struct QueryWordTests {
     private static func search(_ term: String, _ options: [String: JSON] = [:]) -> JSON {
         ["name": ["$text": ["$search": .object(["$term": .string(term)].merging(options) { $1 })]]]
@@ -35,7 +35,7 @@ import Testing
         ("noir -cafe", [:], []),
     ]
 
-    @Test(.unlessPlain("Words are looked up in an index, as it has them.")) func sensitivityDecides() async throws {
+    @Test func sensitivityDecides() async throws {
         let test = try await Self.filled()
         for (term, options, expected) in Self.cases {
             #expect(try await test.names("Drink", Self.search(term, options)) == expected, "\(term) \(options)")
@@ -44,8 +44,7 @@ import Testing
         }
     }
 
-    @Test(.unlessPlain("Words are looked up in an index, as it has them."))
-    func theScoreStaysInItsOrderWithSensitivity() async throws {
+    @Test func theScoreStaysInItsOrderWithSensitivity() async throws {
         let test = try await Self.filled()
         let query = Query(
             className: "Drink", where: Self.search("cafe noir", ["$caseSensitive": true]), order: ["$score"],
@@ -69,11 +68,9 @@ import Testing
         "عَرَبِيّ", "한국어", "istanbul", "naive", "\"naive cooperate\"", "été", "ete -cafe", "sea", "SEA tea",
     ]
 
-    /// Words are the same with an index of them and without, and so is how well they fit. SQLite's index folds some
-    /// Greek letters by rules of its own.
-    @Test(
-        .enabled(if: TestStore.server != nil, "The engine's own functions split texts without an index."),
-        .unlessPlain("There is no search without an index."))
+    /// Words and ranks are the same with and without a text index. SQLite's index folds some Greek letters by its own
+    /// rules.
+    @Test(.enabled(if: TestStore.server != nil, "The engine's own functions split texts without an index."))
     func anIndexChangesNothing() async throws {
         let test = try await TestStore([
             ClassDefinition("W", fields: ["name": .string, "text": .string, "plain": .string], textFields: ["text"])
@@ -101,10 +98,8 @@ import Testing
         }
     }
 
-    /// The rules of words by examples, for texts without an index.
-    @Test(.unlessPlain("Words are looked up in an index, as it has them.")) func wordsAreFoldedInEveryScript()
-        async throws
-    {
+    /// Examples of the rules for words, for strings without an index.
+    @Test func wordsAreFoldedInEveryScript() async throws {
         let test = try await TestStore()
         for text in Self.texts { try await test.create("W", ["name": .string(text)]) }
         func found(_ term: String, _ options: [String: JSON] = [:]) async throws -> [Int?] {

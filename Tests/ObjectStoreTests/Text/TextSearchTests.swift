@@ -2,12 +2,13 @@ import ObjectStore
 import ParseProtocol
 import Testing
 
-/// The way to a page of a search: few candidates one by one, of many the first in order.
+/// How a search finds a page: it checks a few candidates one by one, but walks many in the requested order.
 @Suite struct TextSearchTests {
     private static let count = 3000
     private static let callers: [Caller] = [.anonymous, .master]
 
-    /// Every product has "common" in its name or detail; one of a hundred has "rare" in the one, another in the other.
+    /// Every product has "common" in its name or detail. One of a hundred has "rare" in its name, another one in its
+    /// detail.
     private static func shop() async throws -> TestStore {
         let test = try await TestStore([
             ClassDefinition(
@@ -45,17 +46,17 @@ import Testing
         let index = TestStore.server == nil ? "VIRTUAL TABLE INDEX" : "w1"
         #expect(plans.rare.contains(index), "\(plans.rare)")
         #expect(!plans.common.contains(index), "\(plans.common)")
-        // What a server calls is its own.
+        // The server's function calls cannot be counted.
         guard TestStore.server == nil else { return }
         let work = try await test.store.read {
             (rare: try $0.work(of: rare, caller: caller), common: try $0.work(of: common, caller: caller))
         }
-        // A call for each pattern that is looked for in an object.
+        // One call for each pattern that an object is searched for.
         #expect(work.rare.calls <= 2 * Self.count / 50, "\(work.rare)")
         #expect(work.common.calls <= Self.count / 10, "\(work.common)")
     }
 
-    /// An index that came by itself finds what lies in a range, which is nearly everything.
+    /// An automatic index finds the range, which contains nearly all objects.
     @Test(.sqliteOnly("Automatic indexes are tables that triggers of SQLite keep."), arguments: callers)
     func anAutomaticIndexDoesNotTakeItsPlace(_ caller: Caller) async throws {
         let test = try await Self.shop()
@@ -75,7 +76,7 @@ import Testing
                 let searched = try await test.store.read {
                     try $0.documents(Self.search(word, order: order), caller: caller)
                 }
-                // Without a literal nothing is looked up.
+                // A pattern without a literal uses no index.
                 let pattern: JSON = ["$regex": .string("(\(word))"), "$options": "i"]
                 let walked = Query(
                     className: "Product",

@@ -60,7 +60,7 @@ import Testing
         #expect(stored == 1)
     }
 
-    /// The drop reads that there is no object; the other makes one, of the class that it knows.
+    /// One replica drops the class because it sees no object; another one, which knows the class, creates an object.
     @Test func nothingIsLostInAClassThatIsDropped() async throws {
         let replicas = try await Replicas(2)
         for round in 0..<10 {
@@ -73,7 +73,7 @@ import Testing
                     _ = try job.create(name, ["n": 1], caller: .master)
                 }
             }
-            // Both may be done, the object last; or the class was not empty.
+            // Either both succeed, the create last, or the class was not empty.
             let failures = outcomes.compactMap { outcome -> Int? in
                 guard case .failure(let error) = outcome else { return nil }
                 return (error as? ParseError)?.code.rawValue ?? -1

@@ -3,7 +3,7 @@ import ObjectStore
 import ParseProtocol
 import Testing
 
-/// Several processes write one schema: nothing is lost, and rules hold.
+/// Several processes write one schema: no write is lost, and rules hold.
 @Suite(.severalWriters) struct EveryWriterTests {
     @Test func countersFromSeveralEndAtTheSum() async throws {
         let replicas = try await Replicas()
@@ -43,7 +43,7 @@ import Testing
                 _ = try job.nested { try job.create("T", ["name": .string("n\(time)")], caller: .master) }
                 return true
             } catch let error as ParseError where error.code == .duplicateValue {
-                // Whoever is refused sees the one who has it.
+                // The refused job sees the object that has the value.
                 let condition: JSON = ["name": .string("n\(time)")]
                 let names = Query(className: "T", where: condition.serialized, limit: 2)
                 #expect(try job.documents(names, caller: .master).count == 1)
@@ -61,7 +61,7 @@ import Testing
         var ids: [String] = []
         for index in 0..<9 { ids.append(try await replicas[0].create("T", ["name": .string("old\(index)")])) }
         let all = ids
-        // Changes, which PostgreSQL refuses by an error.
+        // Updates, which PostgreSQL refuses with an error.
         let outcomes = await replicas.atOnce(times: 3) { job, store, time in
             _ = try job.update("T", all[store * 3 + time], ["name": .string("new\(time)")], caller: .master)
         }
@@ -93,7 +93,7 @@ import Testing
         #expect(object["left"]?.arrayValue?.isEmpty == true)
     }
 
-    @Test func whatTwoRowsDecideIsNotDecidedTwice() async throws {
+    @Test func rulesOverTwoRowsHoldAcrossReplicas() async throws {
         let replicas = try await Replicas(
             2,
             schema: [
@@ -107,7 +107,7 @@ import Testing
                 }
             }
         }
-        // One of both has to stay.
+        // One of the two must remain.
         let outcomes = await replicas.atOnce(times: 40) { job, store, round in
             let others = try job.rows(
                 "SELECT isOn FROM duty WHERE round = ? AND name = ?", [.int(Int64(round)), .int(Int64(1 - store))])
@@ -122,7 +122,7 @@ import Testing
         #expect(on.isEmpty)
     }
 
-    /// Money that is moved about between accounts, by several at once, in an order that chance makes.
+    /// Several replicas move money between accounts at once, in random order.
     @Test func sumsStayTheSameWhateverIsMoved() async throws {
         let replicas = try await Replicas(allowCustomObjectId: true)
         for index in 0..<12 { try await replicas[0].create("Account", ["amount": 100], id: "a\(index)") }

@@ -3,7 +3,7 @@ import ParseProtocol
 import Synchronization
 import Testing
 
-/// Of several processes that write one leads.
+/// One of several writing processes leads.
 @Suite(.severalWriters) struct LeaderTests {
     private func leaders(_ stores: [TestStore]) -> [Int] {
         stores.indices.filter { stores[$0].store.role == .writer }
@@ -33,7 +33,7 @@ import Testing
         let old = try #require(leaders(stores).first)
         let others = stores.indices.filter { $0 != old }
         #expect(stores.filter { !$0.store.mayWrite }.isEmpty)
-        // The others write while nobody leads, and nothing of theirs fails.
+        // The others write while there is no leader, and none of their writes fails.
         let ended = try await server(of: stores[old])
         let writing = Task { [stores] in
             var count = 0
@@ -44,10 +44,10 @@ import Testing
             return count
         }
         try await end(ended, by: stores[others[0]])
-        // The old one may think for a moment longer that it leads.
+        // The former leader may believe for a moment longer that it leads.
         #expect(await comesTrue(within: 10) { leaders(stores).contains { $0 != old } })
         let new = try #require(leaders(stores).first { $0 != old })
-        // It finds that another one led, and is started anew.
+        // It detects the other leader and must be restarted.
         #expect(await comesTrue(within: 10) { refused.all == [old] })
         #expect(!stores[old].store.mayWrite)
         writing.cancel()
@@ -58,7 +58,7 @@ import Testing
         #expect(stored == count)
     }
 
-    @Test func whoDoesNotLeadGoesOnByItself() async throws {
+    @Test func aFollowerContinuesWithoutALeader() async throws {
         let replicas = try await Replicas(2)
         #expect(await comesTrue(within: 10) { leaders(replicas.stores).count == 1 })
         let leader = try #require(leaders(replicas.stores).first)
@@ -84,7 +84,7 @@ import Testing
         let third = try await TestStore(path: one.path, writers: .one, startsWriting: false)
         let began = Atomic<Int>(0)
         other.store.startWriting(mayWrite: { if $0 { began.add(1, ordering: .relaxed) } }, {})
-        // Twice as long as it takes to look.
+        // Twice the interval of the leader's check.
         try await Task.sleep(for: .milliseconds(500))
         #expect(began.load(ordering: .relaxed) == 0)
         #expect(await code { try await other.create("T", ["n": 1]) } == ParseError.Code.serviceUnavailable.rawValue)

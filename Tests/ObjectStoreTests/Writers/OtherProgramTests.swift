@@ -4,17 +4,17 @@ import ParseProtocol
 import Synchronization
 import Testing
 
-/// A store that alone writes its schema, and programs of the operator's that are in the same database.
+/// A store that is the only writer of its schema, and the operator's other programs that use the same database.
 @Suite(.postgresqlOnly("Nobody else is in a file."), .serialized) struct OtherProgramTests {
-    /// A session of another program, in the store's own schema.
+    /// A session of another program in the store's schema.
     private final class Program: Sendable {
         private let store: TestStore
         private let work: Task<Void, any Error>
 
-        /// Runs a script in a transaction of its own, beside the store.
+        /// Runs a script in a transaction, concurrently with the store.
         init(_ script: String, in test: TestStore) throws {
             store = test
-            // The name of the folder is the name of the schema.
+            // The folder's name is the schema's name.
             let schema = URL(fileURLWithPath: test.path).deletingLastPathComponent().lastPathComponent
             let process = Process()
             process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
@@ -29,8 +29,8 @@ import Testing
         func end() async throws { try await work.value }
     }
 
-    /// The server ends one of two that wait for each other, be it the store: it does its jobs again.
-    @Test(.timeLimit(.minutes(5))) func whoWaitsForAnotherProgramIsDoneAfterAll() async throws {
+    /// In a deadlock, the server aborts one of the two transactions. If it is the store's, the store repeats its jobs.
+    @Test(.timeLimit(.minutes(5))) func aDeadlockWithAnotherProgramIsResolved() async throws {
         let test = try await TestStore(writers: .one)
         try await test.store.write {
             _ = try $0.execute("CREATE TABLE mine(id INTEGER PRIMARY KEY, n INTEGER NOT NULL)")
@@ -39,10 +39,10 @@ import Testing
         let runs = Atomic<Int>(0)
         let told = Atomic<Int>(0)
         var round = 0
-        // Whom of two it ends is the server's to say.
+        // The server chooses which of the two it aborts.
         while runs.load(ordering: .relaxed) <= round, round < 20 {
             round += 1
-            // Its own patience is longer than the store's server process's, which finds out after a second.
+            // Its deadlock timeout is longer than the store's, which detects the deadlock after a second.
             let program = try Program(
                 """
                 SET deadlock_timeout = '20s'; BEGIN; UPDATE mine SET n = n + 100 WHERE id = 2; SELECT pg_sleep(0.5);
@@ -72,7 +72,7 @@ import Testing
         #expect(rows == [Int64(round) * 101, Int64(round) * 101])
     }
 
-    /// A write that waits for long is told to whoever asks how the store is, and it is over when it is.
+    /// The store's state shows a write that waits for long, and clears it when the wait ends.
     @Test(.timeLimit(.minutes(5))) func aWriteThatWaitsForLongIsKnown() async throws {
         let test = try await TestStore(writers: .one)
         try await test.store.write { _ = try $0.execute("CREATE TABLE mine(id INTEGER PRIMARY KEY)") }

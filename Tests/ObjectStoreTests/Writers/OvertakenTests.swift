@@ -4,12 +4,12 @@ import ParseProtocol
 import Synchronization
 import Testing
 
-/// What becomes of a job that other processes overtake.
+/// What happens to a job that other processes overtake.
 @Suite(.severalWriters) struct OvertakenTests {
     private static let increment: JSON = ["n": ["__op": "Increment", "amount": 1]]
 
-    /// A job that others overtake each time it is tried fails within a bounded time, and keeps nothing; those that
-    /// wait with it are done.
+    /// A job that is overtaken at each attempt fails within a bounded time and stores nothing. The jobs that wait with
+    /// it succeed.
     @Test func aJobThatIsAlwaysOvertakenIsGivenUp() async throws {
         let replicas = try await Replicas(2)
         let id = try await replicas[0].create("T", ["n": 0, "own": 0])
@@ -31,8 +31,8 @@ import Testing
         let seconds = (ContinuousClock.now - start) / .seconds(1)
         #expect(seconds < 15)
         let count = runs.load(ordering: .relaxed)
-        #expect(count >= GroupPiece<Int>.triesAloneMin)
-        // Pauses grow: without them there would be thousands.
+        #expect(count >= JobBatch<Int>.triesAloneMin)
+        // The backoff grows: without it there would be thousands of attempts.
         #expect(count < 1000)
         #expect(one.repeatedGroups >= count - 1)
         let object = try await replicas[1].get("T", id)
@@ -40,13 +40,13 @@ import Testing
         #expect(object["own"]?.intValue == 0)
     }
 
-    /// What a job adds is counted once, however often it is done.
+    /// What a job adds counts once, however often the job runs.
     @Test func whatIsDoneAgainIsCountedOnce() async throws {
-        final class Count: SchemaAllowance {
+        final class Count: SchemaQuota {
             let classes = Atomic<Int>(0)
             func addClass(_: String, count _: Int, by _: Caller) { classes.add(1, ordering: .relaxed) }
             func addFields(_: AddedFields, by _: Caller) {}
-            var uncounted: any SchemaAllowance { OpenSchema() }
+            var uncounted: any SchemaQuota { UnlimitedSchema() }
         }
         let count = Count()
         let test = try await TestStore(allowance: count, writers: .every)
@@ -66,7 +66,7 @@ import Testing
         #expect(count.classes.load(ordering: .relaxed) == 1)
     }
 
-    /// A failure of PostgreSQL's that a job goes on after is not forgotten.
+    /// A serialization failure repeats the job, even if the job catches the error.
     @Test func whatIsCaughtIsNotHidden() async throws {
         let replicas = try await Replicas(2)
         let id = try await replicas[0].create("T", ["n": 0])
@@ -86,8 +86,8 @@ import Testing
         #expect(replicas[0].store.repeatedGroups == 1)
     }
 
-    /// Two jobs that change two rows in different orders wait for each other.
-    @Test func whoWaitsForEachOtherIsDoneAfterAll() async throws {
+    /// A deadlock: two jobs change two rows in different orders.
+    @Test func aDeadlockBetweenReplicasIsResolved() async throws {
         let replicas = try await Replicas(2, allowCustomObjectId: true)
         for id in ["a", "b"] { try await replicas[0].create("T", ["n": 0], id: id) }
         for _ in 0..<5 {
@@ -119,7 +119,7 @@ import Testing
         #expect(heard.withLock { $0 } == Array(repeating: id, count: 60))
     }
 
-    /// Work that is done again costs its client once.
+    /// Repeated work is charged to its client once.
     @Test func aClientPaysOnceForWhatIsDoneAgain() async throws {
         let replicas = try await Replicas(2)
         let id = try await replicas[0].create("T", ["n": 0])

@@ -3,7 +3,7 @@ import ObjectStore
 import ParseProtocol
 import Synchronization
 
-/// Several stores of one schema that all write, as the replicas of a service do.
+/// Several writing stores of one schema, like the replicas of a service.
 final class Replicas: Sendable {
     let stores: [TestStore]
 
@@ -18,7 +18,7 @@ final class Replicas: Sendable {
                     classes, path: stores.first?.path, allowCustomObjectId: allowCustomObjectId, schema: schema,
                     writers: .every, startsWriting: false))
         }
-        // The first removes the schema, and so is removed last.
+        // The first store removes the schema, so it is released last.
         self.stores = stores.reversed()
         await withTaskGroup(of: Void.self) { group in
             for store in stores { group.addTask { await store.mayWrite() } }
@@ -28,7 +28,7 @@ final class Replicas: Sendable {
     subscript(index: Int) -> TestStore { stores[index] }
 
     /// Runs `body` in each store `times` times, all at once.
-    /// - Returns: what was thrown and what was not, by store.
+    /// - Returns: the results by store, including errors.
     func atOnce<T: Sendable>(
         times: Int, _ body: @escaping @Sendable (StoreTransaction, _ store: Int, _ time: Int) throws -> T
     ) async -> [Result<T, any Error>] {
@@ -50,19 +50,19 @@ final class Replicas: Sendable {
 }
 
 extension [Result<Bool, any Error>] {
-    /// The outcomes that are no failures; `onFailure` hears of the others.
+    /// The number of jobs that returned `wanted`.
     func count(of wanted: Bool) -> Int { count { (try? $0.get()) == wanted } }
 }
 
 extension Array {
-    /// What failed, in words.
+    /// The failures as text.
     func failures<T>() -> [String] where Element == Result<T, any Error> {
         compactMap { if case .failure(let error) = $0 { "\(error)" } else { nil } }
     }
 }
 
 /// Waits until a condition holds.
-/// - Returns: whether it did within the time.
+/// - Returns: whether it held within the time.
 func comesTrue(within seconds: Double, _ condition: () async throws -> Bool) async rethrows -> Bool {
     let end = ContinuousClock.now + .seconds(seconds)
     while ContinuousClock.now < end {
@@ -73,7 +73,7 @@ func comesTrue(within seconds: Double, _ condition: () async throws -> Bool) asy
 }
 
 extension ClassStore {
-    /// Commits a job from a thread that may wait.
+    /// Commits a job from a thread that may block.
     func writeAndWait<T: Sendable>(_ body: @escaping @Sendable (StoreTransaction) throws -> T) -> Result<T, any Error> {
         let done = DispatchSemaphore(value: 0)
         let box = Box<T>()
@@ -90,7 +90,7 @@ private final class Box<T>: @unchecked Sendable {
     var result: Result<T, any Error>?
 }
 
-/// Numbers that several threads note.
+/// Numbers that several threads record.
 final class Numbers: Sendable {
     private let numbers = Mutex<[Int]>([])
     var all: [Int] { numbers.withLock { $0 } }

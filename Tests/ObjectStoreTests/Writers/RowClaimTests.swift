@@ -3,13 +3,13 @@ import ObjectStore
 import ParseProtocol
 import Testing
 
-/// Work that several processes take from one table.
+/// Work that several processes claim from one table.
 @Suite(.severalWriters, .timeLimit(.minutes(5))) struct RowClaimTests {
     private static let schema = [
         "CREATE TABLE chores(id INTEGER PRIMARY KEY, name TEXT NOT NULL, dueAt INTEGER NOT NULL)"
     ]
 
-    /// Replicas, and this many chores named by their numbers, which have been due in that order.
+    /// Replicas, and this many chores named by their numbers, due in that order.
     private func replicas(_ count: Int = 3, chores: Int64) async throws -> Replicas {
         let replicas = try await Replicas(count, schema: Self.schema)
         try await replicas[0].store.write { transaction in
@@ -58,7 +58,7 @@ import Testing
         #expect(again.sorted() == [4, 5, 6])
     }
 
-    /// All take at once, while somebody adds and others finish.
+    /// All claim at once, while other jobs add and finish chores.
     @Test func noRowIsTakenTwice() async throws {
         let replicas = try await replicas(chores: 400)
         let taken = Numbers()
@@ -103,7 +103,7 @@ import Testing
         #expect(claimed == [1, 3])
     }
 
-    /// What a task gives, for a thread that may wait.
+    /// The result of a task, for a thread that may block.
     private static func waiting(_ body: @escaping @Sendable () async throws -> [Int64]) throws -> [Int64] {
         let done = DispatchSemaphore(value: 0)
         let numbers = Numbers()
@@ -118,8 +118,8 @@ import Testing
         return numbers.all.map(Int64.init)
     }
 
-    /// One that writes alone knows what it is at, and one that does not write may do nothing.
-    @Test func whoDoesNotWriteTakesNothing() async throws {
+    /// A single writer tracks its work in memory and claims no rows, and a store that does not write must not claim.
+    @Test func aReadOnlyStoreClaimsNothing() async throws {
         let replicas = try await replicas(1, chores: 3)
         let idle = try await TestStore(path: replicas[0].path, writers: .every, startsWriting: false)
         #expect(try await claim(idle, limit: 9) == [])
@@ -145,7 +145,7 @@ import Testing
         #expect(ended == 1)
         #expect(
             await comesTrue(within: 10) {
-                // The loss may be found by the first statement that goes this way.
+                // The first statement on the lost connection may fail.
                 ((try? await claim(test, limit: 1)) ?? []) == [2]
             })
         test.store.stop()

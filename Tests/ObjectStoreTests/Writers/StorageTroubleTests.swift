@@ -1,7 +1,7 @@
 import ObjectStore
 import Testing
 
-/// Which of the engines' failures are trouble that passes, of which clients hear that nothing was done.
+/// Which engine failures are temporary trouble. Clients then learn that the request had no effect.
 @Suite struct StorageTroubleTests {
     @Test(arguments: [
         ("53100", StorageTrouble.full), ("53200", .short), ("53400", .short), ("58030", .failing), ("57P03", .away),

@@ -4,9 +4,9 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// The proof that the gateway takes and answers what the OpenAPI document says.
+/// Checks that the gateway's requests and answers match the OpenAPI document.
 @Suite struct OpenAPIAnswerTests {
-    /// Calls operations and remembers what went over the wire.
+    /// Calls operations and records the requests and answers.
     private actor Recorder {
         private(set) var samples: [JSON] = []
 
@@ -18,7 +18,7 @@ import Testing
             var sample: JSON = [
                 "operation": .string(operation), "status": .int(Int64(answer.status)), "answer": answer.json,
             ]
-            // What is refused need not be what the document asks for.
+            // A refused request need not match the document.
             if answer.status < 300 { sample["request"] = body }
             samples.append(sample)
             return answer
@@ -136,6 +136,8 @@ import Testing
         _ = try await recorder.call("createSchema", master, .POST, "/schemas/\(name)", schema)
         _ = try await recorder.call("getSchema", master, .GET, "/schemas/\(name)")
         _ = try await recorder.call("listSchemas", master, .GET, "/schemas")
+        _ = try await recorder.call(
+            "convertField", master, .POST, "/schemas/\(name)/convert", ["field": "score", "type": "String"])
         _ = try await recorder.call(
             "updateSchema", master, .PUT, "/schemas/\(name)",
             ["fields": ["score": ["__op": "Delete"]], "indexes": ["byScore": ["__op": "Delete"]]])

@@ -4,7 +4,7 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// The OpenAPI document is valid, says what the gateway really offers, and the gateway offers nothing else.
+/// The OpenAPI document is valid and describes exactly the routes that the gateway offers.
 @Suite struct OpenAPITests {
     private static let verbs = ["get": HTTPMethod.GET, "post": .POST, "put": .PUT, "delete": .DELETE]
 
@@ -14,7 +14,7 @@ import Testing
         return answer.json
     }
 
-    /// The faults that two tools of the outside find, a validator of documents and one of schemas.
+    /// The faults found by two third-party tools, a validator of documents and one of schemas.
     static func problems(in document: JSON, samples: [JSON]) async throws -> JSON {
         let folder = FileManager.default.temporaryDirectory.path + "/satchel-openapi-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -22,7 +22,7 @@ import Testing
         for (name, content) in [("document", document), ("samples", .array(samples))] {
             try Data(content.serialized).write(to: URL(fileURLWithPath: "\(folder)/\(name).json"))
         }
-        let script = "\(checkoutDirectory)/Tests/Peers/openapi_check.py"
+        let script = "\(checkoutDirectory)/Tests/Peers/clients/openapi_check.py"
         let text = try await Command.run(
             [Peer.python, script, "\(folder)/document.json", "\(folder)/samples.json"])
         return try JSON(parsing: text.trimmingCharacters(in: .whitespacesAndNewlines))
@@ -49,7 +49,7 @@ import Testing
         #expect(found["problems"] == [], "\(found.serializedText)")
         #expect(found["operations"]?.intValue ?? 0 >= 80, "\(found)")
         #expect(found["examples"]?.intValue ?? 0 >= 130, "\(found)")
-        // The tools do find what is wrong.
+        // Checks that the tools detect faults.
         var broken = document
         broken["info"] = nil
         let samples: [JSON] = [["operation": "getHealth", "status": 200, "answer": ["status": 7]]]
@@ -57,7 +57,7 @@ import Testing
         #expect(problems.count == 2, "\(problems)")
     }
 
-    /// Called with nothing but the names in the path, each operation is refused or carried out, but never unknown.
+    /// Each operation, called with only the names in its path, is refused or executed, but never unknown.
     @Test(.timeLimit(.minutes(10)))
     func everyOperationOfTheDocumentHasARoute() async throws {
         let suite = try await Suite.shared
@@ -66,7 +66,7 @@ import Testing
         var called = 0
         for (template, item) in document["paths"]?.objectValue ?? [:] {
             var client = master
-            // Crash reports arrive beside the mount.
+            // Crash reports use a path outside the mount.
             if item["servers"] != nil { client.url = client.url.replacingOccurrences(of: "/parse", with: "") }
             for (name, verb) in Self.verbs where item[name] != nil {
                 let answer = try await client.send(
@@ -84,7 +84,7 @@ import Testing
         #expect(called >= 80)
     }
 
-    /// A route that the document does not have is a 404 that says so.
+    /// A route that is missing in the document answers 404 with a clear text.
     @Test(.timeLimit(.minutes(10)))
     func whatTheDocumentLacksIsNotThere() async throws {
         let suite = try await Suite.shared
@@ -99,7 +99,7 @@ import Testing
             }
         }
         var paths = Set(templates.keys.map(Self.path))
-        // One part more, one less, another case, and what other servers have.
+        // One part more, one part less, different case, and routes of other servers.
         for path in paths {
             paths.insert(path + "/more")
             paths.insert(path.split(separator: "/").dropLast().reduce(into: "") { $0 += "/\($1)" })
@@ -112,7 +112,7 @@ import Testing
                 let answer = try await master.send(
                     verb, path, headers: master.credentials, body: verb == .POST ? Array("{}".utf8) : nil)
                 #expect(answer.status == 404, "\(verb) \(path): \(answer.status) \(answer.text.prefix(200))")
-                // Below /apps it is a page for people.
+                // Routes below /apps answer with a page for people.
                 #expect(answer.code == 108 || path.hasPrefix("/apps"), "\(verb) \(path): \(answer.text.prefix(200))")
                 refused += 1
             }
@@ -120,7 +120,7 @@ import Testing
         #expect(refused > 300)
     }
 
-    /// A path with names of nothing that is there.
+    /// A path with names of nonexistent objects.
     private static func path(_ template: String) -> String {
         template.split(separator: "/").reduce(into: "") { path, part in
             let value =

@@ -5,7 +5,7 @@ import Testing
 
 /// `/aggregate`: distinct values and pipelines, in the form of each SDK (PARSE_PROTOCOL section 4.2).
 @Suite struct AggregateTests {
-    /// Four scores, a pointer to a player on three of them.
+    /// Four scores; three of them have a pointer to a player.
     private struct Scores {
         let master: ParseClient
         let name = "Score\(Names.random(8))"
@@ -31,7 +31,7 @@ import Testing
             }
         }
 
-        /// The pipeline as text, so that its members keep their order.
+        /// Sends the pipeline as text, so that its members keep their order.
         func run(_ pipeline: String) async throws -> ParseClient.Answer {
             try await master.get(path, ["pipeline": .string(pipeline)])
         }
@@ -92,7 +92,7 @@ import Testing
         #expect(projected.results.allSatisfy { Set($0.objectValue?.keys.map(\.self) ?? []) == ["objectId", "name"] })
         let dates = try await scores.run(#"[{"$project":{"_id":0,"updatedAt":1}},{"$limit":1}]"#)
         #expect(dates.results.first?["updatedAt"]?.stringValue.flatMap(Timestamp.init(iso:)) != nil)
-        // Whole objects are those of a find.
+        // Whole objects are the same as in a find.
         let found = try await scores.master.find(scores.name, [:], ["order": "objectId"])
         #expect(try await scores.run(#"[{"$sort":{"objectId":1}}]"#).json == found.json)
     }
@@ -138,7 +138,7 @@ import Testing
         #expect(explained.results.first?.at("executionStats", "nReturned") == 2)
         #expect(try await post(#""explain":{"$gt":""},"pipeline":[]"#).code == 102)
 
-        // Inside a batch an object has lost the order of its members; what needs none works.
+        // Inside a batch the order of an object's members is lost; only pipelines that do not depend on it work.
         func batch(_ body: JSON) async throws -> JSON? {
             let request: JSON = ["method": "GET", "path": .string("/parse\(scores.path)"), "body": body]
             return try await scores.master.call(.POST, "/batch", ["requests": [request]]).json.at(0)
@@ -168,7 +168,7 @@ import Testing
             ])
         #expect(try await distinct("unknown") == ["results": []])
         #expect(try await distinct("score", in: "/aggregate/Unknown\(Names.random(8))") == ["results": []])
-        // Classes of other services, and none of their objects.
+        // Classes of other services work, but none of their objects match.
         #expect(try await distinct("name", ["name": "nobody"], in: "/aggregate/_Role") == ["results": []])
     }
 

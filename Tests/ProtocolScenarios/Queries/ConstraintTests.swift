@@ -2,11 +2,11 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// Every constraint of a query, as header clients and as tunnelling clients send it (PARSE_PROTOCOL section 4.1).
+/// Every query constraint, as header clients and tunnelling clients send it (PARSE_PROTOCOL section 4.1).
 @Suite struct ConstraintTests {
     struct Condition: Sendable, CustomTestStringConvertible {
         let condition: JSON
-        /// Names in order.
+        /// The matching names in order.
         let finds: [String]
 
         init(_ condition: JSON, _ finds: String...) {
@@ -148,7 +148,7 @@ import Testing
         #expect(object.json.at("results", 0, "other", "name") == "x")
     }
 
-    /// Constraints that cannot be: their codes are the protocol's.
+    /// Invalid constraints and the protocol's codes for them.
     @Test(
         arguments: [
             (["n": ["$nothing": 1]], 107), (["n": ["$in": 1]], 107), (["n": ["$regex": "a", "$options": "q"]], 102),

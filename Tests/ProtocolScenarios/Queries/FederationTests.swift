@@ -2,7 +2,7 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// Includes and sub-queries that cross the borders between services, which clients do not know of.
+/// Includes and sub-queries across services, which clients do not notice.
 @Suite struct FederationTests {
     @Test func includesFollowPointersThroughServices() async throws {
         let suite = try await Suite.shared
@@ -43,6 +43,58 @@ import Testing
         #expect(other.results[0]["readers"] == [])
     }
 
+    /// A cart as a list of objects, each with a pointer to its product.
+    @Test func includesAndKeysEnterEmbeddedObjectsAndLists() async throws {
+        let client = ParseClient(try await Suite.shared)
+        let (cart, product, brand) = ("Cart\(Names.random(6))", "P\(Names.random(6))", "B\(Names.random(6))")
+        let maker = try await client.create(brand, ["name": "Acme", "big": "x", "at": ["city": "Rome", "zip": 1]])
+        let serum = try await client.create(
+            product, ["name": "serum", "price": 5, "brand": .pointer(brand, maker.objectId)])
+        let pointer = JSON.pointer(product, serum.objectId)
+        let id = try await client.create(
+            cart,
+            [
+                "items": [["product": pointer, "n": 2], ["text": "x"], [["product": pointer]], pointer],
+                "one": ["best": ["product": pointer, "gone": .pointer(product, "none")]], "p": pointer,
+            ]
+        ).objectId
+        func each(_ options: [String: JSON], _ check: (JSON) -> Void) async throws {
+            check(try await client.get("/classes/\(cart)/\(id)", options).json)
+            check(try await client.find(cart, ["objectId": .string(id)], options).results.first ?? .null)
+        }
+        try await each(["include": "items.product.brand,one.best.product,one.best.gone"]) { object in
+            #expect(object.at("items", 0, "product", "name") == "serum")
+            #expect(object.at("items", 0, "product", "brand", "name") == "Acme")
+            #expect(object.at("items", 0, "n") == 2)
+            #expect(object.at("items", 1) == ["text": "x"])
+            #expect(object.at("items", 2, 0, "product", "brand", "name") == "Acme")
+            #expect(object.at("items", 3, "__type") == "Object", "A pointer on the way is included, too.")
+            #expect(object.at("one", "best", "product", "name") == "serum")
+            #expect(object.at("one", "best")?.objectValue?.keys.contains("gone") == false)
+            #expect(object.at("p", "__type") == "Pointer")
+        }
+        let standard: Set<String> = ["objectId", "createdAt", "updatedAt", "ACL", "__type", "className"]
+        func fields(_ value: JSON?) -> Set<String> { Set(value?.objectValue?.keys ?? [:].keys).subtracting(standard) }
+        try await each(["keys": "p.brand.at.city,items.product.brand.name"]) { object in
+            #expect(fields(object) == ["p", "items"])
+            #expect(fields(object["p"]) == ["brand"])
+            #expect(fields(object.at("p", "brand")) == ["at"])
+            #expect(object.at("p", "brand", "at") == ["city": "Rome"])
+            #expect(fields(object.at("items", 0)) == ["product"])
+            #expect(fields(object.at("items", 0, "product")) == ["brand"])
+            #expect(fields(object.at("items", 0, "product", "brand")) == ["name"])
+        }
+        try await each(["keys": "p.price,p.brand.name", "include": "p.brand"]) { object in
+            #expect(fields(object["p"]) == ["price", "brand"])
+            #expect(fields(object.at("p", "brand")) == ["name"])
+        }
+        try await each(["excludeKeys": "p.brand.big,p.brand.at.zip,p.name", "keys": "p"]) { object in
+            #expect(fields(object["p"]) == ["price", "brand"])
+            #expect(fields(object.at("p", "brand")) == ["name", "at"])
+            #expect(object.at("p", "brand", "at") == ["city": "Rome"])
+        }
+    }
+
     @Test(arguments: [["include": "*"], ["includeAll": true]] as [[String: JSON]])
     func everyPointerOfAnObjectIsIncluded(options: [String: JSON]) async throws {
         let suite = try await Suite.shared
@@ -80,7 +132,7 @@ import Testing
         let not: JSON = ["brand": ["$notInQuery": brands, "$in": [shelf.pointer, empty.pointer]]]
         #expect(try await names("Product", not) == empty.names)
 
-        // OrderItem is bag's, Product and Category are catalog's.
+        // OrderItem belongs to bag; Product and Category belong to the catalog.
         let items: JSON = [
             "className": "OrderItem",
             "where": ["product": ["$inQuery": ["className": "Product", "where": ["brand": shelf.pointer]]]],

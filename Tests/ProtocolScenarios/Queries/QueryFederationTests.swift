@@ -2,9 +2,9 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// Queries whose parts belong to several services: they answer as if there were one database.
+/// Queries whose parts belong to several services answer as if there were one database.
 @Suite struct QueryFederationTests {
-    /// Waits until the log shows the gateway's questions to the services for one request, by kind.
+    /// Waits until the log shows the gateway's calls to the services for one request, by kind.
     private func asked(_ suite: Suite, _ answer: ParseClient.Answer, is expected: [String: Int]) async throws {
         let id = answer.headers["X-Satchel-Request-Id"].first ?? "none"
         var kinds: [String: Int] = [:]
@@ -26,8 +26,7 @@ import Testing
         }
     }
 
-    /// Sub-queries over three levels and four services, includes over three levels and three services: one request
-    /// each.
+    /// Sub-queries over three levels and four services, includes over three levels and three services: one call each.
     @Test func oneRequestTravelsPerOwnerAndLevel() async throws {
         try await Suite.with(settings: ["SATCHEL_LOG_LEVEL": "debug"]) { suite in
             let shelf = try await Shelf.fill(suite, names: ["In", "Out"].map { "\($0) \(Names.random(4))" })
@@ -58,7 +57,7 @@ import Testing
             try await asked(
                 suite, found,
                 is: [
-                    "catalog.lookup.v1": 2,  // Category, then both questions about Product.
+                    "catalog.lookup.v1": 2,  // Category, then both queries on Product.
                     "bag.lookup.v1": 1, "users.lookup.v1": 1, "bag.find.v1": 1,
                     "bag.fetch.v1": 1, "users.fetch.v1": 1, "catalog.fetch.v1": 2,
                 ])
@@ -70,7 +69,8 @@ import Testing
         }
     }
 
-    /// A relation of a catalog class to users: its members are found at users, with the rights of both services.
+    /// A relation of a catalog class to users: its members are found in the users service, with the rights of both
+    /// services.
     @Test func relationsReachOtherServices() async throws {
         let suite = try await Suite.shared
         let master = ParseClient.master(suite)
@@ -91,11 +91,11 @@ import Testing
         var tunnelled = master
         tunnelled.style = .tunnelled
         #expect(try await ids(tunnelled, related, ["limit": 0, "count": 1]) == ([], 2))
-        // A user sees the users that this user may read.
+        // A user sees only the users that this user may read.
         #expect(try await ids(ada.client, related) == ([ada.userId], 1))
         let narrowed = related.objectValue?.merging(["email": .string(bob.email)]) { $1 } ?? [:]
         #expect(try await ids(master, .object(narrowed)) == ([bob.userId], 1))
-        // The members as a sub-query of something else.
+        // The members as a sub-query of another class.
         let tickets = "Ticket\(Names.random(6))"
         for holder in [ada, bob] {
             _ = try await master.create(tickets, ["holder": holder.pointer, "name": .string(holder.email)])
@@ -105,7 +105,7 @@ import Testing
             ["fans": ["__op": "RemoveRelation", "objects": [bob.pointer]]])
         let holders: JSON = ["holder": ["$inQuery": ["className": "_User", "where": related]]]
         #expect(try await master.find(tickets, holders).results.map { $0["name"] } == [.string(ada.email)])
-        // What is not there has no members; a relation to another class has none of this class.
+        // A missing object has no members; a relation to another class has none of this class.
         for other: JSON in [
             ["object": .pointer(className, "missing123"), "key": "fans"],
             ["object": .pointer(className, club.objectId), "key": "name"],
@@ -121,8 +121,8 @@ import Testing
         #expect(try await ids(master, ["$or": [related]]) == ([ada.userId], 1))
     }
 
-    /// Sorting and filtering by a field of a pointed-to object works within a service and says clearly where it does
-    /// not.
+    /// Sorting and filtering by a field of a pointed-to object works within a service; across services it gives a clear
+    /// error.
     @Test func ordersByAFieldOfAPointedToObject() async throws {
         let suite = try await Suite.shared
         let first = try await Shelf.fill(suite, names: ["b", "a"].map { "\($0) \(Names.random(4))" })

@@ -3,7 +3,7 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// Indexes that operators make: their fields are in the order in which the request named them.
+/// Operators' indexes: their fields are in the order of the request.
 @Suite struct QueryIndexTests {
     @Test(.enabled(if: Suite.keepsFiles, "It reads SQLite's own table of indexes."), arguments: [false, true])
     func anIndexKeepsTheOrderOfItsFields(_ isTunnelled: Bool) async throws {
@@ -35,7 +35,7 @@ import Testing
             let places = try fields.map { try #require(text.range(of: "\"\($0)\"")?.lowerBound) }
             #expect(places[0] < places[1], "\(text)")
         }
-        // What was read may be sent back.
+        // An operator may send back the indexes that it read.
         let read = try await master.get("/schemas/\(className)")
         #expect(try await master.call(.PUT, "/schemas/\(className)", ["indexes": read["indexes"] ?? [:]]).status == 200)
         let plan = try await master.find(className, ["zone": "a"], ["order": "-age", "explain": true])

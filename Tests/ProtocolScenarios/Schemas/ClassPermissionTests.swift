@@ -3,10 +3,11 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// Every form of a class-level permission and of an ACL, by what it lets whom do (PARSE_PROTOCOL sections 6 and 7.1).
+/// Every form of a class-level permission and of an ACL, and which operations it allows to which callers
+/// (PARSE_PROTOCOL sections 6 and 7.1).
 @Suite struct ClassPermissionTests {
-    /// The callers that may do something: nobody special, a signed-in user, the user whom a rule names, a member of the
-    /// role it names, the master key.
+    /// The kinds of callers: a client without a session, a signed-in user, the user named by a rule, a member of the
+    /// role named by a rule, the master key.
     private enum Caller: CaseIterable { case anybody, user, named, member, master }
 
     private struct People: Sendable {
@@ -42,7 +43,7 @@ import Testing
         return people
     }
 
-    /// A class with one object that `owner` and `owners` name, under some permissions.
+    /// A class with permissions and one object whose fields `owner` and `owners` name a user.
     private func make(
         _ permissions: JSON, _ people: People, acl: JSON? = nil
     ) async throws -> (path: String, id: String) {
@@ -92,7 +93,7 @@ import Testing
         }
     }
 
-    /// Each operation is refused alone, with `.operationForbidden` (119), and stays possible when another one is
+    /// Each operation is refused separately, with `.operationForbidden` (119), and remains possible when another one is
     /// refused.
     @Test(.timeLimit(.minutes(10)))
     func eachOperationHasItsPermission() async throws {
@@ -174,7 +175,7 @@ import Testing
         }
     }
 
-    /// Unmet authentication is `.objectNotFound` (101), bad permissions are `.invalidJSON` (107).
+    /// A missing sign-in gives `.objectNotFound` (101), invalid permissions give `.invalidJSON` (107).
     @Test func refusalsHaveTheirCodes() async throws {
         let people = try await Self.people.value
         let (path, _) = try await make(all(["requiresAuthentication": true], but: "find"), people)

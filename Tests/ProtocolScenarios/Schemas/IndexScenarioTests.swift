@@ -3,13 +3,13 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// A class that is asked for the same kind of page again and again gets an index for it without anybody's doing, which
-/// an operator can see and remove.
+/// A class with repeated queries for the same kind of page gets an index automatically. An operator can see and remove
+/// the index.
 @Suite struct IndexScenarioTests {
-    /// PostgreSQL looks at a row in less than a microsecond.
+    /// PostgreSQL reads a row in less than a microsecond.
     private static let rows = Suite.keepsFiles ? 2_400 : 9_600
 
-    /// Imports a class whose pages no index serves.
+    /// Imports a class that has no index for the tested pages.
     private static func filledClass(_ master: ParseClient) async throws -> String {
         let className = "Shelf\(Names.random(8))"
         let results = (0..<rows).map { row -> JSON in
@@ -28,7 +28,7 @@ import Testing
     ) async throws -> [JSON] {
         var answer: [JSON] = []
         for _ in 0..<12 {
-            // Otherwise the gateway would answer all but the first from its memory.
+            // Otherwise the gateway would answer all but the first query from its cache.
             let options: [String: JSON] = ["order": order, "limit": 5, "comment": .string(Names.random(8))]
             answer = try await client.find(className, condition, options).results
         }
@@ -49,7 +49,7 @@ import Testing
         let path = "/schemas/\(className)"
         #expect(try await master.get(path)["indexes"] == nil)
 
-        // One visitor alone makes nothing, however often he asks.
+        // One visitor's queries alone never cause an index.
         _ = try await Self.ask(ParseClient(suite), className, [:], "-price")
         let before = try await Self.ask(master, className, ["shelf": "s3"], "name")
         #expect(before.count == 5)
@@ -68,7 +68,7 @@ import Testing
         let removed = try await master.call(.PUT, path, ["indexes": ["auto_shelf_name": ["__op": "Delete"]]])
         #expect(removed["indexes"] == nil, "\(removed.text)")
         #expect(removed.json.at("automaticIndexes", "auto_shelf_name", "state") == "unwanted", "\(removed.text)")
-        // It was asked for before what gets an index next.
+        // A repeated query for the removed index comes before the queries that cause the next index.
         #expect(try await Self.ask(master, className, ["shelf": "s3"], "name") == before)
         _ = try await Self.ask(master, className, ["kind": "k3"], "-name")
         try await Self.waitFor("auto_kind_name", className, master)

@@ -3,7 +3,7 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// The details that operators' tools read of schemas and internal classes, and how they clean up.
+/// Details of schemas and internal classes that operators' tools read, and how these tools clean up.
 @Suite struct SchemaDetailTests {
     private static let standard = ["objectId", "createdAt", "updatedAt", "ACL"]
 
@@ -46,7 +46,7 @@ import Testing
         #expect(emptied["indexes"] == ["_id_": ["_id": 1]], "\(emptied.text)")
     }
 
-    /// Clean-ups purge every class that is listed. In a suite of its own: the ids of other tests must stay.
+    /// Clean-ups purge every listed class. The test has its own suite, so that other tests keep their ids.
     @Test func requestIdsCanBePurged() async throws {
         try await Suite.with(settings: ["SATCHEL_IDEMPOTENCY_PATHS": "classes/Once*"]) { suite in
             let master = ParseClient.master(suite)
@@ -72,7 +72,7 @@ import Testing
         }
     }
 
-    /// The PHP SDK writes the whole options of a find into an audience.
+    /// The PHP SDK stores all options of a find in an audience.
     @Test func anAudienceHoldsTheOptionsOfAFind() async throws {
         let suite = try await Suite.shared
         let master = ParseClient.master(suite)

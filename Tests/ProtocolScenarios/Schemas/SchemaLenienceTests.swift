@@ -2,7 +2,7 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// The forms that Parse Server's schemas, rights and Config take beside the plain ones.
+/// Alternative forms that Parse Server accepts for schemas, rights and Config.
 @Suite struct SchemaLenienceTests {
     private static func make(_ schema: JSON) async throws -> (suite: Suite, name: String) {
         let (suite, name) = (try await Suite.shared, "Lenient\(Names.random(8))")
@@ -25,7 +25,39 @@ import Testing
         #expect(try await client.create(name, ["x": "1"]).status == 201)
     }
 
-    /// One of Satchel's own classes gets its own permissions back, not everybody's.
+    /// Permissions in the form that Parse Server 8 returns.
+    @Test func newObjectsGetTheDefaultACLOfTheirClass() async throws {
+        let everybody: JSON = ["*": true]
+        var permissions: JSON = [:]
+        for action in ["find", "get", "count", "create", "update", "delete", "addField"] {
+            permissions[action] = everybody
+        }
+        permissions["ACL"] = ["currentUser": ["read": true, "write": true], "role:editors": ["read": true]]
+        let (suite, name) = try await Self.make(["classLevelPermissions": permissions])
+        let (master, guest) = (ParseClient.master(suite), ParseClient(suite))
+        let customer = try await Customer.signUp(suite)
+        #expect(try await master.get("/schemas/\(name)").json.at("classLevelPermissions", "ACL") == permissions["ACL"])
+        func access(_ client: ParseClient, _ object: JSON) async throws -> (told: JSON?, stored: JSON?) {
+            let made = try await client.create(name, object)
+            #expect(made.status == 201, "\(made.text)")
+            return (made["ACL"], try await master.get("/classes/\(name)/\(made.objectId)")["ACL"])
+        }
+        let editors: JSON = ["role:editors": ["read": true]]
+        let own: JSON = .object([customer.userId: ["read": true, "write": true], "role:editors": ["read": true]])
+        #expect(try await access(customer.client, ["n": 1]) == (own, own))
+        #expect(try await access(guest, ["n": 2]) == (editors, editors))
+        #expect(try await access(guest, ["n": 3, "ACL": ["*": ["read": true]]]) == (nil, ["*": ["read": true]]))
+        #expect(try await customer.client.find(name).results.count == 2)
+        permissions["ACL"] = ["*": ["read": true, "write": true]]
+        #expect(try await master.call(.PUT, "/schemas/\(name)", ["classLevelPermissions": permissions]).status == 200)
+        #expect(try await access(guest, ["n": 4]) == (nil, nil))
+        for bad: JSON in [1, ["*": true], ["*": ["read": 1]], ["a b": ["read": true]]] {
+            permissions["ACL"] = bad
+            #expect(try await master.call(.PUT, "/schemas/\(name)", ["classLevelPermissions": permissions]).code == 107)
+        }
+    }
+
+    /// One of Satchel's own classes gets its default permissions back, not public ones.
     @Test func theShopsClassesStayTheShops() async throws {
         try await Suite.with { suite in
             let master = ParseClient.master(suite)

@@ -2,7 +2,7 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// The schemas API: what operators say about classes, and that it holds from then on (PARSE_PROTOCOL section 7).
+/// The schemas API: operators define classes, and the definitions are enforced from then on (PARSE_PROTOCOL section 7).
 @Suite struct SchemaTests {
     private func newClass() -> String { "Game\(Names.random(8))" }
 
@@ -51,7 +51,7 @@ import Testing
         let object = try await master.get("/classes/\(name)/\(id)")
         #expect(object["a"] == nil)
         #expect(object["b"] == "keep")
-        // The type is free again.
+        // The field can get another type again.
         #expect(try await master.create(name, ["a": "now a text"]).status == 201)
     }
 
@@ -90,7 +90,7 @@ import Testing
             let signedIn = try await Customer.signUp(suite).client
             let name = newClass()
             let id = try await client.create(name, ["secret": "s", "open": 1]).objectId
-            // One class that a client made and one that is defined in code.
+            // A class created by a client and one defined in code.
             for className in [name, "Store"] {
                 let answer = try await master.call(
                     .PUT, "/schemas/\(className)",
@@ -173,7 +173,7 @@ import Testing
         #expect(try await master.call(.PUT, "/schemas/Nowhere", [:]).code == 103)
         #expect(try await master.call(.PUT, "/schemas/Order", ["fields": ["items": ["__op": "Delete"]]]).code == 136)
         #expect(try await master.call(.DELETE, "/schemas/Product").code == 119)
-        // None of the refused changes left anything behind.
+        // The refused changes left nothing behind.
         #expect(try await master.get("/schemas/\(name)")["fields"]?.objectValue?.count == 5)
     }
 

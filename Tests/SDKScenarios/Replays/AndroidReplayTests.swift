@@ -3,7 +3,7 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// The Android SDK on the wire, in its oldest public form (1.10) and its last (4.4).
+/// The requests of the Android SDK, in its oldest public version (1.10) and its last (4.4).
 @Suite struct AndroidReplayTests {
     @Test(.timeLimit(.minutes(10)), arguments: AndroidSDK.Version.allCases)
     func aShoppingSession(_ version: AndroidSDK.Version) async throws {
@@ -11,7 +11,7 @@ import Testing
         try await ShoppingSession.run(AndroidSDK(suite, version), in: suite)
     }
 
-    /// The bytes of MOBILE_SDKS section 2, `where` as a text.
+    /// The bytes of MOBILE_SDKS section 2, with `where` as a string.
     @Test(arguments: AndroidSDK.Version.allCases)
     func everyOptionIsAText(_ version: AndroidSDK.Version) async throws {
         let sdk = try await AndroidSDK.customer(version)
@@ -22,7 +22,7 @@ import Testing
             #"{"where":"{\"stock\":{\"$gt\":0}}","order":"name,-createdAt","limit":"1","skip":"1","keys":"name"}"#)
         #expect(page.results.map { $0["name"] } == ["t2"], "\(page.text)")
         #expect(page.results.first?["stock"] == nil, "\(page.text)")
-        // Up to 1.15 rows and count, then the count alone.
+        // Up to 1.15 it requests rows and count, later only the count.
         let both = try await sdk.command("GET", "classes/\(name)", #"{"where":"{\"stock\":{\"$gt\":0}}","count":"1"}"#)
         #expect(both.json["count"] == 3, "\(both.text)")
         #expect(both.results.count == 3, "\(both.text)")
@@ -54,7 +54,7 @@ import Testing
         #expect(members.json["className"] == .string(fan), "\(members.text)")
     }
 
-    /// An update repeats the id; a batch's answer is an array of as many items as were asked.
+    /// An update repeats the id. A batch's answer is an array with one item per request.
     @Test(arguments: AndroidSDK.Version.allCases)
     func updatesAndBatchesRepeatTheId(_ version: AndroidSDK.Version) async throws {
         let sdk = try await AndroidSDK.customer(version)
@@ -105,7 +105,7 @@ import Testing
         let login = try await sdk.logIn(name, "secret1")
         #expect(login.status == 200, "\(login.text)")
         #expect(login.json.objectId == id, "\(login.text)")
-        // Up to 1.16.0 an account is an object of its class.
+        // Up to 1.16.0 an account is created as an object of its class.
         var other = AndroidSDK(try await Suite.shared, version)
         let taken = try await other.signUp(name, "secret1")
         #expect(taken.code == 202, "\(taken.text)")

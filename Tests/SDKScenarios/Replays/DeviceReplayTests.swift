@@ -2,8 +2,8 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// Installations as the SDKs save them (MOBILE_SDKS sections 1, 2 and 4): again and again, with values that are not
-/// known yet, after the server lost the row, and with an installation id that another row has.
+/// Installations as the SDKs save them (MOBILE_SDKS sections 1, 2 and 4): repeatedly, with values that are not known
+/// yet, after the server lost the row, and with the installation id of another row.
 @Suite struct DeviceReplayTests {
     private static func id() -> String { "dev-\(Names.random(16).lowercased())" }
     private static func token() -> String { "tok\(Names.random(24))" }
@@ -31,13 +31,13 @@ import Testing
         #expect(rows.first?["deviceToken"] == .string(token))
         #expect(rows.first?["score"] == 2)
         #expect(try await client.get("/installations/\(byId.objectId)").code == 101)
-        // The device goes on with either request.
+        // The device continues with either request.
         let again = try await client.call(
             .POST, "/classes/_Installation", ["deviceType": "ios", "installationId": .string(id)])
         #expect(again.objectId == byToken.objectId, "\(again.text)")
     }
 
-    @Test func aRowThatIsSomebodysIsNotMergedAway() async throws {
+    @Test func mergesSparePrivateRows() async throws {
         let suite = try await Suite.shared
         let (owner, client) = (try await Customer.signUp(suite), ParseClient(suite))
         let id = Self.id()
@@ -53,7 +53,7 @@ import Testing
             .PUT, "/installations/\(other.objectId)", ["installationId": .string(id)])
         #expect(refused.code == 101, "\(refused.text)")
         #expect(try await owner.client.get("/installations/\(kept.objectId)").status == 200)
-        // Nor does a row that somebody else may not write take anything away.
+        // A row that the client may not write keeps its values too.
         let mine = try await owner.client.call(
             .POST, "/installations",
             [
@@ -69,7 +69,7 @@ import Testing
         #expect(try await client.get("/installations/\(open.objectId)").status == 200)
     }
 
-    /// Flutter repeats everything with each update, whether it knows it or not.
+    /// Flutter sends all values with each update, including unknown ones.
     @Test func whatIsNotKnownYetIsNullOrEmpty() async throws {
         let suite = try await Suite.shared
         let client = ParseClient(suite)
@@ -123,7 +123,7 @@ import Testing
         #expect(row["badge"] == 3, "\(row.text)")
         #expect(row["deviceToken"] == .string(second), "\(row.text)")
         #expect(row["channels"] == ["news"], "\(row.text)")
-        // Sent again, as after a lost answer: the same row.
+        // Sent again, as after a lost answer: the answer has the same row.
         #expect(try await client.create("_Installation", fields).objectId == made.objectId)
         #expect(try await master.call(.DELETE, "/installations/\(made.objectId)").status == 200)
         let lost = try await client.call(.PUT, path, ["badge": 4])
@@ -134,7 +134,7 @@ import Testing
         let posted = try await client.create("_Installation", anew)
         #expect(posted.status == 201, "\(posted.text)")
         #expect(posted.objectId != made.objectId, "\(posted.text)")
-        // Android takes away what it does not have.
+        // Android removes values that it does not have.
         let without = try await client.create(
             "_Installation",
             ["deviceType": "android", "installationId": .string(Self.id()), "deviceToken": ["__op": "Delete"]])

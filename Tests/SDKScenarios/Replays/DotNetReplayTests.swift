@@ -3,7 +3,7 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// The .NET SDK on the wire: 1.6, 5.0, and 1.6 inside Unity.
+/// The requests of the .NET SDK: 1.6, 5.0, and 1.6 inside Unity.
 @Suite struct DotNetReplayTests {
     @Test(.timeLimit(.minutes(10)), arguments: [DotNetSDK.Version.old, .new])
     func aShoppingSession(_ version: DotNetSDK.Version) async throws {
@@ -70,7 +70,7 @@ import Testing
         #expect(gone.code == 101, "\(gone.text)")
     }
 
-    /// Passwords that look like JSON stay texts, in the query string as well.
+    /// Passwords that look like JSON remain strings, also in the query string.
     @Test(arguments: DotNetSDK.Version.allCases, ["secret1", "12345678", #"{\"a\":1}"#])
     func usersComeAndGo(_ version: DotNetSDK.Version, _ password: String) async throws {
         var sdk = DotNetSDK(try await Suite.shared, version)

@@ -3,8 +3,8 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// Facebook's accounts as the iOS and Android SDKs link and use them: what an answer says of `authData` replaces the
-/// device's copy, and a part of it would make the SDK unlink the account by itself (MOBILE_SDKS section 7).
+/// Facebook accounts as the iOS and Android SDKs link and use them. The `authData` of an answer replaces the device's
+/// copy; a partial one would make the SDK unlink the account (MOBILE_SDKS section 7).
 @Suite struct FacebookReplayTests {
     @Test(.timeLimit(.minutes(10))) func iOSAccountsStayLinked() async throws {
         try await ProviderSuite.with { suite, _ in
@@ -17,7 +17,7 @@ import Testing
         }
     }
 
-    /// All values are texts, and there are more of them.
+    /// All values are strings, and there are additional ones.
     @Test(.timeLimit(.minutes(10))) func androidAccountsStayLinked() async throws {
         try await ProviderSuite.with { suite, _ in
             for version in AndroidSDK.Version.allCases {
@@ -33,7 +33,7 @@ import Testing
     }
 
     private static func run(_ start: some TunnellingSDK, _ data: String) async throws {
-        // An anonymous user becomes one of Facebook's.
+        // An anonymous user links a Facebook account.
         var sdk = start
         try await sdk.begin()
         let id = sdk.userId
@@ -55,7 +55,7 @@ import Testing
         let batch = #"{"method":"PUT","path":"\#(sdk.base)/classes/_User/\#(id)","body":\#(body)}"#
         let together = try await sdk.command("POST", "batch", #"{"requests":[\#(batch)]}"#)
         #expect(together.json.at(0, "success") != nil, "\(together.text)")
-        // Twice on another device: 200, the same user.
+        // A sign-up on another device: 200, the same user.
         var other = start
         for _ in 0..<2 {
             other.session = ""
@@ -68,7 +68,7 @@ import Testing
             #expect(me.json.objectId == id, "\(me.text)")
             me.expectWholeAuthData("facebook", data)
         }
-        // Somebody else has to log in with it instead.
+        // Another user must log in with it instead.
         var stranger = start
         let name = "\(Names.random(10).lowercased())@linked.example"
         stranger.become(try await stranger.signUp(name, "secret1"))

@@ -3,7 +3,7 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// The Flutter SDK on the wire, in its first stable form (1.0) and 8.0.
+/// The requests of the Flutter SDK, in its first stable version (1.0) and 8.0.
 @Suite struct FlutterReplayTests {
     @Test(.timeLimit(.minutes(10)), arguments: FlutterSDK.Version.allCases)
     func aShoppingSession(_ version: FlutterSDK.Version) async throws {
@@ -11,7 +11,7 @@ import Testing
         try await ShoppingSession.run(FlutterSDK(suite, version), in: suite)
     }
 
-    /// The query string of MOBILE_SDKS section 4: spaces, commas, colons and dollars as Dart writes them.
+    /// The query string of MOBILE_SDKS section 4: spaces, commas, colons and dollar signs as Dart writes them.
     @Test(arguments: FlutterSDK.Version.allCases)
     func queriesAreWrittenByHand(_ version: FlutterSDK.Version) async throws {
         let sdk = try await FlutterSDK.customer(version)
@@ -48,7 +48,7 @@ import Testing
         #expect(members.results.map(\.objectId) == [liked.json.objectId], "\(members.text)")
     }
 
-    /// Half of the bodies are called text.
+    /// Half of the bodies have the type text/plain.
     @Test(arguments: FlutterSDK.Version.allCases)
     func objectsLive(_ version: FlutterSDK.Version) async throws {
         let sdk = try await FlutterSDK.customer(version)

@@ -3,7 +3,7 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// The Objective-C SDK on the wire, in its oldest public form (1.8, the reference app's) and its last (6.1).
+/// The requests of the Objective-C SDK, in its oldest public version (1.8, the reference app's) and its last (6.1).
 @Suite struct IOSReplayTests {
     @Test(.timeLimit(.minutes(10)), arguments: IOSSDK.Version.allCases)
     func aShoppingSession(_ version: IOSSDK.Version) async throws {
@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    /// ParseUI's tables ask for the next page when the last one was full.
+    /// ParseUI's tables request the next page when the last one was full.
     @Test func pagesOfAQueryTable() async throws {
         let sdk = try await IOSSDK.customer(.old)
         let name = "Table\(Names.random(6))"
@@ -97,7 +97,7 @@ import Testing
         let inside = #"{"className":"\#(post)","redirectClassNameForKey":"likes","where":\#(related)}"#
         let notes = try await sdk.command("GET", "classes/\(note)", #"{"where":{"fan":{"$inQuery":\#(inside)}}}"#)
         #expect(notes.results.count == 1, "\(notes.text)")
-        // A save of all fields repeats what the device knows of a relation.
+        // A save of all fields repeats the members of a relation that the device knows.
         let saved = try await sdk.update(
             post, owner.json.objectId,
             #""likes":{"__type":"Relation","className":"\#(fan)","objects":[\#(pointer)]},"title":"x""#)
@@ -130,7 +130,7 @@ import Testing
         #expect(try await sdk.delete(name, id).code == 101)
     }
 
-    /// One, fifty, and a mixed one; slashes of the paths are escaped.
+    /// Batches of one, of fifty, and a mixed one; slashes in the paths are escaped.
     @Test(arguments: IOSSDK.Version.allCases)
     func batches(_ version: IOSSDK.Version) async throws {
         let sdk = try await IOSSDK.customer(version)
@@ -159,7 +159,8 @@ import Testing
         #expect(mixed.last == ["success": [:]])
     }
 
-    /// From 1.12 the shop's URL is any. A proxy takes its prefix off the request's path; those inside a batch keep it.
+    /// From 1.12 on, the shop's URL is free. A proxy strips its prefix from the request's path, but not from paths
+    /// inside a batch.
     @Test func batchesBehindAProxy() async throws {
         let sdk = IOSSDK(try await ClientSuites.proxied.suite, .new)
         let path = "/api/v2/parse/classes/Proxy\(Names.random(6))"
@@ -192,7 +193,7 @@ import Testing
         let again = try await sdk.serviceLogIn("anonymous", sdk.anonymousData)
         #expect(again.status == 200, "200 says that the user is not new: \(again.text)")
         #expect(again.json.objectId == id, "200 says that the user is not new: \(again.text)")
-        // The session of the log-in before has ended: there is one for each installation.
+        // The session of the previous log-in has ended: there is one per installation.
         sdk.become(again)
         let saved = try await sdk.update(
             "_User", id, #""city":"Ulm","authData":{"anonymous":\#(sdk.anonymousData)}"#)
@@ -224,7 +225,7 @@ import Testing
         #expect(taken.code == 202, "\(taken.text)")
     }
 
-    /// The type that CFNetwork adds where an app states none means nothing.
+    /// The type that CFNetwork adds when an app gives none is ignored.
     @Test(arguments: IOSSDK.Version.allCases)
     func filesHaveATypeOrNone(_ version: IOSSDK.Version) async throws {
         let sdk = try await IOSSDK.customer(version)
@@ -262,7 +263,7 @@ import Testing
         let again = try await sdk.saveInstallation()
         #expect([200, 201].contains(again.status), "\(again.text)")
         #expect(again.json.objectId == made.json.objectId, "\(again.text)")
-        // Somebody removed the row: `.objectNotFound` (101) makes the SDK post everything anew.
+        // The row was deleted: `.objectNotFound` (101) makes the SDK post all values again.
         _ = try await ParseClient.master(suite).call(.DELETE, "/installations/\(made.json.objectId)")
         let gone = try await sdk.command("PUT", path, #"{"badge":0}"#)
         #expect(gone.status == 404, "\(gone.text)")
@@ -292,7 +293,7 @@ import Testing
         #expect(products.status == 200, "\(products.text)")
     }
 
-    /// 6.1 sends one request id for everything it does until the app is started again.
+    /// 6.1 sends one request id for all requests until the app is restarted.
     @Test func oneRequestIdForALaunch() async throws {
         let sdk = IOSSDK(try await GatewaySuites.guarded, .new)
         let name = "Once\(Names.random(6))"

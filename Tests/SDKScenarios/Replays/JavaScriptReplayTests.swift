@@ -3,8 +3,8 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// The JavaScript SDK 5.3 on the wire: every call is a POST of text/plain, with verb, credentials and options in one
-/// JSON body (PARSE_PROTOCOL sections 1.2 and 17).
+/// The requests of the JavaScript SDK 5.3: every call is a POST of text/plain, with verb, credentials and options in
+/// one JSON body (PARSE_PROTOCOL sections 1.2 and 17).
 @Suite struct JavaScriptReplayTests {
     private struct SDK: Sendable {
         let wire: Wire
@@ -94,7 +94,8 @@ import Testing
         #expect(removed.json == [["success": [:]], ["success": [:]]], "\(removed.text)")
     }
 
-    /// `Parse.serverURL` is the outer URL, whose path stands in the batch; a proxy takes its prefix off the request's.
+    /// `Parse.serverURL` is the outer URL, whose path occurs in batches; a proxy strips its prefix from the request's
+    /// path.
     @Test func batchesBehindAProxy() async throws {
         let sdk = SDK(try await ClientSuites.proxied.suite)
         let className = "Proxy\(Names.random(6))"
@@ -140,7 +141,7 @@ import Testing
         let late = try await sdk.request("GET", "users/me")
         #expect(late.status == 400, "\(late.text)")
         #expect(late.code == 209, "\(late.text)")
-        // Whoever signs in with an old session is let in.
+        // A sign-in succeeds although the request contains a void session.
         sdk.session = ended
         let again = try await sdk.request("POST", "login", #""username":"\#(name)","password":"secret1""#)
         #expect(again.status == 200, "\(again.text)")
@@ -150,7 +151,7 @@ import Testing
         #expect(try await sdk.request("POST", "users", anonymous).status == 200)
     }
 
-    /// A file is JSON with base64, its type beside the credentials.
+    /// A file is JSON with base64 content, with its type next to the credentials.
     @Test func filesTravelAsJSON() async throws {
         let suite = try await Suite.shared
         var sdk = SDK(suite)
@@ -239,7 +240,7 @@ import Testing
         #expect(status.results.count == 1, "\(status.text)")
     }
 
-    /// The server's answers to another application, to a broken body and to a request for LiveQuery.
+    /// The server's answers to a wrong application id, a malformed body and a LiveQuery request.
     @Test func refusalsAreThoseTheSDKKnows() async throws {
         let sdk = SDK(try await Suite.shared)
         let other = try await sdk.wire.send("POST /parse/classes/A", [], #"{"_method":"GET","_ApplicationId":"other"}"#)

@@ -3,8 +3,8 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// The PHP SDK 2.4 on the wire: real verbs, headers, conditions in the query string, an empty `Expect:` (PARSE_PROTOCOL
-/// section 17).
+/// The requests of the PHP SDK 2.4: real verbs, headers, conditions in the query string, an empty `Expect:`
+/// (PARSE_PROTOCOL section 17).
 @Suite struct PHPReplayTests {
     private struct SDK: Sendable {
         let wire: Wire
@@ -75,7 +75,7 @@ import Testing
         let saved = try await sdk.request("POST", "batch", #"{"requests":[\#(items.joined(separator: ","))]}"#)
         #expect(saved.json.arrayValue?.count == 40, "\(saved.text)")
         #expect(saved.json.at(39, "success", "createdAt") != nil, "\(saved.text)")
-        // Longer bodies than libcurl sends at once come in pieces.
+        // libcurl sends long bodies in several pieces.
         let chunked = try await sdk.wire.sendChunked(
             "POST /parse/classes/\(className)",
             ["X-Parse-Application-Id: satchel", "Content-Type: application/json", "Expect: "],
@@ -84,7 +84,7 @@ import Testing
         let patient = try await sdk.wire.send(
             "POST /parse/classes/\(className)",
             ["X-Parse-Application-Id: satchel", "Content-Type: application/json", "Expect: 100-continue"], #"{"n":42}"#)
-        // The server may say 100 first.
+        // The server may send 100 Continue first.
         #expect("\(patient.head) \(patient.text)".contains(" 201 "), "\(patient.head)")
     }
 
@@ -113,7 +113,7 @@ import Testing
         #expect(try await sdk.request("DELETE", "classes/_User/\(id)").text == "{}")
     }
 
-    /// The bytes themselves, with their type.
+    /// The raw bytes with their type.
     @Test func filesAreRaw() async throws {
         let suite = try await Suite.shared
         var sdk = SDK(suite)
@@ -158,7 +158,7 @@ import Testing
         #expect(try await sdk.request("POST", "classes/_Installation", device).status == 201)
     }
 
-    /// Hooks are removed by PUT; lists are bare arrays.
+    /// Hooks are deleted by PUT; lists are bare arrays.
     @Test func hooksJobsAndLogs() async throws {
         var sdk = SDK(try await Suite.shared)
         sdk.isMaster = true

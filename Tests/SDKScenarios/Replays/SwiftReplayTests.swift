@@ -3,8 +3,8 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// The Swift SDK 6.1 on the wire: a client key, request ids on writes, always limit and skip (PARSE_PROTOCOL section
-/// 17).
+/// The requests of the Swift SDK 6.1: a client key, request ids on writes, always limit and skip (PARSE_PROTOCOL
+/// section 17).
 @Suite struct SwiftReplayTests {
     private struct SDK: Sendable {
         let wire: Wire
@@ -63,7 +63,7 @@ import Testing
         let changed = try await sdk.request(
             "PUT", "\(path)/\(saved.json.objectId)", #"{"score":{"__op":"Increment","amount":1}}"#)
         #expect(changed.json["score"] == 2.5, "\(changed.text)")
-        // An object with an id of the app's own is not made unless the shop allows it: it is not there.
+        // By default, a PUT with an id chosen by the app creates no object: the answer is 404.
         let upsert = try await sdk.request("PUT", "\(path)/ownId12345", #"{"score":1}"#)
         #expect(upsert.status == 404, "\(upsert.text)")
         #expect(upsert.code == 101, "\(upsert.text)")
@@ -123,7 +123,8 @@ import Testing
         #expect(try await sdk.request("POST", "logout").text == "{}")
     }
 
-    /// A repeated request id is refused on paths that keep them, which the SDK takes for success of the first.
+    /// The server refuses a repeated request id on configured paths. The SDK treats that as the success of the first
+    /// request.
     @Test func aRepeatedRequestIdRunsOnce() async throws {
         try await Suite.with(settings: ["SATCHEL_IDEMPOTENCY_PATHS": "classes/.*", "SATCHEL_CLIENT_KEY": "client"]) {
             suite in

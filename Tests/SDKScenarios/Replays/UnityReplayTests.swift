@@ -3,8 +3,8 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// Unity's WWW knows no verb but POST: everything is one, with its query string, and `_method` and `_noBody` in the
-/// body. What it has in common with .NET is in `DotNetReplayTests`; here are the bytes that are its own.
+/// Unity's WWW only supports POST: every request is one, with its query string, and `_method` and `_noBody` in the
+/// body. `DotNetReplayTests` covers the common parts with .NET; these tests cover Unity's own bytes.
 @Suite struct UnityReplayTests {
     private func device() async throws -> DotNetSDK { DotNetSDK(try await Suite.shared, .unity) }
 
@@ -33,7 +33,7 @@ import Testing
         #expect(found.results.map { $0["n"] } == [2, 1], "\(found.text)")
         let counted = try await post(sdk, "classes/\(name)?\(condition)&limit=0&count=1", read)
         #expect(counted.json == ["results": [], "count": 3], "\(counted.text)")
-        // What is in both is the query string's.
+        // For a value in both places, the query string wins.
         let both = try await post(
             sdk, "classes/\(name)?limit=1", #"{"order":"-n","limit":3,"_method":"GET","_noBody":true}"#)
         #expect(both.results.map { $0["n"] } == [3], "\(both.text)")

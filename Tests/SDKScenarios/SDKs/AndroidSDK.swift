@@ -1,7 +1,7 @@
 import Foundation
 import TestSupport
 
-/// Parse-SDK-Android: every option is a text, `where` too (MOBILE_SDKS section 2).
+/// Parse-SDK-Android: every option is a string, including `where` (MOBILE_SDKS section 2).
 struct AndroidSDK: TunnellingSDK {
     enum Version: String, CaseIterable { case old = "1.10.3", new = "4.4.0" }
 
@@ -33,7 +33,7 @@ struct AndroidSDK: TunnellingSDK {
         return headers
     }
 
-    /// Up to 1.15 without a limit: the rows come along.
+    /// Up to 1.15 without a limit, so that the answer contains the rows too.
     func count(_ className: String, _ query: SDKQuery) async throws -> Wire.Answer {
         let count = version == .old ? #""count":"1""# : #""count":"1","limit":"0""#
         return try await command("GET", "classes/\(className)", Self.adding(count, to: Self.body(query)))
@@ -52,7 +52,7 @@ struct AndroidSDK: TunnellingSDK {
         return SDKQuery.object(members)
     }
 
-    /// JSON text inside a JSON text.
+    /// JSON text inside a JSON string.
     static func quoted(_ text: String) -> String {
         text.replacingOccurrences(of: "\\", with: "\\\\").replacingOccurrences(of: "\"", with: "\\\"")
     }
@@ -71,7 +71,7 @@ struct AndroidSDK: TunnellingSDK {
         """#
     }
 
-    /// Of an anonymous user that is saved already; else a new account, up to 1.16.0 as an object of the class.
+    /// For an anonymous user that is already saved; otherwise a new account, up to 1.16.0 as an object of the class.
     mutating func signUp(_ email: String, _ password: String) async throws -> Wire.Answer {
         let members = Self.account(email, password)
         guard userId.isEmpty else {

@@ -3,8 +3,8 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// Parse-SDK-dotNET: real verbs and query strings. In Unity, whose HTTP knows no verb but POST, the verb is in the body
-/// and the query string where it was (MOBILE_SDKS section 3).
+/// Parse-SDK-dotNET: real verbs and query strings. Unity's HTTP only supports POST, so there the verb is in the body,
+/// and the query string remains (MOBILE_SDKS section 3).
 struct DotNetSDK: ReplayedSDK {
     enum Version: String, CaseIterable { case old = "net45-1.6.2.0", new = "5.0.1", unity = "unity-1.6.2.0" }
 
@@ -47,7 +47,7 @@ struct DotNetSDK: ReplayedSDK {
     }
 
     func command(_ method: String, _ path: String, _ body: String?) async throws -> Wire.Answer {
-        // Unity: what is no POST with a body becomes one.
+        // Unity: a request that is not a POST with a body becomes one.
         guard version == .unity, method != "POST" || body == nil else { return try await send(method, path, body) }
         let tunnel = #""_method":"\#(method)","_noBody":\#(body == nil)"#
         return try await send("POST", path, Self.adding(tunnel, to: body ?? "{}"))
@@ -108,7 +108,7 @@ struct DotNetSDK: ReplayedSDK {
         try await create("_User", Self.account(email, password))
     }
 
-    /// By query up to 1.x.
+    /// By query string up to 1.x.
     func logIn(_ name: String, _ password: String) async throws -> Wire.Answer {
         guard version == .new else {
             return try await command(

@@ -3,7 +3,7 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// Parse-SDK-Flutter: real verbs, query strings made by hand, text/plain for half of the bodies (MOBILE_SDKS section
+/// Parse-SDK-Flutter: real verbs, hand-written query strings, text/plain for half of the bodies (MOBILE_SDKS section
 /// 4).
 struct FlutterSDK: ReplayedSDK {
     enum Version: String, CaseIterable { case old = "1.0.28", new = "8.0.0" }
@@ -27,7 +27,7 @@ struct FlutterSDK: ReplayedSDK {
         try await send(method, path, body, type: Self.json)
     }
 
-    /// - Parameter names: whether the device is named, as on sign-up and log-in.
+    /// - Parameter names: whether the request identifies the device, as on sign-up and log-in.
     func send(
         _ method: String, _ path: String, _ body: String?, type: String, names: Bool = false
     ) async throws -> Wire.Answer {
@@ -39,7 +39,7 @@ struct FlutterSDK: ReplayedSDK {
         return try await wire.send(line, headers, body ?? "").readable(line)
     }
 
-    /// The SDK takes an answer of exactly one key for a list.
+    /// The SDK treats an answer with exactly one key as a list.
     func find(_ className: String, _ query: SDKQuery) async throws -> Wire.Answer {
         let answer = try await command("GET", "classes/\(className)\(Self.queryText(query))", nil)
         if answer.status == 200 {
@@ -48,7 +48,7 @@ struct FlutterSDK: ReplayedSDK {
         return answer
     }
 
-    /// Without a limit, because an empty `results` is "no results" to the SDK.
+    /// Without a limit, because the SDK treats an empty `results` as "no results".
     func count(_ className: String, _ query: SDKQuery) async throws -> Wire.Answer {
         let text = Self.queryText(query)
         let answer = try await command("GET", "classes/\(className)\(text)\(text.isEmpty ? "?" : "&")count=1", nil)
@@ -70,7 +70,7 @@ struct FlutterSDK: ReplayedSDK {
         return parts.isEmpty ? "" : "?" + escaped(parts.joined(separator: "&"))
     }
 
-    /// Dart's `Uri`: the characters that a query may have stay as they are.
+    /// Dart's `Uri` leaves characters unescaped that a query may contain.
     private static func escaped(_ text: String) -> String {
         let kept = CharacterSet.alphanumerics.union(CharacterSet(charactersIn: "-._~!$&'()*+,;=:@/?%"))
         return text.addingPercentEncoding(withAllowedCharacters: kept) ?? ""
@@ -80,7 +80,7 @@ struct FlutterSDK: ReplayedSDK {
         try await send("POST", "functions/\(name)", parameters, type: Self.text)
     }
 
-    /// The SDK counts no opens; it asks whether the server is there.
+    /// The SDK does not count opens; it checks whether the server runs.
     func opened() async throws -> Wire.Answer { try await command("GET", "health", nil) }
 
     var deviceMembers: String {
@@ -103,7 +103,7 @@ struct FlutterSDK: ReplayedSDK {
             "POST", "classes/_User", "{\(Self.account(email, password))}", type: Self.text, names: true)
     }
 
-    /// By query up to 1.0.
+    /// By query string up to 1.0.
     func logIn(_ name: String, _ password: String) async throws -> Wire.Answer {
         guard version == .new else {
             let query = Self.escaped("username=\(name)&password=\(password)")

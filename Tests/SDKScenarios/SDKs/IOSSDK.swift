@@ -1,7 +1,7 @@
 import Foundation
 import TestSupport
 
-/// Parse-SDK-iOS-OSX: options are texts, `where` is an object (MOBILE_SDKS section 1).
+/// Parse-SDK-iOS-OSX: options are strings, `where` is an object (MOBILE_SDKS section 1).
 struct IOSSDK: TunnellingSDK {
     enum Version: String, CaseIterable { case old = "1.8.5", new = "6.1.1" }
 
@@ -14,7 +14,7 @@ struct IOSSDK: TunnellingSDK {
     let installation = UUID().uuidString.lowercased()
     let deviceToken = Self.newDeviceToken()
     let anonymousId = UUID().uuidString.lowercased()
-    /// Versions 4.1 to 6.1.1 make one id per launch of the app and send it with every request.
+    /// Versions 4.1 to 6.1.1 generate one id per launch of the app and send it with every request.
     private let launch = UUID().uuidString.uppercased()
 
     init(_ suite: Suite, _ version: Version) {
@@ -28,14 +28,14 @@ struct IOSSDK: TunnellingSDK {
             ])
     }
 
-    /// Up to 1.11 the host is a setting and the path is not.
+    /// Up to 1.11 only the host can be set, not the path.
     var base: String { version == .old ? "/1" : "/parse" }
 
     static func newDeviceToken() -> String {
         (UUID().uuidString + UUID().uuidString).lowercased().replacingOccurrences(of: "-", with: "")
     }
 
-    /// The headers of the URL session, which every request has, file downloads too.
+    /// The headers of the URL session, which all requests have, including file downloads.
     func headers(revocable: Bool = false) -> [String] {
         var headers = [
             "X-Parse-Application-Id: satchel", "X-Parse-Client-Version: i\(version.rawValue)",
@@ -66,7 +66,7 @@ struct IOSSDK: TunnellingSDK {
         return SDKQuery.object(members)
     }
 
-    /// Without one, functions are called without a body.
+    /// Without parameters, functions are called without a body.
     func function(_ name: String, _ parameters: String?) async throws -> Wire.Answer {
         try await command("POST", "functions/\(name)", parameters == "{}" ? nil : parameters)
     }
@@ -80,7 +80,7 @@ struct IOSSDK: TunnellingSDK {
         """#
     }
 
-    /// Of an anonymous user that is saved already.
+    /// For an anonymous user that is already saved.
     mutating func signUp(_ email: String, _ password: String) async throws -> Wire.Answer {
         let members = Self.account(email, password)
         guard !userId.isEmpty else { return try await send("POST", "users", "{\(members)}", revocable: true) }

@@ -3,24 +3,24 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// A mobile SDK as the wire shows it (MOBILE_SDKS.md): it spells every request as the SDK's version does. Bodies are
-/// texts, which nothing parses and prints again, so that the bytes sent are those that the test wrote.
+/// A mobile SDK's requests (MOBILE_SDKS.md), byte for byte as the SDK's version writes them. Bodies are strings that
+/// are never parsed and re-serialized, so the sent bytes are those in the test.
 protocol ReplayedSDK: Sendable {
     associatedtype Version
 
     init(_ suite: Suite, _ version: Version)
 
-    /// The current user's token; empty when nobody is signed in.
+    /// The current user's token; empty when no user is signed in.
     var session: String { get set }
     var userId: String { get set }
     /// The device's id, chosen by the SDK.
     var installation: String { get }
-    /// The path before every route: hosted Parse's `/1`, or that of the shop's URL.
+    /// The path prefix of every route: hosted Parse's `/1`, or the path of the shop's URL.
     var base: String { get }
-    /// What the SDK tells of the device.
+    /// The device data that the SDK sends.
     var installationBody: String { get }
 
-    /// A request with a JSON body or none.
+    /// A request with or without a JSON body.
     func command(_ method: String, _ path: String, _ body: String?) async throws -> Wire.Answer
     func find(_ className: String, _ query: SDKQuery) async throws -> Wire.Answer
     func count(_ className: String, _ query: SDKQuery) async throws -> Wire.Answer
@@ -30,7 +30,7 @@ protocol ReplayedSDK: Sendable {
     func opened() async throws -> Wire.Answer
     /// The first save of the device.
     func saveInstallation() async throws -> Wire.Answer
-    /// Makes the user that the SDK has before anybody signs up: an anonymous one, or none.
+    /// Creates the user that the SDK has before a sign-up: an anonymous one, or none.
     mutating func begin() async throws
     mutating func signUp(_ email: String, _ password: String) async throws -> Wire.Answer
     func logIn(_ name: String, _ password: String) async throws -> Wire.Answer
@@ -39,7 +39,7 @@ protocol ReplayedSDK: Sendable {
 }
 
 extension ReplayedSDK {
-    /// The device of somebody who has just signed up at the shared suite.
+    /// The device of a new customer of the shared suite.
     static func customer(_ version: Version) async throws -> Self {
         var sdk = Self(try await Suite.shared, version)
         sdk.become(try await sdk.signUp("\(Names.random(10).lowercased())@handsets.example", "secret1"))
@@ -94,15 +94,15 @@ extension ReplayedSDK {
         #"{"__type":"Pointer","className":"\#(className)","objectId":"\#(id)"}"#
     }
 
-    /// An object's text with a member more at its end.
+    /// An object's text with another member appended.
     static func adding(_ member: String, to object: String) -> String {
         object.dropLast() + (object == "{}" ? "" : ",") + member + "}"
     }
 }
 
-/// The options of a query, as an app sets them; each SDK writes them its own way.
+/// A query's options as an app sets them. Each SDK serializes them in its own form.
 struct SDKQuery: Sendable {
-    /// Keys with the JSON text of their constraint, in the order in which they are written.
+    /// Keys with the JSON text of their constraint, in serialization order.
     var conditions: [(key: String, value: String)] = []
     var order = ""
     var limit: Int?
@@ -120,8 +120,8 @@ struct SDKQuery: Sendable {
 }
 
 extension Wire.Answer {
-    /// The answer, checked for what every SDK demands of one: a success is a JSON object (an array for a batch), a
-    /// failure has code and text.
+    /// The answer, checked for every SDK's requirements: a success is a JSON object (an array for a batch), a failure
+    /// has code and text.
     func readable(_ line: String) -> Wire.Answer {
         if (200..<300).contains(status) {
             let isBatch = line.hasSuffix("/batch")
@@ -138,7 +138,8 @@ extension Wire.Answer {
         return self
     }
 
-    /// A provider's part of `authData` replaces the device's copy: it is whole or not there (MOBILE_SDKS section 7).
+    /// A provider's part of `authData` replaces the device's copy: it must be complete or absent (MOBILE_SDKS section
+    /// 7).
     func expectWholeAuthData(_ provider: String, _ sent: String, at location: SourceLocation = #_sourceLocation) {
         guard let known = json["authData"]?[provider] else { return }
         #expect(known == (try? JSON(parsing: sent)), "\(text)", sourceLocation: location)

@@ -3,7 +3,7 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// A customer's session from the first start of the app to the log-out, each request written by an SDK.
+/// A customer's session from the first start of the app to the logout, with each request in an SDK's form.
 struct ShoppingSession<SDK: ReplayedSDK> {
     private var sdk: SDK
     private let shelf: Shelf
@@ -51,7 +51,7 @@ struct ShoppingSession<SDK: ReplayedSDK> {
         try await sdk.begin()
     }
 
-    /// Brands by title, ten at a time; then the products of one by name.
+    /// Brands by title, ten at a time; then the products of one brand by name.
     private func browse() async throws {
         var titles: [String] = []
         for skip in [0, 10] {
@@ -80,7 +80,7 @@ struct ShoppingSession<SDK: ReplayedSDK> {
         #expect(first.results.first?["unitPrice"] == nil, "Only the chosen keys: \(first.text)")
     }
 
-    /// Words in any letter case, a range of prices, a brand.
+    /// Words in any letter case, a price range, a brand.
     private func search() async throws {
         let words = #"{"$regex":"\\Qserum\\E","$options":"i"}"#
         let query = SDKQuery(
@@ -92,7 +92,7 @@ struct ShoppingSession<SDK: ReplayedSDK> {
         #expect(found.results.map { $0.text("name") } == expected.sorted(), "\(found.text)")
     }
 
-    /// Signs up, and checks that an anonymous user's bag is still there afterwards.
+    /// Signs up and checks that the anonymous user's bag remains.
     private mutating func becomeACustomer() async throws {
         let wasKnown = !sdk.session.isEmpty
         let item = #"{"productId":"\#(shelf.productIds[0])"}"#
@@ -129,7 +129,7 @@ struct ShoppingSession<SDK: ReplayedSDK> {
         #expect(try await sdk.function("checkout", order).text == receipt.text, "A repeated checkout is the same one.")
     }
 
-    /// As the reference app does: an OrderItem, an Order with an array of pointers, a kept card.
+    /// As the reference app does: an OrderItem, an Order with an array of pointers, a stored card.
     private func buyThroughObjects() async throws {
         let card = try expect(
             200, try await sdk.function("createStripeCustomer", #"{"tokenId":"tok_visa","customerEmail":"\#(email)"}"#))

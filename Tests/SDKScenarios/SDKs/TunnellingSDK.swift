@@ -1,13 +1,13 @@
 import Foundation
 import Testing
 
-/// The wire of iOS and Android: reads with parameters are a POST with `_method`, slashes are escaped, and there is an
-/// anonymous user before anybody signs up (MOBILE_SDKS sections 1 and 2).
+/// The requests of iOS and Android: reads with parameters are a POST with `_method`, slashes are escaped, and an
+/// anonymous user exists before the sign-up (MOBILE_SDKS sections 1 and 2).
 protocol TunnellingSDK: ReplayedSDK {
     var wire: Wire { get }
     /// The anonymous user's id, chosen by the device.
     var anonymousId: String { get }
-    /// The type of bodies in JSON.
+    /// The content type of JSON bodies.
     static var contentType: String { get }
 
     func headers(revocable: Bool) -> [String]
@@ -20,7 +20,7 @@ extension TunnellingSDK {
         try await send(method, path, body)
     }
 
-    /// - Parameter revocable: as on sign-up and log-in.
+    /// - Parameter revocable: true on sign-up and log-in.
     func send(
         _ method: String, _ path: String, _ body: String?, revocable: Bool = false
     ) async throws -> Wire.Answer {
@@ -39,7 +39,7 @@ extension TunnellingSDK {
 
     var anonymousData: String { #"{"id":"\#(anonymousId)"}"# }
 
-    /// The lazy user that goes to the server when it is first needed.
+    /// Saves the lazily created user when it is first needed.
     mutating func begin() async throws {
         let answer = try await serviceLogIn("anonymous", anonymousData)
         become(answer)

@@ -2,7 +2,7 @@ import Foundation
 import ParseProtocol
 import TestSupport
 
-/// Requests as an SDK puts them on the wire, byte for byte: no HTTP library adds, orders or spells headers.
+/// An SDK's requests byte for byte: no HTTP library adds, reorders or re-spells headers.
 struct Wire: Sendable {
     struct Answer: Sendable {
         let status: Int
@@ -30,7 +30,7 @@ struct Wire: Sendable {
         try await send(line, more, bytes: Array(body.utf8))
     }
 
-    /// A body that is no text.
+    /// A body that is not text.
     func send(_ line: String, _ more: [String] = [], bytes: [UInt8]) async throws -> Answer {
         let host = suite.url.replacingOccurrences(of: "http://", with: "").split(separator: "/")[0]
         var lines = ["\(line) HTTP/1.1", "Host: \(host)"] + headers + more

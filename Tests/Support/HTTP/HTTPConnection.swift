@@ -21,17 +21,18 @@ struct HTTPConnection: Sendable {
     /// Whether another request may be sent.
     var isOpen: Bool { channel.isActive }
 
-    /// Ends it, when no request is under way.
+    /// Closes the connection. Call it only when no request is in progress.
     func close() { channel.close(promise: nil) }
 
-    /// Sends a request and waits for its answer. Without one the connection is closed.
+    /// Sends a request and waits for its answer. If no answer comes, closes the connection.
     /// - Throws: `HTTPFailure`, `CancellationError`, or the error of the socket or of an answer that is not HTTP.
     func send(_ request: HTTPRequest, deadline: NIODeadline) async throws -> HTTPAnswer {
         let answer = channel.eventLoop.makePromise(of: HTTPAnswer.self)
         let sent = channel.eventLoop.makePromise(of: Void.self)
-        // An answer that came before all was sent, a refusal, has been read by then.
+        // A refusal may arrive before the request is fully sent. By now it has been read.
         sent.futureResult.whenFailure { answer.fail($0) }
-        // Only then: one whose answer came first is another request's already.
+        // Closes the connection only if the cancellation came before the answer. After the answer, it may serve another
+        // request.
         answer.futureResult.whenFailure { if $0 is CancellationError { channel.close(promise: nil) } }
         return try await withTaskCancellationHandler {
             channel.writeAndFlush(
@@ -43,7 +44,7 @@ struct HTTPConnection: Sendable {
     }
 }
 
-/// Sends the request that is under way and gathers its answer.
+/// Sends the current request and collects its answer.
 private final class ExchangeHandler: ChannelDuplexHandler {
     typealias InboundIn = HTTPClientResponsePart
     typealias OutboundIn = Exchange
@@ -93,9 +94,9 @@ private final class ExchangeHandler: ChannelDuplexHandler {
         guard let progress, let head = progress.head else { return }
         self.progress = nil
         progress.timer.cancel()
-        // What is left of a body that was refused would be taken for the next request.
+        // The rest of a refused body would be parsed as the next request.
         let isLast = !progress.isSent || !head.isKeepAlive
-        // First, because closing fails what was not sent.
+        // Completes the answer before closing, because closing fails unsent writes.
         progress.answer.succeed(HTTPAnswer(head: head, body: progress.body, isLast: isLast))
         if isLast { context.close(promise: nil) }
     }

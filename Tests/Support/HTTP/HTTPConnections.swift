@@ -1,13 +1,13 @@
 import NIOCore
 import NIOHTTP1
 
-/// The connections of this process's clients: HTTP/1.1, kept open and used again.
+/// The HTTP/1.1 connection pool of this process's clients.
 ///
-/// A request goes out as it was given and an answer is shown as it came: nothing is repeated, followed, unpacked or
-/// added, so that tests see what the server does and not what a library makes of it.
+/// It changes neither requests nor answers: no retries, redirects, decompression or added headers. Tests therefore see
+/// the server's behaviour without a library's changes.
 actor HTTPConnections {
     private struct Host {
-        /// And the times since when they are.
+        /// The idle connections, each with the time since which it is idle.
         var idle: [(connection: HTTPConnection, since: ContinuousClock.Instant)] = []
         /// Requests that have a connection or open one.
         var busy = 0
@@ -15,18 +15,18 @@ actor HTTPConnections {
     }
 
     private static let shared = HTTPConnections()
-    /// Every client of a scenario has a connection of its own, as devices have.
+    /// High enough that every client of a scenario has its own connection, as devices do.
     private static let perHostMax = 128
-    /// A server that was just started or ended may not listen yet.
+    /// How long connecting is retried: a server that was just started or stopped may not listen yet.
     private static let patience = Duration.seconds(5)
-    /// Well below the time after which the gateway closes a connection: one that it closes just now takes no request.
+    /// Well below the gateway's idle timeout: a connection that the gateway closes at this moment takes no request.
     private static let idleMax = Duration.seconds(20)
 
     private var hosts: [SocketAddress: Host] = [:]
 
     /// Sends a request and returns its answer, whatever the status.
-    /// - Parameter timeout: until the answer is whole.
-    /// - Throws: as `HTTPConnection.send` does, and when nobody has listened for five seconds.
+    /// - Parameter timeout: limit until the answer is complete.
+    /// - Throws: the errors of `HTTPConnection.send`, and an error when nothing listens for five seconds.
     static func send(
         _ method: HTTPMethod, _ url: String, headers: HTTPHeaders = [:], body: [UInt8] = [],
         timeout: TimeAmount = .seconds(30)
@@ -44,7 +44,7 @@ actor HTTPConnections {
         return answer
     }
 
-    /// Waits for a place; no longer than requests take, each of which has a deadline.
+    /// Waits for a slot. The wait is bounded, because each request that holds a slot has a deadline.
     private func enter(_ address: SocketAddress) async {
         guard hosts[address, default: Host()].busy >= Self.perHostMax else {
             hosts[address, default: Host()].busy += 1
@@ -53,7 +53,7 @@ actor HTTPConnections {
         await withCheckedContinuation { hosts[address]?.waiting.append($0) }
     }
 
-    /// Passes the place on to whoever waited longest.
+    /// Gives the slot to the task that waited longest.
     private func leave(_ address: SocketAddress) {
         if hosts[address]?.waiting.isEmpty == false {
             hosts[address]?.waiting.removeFirst().resume()

@@ -2,18 +2,18 @@ import Foundation
 import NIOCore
 import NIOHTTP1
 
-/// A request as it goes to the wire: what it was told, `Host` and the length of its body.
+/// A request as sent on the wire: the given parts, `Host` and the length of its body.
 struct HTTPRequest: Sendable {
-    /// The peer, by its address and port.
+    /// The peer's address and port.
     let address: SocketAddress
     let head: HTTPRequestHead
     let body: ByteBuffer
 
     /// - Parameters:
-    ///   - url: `http://<IP address>:<port>` and a path; tests reach no host but this one. Or `unix:`, the path of a
-    ///     unix socket, `:` and a path.
-    ///   - headers: `Content-Length` and `Transfer-Encoding` among them are passed over; `RawRequest` sends such.
-    /// - Throws: `HTTPFailure.refused` for what no client may send.
+    ///   - url: `http://<IP address>:<port>` and a path; tests reach only this machine. Or `unix:`, the path of a unix
+    ///     socket, `:` and a path.
+    ///   - headers: `Content-Length` and `Transfer-Encoding` are ignored; use `RawRequest` to send them.
+    /// - Throws: `HTTPFailure.refused` for a request that a client must not send.
     init(_ method: HTTPMethod, _ url: String, headers: HTTPHeaders, body: [UInt8]) throws {
         let unix = Self.unixParts(of: url)
         let text = unix.map { "http://127.0.0.1:80\($0.path)" } ?? url
@@ -29,7 +29,7 @@ struct HTTPRequest: Sendable {
         headers.remove(name: "Content-Length")
         headers.remove(name: "Transfer-Encoding")
         if !headers.contains(name: "Host") { headers.add(name: "Host", value: "\(host):\(port)") }
-        // Of a method that means something by a body, the length is told even when it is 0 (RFC 9110, section 8.6).
+        // For methods that define a meaning for a body, the length is sent even when it is 0 (RFC 9110, section 8.6).
         if !body.isEmpty || ![.GET, .HEAD, .DELETE, .CONNECT, .TRACE].contains(method) {
             headers.add(name: "Content-Length", value: String(body.count))
         }
@@ -46,21 +46,21 @@ struct HTTPRequest: Sendable {
     }
 }
 
-/// A whole answer, as it came.
+/// A complete answer, unmodified.
 struct HTTPAnswer: Sendable {
     let head: HTTPResponseHead
     let body: ByteBuffer
-    /// Whether the connection ends with it.
+    /// Whether the connection ends with this answer.
     let isLast: Bool
 
     var bytes: [UInt8] { Array(body.readableBytesView) }
 }
 
-/// The reasons for which there is no whole answer.
+/// The reasons why there is no complete answer.
 enum HTTPFailure: Error {
-    /// The connection ended first.
+    /// The connection ended before the answer was complete.
     case closed
     case timedOut
-    /// Nothing was sent.
+    /// The client refused to send the request.
     case refused(String)
 }

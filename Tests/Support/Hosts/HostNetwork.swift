@@ -1,18 +1,18 @@
 import Foundation
 import ParseProtocol
 
-/// Hosts of a test's own: network namespaces and the network between them, which a program carries frame by frame
-/// (`hosts.py`, which says what it takes). They go, with all that runs in them, when this process ends in any way.
+/// The hosts of one test: network namespaces, and a program that forwards each frame between them (`hosts.py` lists its
+/// commands). When this process ends in any way, the hosts and their processes end too.
 package final class HostNetwork: Sendable {
     /// One of the hosts.
     package struct Host: Sendable {
-        /// The namespace, for `ip netns exec`.
+        /// The namespace's name, for `ip netns exec`.
         let namespace: String
-        /// Reached from every other host, and from this machine.
+        /// Reachable from every other host and from this machine.
         package let address: String
     }
 
-    /// The network that has the addresses of all hosts, also of other tests.
+    /// The network that contains the addresses of all hosts of all tests.
     static let addresses = "198.18.0.0/15"
 
     /// By name.
@@ -23,14 +23,15 @@ package final class HostNetwork: Sendable {
 
     private static let program = checkoutDirectory + "/Tests/Support/Hosts/hosts.py"
 
-    /// Its output is read before the folder goes, so a network that does not come waits to be told.
+    /// The output is read before the folder is removed, so a network that fails to start waits for the order to clean
+    /// up.
     private static let keeping = """
         python3 -B "$1" run "$2/network" $3 || read -r _
         rm -rf -- "$2"
         """
 
-    /// - Parameter names: of the hosts, one to four lower-case letters each.
-    /// - Throws: `Command.Failed` where no namespaces can be made.
+    /// - Parameter names: names of the hosts, one to four lower-case letters each.
+    /// - Throws: `Command.Failed` if namespaces cannot be created.
     package static func start(_ names: [String]) async throws -> HostNetwork {
         // Short, because unix sockets below it have at most 107 bytes.
         let folder = "/tmp/satchel-hosts-\(Names.random(8))"
@@ -56,7 +57,7 @@ package final class HostNetwork: Sendable {
         }
     }
 
-    /// Runs `body` with hosts of its own.
+    /// Runs `body` with its own hosts.
     package static func with(_ names: [String], _ body: (HostNetwork) async throws -> Void) async throws {
         let network = try await start(names)
         do {
@@ -74,33 +75,33 @@ package final class HostNetwork: Sendable {
         self.keeper = keeper
     }
 
-    /// Ends all that runs in the hosts and removes them.
+    /// Ends all processes in the hosts and removes the hosts.
     package func stop() async { await keeper.finish() }
 
-    /// The host of a name.
+    /// The host with a name.
     /// - Throws: `Command.Failed` when there is none.
     package func host(_ name: String) throws -> Host {
         guard let host = hosts[name] else { throw Command.Failed(description: "There is no host \(name).") }
         return host
     }
 
-    // MARK: Breaks
+    // MARK: Faults
 
-    /// Drops all frames from and to a host from now on. No connection is closed, nobody is told.
+    /// Drops all frames from and to a host from now on. No connection is closed and no process is notified.
     package func cut(_ hosts: String...) async throws { for host in hosts { try await tell("cut", host) } }
 
-    /// Carries frames from and to a host again.
+    /// Forwards frames from and to a host again.
     package func mend(_ hosts: String...) async throws { for host in hosts { try await tell("mend", host) } }
 
-    /// Delays each frame from a host and each to it by so many milliseconds, more or less by `jitter`.
+    /// Delays each frame from and to a host by `milliseconds`, plus or minus `jitter`.
     package func delay(_ host: String, milliseconds: Int, jitter: Int = 0) async throws {
         try await tell("delay", host, "\(milliseconds)", "\(jitter)")
     }
 
-    /// Loses so many percent of the frames from a host, and as many of those to it.
+    /// Drops `percent` of the frames from a host, and of the frames to it.
     package func lose(_ host: String, percent: Int) async throws { try await tell("lose", host, "\(percent)") }
 
-    /// Makes the network as it was at first.
+    /// Restores the initial network without faults.
     package func heal() async throws { try await tell("heal") }
 
     private func tell(_ words: String...) async throws { _ = try await Self.tell(folder, words) }

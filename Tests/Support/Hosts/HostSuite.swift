@@ -2,7 +2,8 @@ import Foundation
 import ParseProtocol
 import Synchronization
 
-/// A suite whose processes run on several hosts, with CURVE over tcp between them and a data folder for each.
+/// A suite whose processes run on several hosts. They communicate over tcp with CURVE, and each host has its own data
+/// folder.
 package final class HostSuite: Sendable {
     /// A host and the processes that run on it, such as `catalog-1`.
     package struct Place: Sendable {
@@ -10,9 +11,9 @@ package final class HostSuite: Sendable {
         let replicas: [String]
         let disk: String
 
-        /// - Parameter disk: the host whose data folder it uses; nil for its own. Replicas of a service share a file,
-        ///   so that one whose network alone is to break has a host of its own with the other's disk. What is in a
-        ///   database needs none.
+        /// - Parameter disk: the host whose data folder it uses; nil for its own. Replicas of a service share a file.
+        ///   To break only the network of one replica, put it on a host of its own that uses the other host's disk. A
+        ///   host whose services use a database server needs no shared disk.
         package init(_ host: String, _ replicas: [String], disk: String? = nil) {
             self.host = host
             self.replicas = replicas
@@ -21,23 +22,23 @@ package final class HostSuite: Sendable {
     }
 
     package let network: HostNetwork
-    /// Whether somebody else stops the network.
+    /// True if another owner stops the network.
     private let isGuest: Bool
     private let places: [Place]
-    /// The connection string of the database in which the services keep everything; nil for files.
+    /// The connection string of the database that stores all data of the services; nil for files.
     private let database: String?
     private let processes = Mutex<[String: ChildProcess]>([:])
 
     private static let busPort = 5570
     private static let port = 1337
 
-    /// Starts the processes: first of each service, in the order of the places, when all is healthy the others.
+    /// Starts the first replica of each service in the order of the places. When all are healthy, starts the others.
     /// - Parameters:
-    ///   - hosts: a network that has the places' hosts among others, and with which the processes end; nil for one of
-    ///     the suite's own.
-    ///   - settings: further `SATCHEL_*` variables of all processes. With `SATCHEL_DATABASE` a process that ends is
-    ///     started again, as by a supervisor: replicas end when another one wrote in their place.
-    /// - Throws: `Command.Failed` where no namespaces can be made, and with the logs when the suite does not become
+    ///   - hosts: a network that contains the places' hosts; the processes end with it. Nil creates a network for this
+    ///     suite.
+    ///   - settings: further `SATCHEL_*` variables of all processes. With `SATCHEL_DATABASE`, a process that ends is
+    ///     restarted, as by a supervisor: a replica ends when another one took over writing.
+    /// - Throws: `Command.Failed` if namespaces cannot be created, and with the logs when the suite does not become
     ///   healthy.
     package static func start(
         _ places: [Place], on hosts: HostNetwork? = nil, settings: [String: String] = [:]
@@ -65,7 +66,7 @@ package final class HostSuite: Sendable {
         return suite
     }
 
-    /// Runs `body` with a suite of its own.
+    /// Runs `body` with its own suite.
     package static func with(
         _ places: [Place], on hosts: HostNetwork? = nil, settings: [String: String] = [:],
         _ body: (HostSuite) async throws -> Void
@@ -87,14 +88,14 @@ package final class HostSuite: Sendable {
         self.database = database
     }
 
-    /// Ends every process and removes hosts and data, unless the hosts are somebody else's: then all that goes with
-    /// them.
+    /// Ends every process and removes hosts and data. Does nothing if the suite was given its hosts: then everything
+    /// ends with them.
     package func stop() async { if !isGuest { await network.stop() } }
 
     /// The suite as clients of one host's gateway see it, with the data of one host.
     /// - Parameters:
-    ///   - gateway: the host whose gateway is asked.
-    ///   - disk: the host whose files are read, `mails` for example, and whose databases where those are files.
+    ///   - gateway: the host whose gateway gets the requests.
+    ///   - disk: the host whose files are read, such as `mails`, and whose databases if they are files.
     package func seen(at gateway: String = "a", disk: String = "a") throws -> Suite {
         try Suite(
             at: "http://\(try address(of: gateway)):\(Self.port)/parse", dataDirectory: data(of: disk),
@@ -130,20 +131,20 @@ package final class HostSuite: Sendable {
     private static func executable(_ name: String) -> String { "\(checkoutDirectory)/.build/release/\(name)" }
 
     private func data(of disk: String) -> String { "\(network.folder)/\(disk)" }
-    /// Files that an operator copies to each host.
+    /// The key files that an operator copies to each host.
     private var keys: String { "\(network.folder)/bus.keys" }
     private var accountKey: String { "\(network.folder)/users.key" }
     private var filesKey: String { "\(network.folder)/files.key" }
 
     private func address(of name: String) throws -> String { try network.host(name).address }
 
-    /// The bus as all processes know it: each gateway takes its own, services dial all.
+    /// The bus configuration of all processes: each gateway binds its own entry, services dial all.
     private func bus() throws -> String {
         try places.filter { $0.replicas.contains { $0.hasPrefix("gateway-") } }
             .map { "tcp://\(try address(of: $0.host)):\(Self.busPort)" }.joined(separator: ",")
     }
 
-    /// The command of a replica, for its host. A supervisor runs there too, so that it ends with the host.
+    /// The command of a replica, for its host. The supervisor runs on the same host, so that it ends with the host.
     private func command(_ replica: String) -> [String] {
         let executable = Self.executable(String(replica.prefix { $0 != "-" }))
         guard database != nil else { return [executable] }

@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
-"""Hosts for tests: network namespaces, and the network between them, which this program carries frame by frame.
+"""Hosts for tests: network namespaces, and the network between them, whose frames this program forwards.
 
-    hosts.py run SOCKET NAME...     makes the hosts, then is their network until its standard input ends; removes them
-    hosts.py tell SOCKET WORD...    tells the one that runs what to do to the network, and prints its answer
+    hosts.py run SOCKET NAME...     creates the hosts, is their network until its standard input ends, then removes them
+    hosts.py tell SOCKET WORD...    sends a command to the running one, and prints its answer
 
-Words: `hosts` (a line `name namespace address` for each), `cut NAME`, `mend NAME`, `delay NAME MS JITTER`,
-`lose NAME PERCENT`, `heal` (all is as at first). What is said of a host counts for each frame that leaves it and for each that comes to it: a delay of
-50 ms is 100 ms for a round trip. A line keeps the order of its frames, also where their delays differ. Frames of a host
-that is cut off are dropped without a word to anybody: no connection is closed, no address becomes unreachable.
+Commands: `hosts` (a line `name namespace address` for each), `cut NAME`, `mend NAME`, `delay NAME MS JITTER`,
+`lose NAME PERCENT`, `heal` (restores the initial state). A command for a host applies to each frame that leaves it and each that
+reaches it: a delay of 50 ms adds 100 ms to a round trip. A line keeps the order of its frames, even with different delays. Frames of
+a host that is cut off are dropped silently: no connection is closed, no address becomes unreachable.
 
-Each host has one interface, a TAP device whose other end is here; so has this machine, by which tests reach the hosts.
-Kernels without netem can do it too. Several such networks may run at once: names and addresses have the process's id.
+Each host has one interface, a TAP device whose other end is here; so has this machine, through which tests reach the hosts.
+This works on kernels without netem too. Several such networks may run at once: names and addresses contain the process's id.
 """
 import fcntl
 import heapq
@@ -30,7 +30,7 @@ import time
 NAMESPACE = re.compile(r"^satchel-(\d+)-[a-z]+$")
 TUNSETIFF, IFF_TAP, IFF_NO_PI = 0x400454CA, 0x0002, 0x1000
 FRAME_BYTES_MAX = 65536
-# For tests of networks (RFC 2544): no host of a real one has such an address.
+# For network tests (RFC 2544): no real host has such an address.
 NETWORKS = list(ipaddress.ip_network("198.18.0.0/15").subnets(new_prefix=24))
 
 
@@ -39,7 +39,7 @@ class Failed(Exception):
 
 
 def run(*command):
-    """What a command printed."""
+    """The output of a command."""
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True)
     if done.returncode:
         raise Failed(f"{' '.join(command)}: {done.stderr.strip() or done.returncode}")
@@ -71,7 +71,7 @@ class Line:
 class Network:
     def __init__(self, names):
         remove_stale()
-        # One at a time, so that two take different addresses.
+        # One at a time, so that two networks take different addresses.
         with open("/tmp/satchel-hosts.lock", "w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             used = run("ip", "-4", "-o", "addr", "show")
@@ -89,7 +89,7 @@ class Network:
 
     def attach(self, line):
         if not os.path.exists("/dev/net/tun"):
-            # Containers often lack the file, also those that may use the device.
+            # Containers often lack the file, even if they may use the device.
             os.makedirs("/dev/net", exist_ok=True)
             os.mknod("/dev/net/tun", 0o666 | stat.S_IFCHR, os.makedev(10, 200))
         device = f"sat{os.getpid()}{line.name[:4]}"
@@ -105,14 +105,14 @@ class Network:
         run(*within, "ip", "link", "set", device, "address", line.hardware)
         run(*within, "ip", "addr", "add", f"{line.address}/24", "dev", device)
         run(*within, "ip", "link", "set", device, "up")
-        # Known for ever: nobody asks for an address, and so nobody notices that one does not answer.
+        # Permanent neighbour entries: no ARP request can fail and reveal that a host is cut off.
         for other in self.lines:
             if other is not line:
                 run(*within, "ip", "neigh", "replace", other.address, "lladdr", other.hardware, "dev", device,
                     "nud", "permanent")
 
     def told(self, words):
-        """Does what it is told, and returns the answer."""
+        """Executes a command and returns its answer."""
         if words == ["hosts"]:
             return "".join(f"{line.name} {line.namespace} {line.address}\n" for line in self.lines if line.name)
         if words == ["heal"]:
@@ -134,7 +134,7 @@ class Network:
         return "done\n"
 
     def carry(self, source, now):
-        """Takes a frame from a host's line, when there is one."""
+        """Takes a frame from a host's line, if there is one."""
         try:
             frame = os.read(source.tap, FRAME_BYTES_MAX)
         except BlockingIOError:
@@ -149,16 +149,16 @@ class Network:
         return True
 
     def deliver(self, now):
-        """Hands over what is due; returns the seconds until the next frame is."""
+        """Delivers due frames; returns the seconds until the next frame is due."""
         while self.queue and self.queue[0][0] <= now:
             _, _, target, frame = heapq.heappop(self.queue)
-            # A line that was cut meanwhile carries nothing any more.
+            # A line that was cut meanwhile carries no more frames.
             if target.is_cut:
                 continue
             try:
                 os.write(target.tap, frame)
             except OSError:
-                pass  # A full line drops, as every other.
+                pass  # A full line drops the frame, like any other.
         return self.queue[0][0] - now if self.queue else None
 
     def serve(self, path):
@@ -170,7 +170,7 @@ class Network:
             poll.register(descriptor, select.POLLIN | select.POLLHUP)
         while True:
             wait = self.deliver(time.monotonic())
-            # Rounded up: a poll that ends too soon only comes back.
+            # Rounded up: a poll that ends too early is only repeated.
             for descriptor, _ in poll.poll(None if wait is None else int(wait * 1000) + 1):
                 if descriptor == 0:
                     if not os.read(0, 4096):
@@ -199,7 +199,7 @@ def namespaces():
 
 
 def remove_namespace(name):
-    """Ends what runs in a host, without asking, and removes it."""
+    """Kills the processes of a host and removes it."""
     if name not in namespaces():
         return
     for _ in range(100):
@@ -216,7 +216,7 @@ def remove_namespace(name):
 
 
 def remove_stale():
-    """Removes the hosts of those that were killed before they could do it."""
+    """Removes the hosts of networks that were killed before they could do it."""
     for name in namespaces():
         owner = NAMESPACE.match(name)
         if not owner:
@@ -230,7 +230,7 @@ def remove_stale():
         try:
             remove_namespace(name)
         except Failed:
-            pass  # Another one that starts now was first.
+            pass  # Another network that starts now removed it first.
 
 
 def tell(path, words):

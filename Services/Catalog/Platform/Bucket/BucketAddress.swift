@@ -3,23 +3,23 @@ import ProcessKit
 
 /// The addresses of a bucket's objects, with the bucket's name in the path or in the host.
 package struct BucketAddress: Sendable, Equatable {
-    /// The host for `Host` and the signature, with the port where it is not the scheme's own.
+    /// The value of `Host`, which is also signed; with the port when it is not the scheme's default.
     package let host: String
-    /// Whether nobody between can read what is sent.
+    /// Whether the connection is encrypted (https).
     package let isEncrypted: Bool
     private let origin: String
-    /// What stands before an object's key, with a slash at its end.
+    /// The path prefix of every object key, ending in a slash.
     private let folder: String
 
     /// - Parameters:
-    ///   - url: of the server. `{bucket}` in its host stands for the bucket's name, which otherwise begins the path;
-    ///     nil for Amazon's own.
-    ///   - prefix: begins the key of each object; empty, or without a slash at its beginning.
+    ///   - url: the server's URL; nil for Amazon S3. `{bucket}` in its host is replaced by the bucket's name; otherwise
+    ///     the path begins with the name.
+    ///   - prefix: begins the key of each object; empty, or without a leading slash.
     /// - Throws: `StartupProblem`.
     package init(url: String?, bucket: String, region: String, prefix: String) throws(StartupProblem) {
         guard Self.isBucketName(bucket) else {
             throw StartupProblem(
-                "SATCHEL_FILES_BUCKET=\(bucket) is no name of a bucket: 3 to 63 letters, digits, dots, - and _.")
+                "SATCHEL_FILES_BUCKET=\(bucket) is not a bucket name: 3 to 63 letters, digits, dots, - and _.")
         }
         guard Self.isPrefix(prefix) else {
             throw StartupProblem(
@@ -28,7 +28,7 @@ package struct BucketAddress: Sendable, Equatable {
                 none of them at the beginning, and without empty parts.
                 """)
         }
-        // A certificate for *.s3.amazonaws.com is none for names with dots.
+        // A certificate for *.s3.amazonaws.com does not match a bucket name with dots.
         let standard = "https://\(bucket.contains(".") ? "" : "{bucket}.")s3.\(region).amazonaws.com"
         let given = url ?? standard
         let isInHost = given.contains("://{bucket}.")
@@ -50,8 +50,8 @@ package struct BucketAddress: Sendable, Equatable {
         folder = (isInHost ? "/" : "/\(bucket)/") + prefix
     }
 
-    /// The path of an object, encoded.
-    /// - Parameter name: below the prefix.
+    /// The encoded path of an object.
+    /// - Parameter name: the object's name, without the prefix.
     package func path(of name: String) -> String { SignatureV4.encoded(folder + name, keepsSlashes: true) }
 
     /// The URL of such a path.
@@ -64,7 +64,7 @@ package struct BucketAddress: Sendable, Equatable {
 
     private static func isPrefix(_ prefix: String) -> Bool {
         let allowed = prefix.utf8.allSatisfy { isWord($0) || $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "/") }
-        // libcurl and servers make `a/../b` another path than the one that was signed.
+        // libcurl and servers normalize `a/../b`, so the signed path and the requested path would differ.
         let parts = prefix.split(separator: "/", omittingEmptySubsequences: false)
         return prefix.utf8.count <= 200 && allowed && parts.dropLast().allSatisfy { !$0.isEmpty }
             && parts.allSatisfy { $0 != "." && $0 != ".." }

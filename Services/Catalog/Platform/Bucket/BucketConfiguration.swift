@@ -1,22 +1,22 @@
 import ProcessKit
 
-/// The settings of the bucket in which files have their content.
+/// The settings of the bucket that stores file contents.
 package struct BucketConfiguration: Sendable {
     /// `SATCHEL_FILES_BUCKET_DOWNLOADS`
     package enum Downloads: String, Sendable, CaseIterable {
-        /// The content comes through the gateway.
+        /// The gateway passes the content on.
         case proxied
-        /// Clients are sent to a URL of the bucket that works for some minutes.
+        /// The gateway redirects clients to a URL of the bucket that is valid for a few minutes.
         case presigned
     }
 
     /// `SATCHEL_FILES_BUCKET_MOVES`
     package enum Moves: String, Sendable, CaseIterable {
-        /// New files go into the bucket, and those on the disk follow in the background.
+        /// New files go into the bucket, and a background job moves files from the disk there.
         case into = "in"
-        /// New files stay on the disk, and those in the bucket come home in the background.
+        /// New files go to the disk, and a background job moves files from the bucket there.
         case back
-        /// New files go into the bucket; the others stay where they are.
+        /// New files go into the bucket; existing files are not moved.
         case none
     }
 
@@ -24,9 +24,9 @@ package struct BucketConfiguration: Sendable {
     package let signature: SignatureV4
     package let downloads: Downloads
     package let moves: Moves
-    /// `SATCHEL_FILES_BUCKET_URL_SECONDS`: how long a URL of the bucket works at most.
+    /// `SATCHEL_FILES_BUCKET_URL_SECONDS`: maximum lifetime of a bucket URL.
     package let urlSeconds: Int
-    /// `SATCHEL_FILES_BUCKET_MOVE_BYTES`: bytes a second that are moved at most.
+    /// `SATCHEL_FILES_BUCKET_MOVE_BYTES`: rate limit of the mover, in bytes per second.
     package let moveBytesPerSecond: Int
     /// `SATCHEL_CA_FILE`
     let authorities: String?
@@ -35,7 +35,7 @@ package struct BucketConfiguration: Sendable {
     /// - Throws: `StartupProblem` for settings that cannot work.
     package init?(_ settings: Settings) throws(StartupProblem) {
         guard let bucket = settings["satchel.files.bucket"] else {
-            // Whoever forgets the name must not find out by a full disk.
+            // An operator who forgot the bucket's name must learn it at start, before the disk fills up.
             for key in ["url", "access.key", "secret"] where settings["satchel.files.bucket.\(key)"] != nil {
                 throw StartupProblem("\(Settings.variable("satchel.files.bucket.\(key)")) needs SATCHEL_FILES_BUCKET.")
             }
@@ -47,7 +47,7 @@ package struct BucketConfiguration: Sendable {
             throw StartupProblem(
                 "SATCHEL_FILES_BUCKET needs SATCHEL_FILES_BUCKET_ACCESS_KEY and SATCHEL_FILES_BUCKET_SECRET.")
         }
-        // The value is not in the text: whoever mixes the two up has put the secret here.
+        // The error text omits the value: an operator who swapped the two settings has put the secret here.
         guard accessKey.utf8.allSatisfy({ (33...126).contains($0) && $0 != UInt8(ascii: "/") }) else {
             throw StartupProblem("SATCHEL_FILES_BUCKET_ACCESS_KEY holds characters that no access key has.")
         }
@@ -68,7 +68,7 @@ package struct BucketConfiguration: Sendable {
         authorities = settings["satchel.ca.file"]
     }
 
-    /// The name and the prefix in `s3://name/prefix`; anything else is a name.
+    /// The name and the prefix of `s3://name/prefix`. Any other text is a name.
     private static func parts(of text: String) -> (name: String, prefix: String) {
         guard text.hasPrefix("s3://") else { return (text, "") }
         let parts = text.dropFirst("s3://".count).split(separator: "/", maxSplits: 1).map(String.init)

@@ -5,27 +5,27 @@ import ParseProtocol
 import ServiceKit
 import Synchronization
 
-/// The background work with the bucket, which only the writer does: it removes objects that are due, moves files
-/// between disk and bucket, and looks whether a bucket with trouble is well again. One thing after the other, so that
-/// no object is removed while it is written.
+/// The bucket's background work, run by the writer alone: it deletes due objects, moves files between disk and bucket,
+/// and tests a bucket with a problem until it recovers. It runs one task at a time, so that no object is deleted while
+/// it is being written.
 final class BucketKeeper: Sendable {
     private let host: ServiceHost
-    private let home: FileHome
+    private let home: FileStorage
     private let bucket: FileBucket
     private let mover: FileMover
     private let wakeUp = WakeUp()
     private let isWriter = Mutex(false)
 
-    /// Between two looks at a bucket with trouble, and so the time by which `/health` may be behind at its end.
+    /// Interval between tests of a bucket with a problem. Bounds the delay until `/health` reports the recovery.
     private static let troublePause = Duration.seconds(2)
-    /// Otherwise: a removal wakes it.
+    /// Interval otherwise; a deletion wakes the work earlier.
     private static let pause = Duration.seconds(30)
-    /// Removals of a round; each is a request.
+    /// Deletions per round; each is one request.
     private static let dropsAtOnce = 20
-    /// Until a removal is tried again that the bucket refused.
+    /// Delay before a deletion that the bucket refused is tried again.
     private static let refusedPause = Duration.seconds(600)
 
-    init(host: ServiceHost, home: FileHome, bucket: FileBucket) {
+    init(host: ServiceHost, home: FileStorage, bucket: FileBucket) {
         self.host = host
         self.home = home
         self.bucket = bucket
@@ -39,13 +39,13 @@ final class BucketKeeper: Sendable {
                 host.logger.notice("The bucket of files works again.")
             }
         }
-        bucket.whenTroubled(tell) { work.ring() }
+        bucket.onTrouble(tell) { work.ring() }
     }
 
-    /// Tells the gateway what is wrong. Only the writer does: it is the one that finds out when that is over.
+    /// Reports the problem to the gateway. Only the writer reports, because it tests for the recovery.
     private func warn() {
         guard isWriter.withLock({ $0 }) else { return }
-        host.bus.setWarning(bucket.trouble.map { "\($0)" } ?? "")
+        host.warnings.set(bucket.trouble.map { "\($0)" } ?? "", of: "bucket")
     }
 
     /// Registers the work, while the service is built.
@@ -60,7 +60,7 @@ final class BucketKeeper: Sendable {
             ) { [self] in try await round() })
     }
 
-    /// An object became due.
+    /// Called when an object becomes due.
     func wake() { wakeUp.ring() }
 
     private func round() async throws -> BackgroundWork.Round {
@@ -68,11 +68,11 @@ final class BucketKeeper: Sendable {
             defer { isWriter = true }
             return !isWriter
         }
-        // While it is away one request from time to time finds out; a refusal is asked about anew.
+        // While the bucket is unavailable an occasional request tests it; after a refusal the probe asks again.
         if isFirst || !bucket.isWell {
             try? await bucket.probe()
             if isFirst { warn() }
-            // A probe that failed rang for another one, which is to wait.
+            // The failed probe triggered another round, which must wait.
             guard bucket.isWell else {
                 try await Task.sleep(for: Self.troublePause)
                 return .more
@@ -84,34 +84,34 @@ final class BucketKeeper: Sendable {
             mover.report(host.logger)
             return round
         } catch let trouble as BucketTrouble {
-            host.logger.warning("The bucket of files has trouble.", metadata: ["bucket.trouble": "\(trouble)"])
+            host.logger.warning("The bucket of files has a problem.", metadata: ["bucket.trouble": "\(trouble)"])
             return .due(in: Self.troublePause)
         }
     }
 
-    /// Removes some objects that are due.
-    /// - Returns: whether there may be more.
+    /// Deletes some due objects.
+    /// - Returns: whether more may remain.
     private func removeDue() async throws -> Bool {
         let names = try await host.store.read {
-            try BucketDrops.due(at: .now, limit: Self.dropsAtOnce, in: $0)
+            try BucketDeletions.due(at: .now, limit: Self.dropsAtOnce, in: $0)
         }
         for name in names {
             do {
                 if try await decision(about: name) == .remove { try await bucket.delete(name) }
-                try await host.store.write { try BucketDrops.remove(name, in: $0) }
+                try await host.store.write { try BucketDeletions.remove(name, in: $0) }
             } catch BucketTrouble.refused(let code) {
-                // Others may go.
-                try await host.store.write { try BucketDrops.add(name, after: Self.refusedPause, in: $0) }
-                host.logger.error("The bucket removes no file.", metadata: ["bucket.code": "\(code)"])
+                // The other deletions may succeed.
+                try await host.store.write { try BucketDeletions.add(name, after: Self.refusedPause, in: $0) }
+                host.logger.error("The bucket refuses to delete a file.", metadata: ["bucket.code": "\(code)"])
             }
         }
         return names.count == Self.dropsAtOnce
     }
 
-    private func decision(about name: String) async throws -> BucketDrops.Decision {
+    private func decision(about name: String) async throws -> BucketDeletions.Decision {
         let file = try await host.store.read { try FileTable.find(name, in: $0) }
         let size = try await home.folder.onDisk { [home] in home.folder.size(of: name) }
-        return BucketDrops.decision(
+        return BucketDeletions.decision(
             file: file, isOnDisk: size != nil && size == file?.size, moves: bucket.configuration.moves)
     }
 }

@@ -1,25 +1,25 @@
-/// The decisions about a request to the bucket that brought no good answer, without I/O. Every request may be sent
-/// twice: an object's content never changes.
+/// Decides whether to retry a failed request to the bucket, without I/O. Every request is idempotent: an object's
+/// content never changes.
 package struct BucketRetry {
     package enum Step: Equatable {
         case again(after: Duration)
         case giveUp
     }
 
-    /// One attempt and two more, which is what a server that is busy for a moment needs.
+    /// One attempt and two retries, enough for a server that is briefly busy.
     package static let attemptsMax = 3
     private static let firstPauseMilliseconds = 200.0
-    /// An attempt that has less time is not worth its connection.
+    /// An attempt with less time left is not worth a connection.
     private static let attemptMin = Duration.milliseconds(500)
 
     private var attempts = 0
 
     package init() {}
 
-    /// The step after an attempt that failed.
+    /// The step after a failed attempt.
     /// - Parameters:
-    ///   - left: of the time that the request has.
-    ///   - chance: from 0 to 1; spreads those that failed at once.
+    ///   - left: the request's remaining time.
+    ///   - chance: from 0 to 1; adds jitter to retries that failed at the same time.
     package mutating func next(after trouble: BucketTrouble, left: Duration, chance: Double) -> Step {
         attempts += 1
         guard case .away = trouble, attempts < Self.attemptsMax else { return .giveUp }

@@ -1,18 +1,18 @@
 import Outbound
 import ParseProtocol
 
-/// The reason for which a bucket did not do what it was asked.
+/// Why a bucket did not carry out a request.
 package enum BucketTrouble: Error, Hashable, CustomStringConvertible {
-    /// Nobody answers, or the answer is to come back later.
+    /// The server does not answer, or asks to try again later.
     case away(String)
-    /// The bucket answered no, by S3's name for the reason; to ask again brings the same.
+    /// The bucket refused, with S3's error code; a retry gets the same answer.
     case refused(String)
     /// There is no such object.
     case missing
-    /// What the bucket has is not what it was given.
+    /// The bucket returned other content than the catalog uploaded.
     case different
 
-    /// For logs and `/health`; holds neither keys nor names of files.
+    /// For logs and `/health`; contains neither keys nor file names.
     package var description: String {
         switch self {
         case .away(let why): "The bucket of files does not answer (\(why))."
@@ -24,12 +24,13 @@ package enum BucketTrouble: Error, Hashable, CustomStringConvertible {
 
     init(_ failure: OutboundFailure) { self = .away(failure.reason.rawValue) }
 
-    /// The trouble that an answer tells of; nil for an answer that is good.
+    /// The problem that a response indicates; nil for a success.
     package init?(status: Int, body: [UInt8]) {
         let code = Self.code(in: body)
         switch status {
         case 200...299: return nil
-        // Without a code it is a proxy's or another server's word, which says nothing about the object.
+        // Without an error code the response is from a proxy or another server and does not prove that the object is
+        // missing.
         case 404 where code == "NoSuchKey": self = .missing
         case 408, 429, 500...599: self = .away(code ?? "\(status)")
         case 400 where ["RequestTimeout", "BadDigest", "IncompleteBody", "XAmzContentSHA256Mismatch"].contains(code):
@@ -38,8 +39,8 @@ package enum BucketTrouble: Error, Hashable, CustomStringConvertible {
         }
     }
 
-    /// The error of a request that had to do with the bucket.
-    /// - Parameter isSaving: whether content was to be kept.
+    /// The error for the client of a request that needed the bucket.
+    /// - Parameter isSaving: whether content was being stored.
     func parseError(isSaving: Bool) -> ParseError {
         switch self {
         case .away:
@@ -56,7 +57,7 @@ package enum BucketTrouble: Error, Hashable, CustomStringConvertible {
 
     private static let retryAfterSeconds = 5
 
-    /// `<Code>…</Code>` of an error's XML. What a stranger may have written there is cut to a word.
+    /// `<Code>…</Code>` of the error XML. The text is untrusted and is reduced to one word.
     private static func code(in body: [UInt8]) -> String? {
         let text = String(decoding: body.prefix(4096), as: UTF8.self)
         guard let found = text.firstMatch(of: #/<Code>([A-Za-z0-9.]{1,60})<\/Code>/#) else { return nil }

@@ -6,8 +6,8 @@ import ParseProtocol
 import ProcessKit
 import Synchronization
 
-/// The bucket in which files have their content: S3, or a server that speaks like it. An object's key is the prefix and
-/// the name of the file, whose 128 random bits nobody guesses.
+/// The bucket that stores file contents: S3 or a compatible server. An object's key is the prefix and the file's name,
+/// whose 128 random bits cannot be guessed.
 package final class FileBucket: Sendable {
     /// Sends a request, as `OutboundClient` does.
     package typealias Send = @Sendable (OutboundRequest) async throws(OutboundFailure) -> OutboundResponse
@@ -15,8 +15,7 @@ package final class FileBucket: Sendable {
     /// A part of an object.
     package struct Part: Sendable {
         package let bytes: [UInt8]
-        /// SHA-256 of the whole object in hexadecimal digits, as it was noted when it was put there; nil where nobody
-        /// did.
+        /// SHA-256 of the whole object in hexadecimal, as recorded at upload; nil when it was not recorded.
         package let digest: String?
     }
 
@@ -30,18 +29,18 @@ package final class FileBucket: Sendable {
     private let health = Mutex(BucketHealth())
     private let listener = Mutex<Listener?>(nil)
     private let start = ContinuousClock.now
-    /// A file of megabytes takes a processor for some of the time that others' answers have.
+    /// Hashes off the cooperative pool, where a file of several megabytes would delay other requests.
     private let hashing = BlockingQueue("files.hash")
 
-    /// Below the ten seconds that the gateway waits for a part.
+    /// Less than the 10 s that the gateway waits for a part.
     private static let readLimit = Duration.seconds(8)
-    /// One attempt at what is small.
+    /// Timeout of one attempt for small requests.
     private static let shortAttempt = Duration.seconds(4)
-    /// Below the half minute that the gateway waits for an upload.
+    /// Less than the 30 s that the gateway waits for an upload.
     package static let uploadLimit = Duration.seconds(24)
-    /// An answer of a few lines, such as an error.
+    /// Maximum bytes of a short response, such as an error.
     private static let wordsMax = 1 << 16
-    /// The object by which the writer knows that it may write; no file has such a name.
+    /// The object that the write probe creates; no file has this name.
     private static let probeName = "satchel-probe"
 
     package init(_ configuration: BucketConfiguration, send: @escaping Send) {
@@ -49,7 +48,7 @@ package final class FileBucket: Sendable {
         self.send = send
     }
 
-    /// The bucket of the settings; nil when there is none.
+    /// The bucket from the settings; nil when there is none.
     /// - Throws: `StartupProblem`.
     package static func ofShop(_ settings: Settings = .environment) throws(StartupProblem) -> FileBucket? {
         guard let configuration = try BucketConfiguration(settings) else { return nil }
@@ -57,20 +56,20 @@ package final class FileBucket: Sendable {
         return FileBucket(configuration) { request throws(OutboundFailure) in try await client.send(request) }
     }
 
-    /// Refuses to go on without the bucket that files are in.
+    /// Refuses to start when files are in a bucket and no bucket is set.
     /// - Throws: `StartupProblem`.
     package static func check(_ bucket: FileBucket?, in reader: some ObjectReading) throws {
         guard bucket == nil, try FileTable.hasBucketFiles(in: reader) else { return }
         throw StartupProblem(
             """
-            Files have their content in a bucket and SATCHEL_FILES_BUCKET is not set. Set it again; \
-            SATCHEL_FILES_BUCKET_MOVES=back brings them home (docs/files.md).
+            Files are stored in a bucket, but SATCHEL_FILES_BUCKET is not set. Set it again; \
+            SATCHEL_FILES_BUCKET_MOVES=back moves them to the disk (docs/guides/files.md).
             """)
     }
 
     // MARK: - Objects
 
-    /// Keeps content as the object of a file. When it returns, the bucket has confirmed all of it.
+    /// Stores content as the object of a file. When it returns, the bucket has confirmed the complete content.
     package func put(
         _ content: [UInt8], name: String, contentType: String, within limit: Duration
     ) async throws(BucketTrouble) {
@@ -90,7 +89,7 @@ package final class FileBucket: Sendable {
     /// A part of an object.
     /// - Parameters:
     ///   - range: not empty, within the size.
-    ///   - size: of the whole object; another one is `different`.
+    ///   - size: of the whole object; any other size throws `different`.
     package func get(_ name: String, _ range: Range<Int>, of size: Int) async throws(BucketTrouble) -> Part {
         let headers = [(name: "Range", value: "bytes=\(range.lowerBound)-\(range.upperBound - 1)")]
         let answer = try await run(.reading, within: Self.readLimit, attempt: Self.shortAttempt) { [self] in
@@ -99,7 +98,7 @@ package final class FileBucket: Sendable {
             return request
         }
         let expected = "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(size)"
-        // A server that knows no ranges answers the whole.
+        // A server without range support returns the whole object.
         let isPart = answer.status == 206 && answer.headers["content-range"] == expected
         guard isPart || (answer.status == 200 && range == 0..<size), answer.body.count == range.count else {
             throw .different
@@ -107,7 +106,7 @@ package final class FileBucket: Sendable {
         return Part(bytes: answer.body, digest: answer.headers["x-amz-meta-sha256"])
     }
 
-    /// A whole object, checked against what was noted of it.
+    /// A whole object, verified against its recorded hash.
     package func content(_ name: String, size: Int) async throws(BucketTrouble) -> [UInt8] {
         var content: [UInt8] = []
         content.reserveCapacity(size)
@@ -124,7 +123,7 @@ package final class FileBucket: Sendable {
         return content
     }
 
-    /// Removes an object; one that is not there is removed already.
+    /// Deletes an object. Succeeds when the object does not exist.
     package func delete(_ name: String) async throws(BucketTrouble) {
         do throws(BucketTrouble) {
             _ = try await run(.writing, within: .seconds(10), attempt: Self.shortAttempt) { [self] in
@@ -135,7 +134,7 @@ package final class FileBucket: Sendable {
         }
     }
 
-    /// Writes an object of a few bytes, to find out whether that works.
+    /// Writes an object of a few bytes, to test whether writing works.
     package func probe() async throws(BucketTrouble) {
         let body = Array("Satchel keeps files here.\n".utf8)
         let hash = SHA256.hash(data: body).hex
@@ -144,8 +143,8 @@ package final class FileBucket: Sendable {
         }
     }
 
-    /// A URL with which anybody reads the object for a while. For half of that time it stays the same, so that browsers
-    /// know what they have already.
+    /// A URL with which any client can read the object for a limited time. The URL stays the same for half of that
+    /// time, so that browser caches work.
     package func presignedURL(_ name: String, contentType: String, at now: Timestamp) -> String {
         let seconds = configuration.urlSeconds
         let step = Int64(seconds) * 500
@@ -164,23 +163,23 @@ package final class FileBucket: Sendable {
 
     // MARK: - Health
 
-    /// What is wrong at the moment; nil when nothing is known to be.
+    /// The current problem; nil when none is known.
     package var trouble: BucketTrouble? { health.withLock { $0.trouble } }
 
-    /// Whether nobody answered lately, so that a request would fail without being sent.
+    /// Whether the latest requests were unanswered, so that a request would fail without being sent.
     var isAway: Bool { health.withLock { $0.waits(at: ContinuousClock.now - start) } }
 
-    /// Whether the last requests were all answered and nothing is wrong.
+    /// Whether the latest requests were answered and there is no problem.
     var isWell: Bool { health.withLock { $0.isWell } }
 
-    /// Tells of each change of `trouble`. Called once.
-    /// - Parameter wake: called after each failure, for who finds out what is wrong.
-    func whenTroubled(_ tell: @escaping @Sendable (BucketTrouble?) -> Void, wake: @escaping @Sendable () -> Void) {
+    /// Reports each change of `trouble`. Called once.
+    /// - Parameter wake: called after each failure, to trigger a test of the bucket.
+    func onTrouble(_ tell: @escaping @Sendable (BucketTrouble?) -> Void, wake: @escaping @Sendable () -> Void) {
         listener.withLock { $0 = Listener(tell: tell, wake: wake) }
     }
 
     private func note(_ change: (inout BucketHealth) -> Void) {
-        // Under one lock, so that the news come in their order.
+        // Under one lock, so that the reports keep their order.
         listener.withLock { listener in
             let (before, after, isWell) = health.withLock { health in
                 let before = health.trouble
@@ -207,8 +206,7 @@ package final class FileBucket: Sendable {
         return request
     }
 
-    /// Sends a request until it has a good answer, for as long as that makes sense. Each attempt is signed anew, with
-    /// its own time.
+    /// Sends a request, with retries while they make sense. Each attempt is signed again with its own time.
     private func run(
         _ kind: BucketHealth.Kind, within limit: Duration, attempt: Duration, _ make: () -> OutboundRequest
     ) async throws(BucketTrouble) -> OutboundResponse {
@@ -227,7 +225,7 @@ package final class FileBucket: Sendable {
                 }
                 trouble = found
             } catch {
-                // It says nothing about the bucket.
+                // A cancellation says nothing about the bucket.
                 if error.reason == .cancelled { throw .away("cancelled") }
                 trouble = BucketTrouble(error)
             }
@@ -241,8 +239,8 @@ package final class FileBucket: Sendable {
         }
     }
 
-    /// The MD5 that an `ETag` is; nil where it is something else, as of objects that are encrypted with keys of AWS's
-    /// service for them (docs.aws.amazon.com/AmazonS3/latest/API/API_Object.html).
+    /// The MD5 in an `ETag`; nil when the `ETag` is something else, for example for objects encrypted with AWS KMS keys
+    /// (docs.aws.amazon.com/AmazonS3/latest/API/API_Object.html).
     private static func plainTag(of answer: OutboundResponse) -> String? {
         let encryption = answer.headers["x-amz-server-side-encryption"] ?? ""
         guard !encryption.hasPrefix("aws:"), answer.headers["x-amz-server-side-encryption-customer-algorithm"] == nil

@@ -4,13 +4,13 @@ import ParseProtocol
 import ServiceKit
 import Synchronization
 
-/// Moves files between disk and bucket, one after the other and at a bounded pace. It goes through all files by name;
-/// what was moved is noted with each, so that a process that comes after goes on where this one ended.
+/// Moves files between disk and bucket, one at a time and with a rate limit. It walks all files by name. Each file's
+/// row records the move, so the next process continues where this one ended.
 package final class FileMover: Sendable {
     private struct State {
-        /// Files that are to be moved, the next one last.
+        /// Files to move; the next one is last.
         var waiting: [FileTable.Entry] = []
-        /// The last name that was looked at.
+        /// The last inspected name.
         var position = ""
         var nextWalk: ContinuousClock.Instant?
         var moved = 0
@@ -20,24 +20,24 @@ package final class FileMover: Sendable {
         case moved, passedOver
     }
 
-    private let home: FileHome
+    private let home: FileStorage
     private let bucket: FileBucket
     private let state = Mutex(State())
 
-    /// Rows that are looked at together: a millisecond.
+    /// Rows per page; takes about 1 ms.
     private static let pageRows = 200
-    /// Until all files are looked at anew, for those that could not be moved.
+    /// Delay until the next walk, which retries files that could not be moved.
     private static let walkPause = Duration.seconds(3600)
-    /// The largest file over a slow line.
+    /// Long enough for the largest file on a slow connection.
     private static let writeLimit = Duration.seconds(300)
 
-    package init(home: FileHome, bucket: FileBucket) {
+    package init(home: FileStorage, bucket: FileBucket) {
         self.home = home
         self.bucket = bucket
     }
 
-    /// Moves one file, or looks for files to move.
-    /// - Throws: `BucketTrouble.away`, after which the same file is next; what the store throws.
+    /// Moves one file, or searches for files to move.
+    /// - Throws: `BucketTrouble.away`, after which the same file is next; the store's errors.
     package func round() async throws -> BackgroundWork.Round {
         let moves = bucket.configuration.moves
         guard moves != .none else { return .idle }
@@ -48,7 +48,7 @@ package final class FileMover: Sendable {
         } catch BucketTrouble.away(let why) {
             throw BucketTrouble.away(why)
         } catch {
-            // The others go first; it comes again with the next walk.
+            // Continues with the other files; the next walk retries this one.
             home.logger.error("A file could not be moved.", metadata: ["error": "\(error)"])
             outcome = .passedOver
         }
@@ -60,7 +60,7 @@ package final class FileMover: Sendable {
         return .more
     }
 
-    /// Tells how many files were moved since it was told last, when there are none left for now.
+    /// Logs how many files were moved since the last report, when none is left for now.
     func report(_ logger: Logger) {
         let moved = state.withLock { state in
             guard state.waiting.isEmpty, state.nextWalk != nil else { return 0 }
@@ -69,11 +69,11 @@ package final class FileMover: Sendable {
         }
         guard moved > 0 else { return }
         logger.notice(
-            bucket.configuration.moves == .into ? "Files were moved into the bucket." : "Files were brought home.",
+            bucket.configuration.moves == .into ? "Files were moved into the bucket." : "Files were moved to the disk.",
             metadata: ["files.count": "\(moved)"])
     }
 
-    /// Reads a page of files, from which those are kept that are in the wrong place.
+    /// Reads a page of files and queues those in the wrong place.
     private func walk(_ moves: BucketConfiguration.Moves) async throws -> BackgroundWork.Round {
         let (position, nextWalk) = state.withLock { ($0.position, $0.nextWalk) }
         if let nextWalk {
@@ -99,16 +99,16 @@ package final class FileMover: Sendable {
     private func moveIn(_ entry: FileTable.Entry) async throws -> Outcome {
         let name = entry.name
         guard let content = try? await home.content(onDisk: entry) else { return try await adopt(entry) }
-        // Should its row go meanwhile, or this process end, the object goes as well.
-        try await home.store.write { try BucketDrops.add(name, after: BucketDrops.orphanLife, in: $0) }
+        // If the row is deleted meanwhile or this process ends, the object is deleted too.
+        try await home.store.write { try BucketDeletions.add(name, after: BucketDeletions.orphanLife, in: $0) }
         try await bucket.put(content, name: name, contentType: entry.contentType, within: Self.writeLimit)
-        // What is removed from the disk was read from the bucket first, byte for byte.
+        // Before content is deleted from the disk, it is read back from the bucket and compared byte for byte.
         guard try await bucket.content(name, size: entry.size) == content else { throw BucketTrouble.different }
         return try await note(name, inBucket: true)
     }
 
-    /// A file that the disk should have and does not, as after a restore of a backup that was made while it moved. The
-    /// bucket may have it.
+    /// Handles a file whose content is missing on the disk, for example after restoring a backup that was made during
+    /// the move. The bucket may have it.
     private func adopt(_ entry: FileTable.Entry) async throws -> Outcome {
         let now = try await home.store.read { try FileTable.find(entry.name, in: $0) }
         guard let now, !now.inBucket else { return .passedOver }
@@ -123,22 +123,22 @@ package final class FileMover: Sendable {
         return try await note(entry.name, inBucket: false)
     }
 
-    /// Notes where a file is now. Its former content goes after that: from the disk at once, from the bucket when URLs
-    /// of it have ended.
+    /// Records a file's new location. The old copy is deleted afterwards: on the disk at once, in the bucket when its
+    /// presigned URLs have expired.
     private func note(_ name: String, inBucket: Bool) async throws -> Outcome {
         let (folder, urlSeconds) = (home.folder, bucket.configuration.urlSeconds)
         let isNoted = try await home.store.write { transaction in
             let isNoted = try FileTable.place(name, inBucket: inBucket, in: transaction)
             switch (isNoted, inBucket) {
             case (true, true):
-                try BucketDrops.remove(name, in: transaction)
+                try BucketDeletions.remove(name, in: transaction)
                 transaction.afterCommit { folder.remove(name) }
             case (true, false):
-                let life = max(BucketDrops.orphanLife, .seconds(2 * urlSeconds))
-                try BucketDrops.add(name, after: life, in: transaction)
+                let life = max(BucketDeletions.orphanLife, .seconds(2 * urlSeconds))
+                try BucketDeletions.add(name, after: life, in: transaction)
             case (false, true):
                 // The file was deleted meanwhile.
-                try BucketDrops.hasten(name, in: transaction)
+                try BucketDeletions.makeDue(name, in: transaction)
             case (false, false):
                 guard try FileTable.find(name, in: transaction) == nil else { break }
                 transaction.afterCommit { folder.remove(name) }

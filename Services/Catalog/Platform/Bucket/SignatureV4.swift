@@ -2,20 +2,20 @@ import Cryptography
 import Foundation
 import ParseProtocol
 
-/// Signs requests to S3 and servers that speak like it, by AWS Signature Version 4
+/// Signs requests to S3 and compatible servers with AWS Signature Version 4
 /// (docs.aws.amazon.com/AmazonS3/latest/API/sig-v4-authenticating-requests.html).
 package struct SignatureV4: Sendable {
-    /// A request as far as it is signed.
+    /// The signed parts of a request.
     package struct Request: Sendable {
-        /// `GET`, in capital letters.
+        /// In capital letters, such as `GET`.
         let method: String
-        /// With the port where it is not the scheme's own.
+        /// With the port when it is not the scheme's default.
         let host: String
-        /// As it is sent: encoded by `SignatureV4.encoded`.
+        /// As sent: encoded by `SignatureV4.encoded`.
         let path: String
         /// Names and values, not encoded.
         let query: [(name: String, value: String)]
-        /// Beside `Host`, in any order. Every one is signed.
+        /// All headers except `Host`, in any order. Every one is signed.
         let headers: [(name: String, value: String)]
 
         package init(
@@ -40,15 +40,15 @@ package struct SignatureV4: Sendable {
     private let secret: SymmetricKey
     private let region: String
 
-    /// - Parameter secret: kept in memory that is wiped; it is in no text that this type makes.
+    /// - Parameter secret: kept in memory that is wiped; no text made by this type contains it.
     package init(accessKey: String, secret: String, region: String) {
         self.accessKey = accessKey
         self.secret = SymmetricKey(data: Array("AWS4\(secret)".utf8))
         self.region = region
     }
 
-    /// The headers of a request, with those that sign it.
-    /// - Parameter bodyHash: SHA-256 of the body in hexadecimal digits.
+    /// The headers of a request, including the signature headers.
+    /// - Parameter bodyHash: SHA-256 of the body in hexadecimal.
     package func headers(for request: Request, bodyHash: String, at now: Timestamp) -> [(name: String, value: String)] {
         let time = Self.time(now)
         let added = [("x-amz-content-sha256", bodyHash), ("x-amz-date", time)]
@@ -63,8 +63,8 @@ package struct SignatureV4: Sendable {
         return headers + [(name: "Authorization", value: value)]
     }
 
-    /// The query string, without a question mark, with which anybody may send a request until its time is over.
-    /// - Parameter seconds: how long it works from `now` on, 1 to 604800.
+    /// The query string, without a question mark, with which any client may send the request until it expires.
+    /// - Parameter seconds: lifetime from `now`, 1 to 604800.
     package func presignedQuery(for request: Request, seconds: Int, at now: Timestamp) -> String {
         let time = Self.time(now)
         let signed = Self.canonical(request.headers + [(name: "host", value: request.host)])
@@ -78,8 +78,8 @@ package struct SignatureV4: Sendable {
         return "\(query)&X-Amz-Signature=\(signature)"
     }
 
-    /// A text as it stands in paths and queries: every byte but letters, digits and `-._~` as `%` and two digits.
-    /// - Parameter keepsSlashes: for paths, whose slashes stay.
+    /// Percent-encodes a text for paths and queries: every byte except letters, digits and `-._~`.
+    /// - Parameter keepsSlashes: true for paths, whose slashes are not encoded.
     package static func encoded(_ text: String, keepsSlashes: Bool = false) -> String {
         let bytes = text.utf8.flatMap { byte -> [UInt8] in
             let isPlain = isUnreserved(byte) || (keepsSlashes && byte == UInt8(ascii: "/"))
@@ -99,7 +99,7 @@ package struct SignatureV4: Sendable {
         return Self.code(of: text.joined(separator: "\n"), by: key(of: time)).hex
     }
 
-    /// A key for one day.
+    /// The signing key of one day.
     private func key(of time: String) -> SymmetricKey {
         [String(time.prefix(8)), region, Self.service, "aws4_request"].reduce(secret) { key, part in
             SymmetricKey(data: Self.code(of: part, by: key))
@@ -112,7 +112,7 @@ package struct SignatureV4: Sendable {
         HMAC<SHA256>.authenticationCode(for: Array(text.utf8), using: key)
     }
 
-    /// A line for each header, and the names, both in the order of the names.
+    /// One line per header, and the list of names, both sorted by name.
     private static func canonical(_ headers: [(name: String, value: String)]) -> (lines: String, names: String) {
         let sorted = headers.map { ($0.name.lowercased(), trimmed($0.value)) }.sorted { $0.0 < $1.0 }
         return (
@@ -120,10 +120,10 @@ package struct SignatureV4: Sendable {
         )
     }
 
-    /// Without spaces at the ends, and with one where several follow each other.
+    /// Removes spaces at both ends and collapses runs of spaces to one.
     private static func trimmed(_ value: String) -> String { value.split(separator: " ").joined(separator: " ") }
 
-    /// By encoded name, then by encoded value.
+    /// Sorted by encoded name, then by encoded value.
     private static func canonical(query: [(name: String, value: String)]) -> String {
         query.map { (encoded($0.name), encoded($0.value)) }.sorted { $0 < $1 }.map { "\($0.0)=\($0.1)" }
             .joined(separator: "&")

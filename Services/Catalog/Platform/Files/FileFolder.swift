@@ -4,22 +4,20 @@ import Glibc
 import ParseProtocol
 
 /// The content of files on the disk: `files/<first two digits of the name>/<name>` below the data directory. A file is
-/// complete or not there: it is written under another name in `files/incoming`, made durable and then renamed.
+/// complete or absent: it is written under another name in `files/incoming`, flushed to disk and then renamed.
 ///
-/// A file without a row in `FileTable` does not exist for clients. Replicas read the same folder; only the writer
-/// changes it.
+/// Clients see only files with a row in `FileTable`. Replicas read the same folder; only the writer changes it.
 package final class FileFolder: Sendable {
-    /// Bytes that a reader gets at once.
+    /// Maximum bytes of one read.
     package static let partBytesMax = 1 << 20
 
     private let path: String
-    /// Everything that waits for the disk happens here and not on a thread of the cooperative pool. One after the
-    /// other: it is one disk.
+    /// Runs all blocking disk work, off the threads of the cooperative pool. Serial, because there is one disk.
     private let queue = DispatchQueue(label: "files")
 
     package struct Failure: Error, CustomStringConvertible {
         package let description: String
-        /// Whether there is no such file.
+        /// Whether the file does not exist.
         package let isMissing: Bool
 
         init(_ operation: String, _ path: String, code: Int32 = errno) {
@@ -30,20 +28,20 @@ package final class FileFolder: Sendable {
         init(_ failure: DurableFile.Failure) { self.init(failure.call, failure.path, code: failure.code) }
     }
 
-    /// - Parameter dataDirectory: the suite's; the folder in it is made at the first file.
+    /// - Parameter dataDirectory: the suite's directory; the first file creates the folder in it.
     package init(dataDirectory: String) {
         path = dataDirectory + "/files"
-        // A file past the limit that an operator set (`ulimit -f`) is a failed write and not the end of the process.
+        // A write past the operator's limit (`ulimit -f`) must fail instead of ending the process.
         signal(SIGXFSZ, SIG_IGN)
     }
 
-    /// Keeps a file for ever.
-    /// - Throws: `Failure`; then nothing is left of it.
+    /// Stores a file permanently.
+    /// - Throws: `Failure`; then nothing remains of it.
     package func save(_ content: [UInt8], as name: String) async throws {
         try await onDisk { [self] in try saveNow(content, as: name) }
     }
 
-    /// Keeps a finished file of a work folder for ever. Blocks.
+    /// Moves a finished file from a work folder to permanent storage. Blocks.
     /// - Returns: its size in bytes.
     package func adopt(_ file: String, as name: String) throws -> Int {
         let descriptor = open(file, O_RDONLY | O_CLOEXEC)
@@ -55,15 +53,14 @@ package final class FileFolder: Sendable {
         return Int(status.st_size)
     }
 
-    /// Runs work that waits for the disk.
+    /// Runs blocking disk work.
     package func onDisk<T: Sendable>(_ work: @escaping @Sendable () throws -> T) async throws -> T {
         try await withCheckedThrowingContinuation { continuation in
             queue.async { continuation.resume(with: Result { try work() }) }
         }
     }
 
-    /// A folder for files under way, with a name nobody else uses; who asks removes it. What a crash leaves, `sweep`
-    /// removes.
+    /// A folder for temporary files, with a unique name. The caller removes it; `sweep` removes it after a crash.
     package func makeWorkFolder() throws -> String {
         try makeFolder(path + "/incoming")
         let folder = "\(path)/incoming/\(Names.random(20))"
@@ -71,7 +68,7 @@ package final class FileFolder: Sendable {
         return folder
     }
 
-    /// A work folder with one file of that content in it.
+    /// A work folder that contains one file with this content.
     func workCopy(of content: [UInt8]) async throws -> (folder: String, file: String) {
         try await onDisk { [self] in
             let folder = try makeWorkFolder()
@@ -96,14 +93,14 @@ package final class FileFolder: Sendable {
         try place(unfinished, as: name)
     }
 
-    /// Gives a complete file its name, which is durable when this returns.
+    /// Renames a complete file to its final name, durably when this returns.
     private func place(_ file: String, as name: String) throws {
         try named(name) { shard throws(DurableFile.Failure) in
             try DurableFile.place(file, as: "\(shard)/\(name)")
         }
     }
 
-    /// Runs what gives a file its name in the folder that it belongs into. When it fails nothing has the name.
+    /// Runs the work that gives a file its name in the target folder. When it fails, no file has the name.
     private func named(_ name: String, _ work: (_ shard: String) throws(DurableFile.Failure) -> Void) throws {
         let shard = "\(path)/\(name.prefix(2))"
         try makeFolder(shard)
@@ -130,12 +127,12 @@ package final class FileFolder: Sendable {
     /// The path of a file.
     package func location(of name: String) -> String { "\(path)/\(name.prefix(2))/\(name)" }
 
-    /// A part of a file, shorter than asked at its end. Blocks.
+    /// A part of a file; shorter than requested at the end of the file. Blocks.
     package func read(_ name: String, offset: UInt64, length: Int) throws -> [UInt8] {
         try read(file: location(of: name), offset: offset, length: length)
     }
 
-    /// As above, of a file at a path.
+    /// As above, for a file at a path.
     package func read(file: String, offset: UInt64, length: Int) throws -> [UInt8] {
         let descriptor = open(file, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw Failure("open", file) }
@@ -157,13 +154,13 @@ package final class FileFolder: Sendable {
         return part
     }
 
-    /// The size of a file in bytes; nil when it is not there. Blocks.
+    /// The size of a file in bytes; nil when it does not exist. Blocks.
     package func size(of name: String) -> Int? {
         var status = stat()
         return lstat(location(of: name), &status) == 0 ? Int(status.st_size) : nil
     }
 
-    /// Removes a file that has no row any more.
+    /// Removes a file that no longer has a row.
     package func remove(_ name: String) {
         queue.async { [self] in removeNow(name) }
     }
@@ -187,7 +184,7 @@ package final class FileFolder: Sendable {
         }
     }
 
-    /// Removes what is in `incoming` from before `time`.
+    /// Removes files in `incoming` that are older than `time`.
     func sweepUnfinished(before time: Date) -> Int {
         let names = names(in: "incoming", before: time)
         for name in names { try? FileManager.default.removeItem(atPath: "\(path)/incoming/\(name)") }

@@ -3,21 +3,20 @@ import ParseProtocol
 import ServiceKit
 import Synchronization
 
-/// The bounds of clients' uploads: they are taken at a pace, as long as the uploader, all clients and the disk have
-/// room.
+/// The limits of clients' uploads: a rate limit, and maximum sizes per uploader, for all clients and for the disk.
 final class FileQuota: Sendable {
     private let quotas: Quotas
-    /// The bytes of all clients' files when they were last added up, and of those taken since.
+    /// The total size of all clients' files when it was last summed up, plus uploads accepted since.
     private let total = Mutex<(bytes: Int, addedUpAt: ContinuousClock.Instant)?>(nil)
 
-    /// Adding up walks an index of all files.
+    /// Summing up walks an index of all files.
     private static let validity = Duration.seconds(60)
 
     init(quotas: Quotas) { self.quotas = quotas }
 
-    /// Counts an upload, before its bytes cost anything.
-    /// - Throws: `.requestLimitExceeded` (155) when it comes too fast, `.fileSaveError` (130) when there are too many
-    ///   files, `.serviceUnavailable` (2) when the disk is nearly full.
+    /// Counts an upload before its bytes are written.
+    /// - Throws: `.requestLimitExceeded` (155) when uploads arrive too fast, `.fileSaveError` (130) when there are too
+    ///   many files, `.serviceUnavailable` (2) when the disk is nearly full.
     func admit(bytes: Int, by caller: Caller, store: ClassStore) async throws {
         guard !caller.isOperator else { return }
         try quotas.requireDiskSpace(for: caller)

@@ -5,9 +5,9 @@ import ParseProtocol
 import ServiceKit
 import Synchronization
 
-/// The kinds about files (Shared/Messages/Protos/files.proto).
+/// The message kinds for files (Shared/Messages/Protos/files.proto).
 @discardableResult
-func installFiles(_ host: ServiceHost, _ home: FileHome, _ routes: inout ServiceRoutes) -> FileKeeper {
+func installFiles(_ host: ServiceHost, _ home: FileStorage, _ routes: inout ServiceRoutes) -> FileKeeper {
     let folder = home.folder
     let keeper = FileKeeper(host: host, home: home, quota: FileQuota(quotas: host.quotas))
     let bucketKeeper = home.bucket.map { BucketKeeper(host: host, home: home, bucket: $0) }
@@ -16,17 +16,17 @@ func installFiles(_ host: ServiceHost, _ home: FileHome, _ routes: inout Service
         return Accepted()
     }
     if home.bucket == nil {
-        // Not on a lane, which must not wait for the disk.
+        // Runs off the lanes, which must not wait for the disk.
         routes.read(asideFramed: FileCalls.get) { message, _, reader in
             guard let entry = try FileTable.find(message.name, in: reader) else { throw ParseError.objectNotFound }
-            // No more than is there: each time room for a whole part, of which most files leave the greater half empty,
-            // would be asked of the system and given back.
-            let wanted = FileHome.range(message.offset, Int(message.length), of: entry.size)
+            // Reads only the bytes that exist. Otherwise each read would allocate a full part, and most files use less
+            // than half.
+            let wanted = FileStorage.range(message.offset, Int(message.length), of: entry.size)
             let part = try wanted.map { try folder.read(message.name, offset: message.offset, length: $0.count) }
             return try BusReply(entry.reply, documents: [part ?? []])
         }
     } else {
-        // What waits for a bucket needs a task.
+        // Reads from a bucket wait for the network and need a task.
         routes.task(framed: FileCalls.get) { message, _ in
             guard let found = try await home.reply(to: message) else { throw ParseError.objectNotFound }
             return try BusReply(found.reply, documents: [found.content])
@@ -50,15 +50,15 @@ func installFiles(_ host: ServiceHost, _ home: FileHome, _ routes: inout Service
     return keeper
 }
 
-/// Takes files in and clears up what crashes leave behind.
+/// Stores uploaded files and removes leftovers of crashes.
 struct FileKeeper: Sendable {
     let host: ServiceHost
-    let home: FileHome
+    let home: FileStorage
     let quota: FileQuota
 
     private var folder: FileFolder { home.folder }
 
-    /// A request lives for half a minute at most, so that what is older than this is not under way.
+    /// A request lives for at most 30 s, so an older file does not belong to a running request.
     private static let abandonedAfter = Duration.seconds(3600)
 
     func save(_ message: SaveFileRequest, _ request: ServiceRequest) async throws {
@@ -66,7 +66,7 @@ struct FileKeeper: Sendable {
             throw ParseError(.fileSaveError, "Invalid file upload.")
         }
         let name = message.name
-        // A repetition of a request whose answer was lost.
+        // A retry of a request whose answer was lost.
         if try await host.store.read({ try FileTable.find(name, in: $0) }) != nil { return }
         let caller = request.caller
         try await quota.admit(bytes: content.count + message.metadata.count, by: caller, store: host.store)
@@ -79,7 +79,7 @@ struct FileKeeper: Sendable {
         do {
             try await host.store.write { try FileTable.add(entry, in: $0) }
         } catch {
-            // Waited for, so that a repetition of the request at another replica comes after it.
+            // Awaited, so that a retry of the request at another replica runs after it.
             try? await folder.onDisk { [folder] in folder.removeNow(name) }
             if let error = error as? ParseError { throw error }
             host.logger.error("A file could not be recorded.", metadata: ["error": "\(error)"])
@@ -87,10 +87,10 @@ struct FileKeeper: Sendable {
         }
     }
 
-    /// Sweeps when this process became the writer, and from time to time.
+    /// Sweeps when this process becomes the writer, and periodically.
     func keepSweeping() {
         let start = SweepStart()
-        // Where others write as well, what is older than this process may be theirs: by age alone.
+        // With several writers, files older than this process may belong to another one, so only the age decides.
         if host.writers == .one {
             host.whenWriter(
                 "files.leftovers", every: .seconds(1), problem: "Unfinished files could not be removed."
@@ -110,8 +110,8 @@ struct FileKeeper: Sendable {
         host.logger.notice("Removed unfinished files.", metadata: ["files.count": "\(removed)"])
     }
 
-    /// Removes now what nobody is at work on any more.
-    /// - Returns: how many files that were.
+    /// Removes files that no running request can own.
+    /// - Returns: the number of removed files.
     func sweepAbandoned() async throws -> Int {
         try await sweep(before: Date(timeIntervalSinceNow: -Double(Self.abandonedAfter.components.seconds)))
     }
@@ -128,12 +128,11 @@ struct FileKeeper: Sendable {
     }
 }
 
-/// Since when the files are this process's own: what is older belongs to one that is gone, also when a sweep is tried
-/// again.
+/// The start of this process as the writer. Older files belong to an earlier process, also when a sweep is retried.
 private final class SweepStart: Sendable {
     private let start = Mutex<Date?>(nil)
 
-    /// The moment of the first look at it. Times of files are coarser than the clock.
+    /// The time of the first access, minus 2 s: file times are coarser than the clock.
     var time: Date {
         start.withLock { start in
             let time = start ?? Date(timeIntervalSinceNow: -2)

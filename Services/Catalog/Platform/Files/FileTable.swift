@@ -1,18 +1,18 @@
 import ObjectStore
 import ParseProtocol
 
-/// The table of files, with what is known of each. The row makes a file exist: it is written when the content is safely
-/// on the disk.
+/// The table of files and their metadata. The row makes a file visible; it is written when the content is stored
+/// durably.
 package enum FileTable {
     package struct Entry: Sendable {
         package let name: String
         package let contentType: String
         package let size: Int
-        /// The user who uploaded it, empty for a client without one; nil for the master key.
+        /// The user who uploaded it; empty for a client without a user; nil for the master key.
         var owner: String?
         /// `{"metadata":{…},"tags":{…}}` as JSON text, or empty.
         var metadata: String
-        /// Whether the bucket has the content, and not the disk.
+        /// True when the bucket has the content, false when the disk does.
         package var inBucket: Bool
 
         package init(
@@ -28,7 +28,7 @@ package enum FileTable {
         }
     }
 
-    /// Names are never used twice, so that a row that is there is the same file's.
+    /// Names are never reused, so an existing row belongs to the same file.
     package static func add(_ entry: Entry, in transaction: StoreTransaction) throws {
         try transaction.execute(
             """
@@ -40,7 +40,7 @@ package enum FileTable {
                 entry.owner.map(SQLValue.text) ?? .null, .text(entry.metadata),
                 .int(transaction.now.milliseconds), .int(entry.inBucket ? 1 : 0),
             ])
-        if entry.inBucket { try BucketDrops.remove(entry.name, in: transaction) }
+        if entry.inBucket { try BucketDeletions.remove(entry.name, in: transaction) }
     }
 
     package static func find(_ name: String, in reader: some ObjectReading) throws -> Entry? {
@@ -53,7 +53,7 @@ package enum FileTable {
             metadata: row.text("metadata"), inBucket: row.int("inBucket") != 0)
     }
 
-    /// The number of an owner's files, and their bytes.
+    /// The number and total bytes of an owner's files.
     static func usage(of owner: String, in reader: some ObjectReading) throws -> (count: Int, bytes: Int) {
         let row = try reader.rows(
             "SELECT count(*) AS n, coalesce(sum(size), 0) AS bytes FROM files WHERE owner = ?", [.text(owner)]
@@ -61,7 +61,7 @@ package enum FileTable {
         return (Int(try row?.int("n") ?? 0), Int(try row?.int("bytes") ?? 0))
     }
 
-    /// The bytes of all files that clients uploaded. Walks an index of them.
+    /// The total bytes of all files that clients uploaded. Walks their index.
     static func clientBytes(in reader: some ObjectReading) throws -> Int {
         let rows = try reader.rows("SELECT coalesce(sum(size), 0) AS bytes FROM files WHERE owner IS NOT NULL", [])
         return Int(try rows.first?.int("bytes") ?? 0)
@@ -69,20 +69,20 @@ package enum FileTable {
 
     /// - Returns: false when there is no such file.
     package static func remove(_ name: String, in transaction: StoreTransaction) throws -> Bool {
-        // The gateway has copies.
+        // Invalidates the gateway's cache entries.
         transaction.noteChange(ofClass: ChangeSubject.filesClass, name)
         guard let row = try transaction.rows("DELETE FROM files WHERE name = ? RETURNING inBucket", [.text(name)]).first
         else { return false }
         if try row.int("inBucket") != 0 {
-            try BucketDrops.add(name, after: .zero, in: transaction)
+            try BucketDeletions.add(name, after: .zero, in: transaction)
         } else {
-            // It may be on its way there.
-            try BucketDrops.hasten(name, in: transaction)
+            // The mover may be copying the file into the bucket.
+            try BucketDeletions.makeDue(name, in: transaction)
         }
         return true
     }
 
-    /// The names, of those given, whose content does not belong on the disk: without a row, or in the bucket.
+    /// Those of the given names whose content does not belong on the disk: it has no row, or it is in the bucket.
     package static func strangers(_ names: [String], in reader: some ObjectReading) throws -> [String] {
         try names.filter {
             try reader.rows("SELECT 1 FROM files WHERE name = ? AND inBucket = 0", [.text($0)]).isEmpty
@@ -91,19 +91,19 @@ package enum FileTable {
 
     // MARK: - Places
 
-    /// Whether the content of any file is in a bucket. An index answers, which is empty where there never was one.
+    /// Whether any file's content is in a bucket. Uses an index, which is empty when no bucket was ever used.
     package static func hasBucketFiles(in reader: some ObjectReading) throws -> Bool {
         try !reader.rows("SELECT 1 FROM files WHERE inBucket = 1 LIMIT 1", []).isEmpty
     }
 
-    /// The next files by name, wherever they are.
+    /// The next files by name, in any location.
     package static func page(after name: String, limit: Int, in reader: some ObjectReading) throws -> [Entry] {
         try reader.rows("SELECT * FROM files WHERE name > ? ORDER BY name LIMIT ?", [.text(name), .int(Int64(limit))])
             .map(entry)
     }
 
-    /// Notes that a file's content is elsewhere now.
-    /// - Returns: false when there is no such file, or it was noted already.
+    /// Records a file's new location.
+    /// - Returns: false when there is no such file, or the location was already recorded.
     package static func place(_ name: String, inBucket: Bool, in transaction: StoreTransaction) throws -> Bool {
         try transaction.execute(
             "UPDATE files SET inBucket = ? WHERE name = ? AND inBucket = ?",

@@ -2,11 +2,12 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// The private files that are sold within an app. An operator's tool uploads a file like any other; when it becomes a
-/// product's `download`, the product gets a private copy under a name of its own. The uploaded file stays, for whoever
-/// knows its name: other objects may refer to it.
+/// The private files of in-app products. An operator's tool uploads a file like any other. When the file becomes a
+/// product's `download`, the product gets a private copy under a new name and the uploaded file is removed, because its
+/// URL would give away the paid content. The uploaded file stays when another field of the product shows it, and in an
+/// import.
 struct PurchasedFiles: Sendable {
-    let home: FileHome
+    let home: FileStorage
 
     private var store: ClassStore { home.store }
 
@@ -15,8 +16,8 @@ struct PurchasedFiles: Sendable {
 
     /// Makes the copy, before the transaction. Its file is an orphan until `record`.
     /// - Throws: `.invalidFileName` (122) for a file that was never uploaded, `.fileSaveError` (130) when the disk or
-    ///   the bucket does not take it, `.serviceUnavailable` (2) when the bucket is away, `.operationForbidden` (119)
-    ///   for those who may not change products.
+    ///   the bucket cannot store it, `.serviceUnavailable` (2) when the bucket is unavailable, `.operationForbidden`
+    ///   (119) for callers that may not change products.
     func prepare(_ change: inout ProposedChange) async throws {
         guard change.verb != .delete, let name = Self.publicName(change.object[Self.field]) else { return }
         let (verb, caller) = (change.verb, change.caller)
@@ -25,20 +26,21 @@ struct PurchasedFiles: Sendable {
             return try FileTable.find(name, in: reader)
         }
         guard let entry else {
-            // An export of another shop names files that come later, or never.
+            // An import of another shop's export names files that arrive later, or never.
             if change.isImported { return }
             throw ParseError(.invalidFileName, "download is not a file that was uploaded.")
         }
         let copy = try await copy(entry)
         change.object[Self.field] = Self.file(copy.name)
         change.notes[Self.field] = [
+            "uploaded": .string(name),
             "name": .string(copy.name), "type": .string(copy.contentType), "size": .int(Int64(copy.size)),
             "metadata": .string(copy.metadata), "inBucket": .bool(copy.inBucket),
         ]
     }
 
-    /// Makes the copy exist, in the transaction of the product.
-    func record(_ change: ProposedChange, in transaction: StoreTransaction) throws {
+    /// Adds the copy's row and removes the uploaded file, in the transaction of the product.
+    func record(_ change: ProposedChange, of product: JSON, in transaction: StoreTransaction) throws {
         guard let note = change.notes[Self.field] else { return }
         guard let name = note["name"]?.stringValue, let type = note["type"]?.stringValue,
             let size = note["size"]?.intValue, let metadata = note["metadata"]?.stringValue
@@ -47,9 +49,17 @@ struct PurchasedFiles: Sendable {
             .init(
                 name: name, contentType: type, size: Int(size), metadata: metadata,
                 inBucket: note["inBucket"] == .bool(true)), in: transaction)
+        if !change.isImported { try remove(note["uploaded"]?.stringValue ?? "", of: product, in: transaction) }
     }
 
-    /// Tells who saved the product which file it has.
+    private func remove(_ uploaded: String, of product: JSON, in transaction: StoreTransaction) throws {
+        let isShown = product.objectValue?.contains { field, value in
+            field != Self.field && value.wireType == "File" && value["name"] == .string(uploaded)
+        }
+        if isShown != true { _ = try FileTable.remove(uploaded, in: transaction) }
+    }
+
+    /// Returns the stored file to the client that saved the product.
     func answer(_ change: ProposedChange, _ outcome: inout ChangeOutcome) {
         guard change.notes[Self.field] != nil else { return }
         outcome.answer[Self.field] = outcome.after?[Self.field]
@@ -59,9 +69,9 @@ struct PurchasedFiles: Sendable {
 
     private static let pageRows = 100
 
-    /// Gives products whose file everybody who knows its name could fetch a private one. Returns when it is done; what
-    /// was done stays done when it is begun anew.
-    /// - Throws: what the store and the folder throw; `CancellationError`.
+    /// Gives a private file to products whose file was public, so that any client with its name could fetch it. Returns
+    /// when all are converted; a restart continues with the rest.
+    /// - Throws: the errors of the store and the folder; `CancellationError`.
     func convert() async throws {
         var last: String? = ""
         while let done = last {
@@ -70,7 +80,7 @@ struct PurchasedFiles: Sendable {
         }
     }
 
-    /// - Returns: the last id looked at, nil when there are no more.
+    /// - Returns: the last inspected id; nil when there are no more.
     private func convertPage(after last: String) async throws -> String? {
         let page = try await store.read { reader in
             try reader.documents(
@@ -92,6 +102,7 @@ struct PurchasedFiles: Sendable {
                     Self.field: Self.file(copy.name), "updatedAt": present["updatedAt"] ?? .null,
                 ]
                 _ = try transaction.update(Self.className, id, changes, keepsTimes: true, caller: .master)
+                try remove(name, of: present, in: transaction)
             }
         }
         return page.last?["objectId"]?.stringValue
@@ -99,7 +110,7 @@ struct PurchasedFiles: Sendable {
 
     // MARK: -
 
-    /// The name in a File value that is a file of ours and not private.
+    /// The name in a File value when it names a public file of Satchel.
     private static func publicName(_ value: JSON?) -> String? {
         guard let value, value.wireType == "File", let name = value["name"]?.stringValue, FileNames.isKept(name),
             !FileNames.isPrivate(name)
@@ -109,7 +120,7 @@ struct PurchasedFiles: Sendable {
 
     private static func file(_ name: String) -> JSON { ["__type": "File", "name": .string(name)] }
 
-    /// Written anew and not linked: the sweeper knows by the time of a file that it is under way.
+    /// Copied, not linked: the sweeper uses the file's time to recognise uploads in progress.
     private func copy(_ entry: FileTable.Entry) async throws -> FileTable.Entry {
         let name = FileNames.kept(FileNames.original(entry.name), isPrivate: true)
         let content: [UInt8]

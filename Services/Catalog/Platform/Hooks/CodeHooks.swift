@@ -2,10 +2,10 @@ import Messages
 import ObjectStore
 import ParseProtocol
 
-/// The definitions of cloud code, as `cloud` told it last. Kept here, so that a gateway knows each trigger although
-/// `cloud` is not there.
+/// The latest definitions of cloud code from `cloud`. Stored here, so that gateways know each trigger while `cloud` is
+/// unavailable.
 enum CodeHooks {
-    /// More than any app has. All of them are in one message and in the gateway's memory.
+    /// Far above the need of any app. All definitions are in one message and in the gateway's memory.
     private static let countMax = 10_000
     private static let nameBytesMax = 256
 
@@ -33,12 +33,12 @@ enum CodeHooks {
         return definitions
     }
 
-    /// The names of the code's jobs.
+    /// The names of the cloud code's jobs.
     static func jobs(in reader: some ObjectReading) throws -> Set<String> {
         Set(try reader.rows("SELECT name FROM codeHooks WHERE kind = ?", [.text(job)]).map { try $0.text("name") })
     }
 
-    /// - Throws: `.webhookError` (143) for more definitions than there can be; then nothing is changed.
+    /// - Throws: `.webhookError` (143) when there are too many definitions; then nothing is changed.
     static func replace(by definitions: CodeDefinitions, in transaction: StoreTransaction) throws {
         let rows =
             definitions.functions.map { (function, "", $0) } + definitions.jobs.map { (job, "", $0) }

@@ -3,7 +3,7 @@ import Messages
 import ObjectStore
 import ParseProtocol
 
-/// A webhook as an operator declares it, checked: a function, or a trigger of a class (PARSE_PROTOCOL section 11.1).
+/// A validated webhook that an operator declared: a function, or a trigger of a class (PARSE_PROTOCOL section 11.1).
 package struct HookDeclaration: Equatable, Sendable {
     /// Empty for a function.
     package let className: String
@@ -13,12 +13,12 @@ package struct HookDeclaration: Equatable, Sendable {
 
     package static let triggers = Hook.triggers
 
-    /// Bytes of a URL that browsers and proxies carry as well.
+    /// Maximum bytes of a URL that browsers and proxies also handle.
     private static let urlBytesMax = 2048
 
     package var isFunction: Bool { className.isEmpty }
 
-    /// - Throws: `.webhookError` (143) for what cannot be called.
+    /// - Throws: `.webhookError` (143) for an invalid declaration.
     package init(_ hook: Hook, needsURL: Bool = true) throws(ParseError) {
         url = hook.url
         className = hook.className
@@ -38,7 +38,8 @@ package struct HookDeclaration: Equatable, Sendable {
         }
     }
 
-    /// Dots part names, as in `shop.prices`; none of the parts is a name that JavaScript gives to something else.
+    /// Dots separate the parts of a name, as in `shop.prices`. No part may be a name with a special meaning in
+    /// JavaScript.
     private static func isFunctionName(_ name: String) -> Bool {
         let parts = name.split(separator: ".", omittingEmptySubsequences: false)
         return name.utf8.count <= 128 && name.utf8.first.map(Self.isLetter) == true

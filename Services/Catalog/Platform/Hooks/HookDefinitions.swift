@@ -3,9 +3,9 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// The webhooks that operators declared. The gateway has a copy, which it reads again whenever it changes one.
+/// The webhooks that operators declared. The gateway has a copy and reloads it after each change that it sends.
 enum HookDefinitions {
-    /// More than any app has. All of them are in one message and in the gateway's memory.
+    /// Far above the need of any app. All webhooks are in one message and in the gateway's memory.
     static let countMax: Int64 = 1000
 
     static func all(in reader: some ObjectReading) throws -> HooksReply {
@@ -26,8 +26,8 @@ enum HookDefinitions {
         }
     }
 
-    /// A stored webhook as the audit log has it; nil when there is none. Of the address the query is left out, which
-    /// may hold a secret.
+    /// A stored webhook in the form of the audit log; nil when there is none. Leaves out the URL's query, which may
+    /// contain a secret.
     static func shown(_ hook: Hook, in reader: some ObjectReading) throws -> JSON? {
         let name = hook.functionName.isEmpty ? hook.triggerName : hook.functionName
         let rows = try reader.rows(
@@ -48,7 +48,7 @@ enum HookDefinitions {
         case .create:
             let count = try transaction.rows("SELECT count(*) FROM hooks").first?.int(0) ?? 0
             guard count < countMax else {
-                throw ParseError(.webhookError, "There are \(countMax) hooks already, which is the most there can be.")
+                throw ParseError(.webhookError, "There are \(countMax) hooks already, which is the limit.")
             }
             let added = try transaction.execute(
                 "INSERT INTO hooks(className, name, url, changedAt) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",

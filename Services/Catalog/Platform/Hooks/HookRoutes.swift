@@ -2,7 +2,7 @@ import MessageBus
 import Messages
 import ServiceKit
 
-/// The kinds about webhooks and cloud code (Shared/Messages/Protos/hooks.proto).
+/// The message kinds for webhooks and cloud code (Shared/Messages/Protos/hooks.proto).
 func installHooks(_ host: ServiceHost, _ routes: inout ServiceRoutes) {
     routes.read(HookCalls.list) { _, _, reader in
         var reply = try HookDefinitions.all(in: reader)
@@ -10,7 +10,7 @@ func installHooks(_ host: ServiceHost, _ routes: inout ServiceRoutes) {
         return reply
     }
     routes.write(framed: HookCalls.set) { message, request, transaction in
-        // A trigger is told of whole objects, whoever may read them, and changes what others save.
+        // A trigger receives whole objects regardless of their ACLs and can change what other users save.
         try request.requireMaster(or: message.hook.functionName.isEmpty ? .admins : .developers)
         let before = try HookDefinitions.shown(message.hook, in: transaction)
         try HookDefinitions.apply(message, in: transaction)
@@ -20,7 +20,7 @@ func installHooks(_ host: ServiceHost, _ routes: inout ServiceRoutes) {
             .init("hook", message.hook.className, name, before: before, after: after), by: request, in: transaction)
         return try BusReply(Accepted(), forget: .with { $0.hooks = true })
     }
-    // The same whenever it is done, so that no answer is kept for a repetition.
+    // Idempotent, so no answer is stored for retries.
     routes.write(framed: HookCalls.setCode, keyed: false) { message, request, transaction in
         try request.requireMaster()
         try CodeHooks.replace(by: message, in: transaction)

@@ -4,7 +4,7 @@ import ParseProtocol
 import ProcessKit
 import ServiceKit
 
-/// A run of a job that cloud code defines: `cloud` runs it and is asked how far it is.
+/// A run of a job that cloud code defines: `cloud` runs it, and the catalog polls its progress.
 struct CodeJobRun: Sendable {
     /// The objectId of its `_JobStatus`.
     let id: String
@@ -14,12 +14,12 @@ struct CodeJobRun: Sendable {
 
     /// Waits for the end of the job.
     /// - Parameters:
-    ///   - isFirst: whether nobody can have begun it before.
-    ///   - note: keeps what the job says of its progress.
-    ///   - isStopped: whether somebody wants its end.
-    /// - Returns: the text that it ended with; nil for none.
-    /// - Throws: `.scriptFailed` (141) with the reason why it failed, `JobStopped` when it was never begun,
-    ///   `CancellationError` while it goes on.
+    ///   - isFirst: true when no earlier attempt can have started it.
+    ///   - note: stores the job's progress message.
+    ///   - isStopped: whether an operator asked the job to stop.
+    /// - Returns: the job's final message; nil for none.
+    /// - Throws: `.scriptFailed` (141) with the reason of a failure, `JobStopped` when it was never started,
+    ///   `CancellationError` while it still runs.
     func run(
         isFirst: Bool, note: @Sendable (String) async throws -> Void, isStopped: @Sendable () async throws -> Bool
     ) async throws -> String? {
@@ -32,7 +32,7 @@ struct CodeJobRun: Sendable {
             case .failed(let text): throw ParseError(.scriptFailed, text)
             case .ask(let begins, let pause):
                 try await Task.sleep(for: pause)
-                // What cannot be read or written now is no end of what goes on in `cloud`: it is looked at again.
+                // A failed read or write here does not mean that the job ended in `cloud`; the next round tries again.
                 let stops = (try? await isStopped()) ?? false
                 if begins && stops { throw JobStopped() }
                 let answer = await ask(begins: begins, stops: stops)
@@ -55,7 +55,7 @@ struct CodeJobRun: Sendable {
         }
         do {
             var request = try BusRequest(CloudCalls.job, message)
-            // For the replica that runs the code; without a key, so that it is never repeated.
+            // Addressed to the replica that runs the code. Sent without a key, so that it is never repeated.
             request.writes = true
             request.principal = .satchel
             if begins { request.documents = [parameters.serialized] }
@@ -73,5 +73,5 @@ struct CodeJobRun: Sendable {
     }
 }
 
-/// Somebody ended the job.
+/// An operator stopped the job.
 struct JobStopped: Error {}

@@ -1,38 +1,39 @@
 import Messages
+import ServiceKit
 
-/// The decisions about a job of cloud code, without I/O: it is begun at most once, and looked at until it has ended.
+/// The decisions about a job of cloud code, without I/O: the job is started at most once, and polled until it ends.
 package struct CodeJobWatch {
     package enum Step: Equatable {
-        /// `cloud` is to be asked, and told to begin the job if it is to begin.
+        /// Ask `cloud` for the state; `begins`: `cloud` also starts the job.
         case ask(begins: Bool, after: Duration)
-        /// The text that it ended with; empty for none.
+        /// The job's final message; empty for none.
         case succeeded(String)
         case failed(String)
     }
 
-    /// The outcome of a question.
+    /// The outcome of a request.
     package enum Answer: Equatable, Sendable {
         case state(CodeJobState)
         /// It was certainly not carried out.
         case notCarriedOut
-        /// Nobody knows whether it was carried out.
+        /// It may have been carried out.
         case unknown
         case refused(String)
     }
 
-    /// The pause between two looks grows to a second, so that a short job is short and a long one costs little.
-    private static let pauses: ClosedRange<Duration> = .milliseconds(20)...(.seconds(1))
-    /// Questions in a row that reach nobody, a second apart at least.
+    /// The polling interval grows to 1 s, so that short jobs end quickly and long ones cost little.
+    private static let backoff = Backoff(first: .milliseconds(20), longest: .seconds(1))
+    /// Maximum consecutive requests without an answer, at least 1 s apart.
     package static let awayMax = 300
 
     private var begins: Bool
-    private var pause = pauses.lowerBound
+    private var looks = 0
     private var away = 0
 
-    /// - Parameter isFirst: whether nobody can have begun the job before.
+    /// - Parameter isFirst: true when no earlier attempt can have started the job.
     package init(isFirst: Bool) { begins = isFirst }
 
-    /// The first question.
+    /// The first request.
     package func start() -> Step { .ask(begins: begins, after: .zero) }
 
     /// The step that follows from an answer.
@@ -40,11 +41,11 @@ package struct CodeJobWatch {
         switch answer {
         case .refused(let text): return .failed(text)
         case .notCarriedOut, .unknown:
-            // What may have been begun is not begun again.
+            // The job may have started, so it must not be started again.
             if answer == .unknown { begins = false }
             away += 1
             guard away < Self.awayMax else { return .failed("Cloud code could not be reached.") }
-            return .ask(begins: begins, after: Self.pauses.upperBound)
+            return .ask(begins: begins, after: Self.backoff.longest)
         case .state(let state): return next(after: state)
         }
     }
@@ -57,8 +58,8 @@ package struct CodeJobWatch {
         case .failed: return .failed(state.message)
         case .unknown, .UNRECOGNIZED: return .failed("The process of the cloud code ended before the job did.")
         case .running:
-            defer { pause = min(pause * 2, Self.pauses.upperBound) }
-            return .ask(begins: false, after: pause)
+            looks += 1
+            return .ask(begins: false, after: Self.backoff.pause(afterFailures: looks))
         }
     }
 }

@@ -1,26 +1,26 @@
 import ParseProtocol
 
-/// The times of a line of cron, in UTC: minute, hour, day of the month, month and day of the week, each `*`, a number,
-/// a range `a-b`, `*` or a range with a step `/n`, or several with commas between them.
+/// The times of a cron line, in UTC: minute, hour, day of the month, month and day of the week. Each field is `*`, a
+/// number, a range `a-b`, a step `/n` after `*` or a range, or a list of these separated by commas.
 ///
-/// Months and days of the week may be the first three letters of their English names; Sunday is 0 and 7. Where both
-/// days are given, one that fits is enough, as in Debian's crontab(5).
+/// Months and days of the week may be the first three letters of their English names; Sunday is 0 and 7. If both kinds
+/// of days are given, one match is enough, as in Debian's crontab(5).
 package struct CronTimes: Hashable, Sendable {
-    /// The numbers that fit, as bits.
+    /// The matching numbers, as bits.
     private let minutes: UInt64
     private let hours: UInt64
     private let days: UInt64
     private let months: UInt64
     private let weekdays: UInt64
-    /// Whether one of the two kinds of days is enough.
+    /// Whether a match of one kind of day is enough.
     private let isEitherDay: Bool
 
-    /// From one 29 February to the next there are eight years at most.
+    /// There are at most eight years from one 29 February to the next.
     private static let daysMax: Int64 = 8 * 366 + 1
     private static let dayMilliseconds: Int64 = 86_400_000
     private static let bytesMax = 256
 
-    /// - Throws: `.validationError` (142) for what is no line of cron, or names a day that there never is.
+    /// - Throws: `.validationError` (142) for an invalid cron line, or a day that never occurs.
     package init(_ line: String) throws(ParseError) {
         let fields = line.prefix(Self.bytesMax + 1).split(separator: " ")
         guard fields.count == 5, line.utf8.count <= Self.bytesMax else { throw Self.invalid }
@@ -35,12 +35,12 @@ package struct CronTimes: Hashable, Sendable {
     }
 
     private static var invalid: ParseError {
-        ParseError(.validationError, "cron must be five fields such as 30 4 * * 1-5, of a day that there is.")
+        ParseError(.validationError, "cron must be five fields such as 30 4 * * 1-5, with a day that exists.")
     }
 
-    /// The first of the times that is not before a moment; nil when there is none in eight years.
+    /// The first matching time at or after a moment; nil when there is none within eight years.
     package func first(from moment: Timestamp) -> Timestamp? {
-        // Times are whole minutes: one that has begun is over.
+        // Times are whole minutes; a minute that has begun is in the past.
         let start = Self.roundedUp(moment.milliseconds, to: 60_000)
         let firstDay = Self.roundedDown(start, to: Self.dayMilliseconds)
         for number in 0..<Self.daysMax {
@@ -57,7 +57,7 @@ package struct CronTimes: Hashable, Sendable {
     private func fits(_ day: Timestamp) -> Bool {
         let date = day.date
         guard Self.has(months, date.month) else { return false }
-        // The first of January 1970 was a Thursday.
+        // 1 January 1970 was a Thursday.
         let number = Self.roundedDown(day.milliseconds, to: Self.dayMilliseconds) / Self.dayMilliseconds
         let isWeekday = Self.has(weekdays, (number % 7 + 11) % 7)
         let isDay = Self.has(days, date.day)
@@ -94,7 +94,7 @@ package struct CronTimes: Hashable, Sendable {
             }
             var step = 1
             if pieces.count == 2 {
-                // A step needs something to go through.
+                // A step requires `*` or a range.
                 guard !isOne, let size = number(pieces[1], 1...range.upperBound, "") else { throw invalid }
                 step = size
             }

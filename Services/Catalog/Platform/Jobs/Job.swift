@@ -3,16 +3,16 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// Work that an operator starts and that goes on in the background. A crash makes it run again from its start, so that
-/// each must bear it.
+/// Background work that an operator starts. After a crash it restarts from the beginning, so every job must be safe to
+/// repeat.
 struct Job: Sendable {
     let name: String
-    /// Does the work and returns what to say about it. It tells from time to time how far it is.
+    /// Does the work and returns the final message. Calls `tell` with progress messages.
     let run: @Sendable (_ tell: @Sendable (String) async throws -> Void) async throws -> String
 }
 
 extension ClassDefinition {
-    /// The runs of jobs, and what became of each. Written by the service, read with the master key and by developers.
+    /// Job runs and their results. Written by the service; read with the master key and by developers.
     static let jobStatus = ClassDefinition(
         "_JobStatus",
         fields: [
@@ -21,7 +21,7 @@ extension ClassDefinition {
         ],
         permissions: .seen(by: jobRoles))
 
-    /// The schedules by which jobs run by themselves.
+    /// Schedules that start jobs automatically.
     static let jobSchedule = ClassDefinition(
         "_JobSchedule",
         fields: [
@@ -33,11 +33,11 @@ extension ClassDefinition {
     fileprivate static let jobRoles = [adminsRole, OperatorArea.developers.role]
 }
 
-/// Statuses are the service's to write, whoever asks.
+/// The rules of `_JobStatus`: only the service writes statuses, regardless of the caller.
 struct JobStatusRules: ClassRules {
     let prepares = false
 
-    /// Whoever starts jobs sees what became of them.
+    /// The roles that start jobs can also read the results.
     static let acl = JSON.object(
         Dictionary(uniqueKeysWithValues: ClassDefinition.jobRoles.map { ("role:\($0)", ["read": true]) }))
 
@@ -51,15 +51,34 @@ struct JobStatusRules: ClassRules {
     }
 }
 
-/// Keeps schedules meaningful, and knows when each is due.
+extension JobSchedule {
+    /// A stored schedule, with its object.
+    /// - Returns: nil when it does not exist, or when this release cannot read it.
+    /// - Throws: the store's errors.
+    package static func stored(
+        _ id: String, in transaction: StoreTransaction
+    ) throws -> (schedule: JobSchedule, object: JSON)? {
+        do {
+            let text = try transaction.get("_JobSchedule", id, caller: .master)
+            guard let object = try? JSON(parsing: text), let name = object["jobName"]?.stringValue,
+                let schedule = try? JobSchedule(object, jobs: [name])
+            else { return nil }
+            return (schedule, object)
+        } catch let error as ParseError where error.code == .objectNotFound {
+            return nil
+        }
+    }
+}
+
+/// The rules of `_JobSchedule`: validates schedules and records when each is due.
 struct JobScheduleRules: ClassRules {
     let prepares = false
-    /// Satchel's own; those of cloud code are known beside them.
+    /// Satchel's own jobs. Jobs of cloud code are also accepted.
     let jobs: Set<String>
 
     func before(_ change: inout ProposedChange, in transaction: StoreTransaction) throws {
         guard change.verb != .delete else { return }
-        // When a job ran is the service's to say.
+        // Only the service writes the time of the last run.
         change.object["lastRun"] = nil
         if change.verb == .create, change.object["startAfter"] == nil {
             change.object["startAfter"] = .string(transaction.now.iso)

@@ -4,29 +4,32 @@ import ParseProtocol
 import ServiceKit
 import Synchronization
 
-/// Starts jobs and writes down how each went: Satchel's own one after the other, those of cloud code beside them, of
-/// each name one at a time unless a setting says otherwise. What is asked for is stored first, so that it happens
-/// although a process dies; only the writer runs it.
+/// Starts jobs and records their results. Satchel's own jobs run one at a time. Jobs of cloud code run concurrently
+/// with them, one run per name unless a setting allows more. A requested run is stored first, so that a crash does not
+/// lose it. Only the writer runs jobs.
 final class JobRunner: Sendable {
     let jobs: [String: Job]
     private let host: ServiceHost
-    /// The bells of the workers: the first one's runs Satchel's own jobs, the others' those of the code.
+    /// Wakes the workers: the first one runs Satchel's own jobs, the others run cloud code jobs.
     private let wakeUps: [WakeUp]
-    /// Whether runs of one job of the code may be under way together.
+    /// Whether several runs of one cloud code job may be concurrent.
     private let runsTogether: Bool
-    /// The names of the code's jobs that are under way; where they may be together, the numbers of their runs.
+    /// The running cloud code jobs: their names or, when `runsTogether`, the ids of their runs.
     private let underWay = Mutex<Set<String>>([])
 
-    /// Jobs of the code that run at once. They share its processes with functions and triggers.
+    /// Maximum concurrent cloud code jobs. They share its processes with functions and triggers.
     static let codeJobsMax = 4
-    /// A job that ends its process that often is not tried again.
+    /// A job that ended its process this often is not tried again.
     private static let attemptsMax: Int64 = 5
-    /// Schedules are in minutes.
+    /// Schedules have a resolution of one minute.
     private static let schedulePause = Duration.seconds(1)
     private static let parametersBytesMax = 16_384
-    /// Runs of a name that wait: of what is started more often than it ends there would be ever more.
+    /// Maximum waiting runs of one name. Without it, a job that starts more often than it ends would grow the queue
+    /// forever.
     private static let waitingMax: Int64 = 100
     private static let stopped = "The job was stopped."
+    /// Maximum delay of a start's answer while it waits for the end of a short job.
+    private static let promptMax = Duration.milliseconds(500)
 
     /// - Throws: `StartupProblem`.
     init(_ jobs: [Job], host: ServiceHost) throws {
@@ -36,10 +39,10 @@ final class JobRunner: Sendable {
         wakeUps = (0...Self.codeJobsMax).map { _ in WakeUp() }
     }
 
-    /// Stores that a job is to run.
+    /// Stores a requested run.
     /// - Returns: the objectId of its `_JobStatus`.
     /// - Throws: `.scriptFailed` (141) for an unknown job, `.validationError` (142) and `.invalidJSON` (107) for
-    ///   parameters that cannot be kept, `.requestLimitExceeded` (155) when too many runs of the job wait.
+    ///   invalid parameters, `.requestLimitExceeded` (155) when too many runs of the job wait.
     func start(
         _ name: String, _ parameters: JSON, source: String, in transaction: StoreTransaction
     ) throws -> String {
@@ -62,9 +65,24 @@ final class JobRunner: Sendable {
         return id
     }
 
-    /// Ends a job: at once where it waits, else as soon as it can be.
-    /// - Parameter name: the job's, for all of its runs, or the objectId of a `_JobStatus`.
-    /// - Throws: `.objectNotFound` (101) when none waits or runs.
+    /// Waits for the end of a run, at most `promptMax`, so that a client that reads the status next sees the result of
+    /// a short job.
+    func waitForEnd(of id: String) async {
+        let end = ContinuousClock.now + Self.promptMax
+        while ContinuousClock.now < end, (try? await isUnderWay(id)) ?? false {
+            try? await Task.sleep(for: .milliseconds(5))
+        }
+    }
+
+    private func isUnderWay(_ id: String) async throws -> Bool {
+        try await host.store.read {
+            try !$0.rows("SELECT 1 FROM jobRuns WHERE status = ?", [.text(id)]).isEmpty
+        }
+    }
+
+    /// Stops a job: at once while it waits, otherwise as soon as possible.
+    /// - Parameter name: the job's name, for all of its runs, or the objectId of a `_JobStatus`.
+    /// - Throws: `.objectNotFound` (101) when no such run waits or runs.
     func stop(_ name: String, in transaction: StoreTransaction) throws {
         let rows = try transaction.rows(
             "SELECT status, attempts FROM jobRuns WHERE name = ?1 OR status = ?1", [.text(name)])
@@ -92,7 +110,7 @@ final class JobRunner: Sendable {
 
     // MARK: - Schedules
 
-    /// Runs what is stored, and what schedules ask for. A long job keeps no schedule from being noted.
+    /// Runs stored requests and starts due schedules. A long job does not delay the start of schedules.
     func keepRunning() {
         for (number, wakeUp) in wakeUps.enumerated() {
             host.background.add(
@@ -106,10 +124,31 @@ final class JobRunner: Sendable {
             try await startDue()
             return .idle
         }
+        host.whenWriter("jobs.clock", every: .seconds(60), problem: "Scheduled jobs could not be planned again.") {
+            [self] in
+            try await planAgain()
+            return .idle
+        }
     }
 
-    /// Starts the jobs of schedules that are due. Being started and being planned anew is one transaction, so that a
-    /// time counts once.
+    /// Plans schedules again whose last run is in the future because the clock was set back.
+    private func planAgain() async throws {
+        let later = Timestamp.now.advanced(by: .seconds(60))
+        let query = Query(className: "_JobSchedule", where: ["lastRun": ["$gt": .int(later.milliseconds)]], limit: 1000)
+        let schedules = try await host.store.read { try $0.documents(query, caller: .master) }
+        guard !schedules.isEmpty else { return }
+        try await host.store.write { transaction in
+            for object in schedules {
+                guard let id = object["objectId"]?.stringValue, let name = object["jobName"]?.stringValue,
+                    let schedule = try? JobSchedule(object, jobs: [name]), schedule.repetition != .once
+                else { continue }
+                try JobScheduleRules.plan(schedule, id, after: transaction.now, in: transaction)
+            }
+        }
+    }
+
+    /// Starts the jobs of due schedules. Starting and planning the next time are one transaction, so each time counts
+    /// once.
     private func startDue() async throws {
         let isAnyDue = try await host.store.read {
             try !$0.rows("SELECT 1 FROM jobTimes WHERE dueAt <= ? LIMIT 1", [.int(Timestamp.now.milliseconds)]).isEmpty
@@ -124,16 +163,14 @@ final class JobRunner: Sendable {
     }
 
     private func startScheduled(_ id: String, in transaction: StoreTransaction) throws {
-        guard let text = try? transaction.get("_JobSchedule", id, caller: .master),
-            let object = try? JSON(parsing: text), let name = object["jobName"]?.stringValue,
-            let schedule = try? JobSchedule(object, jobs: [name])
-        else {
-            // A schedule that another release understood.
+        guard let (schedule, object) = try JobSchedule.stored(id, in: transaction) else {
+            // The schedule is gone, or this release cannot read it.
             _ = try transaction.execute("DELETE FROM jobTimes WHERE schedule = ?", [.text(id)])
             return
         }
+        let name = schedule.jobName
         guard try isKnown(name, in: transaction) else {
-            host.logger.warning("A scheduled job is not there at its time.", metadata: ["job.name": "\(name)"])
+            host.logger.warning("A scheduled job does not exist.", metadata: ["job.name": "\(name)"])
             return try JobScheduleRules.plan(schedule, id, after: transaction.now, in: transaction)
         }
         guard try hasRoom(for: name, in: transaction) else {
@@ -152,12 +189,12 @@ final class JobRunner: Sendable {
     private struct Run: Sendable {
         let status: String
         let name: String
-        /// How often it has been begun, with this time.
+        /// How often it has been started, including this attempt.
         let attempts: Int64
         let parameters: JSON
     }
 
-    /// Runs the job that waits longest.
+    /// Runs the job that has waited longest.
     /// - Returns: false when there is none.
     private func runNext(isOwn: Bool) async throws -> Bool {
         let isEach = runsTogether && !isOwn
@@ -173,14 +210,14 @@ final class JobRunner: Sendable {
             let key = isEach ? String(id) : name
             guard isOwn || underWay.withLock({ $0.insert(key).inserted }) else { continue }
             defer { if !isOwn { _ = underWay.withLock { $0.remove(key) } } }
-            // Ended meanwhile. Another worker may have passed by the next one of the name: looked at again.
+            // The run ended meanwhile. Another worker may have skipped the next run of this name, so look again.
             guard let run = try await begin(id) else { return true }
             return try await perform(run)
         }
         return false
     }
 
-    /// Nil for one that has ended meanwhile.
+    /// Nil when the run has ended meanwhile.
     private func begin(_ id: Int64) async throws -> Run? {
         try await host.store.write { transaction in
             let row = try transaction.rows(
@@ -204,8 +241,8 @@ final class JobRunner: Sendable {
         } catch is JobStopped {
             try await end(run.status, "failed", Self.stopped)
         } catch is CancellationError {
-            // The service stops. The next writer runs a job of Satchel's from its start, and this was no attempt that
-            // failed; one of the code's goes on, and the next writer looks at it.
+            // The service stops. The next writer restarts one of Satchel's own jobs, and this attempt does not count. A
+            // job of cloud code continues, and the next writer polls it.
             guard jobs[run.name] != nil else { return false }
             try await host.store.write { transaction in
                 _ = try transaction.execute(
@@ -216,7 +253,7 @@ final class JobRunner: Sendable {
             try await end(run.status, "failed", error.message)
         } catch {
             host.logger.error("A job failed.", metadata: ["job.name": "\(run.name)", "error": "\(error)"])
-            try await end(run.status, "failed", "The job met a fault, which is in the log.")
+            try await end(run.status, "failed", "The job failed with an internal error; the log has details.")
         }
         return true
     }
@@ -257,7 +294,7 @@ final class JobRunner: Sendable {
         try await host.store.write { try Self.end(id, status, message, in: $0) }
     }
 
-    /// - Parameter message: nil to leave what it said last.
+    /// - Parameter message: nil to keep the last progress message.
     private static func end(
         _ id: String, _ status: String, _ message: String?, in transaction: StoreTransaction
     ) throws {

@@ -1,29 +1,29 @@
 import ParseProtocol
 
-/// The times at which a job runs: once, every so many minutes, at a time of day on some days of the week, or as a line
-/// of cron says. All times are UTC.
+/// The times at which a job runs: once, every so many minutes, at a time of day on some weekdays, or by a cron line.
+/// All times are UTC.
 package struct JobSchedule: Equatable, Sendable {
     package enum Repetition: Equatable, Sendable {
         case once
         case every(minutes: Int64)
-        /// Milliseconds from midnight; days from 0, Sunday, to 6, empty for every day.
+        /// Milliseconds from midnight; weekdays from 0 (Sunday) to 6, empty for every day.
         case daily(time: Int64, days: Set<Int64>)
         case cron(CronTimes)
     }
 
     package let jobName: String
-    /// Never before this moment.
+    /// The job never runs before this moment.
     package let startAfter: Timestamp
     package let repetition: Repetition
 
     private static let dayMilliseconds: Int64 = 86_400_000
-    /// A year: what repeats more rarely is planned by somebody who remembers it.
+    /// One year. A job that repeats more rarely needs separate starts.
     private static let minutesMax: Int64 = 366 * 1440
 
     /// - Parameters:
-    ///   - object: a `_JobSchedule` as it is stored (PARSE_PROTOCOL section 8).
-    ///   - jobs: the names there are.
-    /// - Throws: `.scriptFailed` (141) for an unknown job, `.validationError` (142) for times that mean nothing.
+    ///   - object: a stored `_JobSchedule` (PARSE_PROTOCOL section 8).
+    ///   - jobs: the existing job names.
+    /// - Throws: `.scriptFailed` (141) for an unknown job, `.validationError` (142) for invalid times.
     package init(_ object: JSON, jobs: Set<String>) throws(ParseError) {
         guard let name = object["jobName"]?.stringValue, jobs.contains(name) else {
             throw ParseError(.scriptFailed, "Cannot Schedule a job that is not deployed")
@@ -71,7 +71,7 @@ package struct JobSchedule: Equatable, Sendable {
         return .daily(time: moment, days: chosen)
     }
 
-    /// `04:30`, `04:30:15` and `04:30:15.000Z`.
+    /// Parses `04:30`, `04:30:15` and `04:30:15.000Z`.
     private static func milliseconds(ofDay text: String) -> Int64? {
         guard (5...13).contains(text.utf8.count) else { return nil }
         let full = text.utf8.count == 5 ? text + ":00.000Z" : text.utf8.count == 8 ? text + ".000Z" : text
@@ -80,8 +80,8 @@ package struct JobSchedule: Equatable, Sendable {
         }
     }
 
-    /// The next time to run; nil when there is none. What was missed while nothing ran is made up for once.
-    /// - Parameter lastRun: when it ran last; nil when it never did.
+    /// The next run; nil when there is none. Runs missed during downtime are made up for once.
+    /// - Parameter lastRun: the last run; nil when it never ran.
     package func next(after lastRun: Timestamp?) -> Timestamp? {
         guard let lastRun, lastRun >= startAfter else {
             switch repetition {
@@ -102,10 +102,10 @@ package struct JobSchedule: Equatable, Sendable {
     }
 
     private static func firstTime(_ time: Int64, _ days: Set<Int64>, from moment: Int64) -> Timestamp? {
-        // Rounded down, so that moments before 1970 are in the right day.
+        // Rounds down, so that moments before 1970 fall on the right day.
         var day = (moment >= 0 ? moment : moment - dayMilliseconds + 1) / dayMilliseconds
         for _ in 0...8 {
-            // The first of January 1970 was a Thursday.
+            // 1 January 1970 was a Thursday.
             let weekday = ((day % 7) + 11) % 7
             let candidate = day * dayMilliseconds + time
             if candidate >= moment, days.isEmpty || days.contains(weekday) { return Timestamp(milliseconds: candidate) }

@@ -3,12 +3,12 @@ import ParseProtocol
 import ServiceKit
 
 /// The job `recountRatings`: counts the ratings of every product from its reviews, for a shop whose reviews were
-/// changed past the service.
+/// changed without the service.
 struct RatingRecount: Sendable {
     let store: ClassStore
 
     static let name = "recountRatings"
-    /// Products in one read; the job tells after each how far it is.
+    /// Products per read; the job reports its progress after each read.
     private static let pageMax = 200
 
     func run(_ tell: @Sendable (String) async throws -> Void) async throws -> String {
@@ -24,7 +24,7 @@ struct RatingRecount: Sendable {
                 ).compactMap { $0["objectId"]?.stringValue }
             }
             guard let end = ids.last else { break }
-            // A product a transaction: other writes get their turn in between.
+            // One transaction per product, so that other writes run in between.
             for id in ids where try await store.write({ try ProductRatings.recount(id, in: $0) }) { corrected += 1 }
             seen += ids.count
             last = end

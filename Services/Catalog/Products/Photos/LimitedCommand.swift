@@ -1,27 +1,27 @@
 import ProcessKit
 
-/// A program that works on what a stranger sent: in a process of its own with little memory, little time, no input and
-/// no shell, so that the worst it can do is to end.
+/// Runs a program on untrusted input in a separate process with limited memory and time, without standard input and
+/// without a shell. At worst the program fails.
 struct LimitedCommand {
     let arguments: [String]
-    /// Wall clock.
+    /// Wall-clock time.
     let secondsMax: Int
-    /// File for its standard output; nil for nowhere.
+    /// File for its standard output; nil discards it.
     var output: String?
 
-    /// Address space. An image of `PhotoStudio.pixelsMax` with 16 bits a channel takes 400 MB.
+    /// Maximum address space. An image of `PhotoStudio.pixelsMax` with 16 bits per channel takes 400 MB.
     private static let memoryBytesMax = 1 << 30
-    /// Bytes that it may write into one file.
+    /// Maximum size of a file that it writes.
     private static let fileBytesMax = 32 << 20
 
     private static let environment = [
         "PATH=/usr/bin:/bin", "LC_ALL=C", "HOME=/nonexistent", "MALLOC_ARENA_MAX=2",
-        // Loaders that libvips itself does not trust with what comes from outside; one core for one image.
+        // Disables the loaders that libvips marks as unsafe for untrusted input. One core per image.
         "VIPS_BLOCK_UNTRUSTED=1", "VIPS_CONCURRENCY=1",
     ]
 
-    /// Runs it to its end and blocks meanwhile.
-    /// - Returns: its exit status; nil when it could not be started or was ended by a signal.
+    /// Runs the program and blocks until it ends.
+    /// - Returns: its exit status; nil when it could not start or a signal ended it.
     func run() -> Int32? {
         let limits = [
             "/usr/bin/timeout", "--signal=KILL", "\(secondsMax)", "/usr/bin/prlimit", "--as=\(Self.memoryBytesMax)",

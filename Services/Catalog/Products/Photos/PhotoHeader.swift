@@ -1,17 +1,17 @@
 import Foundation
 
-/// The header of an image: what it says about itself, read before any of it is decoded.
+/// The header of an image, read before any decoding.
 package struct PhotoHeader: Equatable {
     package let width: Int
     package let height: Int
-    /// Whether parts of it can be transparent, which JPEG cannot say.
+    /// Whether the image has an alpha channel, which JPEG does not support.
     package let hasAlpha: Bool
 
-    /// The loaders of libvips that photos are given to.
+    /// The libvips loaders that are used for photos.
     private static let loaders: Set<Substring> = ["jpegload", "pngload", "webpload", "gifload", "heifload"]
 
-    /// Reads what `vipsheader` prints: `/some/file: 4000x3000 uchar, 3 bands, srgb, jpegload`.
-    /// Nil for anything else, and for formats that photos do not have.
+    /// Parses the output of `vipsheader`: `/some/file: 4000x3000 uchar, 3 bands, srgb, jpegload`. Nil for other text,
+    /// and for formats that are not accepted as photos.
     package init?(_ line: String) {
         guard let separator = line.range(of: ": ", options: .backwards) else { return nil }
         let fields = line[separator.upperBound...].split(separator: "\n").first?.split(separator: ",").map {
@@ -27,7 +27,7 @@ package struct PhotoHeader: Equatable {
         hasAlpha = bands == 2 || (bands == 4 && fields[2] != "cmyk")
     }
 
-    /// Whether a file begins as one of the formats does. Asked first, so that nothing else is ever given to a decoder.
+    /// Whether a file starts like one of the photo formats. Checked first, so that no other file reaches a decoder.
     package static func isPhoto(_ start: [UInt8]) -> Bool {
         func has(_ text: String, at offset: Int) -> Bool { start.dropFirst(offset).starts(with: text.utf8) }
         if start.starts(with: [0xFF, 0xD8, 0xFF])

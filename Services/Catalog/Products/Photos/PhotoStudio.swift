@@ -1,22 +1,22 @@
 import Foundation
 import ParseProtocol
 
-/// Makes the two pictures of a product from a photo: upright, without metadata (where it was taken, by whom), never
+/// Makes the two pictures of a product from a photo: upright, without metadata (such as place and author), never
 /// enlarged.
 package final class PhotoStudio: Sendable {
     package static let thumbnailWidth = 408
     package static let fullWidth = 1632
-    /// A photo of a good telephone has 12 to 48 million. A file of a few kilobytes can claim a billion.
+    /// A good phone camera takes 12 to 48 million. A file of a few kilobytes can claim a billion.
     package static let pixelsMax = 50_000_000
-    /// Photos at work; each takes a core.
+    /// Photos processed at once; each uses one core.
     private static let workersMax = 2
-    /// Photos that wait, some seconds of work; past it the caller is told to come back later.
+    /// Maximum waiting photos, a few seconds of work; beyond it the caller is asked to retry later.
     private static let waitingMax = 32
 
     private let folder: FileFolder
     private let queue = OperationQueue()
 
-    /// A picture on the disk, without a row yet.
+    /// A picture on the disk that has no row yet.
     package struct Picture: Sendable {
         let entry: FileTable.Entry
         package var file: JSON { ["__type": "File", "name": .string(entry.name)] }
@@ -28,10 +28,10 @@ package final class PhotoStudio: Sendable {
     }
 
     /// - Parameters:
-    ///   - name: the photo's kept name.
-    ///   - path: of a copy of the photo; nil where the folder has it.
-    /// - Throws: `.invalidImageData` (150) when the photo is none, `.fileSaveError` (130) when the pictures cannot be
-    ///   saved, `.serviceUnavailable` (2) when too many wait.
+    ///   - name: the photo's stored name.
+    ///   - path: of a copy of the photo; nil when the folder has it.
+    /// - Throws: `.invalidImageData` (150) when the file is not a photo, `.fileSaveError` (130) when the pictures
+    ///   cannot be saved, `.serviceUnavailable` (2) when too many photos wait.
     package func pictures(
         of name: String, at path: String? = nil
     ) async throws -> (full: Picture, thumbnail: Picture) {
@@ -65,10 +65,10 @@ package final class PhotoStudio: Sendable {
         let kind = header.hasAlpha ? "png" : "jpg"
         let full = "\(work)/full.\(kind)"
         let thumbnail = "\(work)/thumbnail.\(kind)"
-        // The photo is decoded once; the small picture is made of the large one.
+        // The photo is decoded once; the small picture is made from the large one.
         guard shrink(photo, to: Self.fullWidth, full, hasProfile: hasProfile(photo, work), secondsMax: 8),
             shrink(full, to: Self.thumbnailWidth, thumbnail, secondsMax: 4)
-        else { throw Self.invalid("The image is broken, or too large to work on.") }
+        else { throw Self.invalid("The image is broken, or too large to process.") }
         let original = FileNames.original(name)
         let title = original.lastIndex(of: ".").map { String(original[..<$0]) } ?? original
         return (
@@ -85,7 +85,7 @@ package final class PhotoStudio: Sendable {
         return header
     }
 
-    /// Whether the photo says what its numbers mean as colours.
+    /// Whether the photo has a colour profile.
     private func hasProfile(_ photo: String, _ work: String) -> Bool {
         LimitedCommand(
             arguments: ["/usr/bin/vipsheader", "-f", "icc-profile-data", photo], secondsMax: 4,
@@ -93,9 +93,9 @@ package final class PhotoStudio: Sendable {
         ).run() == 0
     }
 
-    /// Makes an image at most so wide. What ends before its time is an error, not a grey area.
-    /// - Parameter hasProfile: then the colours become those of sRGB. Without a profile they are that already, and
-    ///   libvips would take them for another one's.
+    /// Shrinks an image to a maximum width. A truncated image is an error instead of a grey area.
+    /// - Parameter hasProfile: converts the colours to sRGB. Without a profile the colours are sRGB already, and
+    ///   libvips would assume another profile.
     private func shrink(
         _ source: String, to width: Int, _ target: String, hasProfile: Bool = false, secondsMax: Int
     ) -> Bool {

@@ -3,16 +3,16 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// The pictures of products. When a product gets a photo without a thumbnail, the catalog makes both of its pictures;
-/// `fullsizeImage` is then no longer the file that was uploaded. The uploaded file stays, for whoever knows its name:
-/// other objects may refer to it.
+/// The pictures of products. When a product gets a photo without a thumbnail, the catalog makes both pictures;
+/// `fullsizeImage` is then no longer the uploaded file. The uploaded file is kept under its name, because other objects
+/// may refer to it.
 struct ProductPhotos: Sendable {
-    private let home: FileHome
+    private let home: FileStorage
     private let studio: PhotoStudio
 
     private var store: ClassStore { home.store }
 
-    init(home: FileHome) {
+    init(home: FileStorage) {
         self.home = home
         studio = PhotoStudio(folder: home.folder)
     }
@@ -20,9 +20,9 @@ struct ProductPhotos: Sendable {
     private static let noteName = "pictures"
 
     /// Makes the pictures, before the transaction. Their files are orphans until `record`.
-    /// - Throws: `.invalidImageData` (150) for what is no image or was never uploaded, `.operationForbidden` (119) and
-    ///   `.objectNotFound` (101) for those who may not change products, `.serviceUnavailable` (2) when the bucket of
-    ///   files is away.
+    /// - Throws: `.invalidImageData` (150) for a file that is not an image or was never uploaded, `.operationForbidden`
+    ///   (119) and `.objectNotFound` (101) for callers that may not change products, `.serviceUnavailable` (2) when the
+    ///   bucket of files is unavailable.
     func prepare(_ change: inout ProposedChange) async throws {
         guard change.verb != .delete, let file = change.object["fullsizeImage"], file.wireType == "File",
             change.object["thumbnail"] == nil || change.object["thumbnail"] == .null
@@ -33,7 +33,7 @@ struct ProductPhotos: Sendable {
             try reader.authorize(verb == .create ? .create : .update, className, caller: caller)
             if verb == .update, let objectId {
                 let stored = try JSON(parsing: reader.get(className, objectId, caller: .master))
-                // Clients that send whole objects send the photo that is there already.
+                // Clients that send whole objects send the existing photo again.
                 if stored["fullsizeImage"]?["name"] == .string(name) { return nil }
             }
             guard let entry = try FileTable.find(name, in: reader) else { throw Self.unknown }
@@ -54,7 +54,7 @@ struct ProductPhotos: Sendable {
 
     private static let unknown = ParseError(.invalidImageData, "fullsizeImage is not a file that was uploaded.")
 
-    /// Makes the pictures exist, in the transaction of the product.
+    /// Adds the pictures' rows, in the transaction of the product.
     func record(_ change: ProposedChange, in transaction: StoreTransaction) throws {
         for picture in change.notes[Self.noteName]?.arrayValue ?? [] {
             guard let name = picture["name"]?.stringValue, let type = picture["type"]?.stringValue,
@@ -67,8 +67,8 @@ struct ProductPhotos: Sendable {
         }
     }
 
-    /// The pictures, where new files go. The studio works on files of the disk, so that a photo of the bucket is
-    /// fetched for it.
+    /// The pictures, in the place for new files. The studio works on files on the disk, so a photo in the bucket is
+    /// downloaded first.
     private func pictures(
         of photo: FileTable.Entry
     ) async throws -> (full: PhotoStudio.Picture, thumbnail: PhotoStudio.Picture) {
@@ -85,7 +85,7 @@ struct ProductPhotos: Sendable {
         )
     }
 
-    /// Tells the client what became of its photo.
+    /// Returns the new picture fields to the client.
     func answer(_ change: ProposedChange, _ outcome: inout ChangeOutcome) {
         guard change.notes[Self.noteName] != nil else { return }
         for field in ["fullsizeImage", "thumbnail"] { outcome.answer[field] = outcome.after?[field] }

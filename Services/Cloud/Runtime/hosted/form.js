@@ -1,11 +1,14 @@
 'use strict';
-// Forms as Stripe and Mailgun take them, and the request that carries one.
+// Forms in the format of Stripe and Mailgun, and requests that send one.
 const { httpRequest } = require('../http/http-request');
 
-/** Objects within objects that a form has at most. */
+/** Maximum nesting of objects in a form. */
 const DEPTH_MAX = 8;
 
-/** The pairs of a form: members of an object within are `card[number]`, elements of an array `to[]`, or `to` again. */
+/**
+ * The name-value pairs of a form: members of a nested object are `card[number]`, elements of an array `to[]`, or `to`
+ * repeated.
+ */
 function pairs(values, { brackets }, name = '', depth = 0) {
   if (depth > DEPTH_MAX) throw new RangeError('The parameters are nested too deep.');
   return Object.entries(values).flatMap(([key, value]) => {
@@ -25,7 +28,7 @@ const isPlain = (value) => value !== null && typeof value === 'object' && !(valu
 const textOf = (value) => (value instanceof Date ? String(Math.floor(value.getTime() / 1000)) : String(value));
 
 /**
- * Sends a form, in the URL of a GET and in the body of others. Rejects with the response for a status of 400 and more.
+ * Sends a form, in the URL of a GET and in the body otherwise. Rejects with the response for a status of 400 and more.
  * @param credentials name and password
  * @param options `brackets`: whether elements of arrays have their number
  */

@@ -1,6 +1,7 @@
 'use strict';
-// `require('mailgun')` as hosted Parse had it: Mailgun.initialize(domain, key), Mailgun.sendEmail(message, callbacks).
-// Mails go the way of the shop's own, and the key says nothing; with an account of the code's it speaks to Mailgun.
+// `require('mailgun')` as on hosted Parse: Mailgun.initialize(domain, key), Mailgun.sendEmail(message, callbacks).
+// Mails go through the shop's mail service, and the key is ignored. With an account of the code's own, requests go to
+// Mailgun.
 const { HTTPResponse } = require('../http/http-response');
 const { sendMail } = require('../parse/mail');
 const { promised } = require('../parse/promise');
@@ -8,9 +9,9 @@ const { settings } = require('../settings');
 const { sendForm } = require('./form');
 
 const STANDARD_URL = 'https://api.mailgun.net';
-/** Of the headers that a message may set, the one that the mail service has; others it refuses by name. */
+/** The only message header that the mail service supports; it refuses others by name. */
 const REPLY_TO = 'h:reply-to';
-/** Statuses of refusals, as Mailgun has them: too many, and everything that is wrong with the message. */
+/** HTTP statuses of refusals, as at Mailgun: too many mails, and an invalid message. */
 const STATUS_OF_CODE = { 155: 429, 142: 400 };
 let account;
 
@@ -18,7 +19,7 @@ function respond(status, data) {
   return new HTTPResponse(status, { 'content-type': 'application/json' }, Buffer.from(JSON.stringify(data)));
 }
 
-/** A message of Mailgun's as the mail service takes it. A form had texts alone, so that numbers were texts. */
+/** Converts Mailgun's message to the mail service's form. Mailgun's form has texts only, so numbers become texts. */
 function shopMail(message) {
   return Object.fromEntries(Object.entries(message || {}).map(([key, value]) => {
     const text = typeof value === 'number' || typeof value === 'boolean' ? String(value) : value;
@@ -46,7 +47,7 @@ module.exports = {
     return module.exports;
   },
 
-  /** Callbacks and promise get the response, or the one that refuses. */
+  /** Callbacks and promise get the response, also when the mail is refused. */
   sendEmail(message, options) {
     return promised(async () => {
       if (!account) throw new Error('Mailgun.initialize(domain, key) comes first.');

@@ -1,7 +1,7 @@
 'use strict';
-// `require('stripe')` as hosted Parse had it: Stripe.initialize(key), Stripe.Charges.create(data, { success, error }).
-// The shop's payments send what it asks, with the shop's account; or it speaks to Stripe itself, with the key that the
-// code names, of which the shop's payments know nothing.
+// `require('stripe')` as on hosted Parse: Stripe.initialize(key), Stripe.Charges.create(data, { success, error }). The
+// shop's payments service sends the requests with the shop's account. Or the module calls Stripe itself, with the
+// code's own key; the payments service does not record such requests.
 const { promised } = require('../parse/promise');
 const { answerOf } = require('../parse/rest');
 const { settings } = require('../settings');
@@ -10,14 +10,14 @@ const { pairs, sendForm } = require('./form');
 const STANDARD_URL = 'https://api.stripe.com';
 let key;
 
-/** An error of Stripe's as callbacks get it: its members and a message. */
+/** A Stripe error in the form for callbacks: its members and a message. */
 function errorOf(thrown) {
   const said = thrown && thrown.data && thrown.data.error;
   if (!said) return thrown instanceof Error ? thrown : new Error('Stripe cannot be reached.');
   return Object.assign(new Error(said.message || 'Stripe refused.'), said, { httpStatus: thrown.status });
 }
 
-/** Through the shop's payments, whose provider may be their sandbox. */
+/** Sends the request through the shop's payments service, whose provider may be the sandbox. */
 async function askShop(method, path, values) {
   const asked = { method, path, form: pairs(values || {}, { brackets: true }) };
   const { result } = await answerOf('POST', '/functions/stripeRequest', asked, { useMasterKey: true });
@@ -25,7 +25,7 @@ async function askShop(method, path, values) {
   return result.body;
 }
 
-/** With the code's own key. */
+/** Sends the request to Stripe with the code's own key. */
 async function askStripe(method, path, values) {
   try {
     const place = path.map((part) => encodeURIComponent(part)).join('/');
@@ -35,7 +35,7 @@ async function askStripe(method, path, values) {
   }
 }
 
-/** @param path the parts of the path behind the version, ids among them */
+/** @param path the parts of the path after the version, including ids */
 function ask(method, path, values, options) {
   return promised(async () => {
     if (!key) throw new Error('Stripe.initialize(key) comes first.');

@@ -6,13 +6,13 @@ const querystring = require('node:querystring');
 const { HTTPResponse } = require('./http-response');
 const { promised } = require('../parse/promise');
 
-/** An answer larger than this is refused, in bytes: it is kept in memory whole. */
+/** Maximum size of an answer in bytes; larger ones are refused, because the whole answer is kept in memory. */
 const BODY_BYTES_MAX = 20 * 1024 * 1024;
-/** A server that says nothing for so long, in milliseconds, is given up. */
+/** Timeout for a silent server, in milliseconds. */
 const SILENCE_MAX = 60_000;
 const REDIRECTS_MAX = 10;
 
-/** The body and headers of a request: objects are written as their type says, as a form without one. */
+/** The body and headers of a request: an object is encoded by the content type, without one as a form. */
 function content(body, headers) {
   const sent = { ...headers };
   const typeKey = Object.keys(sent).find((key) => key.toLowerCase() === 'content-type');
@@ -36,7 +36,7 @@ function addressOf({ url, params }) {
   return address;
 }
 
-/** One exchange with a server. */
+/** Sends one request and reads its answer. */
 function exchange(address, method, headers, bytes) {
   const client = address.protocol === 'https:' ? https : http;
   const sent = bytes ? { ...headers, 'Content-Length': bytes.length } : headers;
@@ -70,7 +70,7 @@ async function follow(options) {
     if (!options.followRedirects || !isRedirect) return response;
     if (redirects === REDIRECTS_MAX) throw new Error(`More than ${REDIRECTS_MAX} redirects.`);
     const next = new URL(response.headers.location, address);
-    // Credentials are for the server that they were given for.
+    // Credentials are sent only to the host for which they were given.
     if (next.host !== address.host) sent = withoutCredentials(sent);
     if (response.status !== 307 && response.status !== 308 && method !== 'HEAD') [method, bytes] = ['GET', undefined];
     address = addressOf({ url: next.href });

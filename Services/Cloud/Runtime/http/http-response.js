@@ -8,7 +8,7 @@ class HTTPResponse {
     this.headers = headers;
     this.cookies = headers['set-cookie'];
     this.buffer = buffer;
-    // Of an answer that is thrown on as an error, clients see this.
+    // Clients see this message when the code throws the answer as an error.
     Object.defineProperty(this, 'message', { value: `Request failed with response code ${status}` });
   }
 

@@ -1,14 +1,15 @@
 'use strict';
-// The way out where the process has no network: a proxy behind a socket of the host's, which is asked by CONNECT. Every
-// agent of http and https takes it, those that modules make as well, and so does fetch. Nothing else reaches a host.
+// Network access for processes without a network: a proxy behind a Unix socket of the host, used with CONNECT. Every
+// agent of http and https uses it, also agents that modules create, and so does fetch. There is no other route to the
+// network.
 const http = require('node:http');
 const https = require('node:https');
 const net = require('node:net');
 const tls = require('node:tls');
 
-/** The proxy's answer to CONNECT is shorter, in bytes. */
+/** Maximum bytes of the proxy's answer to CONNECT. */
 const HEAD_BYTES_MAX = 4096;
-/** Where Node's own fetch looks for what opens its connections. */
+/** The global in which Node's own fetch finds its dispatcher. */
 const DISPATCHER = Symbol.for('undici.globalDispatcher.1');
 const CODE = 'ERR_CLOUD_NETWORK';
 
@@ -16,13 +17,13 @@ function failure(message) {
   return Object.assign(new Error(message), { code: CODE });
 }
 
-/** The name that TLS asks for; an address has none. */
+/** The server name for TLS; empty for an address. */
 function serverName({ servername, host }) {
   if (servername) return servername;
   return net.isIP(host) ? '' : host;
 }
 
-/** Makes all connections of this process that are not to local sockets go through the proxy at a path. */
+/** Routes all connections of this process, except to local sockets, through the proxy at a path. */
 function useProxy(path) {
   const { connect } = net.Socket.prototype;
   const open = (target, done) => tunnel(() => connect.call(new net.Socket(), { path }), target, done);
@@ -39,7 +40,7 @@ function useProxy(path) {
   net.Socket.prototype.connect = function (...values) {
     const first = Array.isArray(values[0]) ? values[0][0] : values[0];
     if (first && typeof first === 'object' ? first.path : typeof first === 'string') return connect.apply(this, values);
-    const text = 'Cloud code reaches hosts by http, https and fetch alone where SATCHEL_CLOUD_NETWORK is a list.';
+    const text = 'With a list in SATCHEL_CLOUD_NETWORK, cloud code can connect by http, https and fetch only.';
     process.nextTick(() => this.destroy(failure(text)));
     return this;
   };
@@ -51,7 +52,7 @@ function targetOf({ host, hostname, port }, standard) {
   return { host: name, port: Number(port) || standard };
 }
 
-/** Begins TLS on a connection that is there. */
+/** Starts TLS on an open connection. */
 function secured(socket, options, done) {
   const { host } = targetOf(options, 443);
   const given = { ...options, host, socket, servername: serverName({ ...options, host }) };
@@ -65,7 +66,7 @@ function secured(socket, options, done) {
   });
 }
 
-/** A connection to a host, once the proxy has opened it. */
+/** A connection to a host, usable once the proxy has opened it. */
 function tunnel(begin, { host, port }, done) {
   const socket = begin();
   const authority = `${net.isIPv6(host) ? `[${host}]` : host}:${port}`;
@@ -88,7 +89,7 @@ function tunnel(begin, { host, port }, done) {
   const read = () => {
     for (let chunk = socket.read(); chunk; chunk = socket.read()) head = Buffer.concat([head, chunk]);
     const end = head.indexOf('\r\n\r\n');
-    if (end < 0 && head.length > HEAD_BYTES_MAX) finish(failure('The answer of the proxy cannot be read.'));
+    if (end < 0 && head.length > HEAD_BYTES_MAX) finish(failure('The answer of the proxy is invalid.'));
     if (end < 0 || !/^HTTP\/1\.\d 200 /.test(head.toString('latin1', 0, 20))) return;
     const rest = head.subarray(end + 4);
     if (rest.length) socket.unshift(rest);
@@ -100,13 +101,13 @@ function tunnel(begin, { host, port }, done) {
   socket.write(`CONNECT ${authority} HTTP/1.1\r\nHost: ${authority}\r\n\r\n`);
 }
 
-/** What a refusing answer says. */
+/** The text of a refusal. */
 function refusal(head) {
   const end = head.indexOf('\r\n\r\n');
   return end < 0 ? null : failure(head.toString('utf8', end + 4) || 'The proxy refused the connection.');
 }
 
-/** The parts of fetch are there after its first call, which needs no network. */
+/** The classes of fetch exist only after its first call, which needs no network. */
 function useInFetch(open) {
   const { fetch } = globalThis;
   if (!fetch) return;
@@ -121,7 +122,7 @@ function useInFetch(open) {
 async function prepared(fetch, open) {
   await fetch('data:,');
   const standard = globalThis[DISPATCHER];
-  if (!standard) throw failure('fetch has no way to the proxy in this version of Node; use https or httpRequest.');
+  if (!standard) throw failure('fetch cannot use the proxy in this version of Node; use https or httpRequest.');
   const connect = (options, done) => {
     const isSecure = options.protocol === 'https:';
     const target = targetOf(options, isSecure ? 443 : 80);

@@ -1,5 +1,5 @@
 'use strict';
-// Parse.Cloud: what cloud code defines, and what it calls.
+// Parse.Cloud: the definitions of cloud code, and the calls that it can make.
 const registry = require('../registry');
 const { httpRequest } = require('../http/http-request');
 const { line } = require('../log');
@@ -22,7 +22,7 @@ function ofClass(trigger) {
   };
 }
 
-/** A trigger of one class, which need not be named: (handler, validator) or (class, handler, validator). */
+/** A trigger of one class, which may be omitted: (handler, validator) or (class, handler, validator). */
 function ofOneClass(trigger, className) {
   return (...values) => {
     const isNamed = typeof values[0] === 'string' || (values[0] && typeof values[0].className === 'string');
@@ -55,7 +55,7 @@ const Cloud = {
   afterDeleteFile: ofOneClass('afterDeleteFile', file),
   beforeConnect: ofOneClass('beforeConnect', connect),
 
-  /** From now on requests of this run use the master key; called while main.js is loaded, those of every run. */
+  /** The later requests of this run use the master key; after a call while main.js is loaded, those of every run do. */
   useMasterKey() {
     const run = currentRun();
     if (run) run.usesMasterKey = true;

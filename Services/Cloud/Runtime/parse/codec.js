@@ -1,17 +1,17 @@
 'use strict';
-// Values of JavaScript as JSON of the protocol, and back.
+// Converts JavaScript values to JSON of the protocol, and back.
 const types = require('./types');
 
 /**
- * A value as the protocol writes it.
+ * A value in the protocol's form.
  * @param options.pointers objects become pointers
- * @param options.seen the objects around the value: they become pointers, so that a circle ends
+ * @param options.seen the enclosing objects: they become pointers, so that cycles end
  */
 function encode(value, { pointers = false, seen = [] } = {}) {
   if (value === null || typeof value !== 'object') return value;
   if (value instanceof types.Object) return encodeObject(value, pointers, seen);
   if (value instanceof types.File) {
-    if (!value.url()) throw new Error('Tried to encode an unsaved file.');
+    if (!value._isStored()) throw new Error('Tried to encode an unsaved file.');
     return value.toJSON();
   }
   if (value instanceof types.Query) return { ...value.toJSON(), className: value.className };
@@ -40,7 +40,7 @@ function encodeObject(object, pointers, seen) {
   return object._toFullJSON([...seen, object]);
 }
 
-/** A value of the protocol as JavaScript has it. */
+/** A value of the protocol as a JavaScript value. */
 function decode(json) {
   if (json === null || typeof json !== 'object') return json;
   if (json instanceof types.Object) return json;
@@ -64,17 +64,7 @@ function decodeMembers(json) {
   return decoded;
 }
 
-/** Whether two values are the same on the wire; objects are, when they point to the same row. */
-function same(left, right) {
-  if (left === right) return true;
-  if (left instanceof types.Object || right instanceof types.Object) {
-    return left instanceof types.Object && left.equals(right);
-  }
-  if (left === null || right === null || typeof left !== 'object' || typeof right !== 'object') return false;
-  return alike(encode(left, { pointers: true }), encode(right, { pointers: true }));
-}
-
-/** Whether two JSON values are equal, whatever the order of their members. */
+/** Whether two JSON values are equal, regardless of the order of their members. */
 function alike(left, right) {
   if (left === right) return true;
   if (left === null || right === null || typeof left !== 'object' || typeof right !== 'object') return false;
@@ -84,4 +74,23 @@ function alike(left, right) {
   return keys.every((key) => Object.prototype.hasOwnProperty.call(right, key) && alike(left[key], right[key]));
 }
 
-module.exports = { alike, decode, encode, same };
+/** A key that is equal for equal values and differs for different values, for a Set or a Map. */
+function keyOf(value) {
+  if (typeof value === 'string') return `text ${value}`;
+  if (value === null || typeof value !== 'object') return value;
+  if (value instanceof types.Object) return value.id ? `object ${value.className} ${value.id}` : value;
+  try {
+    return `json ${canonical(encode(value, { pointers: true }))}`;
+  } catch {
+    return value;
+  }
+}
+
+/** JSON text with members sorted by name. */
+function canonical(json) {
+  if (json === null || typeof json !== 'object') return typeof json === 'string' ? JSON.stringify(json) : String(json);
+  if (Array.isArray(json)) return `[${json.map(canonical).join()}]`;
+  return `{${Object.keys(json).sort().map((key) => `${JSON.stringify(key)}:${canonical(json[key])}`).join()}}`;
+}
+
+module.exports = { alike, canonical, decode, encode, keyOf };

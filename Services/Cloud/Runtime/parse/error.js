@@ -1,6 +1,6 @@
 'use strict';
 
-/** The codes of the protocol, by the names that the JavaScript SDK gives them. */
+/** The codes of the protocol, under the JavaScript SDK's names. */
 const CODES = {
   OTHER_CAUSE: -1, INTERNAL_SERVER_ERROR: 1, CONNECTION_FAILED: 100, OBJECT_NOT_FOUND: 101, INVALID_QUERY: 102,
   INVALID_CLASS_NAME: 103, MISSING_OBJECT_ID: 104, INVALID_KEY_NAME: 105, INVALID_POINTER: 106, INVALID_JSON: 107,
@@ -18,7 +18,7 @@ const CODES = {
   INVALID_SCHEMA_OPERATION: 255, AGGREGATE_ERROR: 600, FILE_READ_ERROR: 601, X_DOMAIN_REQUEST: 602,
 };
 
-/** An error with a code of the protocol. Codes of an application's own are 9000 to 9999. */
+/** An error with a code of the protocol. Applications use the codes 9000 to 9999. */
 class ParseError extends Error {
   constructor(code, message) {
     super(textOf(message));
@@ -38,7 +38,7 @@ class ParseError extends Error {
 
 Object.assign(ParseError, CODES);
 
-/** What may be given as a message, as text. */
+/** Converts any value given as a message to text. */
 function textOf(message) {
   if (message === undefined || message === null) return '';
   if (typeof message === 'string') return message;

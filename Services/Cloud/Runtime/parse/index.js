@@ -1,32 +1,34 @@
 'use strict';
-// The Parse that cloud code sees, as a global and by require('parse/node').
-require('./geo');
-require('./relation');
-const { ACL } = require('./acl');
+// The Parse object for cloud code, as a global and from require('parse/node').
+require('./values/geo');
+require('./objects/relation');
+const { ACL } = require('./values/acl');
 const { decode, encode } = require('./codec');
 const { ParseError } = require('./error');
-const { GeoPoint, Polygon } = require('./geo');
-const { ParseObject } = require('./object');
-require('./object-class');
-require('./object-rest');
-const ops = require('./ops');
+const { GeoPoint, Polygon } = require('./values/geo');
+const { ParseObject } = require('./objects/object');
+require('./objects/object-class');
+require('./objects/object-rest');
+const ops = require('./objects/ops');
 const { ParsePromise } = require('./promise');
-const { Query } = require('./query');
-require('./query-rest');
-const { Relation } = require('./relation');
-const { AnonymousUtils, FacebookUtils, User } = require('./user');
-const { Installation, Role, Session } = require('./classes');
-const { File } = require('./file');
+const { Query } = require('./queries/query');
+require('./queries/query-rest');
+const { Relation } = require('./objects/relation');
+const { AnonymousUtils, FacebookUtils, User } = require('./accounts/user');
+const { Installation, Role, Session } = require('./accounts/classes');
+const { File } = require('./values/file');
 const { Analytics, Config, Push } = require('./services');
-const { Schema } = require('./schema');
+const { Schema } = require('./admin/schema');
+const { CLP } = require('./admin/clp');
+const { Hooks } = require('./admin/hooks');
 const { Cloud } = require('./cloud');
 const underscore = require('./underscore');
 const { fixed } = require('./fixed');
 
 const Parse = {
   VERSION: '5.3.0',
-  ACL, Analytics, AnonymousUtils, Cloud, Config, Error: ParseError, FacebookUtils, File, GeoPoint, Installation,
-  Object: ParseObject, Polygon, Promise: ParsePromise, Push, Query, Relation, Role, Schema, Session, User,
+  ACL, Analytics, AnonymousUtils, CLP, Cloud, Config, Error: ParseError, FacebookUtils, File, GeoPoint, Hooks,
+  Installation, Object: ParseObject, Polygon, Promise: ParsePromise, Push, Query, Relation, Role, Schema, Session, User,
   _: underscore,
   Op: {
     Add: ops.AddOp, AddUnique: ops.AddUniqueOp, Increment: ops.IncrementOp, Op: ops.Op, Relation: ops.RelationOp,

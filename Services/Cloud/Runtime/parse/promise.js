@@ -1,5 +1,5 @@
 'use strict';
-// Parse.Promise as hosted Parse's code knows it, on top of the language's own.
+// Parse.Promise in the form of hosted Parse, based on the language's promises.
 const { currentRun } = require('../scope');
 const { line } = require('../log');
 
@@ -10,7 +10,7 @@ class Results {
     this.ofArray = ofArray;
   }
 
-  /** Arrays of promises are answered by an array where a callback takes one argument, by arguments elsewhere. */
+  /** For an array of promises, a callback with one parameter gets an array; all others get separate arguments. */
   deliver(callback) {
     return this.ofArray && callback.length === 1 ? callback(this.values) : callback(...this.values);
   }
@@ -21,7 +21,7 @@ class ParsePromise extends Promise {
   #resolve;
   #reject;
 
-  /** Without an executor, resolve() and reject() of the promise itself settle it. */
+  /** Without an executor, the promise is settled with its own resolve() and reject(). */
   constructor(executor) {
     const settle = {};
     super((resolve, reject) => {
@@ -75,7 +75,7 @@ class ParsePromise extends Promise {
     return ParsePromise.reject(errors[0]);
   }
 
-  /** Waits for all; fails with the array of errors, each at its promise's place. */
+  /** Waits for all; rejects with the array of errors, each at its promise's index. */
   static when(first, ...others) {
     const ofArray = Array.isArray(first) && others.length === 0;
     const awaited = ofArray ? first : arguments.length === 0 ? [] : [first, ...others];
@@ -103,16 +103,16 @@ class ParsePromise extends Promise {
     line('warn', 'Parse.Promise.disableAPlusCompliant() has no effect: promises follow Promises/A+ here.');
   }
 
-  /** The run that a promise was made in; null for other promises. */
+  /** The run in which a promise was created; null for other promises. */
   static runOf(promise) {
     return typeof promise === 'object' && promise !== null && #run in promise ? promise.#run : null;
   }
 }
 
 /**
- * The promise of a method of the SDK, with the callbacks that hosted Parse's options may have.
+ * The promise of an SDK method, with the optional callbacks of hosted Parse.
  * @param work a function that does the work, or a promise of it
- * @param model what the error callback gets before the error: the object of a save, nothing for a query
+ * @param model the error callback's argument before the error: the object of a save, nothing for a query
  */
 function promised(work, options, model) {
   const promise = new ParsePromise((resolve, reject) => {
@@ -134,17 +134,17 @@ function promised(work, options, model) {
       throw error;
     }
   );
-  // Who gave a callback for errors has handled them.
+  // Code with an error callback has handled the errors.
   if (typeof failed === 'function') outcome.catch(() => {});
   return outcome;
 }
 
-/** The options of a request that a call makes on its way: its callbacks are for the call alone. */
+/** A call's options without its callbacks, for a request within the call: only the call's own end runs them. */
 function withoutCallbacks(options) {
   return { ...options, success: undefined, error: undefined };
 }
 
-/** A callback whose exception is the run's failure, as nobody else could catch it. */
+/** Calls a callback; an exception in it fails the run, because no other code could catch it. */
 function guarded(callback) {
   try {
     callback();

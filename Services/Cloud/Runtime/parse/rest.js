@@ -1,10 +1,10 @@
 'use strict';
-// REST requests of the SDK, with the rights that their options and the run give them.
+// REST requests of the SDK, with the rights from their options and the run.
 const host = require('../host');
 const { currentRun } = require('../scope');
 const { settings } = require('../settings');
 
-/** Who a request acts as: the master key before a session token before the caller, when the settings say so. */
+/** The identity of a request: the master key, else a session token, else the caller if the settings say so. */
 function authOf(options) {
   const run = currentRun();
   const byDefault = settings.master || !!(run && run.usesMasterKey);
@@ -16,7 +16,7 @@ function authOf(options) {
 
 /**
  * Sends a request through the host.
- * @param data the query of a GET, the body of others
+ * @param data the query of a GET, otherwise the body
  * @returns a promise of `{ status, body, headers }`
  */
 function request(method, path, data, options = {}) {
@@ -25,7 +25,7 @@ function request(method, path, data, options = {}) {
   return host.ask({ method, path, ...content, auth: authOf(options || {}), context });
 }
 
-/** The request's answer alone. */
+/** The body of the answer only. */
 async function answerOf(method, path, data, options) {
   return (await request(method, path, data, options)).body;
 }

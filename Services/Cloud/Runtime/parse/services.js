@@ -1,5 +1,5 @@
 'use strict';
-// What the server does beside objects: Config, pushes, analytics.
+// Server features other than objects: Config, pushes, analytics.
 const { decode, encode } = require('./codec');
 const { promised } = require('./promise');
 const { answerOf, request } = require('./rest');
@@ -7,7 +7,7 @@ const { headerOf } = require('./headers');
 const types = require('./types');
 const underscore = require('./underscore');
 
-/** The application's settings, as they were read. */
+/** The application's settings, as last read. */
 class Config {
   constructor(attributes = {}, masterKeyOnly = {}) {
     this.attributes = attributes;
@@ -29,7 +29,7 @@ class Config {
     return new Config(attributes, masterKeyOnly);
   }
 
-  /** What was read last; empty before the first time. */
+  /** The last read settings; empty before the first read. */
   static current() {
     return Config._last || new Config();
   }
@@ -52,7 +52,7 @@ class Config {
 }
 
 const Push = {
-  /** Sends a push; resolves with the id of its _PushStatus where the server says it. */
+  /** Sends a push; resolves with the id of its _PushStatus if the server returns it. */
   send(data, options = {}) {
     return promised(async () => {
       if (data.expiration_time && data.expiration_interval) {
@@ -79,7 +79,7 @@ const Analytics = {
     const trimmed = String(name || '').trim();
     if (!trimmed) throw new TypeError('A name for the custom event must be provided');
     for (const [key, value] of Object.entries(dimensions)) {
-      if (typeof value !== 'string') throw new TypeError(`The dimension ${key} is no string.`);
+      if (typeof value !== 'string') throw new TypeError(`The dimension ${key} must be a string.`);
     }
     return promised(answerOf('POST', `/events/${encodeURIComponent(trimmed)}`, { dimensions }, options), options);
   },

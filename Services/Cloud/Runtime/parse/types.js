@@ -1,3 +1,3 @@
 'use strict';
-// The classes that refer to each other, by name: each module puts its own here, and others look when they need it.
+// Classes that refer to each other, by name: each module registers its own here, and others look them up when needed.
 module.exports = {};

@@ -1,5 +1,5 @@
 'use strict';
-// Parse._: the functions of Underscore that old cloud code used most.
+// Parse._: the Underscore functions that old cloud code used most.
 
 const isObject = (value) => value !== null && (typeof value === 'object' || typeof value === 'function');
 const isList = (value) => value !== null && value !== undefined && typeof value !== 'function'
@@ -7,7 +7,7 @@ const isList = (value) => value !== null && value !== undefined && typeof value 
 const valuesOf = (list) => (isList(list) ? Array.from(list) : Object.values(list || {}));
 const tag = (name) => (value) => Object.prototype.toString.call(value) === `[object ${name}]`;
 
-/** A function, a field's name or members to match, as a function. */
+/** Converts a function, a field's name or members to match to a function. */
 function by(iteratee, context) {
   if (iteratee === undefined || iteratee === null) return (value) => value;
   if (typeof iteratee === 'function') return context === undefined ? iteratee : iteratee.bind(context);
@@ -36,7 +36,8 @@ function grouped(put) {
 }
 
 function picked(object, keys, wanted) {
-  const test = typeof keys[0] === 'function' ? keys[0] : (_, key) => keys.flat().includes(key);
+  const names = new Set(keys.flat());
+  const test = typeof keys[0] === 'function' ? keys[0] : (_, key) => names.has(key);
   return Object.fromEntries(Object.entries(object || {}).filter(([key, value]) => !!test(value, key) === wanted));
 }
 
@@ -101,9 +102,15 @@ const _ = {
   compact: (list) => valuesOf(list).filter(Boolean),
   flatten: (list, shallow) => valuesOf(list).flat(shallow ? 1 : Infinity),
   without: (list, ...values) => _.difference(list, values),
-  difference: (list, ...others) => valuesOf(list).filter((value) => !others.flat().includes(value)),
+  difference(list, ...others) {
+    const gone = new Set(others.flat());
+    return valuesOf(list).filter((value) => !gone.has(value));
+  },
   union: (...lists) => _.uniq(lists.flat()),
-  intersection: (list, ...others) => _.uniq(list).filter((value) => others.every((other) => other.includes(value))),
+  intersection(list, ...others) {
+    const sets = others.map((other) => new Set(other));
+    return _.uniq(list).filter((value) => sets.every((set) => set.has(value)));
+  },
   uniq(list, sorted, iteratee) {
     const keyOf = by(typeof sorted === 'boolean' ? iteratee : sorted);
     const seen = new Set();
@@ -192,7 +199,7 @@ const _ = {
   compose: (...works) => (value) => works.reduceRight((result, work) => work(result), value),
 };
 
-/** Other names that Underscore has for the same functions. */
+/** Underscore's alternative names of the same functions. */
 const ALIASES = {
   forEach: 'each', collect: 'map', inject: 'reduce', foldl: 'reduce', foldr: 'reduceRight', detect: 'find',
   select: 'filter', all: 'every', any: 'some', include: 'contains', includes: 'contains', head: 'first', take: 'first',

@@ -1,12 +1,12 @@
 'use strict';
-// The way to the server that the package `parse` is given in place of its own: what it would send over the network goes
-// to the host, with the rights that the options and the run give it. No key is in it.
+// The transport that replaces the network layer of the package `parse`: its requests go to the host, with the rights
+// from the options and the run. It contains no keys.
 const { currentRun } = require('../scope');
 const { settings, mountPath } = require('../settings');
 const { headerOf } = require('../parse/headers');
 const { request } = require('../parse/rest');
 
-/** Headers by which a REST API says what it has begun; the SDK resolves with them. */
+/** Headers with which a REST API returns the id of started work; the SDK resolves with them. */
 const BEGUN = ['x-parse-job-status-id', 'x-parse-push-status-id'];
 
 /** A RESTController for CoreManager. */
@@ -22,7 +22,7 @@ function bridge(Parse) {
       }, asTheirs);
     },
 
-    /** A request with a URL and headers of its own, as for a file. */
+    /** A request with its own URL and headers, as for a file. */
     ajax(method, url, data, headers = {}) {
       const sent = sending(method, url, data, headers);
       return promised(Parse, sent, ({ body, status }) => ({ response: body, status }), asTheirs);
@@ -32,7 +32,7 @@ function bridge(Parse) {
   };
 }
 
-/** Members of a request that say who asks belong to its options, and functions to nobody. */
+/** Removes functions, and members that identify the caller: those belong to the request's options. */
 function content(method, path, data) {
   const plain = data && typeof data === 'object' ? JSON.parse(JSON.stringify(data)) : {};
   if (path === 'batch' && Array.isArray(plain.requests)) {
@@ -41,7 +41,7 @@ function content(method, path, data) {
   return method === 'DELETE' && Object.keys(plain).length === 0 ? undefined : plain;
 }
 
-/** The path below the mount: the package puts the path of its server's URL before it. */
+/** The path below the mount: the package prepends the path of its server's URL. */
 function relative(path) {
   const mount = mountPath();
   return mount && path.startsWith(`${mount}/`) ? path.slice(mount.length) : path;
@@ -53,8 +53,8 @@ async function send(method, path, data, options) {
 
 async function sending(method, url, data, headers) {
   const base = settings.serverURL.replace(/\/+$/, '');
-  if (!String(url).startsWith(`${base}/`)) throw new Error(`The SDK sends requests to ${base} alone, not to ${url}.`);
-  if (data && typeof data !== 'string') throw new Error('A body that is no text cannot be sent; give files as base64.');
+  if (!String(url).startsWith(`${base}/`)) throw new Error(`The SDK can send requests to ${base} only, not to ${url}.`);
+  if (data && typeof data !== 'string') throw new Error('A body must be text; pass files as base64.');
   const rights = {
     useMasterKey: headerNames(headers).has('x-parse-master-key') || undefined,
     sessionToken: headerOf(headers, 'x-parse-session-token'),
@@ -65,8 +65,8 @@ async function sending(method, url, data, headers) {
 const headerNames = (headers) => new Set(Object.keys(headers).map((name) => name.toLowerCase()));
 
 /**
- * The answer as a promise of the kind that the package works with: before 2.0 one of its own, which gives callbacks the
- * status as well and lets what they throw through.
+ * The answer as a promise of the package's kind. Before version 2.0 it has its own kind, which also passes the status
+ * to callbacks and does not catch their exceptions.
  */
 function promised(Parse, sent, result, asTheirs) {
   if (!Parse.Promise) return sent.then(result, (error) => Promise.reject(asTheirs(error)));

@@ -3,7 +3,7 @@
 let current = require('./own');
 
 module.exports = {
-  /** What runs know of the SDK: see own.js, which has every member. */
+  /** The SDK's interface for runs: own.js has all its members. */
   sdk: () => current,
   use(sdk) {
     current = sdk;

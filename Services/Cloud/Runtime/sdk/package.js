@@ -1,19 +1,20 @@
 'use strict';
-// The package `parse` of the code's folder as the SDK of its runs: its classes, with our Parse.Cloud and our way to the
-// server. What is used of it beside its public interface: CoreManager, _encode, _decode, fromJSON, _getSaveJSON.
+// Uses the package `parse` of the code's folder as the SDK of its runs: its classes, with this runtime's Parse.Cloud
+// and transport. Besides the public interface it uses CoreManager, _encode, _decode, fromJSON and _getSaveJSON.
 const fs = require('node:fs');
 const Module = require('node:module');
 const path = require('node:path');
 const registry = require('../registry');
 const { settings } = require('../settings');
 const { Cloud } = require('../parse/cloud');
+const { canonical } = require('../parse/codec');
 const { fixed } = require('../parse/fixed');
 const { bridge } = require('./bridge');
 
-/** Of Parse.Cloud, what the package has itself and sends over our bridge. */
+/** The functions of Parse.Cloud that the package implements itself, over this runtime's transport. */
 const CLOUD_OF_PACKAGE = ['run', 'startJob', 'getJobsData', 'getJobStatus'];
 
-/** The package's Parse, ready for use; null where the folder has none of its own. */
+/** The package's Parse, ready for use; null when the folder has none. */
 function load(folder) {
   const root = path.join(folder, 'node_modules', 'parse');
   if (!fs.existsSync(path.join(root, 'package.json'))) return null;
@@ -29,7 +30,7 @@ function prepare(Parse) {
   Parse.initialize(settings.applicationId);
   CoreManager.set('SERVER_URL', settings.serverURL);
   CoreManager.setRESTController(bridge(Parse));
-  // A process serves many callers: what one of them changes in an object is not in another one's.
+  // A process serves many callers: changes of an object by one must not appear in another's.
   if (Parse.Object.disableSingleInstance) Parse.Object.disableSingleInstance();
   const own = Object.fromEntries(CLOUD_OF_PACKAGE.map((name) => [name, Parse.Cloud[name] || Cloud[name]]));
   define(Parse, 'Cloud', { ...Cloud, ...own });
@@ -50,10 +51,16 @@ function adapted(Parse) {
     Parse,
     decode,
     encode,
+    changesMembers: false,
+    encodeAsPointers: (value) => Parse._encode(value, false, true),
+    decodeChange: (json, stored) => decodeChange(Parse, json, stored),
     object: (json) => Parse.Object.fromJSON(json),
     change(object, changes) {
       for (const [key, value] of Object.entries(changes)) object.set(key, value, { ignoreValidation: true });
     },
+    /** Only this runtime's own SDK can keep a value out of JSON and logs. */
+    lend() {},
+    reclaim() {},
     removal: () => new Parse.Op.Unset(),
     setExisted: (object, existed) => object._setExisted(existed),
     values(object) {
@@ -78,6 +85,41 @@ function adapted(Parse) {
   };
 }
 
+/** Maximum elements of an operation that the package's own code handles; its time grows quadratically. */
+const OPERATOR_MAX = 1000;
+
+/**
+ * Decodes a value or an operation of a write. For a longer AddUnique or Remove, code sees the resulting value. A longer
+ * relation change sets its ids without the package's constructor, which compares every pair.
+ */
+function decodeChange(Parse, json, stored) {
+  const operations = json && json.__op === 'Batch' ? json.ops || [] : [json];
+  const length = operations.reduce((sum, one) => sum + (one && Array.isArray(one.objects) ? one.objects.length : 0), 0);
+  if (length <= OPERATOR_MAX) return Parse._decode(undefined, json);
+  if (json.__op === 'AddUnique') {
+    const known = new Set((stored || []).map(canonical));
+    const added = json.objects.filter((element) => known.size < known.add(canonical(element)).size);
+    return Parse._decode(undefined, [...stored || [], ...added]);
+  }
+  if (json.__op === 'Remove') {
+    const gone = new Set(json.objects.map(canonical));
+    return Parse._decode(undefined, (stored || []).filter((element) => !gone.has(canonical(element))));
+  }
+  return json.__op !== 'Add' && Parse.Op.Relation ? relationOf(Parse, operations) : Parse._decode(undefined, json);
+}
+
+function relationOf(Parse, operations) {
+  const isAdded = new Map();
+  for (const { __op: name, objects = [] } of operations) {
+    for (const { objectId } of objects) isAdded.set(objectId, name === 'AddRelation');
+  }
+  const ids = (wanted) => [...isAdded.keys()].filter((id) => isAdded.get(id) === wanted);
+  const { className } = operations.flatMap(({ objects = [] }) => objects.slice(0, 1))[0];
+  return Object.assign(new Parse.Op.Relation([], []), {
+    _targetClassName: className, relationsToAdd: ids(true), relationsToRemove: ids(false),
+  });
+}
+
 /** Versions before 2.0 have no fromJSON. */
 function queryOf(Parse, className, json) {
   const query = new Parse.Query(className);
@@ -92,7 +134,7 @@ function queryOf(Parse, className, json) {
   return query;
 }
 
-/** A file with its content, or one that is stored. Older versions know neither metadata nor tags. */
+/** A file with its content, or a stored one. Older versions have neither metadata nor tags. */
 function fileOf(Parse, { name, url, base64, contentType, metadata, tags }) {
   const file = base64 === undefined
     ? Parse.File.fromJSON({ __type: 'File', name, url })

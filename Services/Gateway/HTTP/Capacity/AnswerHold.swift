@@ -1,21 +1,20 @@
 import MessageBus
 import ParseProtocol
 
-/// A request's part of the memory for large answers, from the moment a service's reply arrives until the client has
-/// taken it.
+/// A request's part of the memory for large answers, from the arrival of a service's reply until the client has it.
 ///
-/// It travels as a task-local value, so that every way to a service passes it. Small replies are not counted.
+/// It is a task-local value, so that every call of a service finds it. Small replies are not counted.
 enum AnswerHold {
     @TaskLocal static var current: ByteHold?
 
-    /// A reply is held as it came and once more on its way out or in, so that it counts twice.
+    /// A reply counts twice: it is in memory as received, and again as decoded or sent.
     static let copies = 2
 
-    /// Says why a reply cannot be kept. Called on the broker's thread as replies arrive, so that those which wait for a
-    /// turn are counted.
+    /// Counts a reply, or replaces it by a failure when there is no memory for it. Called on the broker's thread as
+    /// replies arrive, so that replies which wait for their task are counted.
     /// - Parameters:
-    ///   - reserved: bytes that were taken for it beforehand.
-    ///   - isDone: the reply is to a change: it was carried out, and whoever asked for it must hear so.
+    ///   - reserved: bytes that were reserved for it.
+    ///   - isDone: whether the reply is to a change, which was committed: the client must get the answer.
     static func admit(
         _ result: Result<BusReply, BusFailure>, _ hold: ByteHold?, reserved: Int, isDone: Bool
     ) -> Result<BusReply, BusFailure> {
@@ -32,7 +31,7 @@ enum AnswerHold {
         return result
     }
 
-    /// Room for the values of a reply that is decoded.
+    /// Takes memory for the values of a decoded reply.
     /// - Throws: `.requestLimitExceeded` (155) when there is none.
     static func decode(_ bytes: Int) throws(ParseError) {
         guard bytes > CapacitySettings.smallBytes, let hold = current else { return }
@@ -44,6 +43,6 @@ enum AnswerHold {
 }
 
 extension BusFailure {
-    /// Whoever asked has closed the connection, so that nobody reads this.
+    /// The client has closed the connection, so that no task reads this.
     static let abandoned = BusFailure(code: 100, "The client has gone.")
 }

@@ -3,13 +3,13 @@ import Messages
 import ParseProtocol
 import SwiftProtobuf
 
-/// A request whose answer may be large: it says how large an answer may be before there is room for more.
+/// A request whose answer may be large: it limits the answer to the memory that the gateway has for it.
 protocol RoomedRequest: Message, Sendable {
     var answerBytesMax: UInt32 { get set }
 }
 
 protocol RoomedReply: Message {
-    /// 0, or what there must be room for.
+    /// The estimated bytes of an answer over the limit; 0 for an answer within it.
     var bytesNeeded: UInt32 { get }
 }
 
@@ -18,27 +18,27 @@ extension FetchRequest: RoomedRequest {}
 extension FindReply: RoomedReply {}
 extension FetchReply: RoomedReply {}
 
-/// The size of the answer that a service is asked to make: first as large as usual ones are, then as the service says,
-/// which is an estimate, too small or too large. Pure.
+/// The limit on the size of an answer that a service is asked for: first the size of usual answers, then the service's
+/// own estimate, which may be too small or too large. Pure.
 package struct AnswerRoom {
-    /// Bytes that usual pages take: a thousand products.
+    /// The size of usual pages in bytes: a thousand products.
     package static let usualBytes = 1 << 20
-    /// Bytes that are asked for when there is hardly any room: a page of a shop's app.
+    /// The limit in bytes when memory is scarce: a page of a shop's app.
     package static let scarceBytes = 256 << 10
-    /// An estimate may be too small; the last time as much is asked for as there may be.
+    /// Requests with an estimate, which may be too small. The last request has the largest limit that is possible.
     private static let estimatesMax = 2
 
-    /// Bytes that the answer may have; 0 for as many as the store allows.
+    /// The limit in bytes; 0 for the store's own limit.
     package private(set) var bytesMax: Int
-    /// Bytes that it may take of the memory for answers before it is asked for.
+    /// Bytes of the memory for answers to reserve before the request.
     package private(set) var reserved = 0
     private let left: Int?
     private var estimates = 0
 
     /// - Parameters:
     ///   - hasRoom: whether there is plenty of room now.
-    ///   - left: the bytes that a batch has left for it; nil for what is in none.
-    ///   - needed: 0, or what the service said that it needs when it was asked before.
+    ///   - left: the bytes that the answer of a batch has left; nil outside of a batch.
+    ///   - needed: the estimate of an earlier request; 0 for none.
     package init(hasRoom: Bool, left: Int?, needed: Int = 0) {
         bytesMax = min(hasRoom ? Self.usualBytes : Self.scarceBytes, left ?? .max)
         self.left = left
@@ -46,12 +46,12 @@ package struct AnswerRoom {
     }
 
     /// The answer is larger than `bytesMax`.
-    /// - Parameter needed: what the service says that it needs.
-    /// - Returns: false when nothing larger can be asked for.
+    /// - Parameter needed: the service's estimate in bytes.
+    /// - Returns: false when no larger limit is possible.
     package mutating func outgrown(needed: Int) -> Bool {
         let most = left ?? .max
-        // What passes the bound of a batch by an estimate alone might fit. To try it would let a batch make thirty
-        // answers that do not, of 32 MiB each.
+        // An answer that exceeds the limit of a batch by its estimate might fit. Trying it would let a batch make
+        // thirty answers of 32 MiB that do not fit.
         guard bytesMax > 0, bytesMax < most, needed <= most else { return false }
         estimates += 1
         bytesMax = estimates > Self.estimatesMax ? left ?? 0 : needed
@@ -60,12 +60,11 @@ package struct AnswerRoom {
     }
 }
 
-/// Nobody knows how large an answer will be before it is made. So a service makes a large one only once there is room
-/// for it in the gateway: many clients who ask for large answers at once would else have them all made, moved and
-/// thrown away.
+/// The size of an answer is not known before it is made. So a service makes a large answer only when the gateway has
+/// reserved memory for it: else many large answers at once would all be made, sent to the gateway and dropped.
 extension ServiceClient {
-    /// Reads without making more than there is room for.
-    /// - Parameter needed: 0, or the bytes of the answer as the service estimated them before.
+    /// Reads within the memory for answers.
+    /// - Parameter needed: the estimate of an earlier request in bytes; 0 for none.
     /// - Throws: `.requestLimitExceeded` (155) when there is no room for the answer, `.invalidQuery` (102) when a batch
     ///   has no room left for it.
     func read<Request: RoomedRequest, Reply: RoomedReply>(

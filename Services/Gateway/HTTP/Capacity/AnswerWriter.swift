@@ -1,11 +1,11 @@
 import NIOCore
 
-/// Sends answers. A large one goes out in parts, each when the client has taken most of the one before, and is held
-/// until the last: the client's own pace decides how long it takes room, and there is a floor for that.
+/// Sends answers. A large answer goes out in parts, each when the client has taken most of the one before. Its memory
+/// is held until the last part, so that a client has to read at a minimum pace.
 enum AnswerWriter {
-    /// Larger than what is lost between two parts on a slow line, and small beside the answers that are bounded.
+    /// Large enough to keep a slow line busy between two parts, and small beside the answers that are limited.
     private static let partBytes = 128 << 10
-    /// Bytes a second below which an answer is too slow once it was given `stallSeconds`.
+    /// The minimum pace in bytes a second, once an answer has taken `stallSeconds`.
     private static let bytesPerSecondMin = 16 << 10
 
     static func responseBody(_ body: [UInt8], _ hold: ByteHold?, _ settings: CapacitySettings) -> ResponseBody {
@@ -17,11 +17,11 @@ enum AnswerWriter {
         }
     }
 
-    /// Sends the bytes of one answer, all at once or a page after the other, and watches the client's pace.
+    /// Sends the bytes of one answer, at once or page by page, and checks the client's pace.
     struct Sender {
         private let stallSeconds: Double
         private var sent = 0
-        /// What the client took for it; not what the bytes took to come into being.
+        /// The time that the client took, without the time for making the bytes.
         private var seconds = 0.0
 
         init(_ settings: CapacitySettings) { stallSeconds = Double(settings.stallSeconds) }

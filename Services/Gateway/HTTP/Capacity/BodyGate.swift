@@ -1,7 +1,7 @@
 import Dispatch
 import ParseProtocol
 
-/// The gate at which large bodies wait for their turn (`BodyTurns`).
+/// The queue in which large bodies wait (`BodyTurns`).
 package actor BodyGate {
     private var turns: BodyTurns
     private var waiting: [BodyTurns.Ticket: CheckedContinuation<Bool, Never>] = [:]
@@ -12,9 +12,9 @@ package actor BodyGate {
 
     package var waitingCount: Int { waiting.count }
 
-    /// Returns when it is the body's turn.
-    /// - Throws: `.requestLimitExceeded` (155) when it waited for too long, or too many wait already. Not at once then:
-    ///   whoever sends large bodies as fast as they are refused is slowed down by it.
+    /// Returns when the body may go on.
+    /// - Throws: `.requestLimitExceeded` (155) when it waited too long, or when too many wait already. Then it throws
+    ///   after a delay, which slows down a client that sends large bodies as fast as they are refused.
     package func turn(of network: String, work: UInt64) async throws(ParseError) {
         switch turns.enter(network, work: work, now: DispatchTime.now().uptimeNanoseconds) {
         case .goesOn: return
@@ -26,14 +26,14 @@ package actor BodyGate {
                 waiting[ticket] = continuation
                 guard !isServing else { return }
                 isServing = true
-                // Detached: it outlives this request, whose share of memory for answers it must not hold.
+                // Detached: it outlives this request, and must not hold the request's memory for answers.
                 Task.detached { await self.serve() }
             }
             guard isTurn else { throw BodyReader.full }
         }
     }
 
-    /// The wait of a large body for its refusal.
+    /// The delay before a large body is refused.
     static func delay() async { try? await Task.sleep(for: .seconds(1)) }
 
     private func serve() async {
@@ -49,7 +49,7 @@ package actor BodyGate {
     }
 }
 
-/// The two lines of large bodies: of strangers, and of customers who are signed in.
+/// The two queues of large bodies: of unknown clients, and of signed-in customers.
 struct LargeBodyTurns: Sendable {
     enum Sender {
         case stranger, customer
@@ -59,17 +59,24 @@ struct LargeBodyTurns: Sendable {
 
     private let strangers, customers: BodyGate
 
-    /// - Parameter share: of one processor, for each line.
+    /// - Parameter share: of one processor, for each queue.
     init(share: Double) {
         strangers = BodyGate(share: share)
         customers = BodyGate(share: share)
     }
 
-    /// Returns when it is the turn of a JSON body, at once when it is small.
+    /// Returns when a JSON text of a client may be decoded, at once for a small one.
     /// - Throws: `.requestLimitExceeded` (155).
-    func turn(of network: String, _ sender: Sender, _ body: [UInt8]) async throws(ParseError) {
-        guard body.count > BodyTurns.quickBytes, sender != .operator else { return }
-        let line = sender == .customer ? customers : strangers
-        try await line.turn(of: network, work: BodyTurns.work(for: body))
+    func turn(
+        of network: String, _ sender: Sender, _ body: [UInt8], quickBytes: Int = BodyTurns.quickBytes
+    ) async throws(ParseError) {
+        guard body.count > quickBytes else { return }
+        try await turn(of: network, sender, work: BodyTurns.work(for: body))
+    }
+
+    /// The same for work of so many nanoseconds.
+    func turn(of network: String, _ sender: Sender, work: UInt64) async throws(ParseError) {
+        guard sender != .operator else { return }
+        try await (sender == .customer ? customers : strangers).turn(of: network, work: work)
     }
 }

@@ -1,38 +1,39 @@
+import Compression
 import HTTPTypes
 import ParseProtocol
 
-/// Reads request bodies within bounds: of each, of all, and of all from one network. Small bodies are not counted, so
-/// that log-ins and saves go on while somebody fills the room with large ones.
+/// Reads request bodies within limits: on each body, on all bodies, and on a network's bodies. Small bodies are not
+/// counted, so that log-ins and saves go on while other clients send many large bodies.
 struct BodyReader: Sendable {
-    /// Bytes that the JSON around a tunnelled file may have beside it.
+    /// Bytes of the JSON around a tunnelled file, at most.
     static let tunnelBytesMax = 64 << 10
 
     private let budget: ByteBudget
 
     init(_ settings: CapacitySettings) { budget = settings.bodies() }
 
-    /// A body, and the room it takes until the last copy of this is gone.
+    /// A body, and the memory that it takes until the last copy of this value is gone.
     struct Body: Sendable {
         let bytes: [UInt8]
         let hold: ByteHold
     }
 
-    /// A client that went away in the middle.
+    /// The client has ended the stream within the body.
     struct Interrupted: Error {}
 
-    /// Whether a request says that its body is small enough to be read before anything is known of who sends it.
+    /// Whether a request announces a body that is small enough to be read before the client is known.
     static func isSmall(_ headers: HTTPFields) -> Bool {
-        guard !headers.contains(.transferEncoding) else { return false }
+        guard !headers.contains(.transferEncoding), !headers.contains(.contentEncoding) else { return false }
         guard let text = headers.value(.contentLength) else { return true }
         return Int(text).map { $0 <= BodyTurns.quickBytes } ?? false
     }
 
+    /// Reads a body.
     /// - Parameters:
-    ///   - bytesMax: of this body.
-    ///   - tooLarge: said when it has more.
-    /// - Throws: `tooLarge`, `.requestLimitExceeded` (155) when there is no room for it now. What the client still
-    ///   sends is then read and dropped by the server: many clients look for an answer only when they have sent
-    ///   everything.
+    ///   - bytesMax: the limit on this body.
+    ///   - tooLarge: the error for a larger body.
+    /// - Throws: `tooLarge`; `.requestLimitExceeded` (155) when there is no memory for it now. The server then reads
+    ///   and drops the rest: many clients read an answer only when they have sent everything.
     func read(
         _ request: Request, bytesMax: Int, for holder: ByteShares.Holder, tooLarge: any Error
     ) async throws -> Body {
@@ -44,20 +45,45 @@ struct BodyReader: Sendable {
             let count = bytes.count + buffer.readableBytes
             guard count <= bytesMax else { throw tooLarge }
             if count > CapacitySettings.smallBytes {
-                // The small beginning is counted with the first part that makes it large.
+                // The first bytes are counted when the body becomes large.
                 let counted = bytes.count > CapacitySettings.smallBytes ? bytes.count : 0
                 guard hold.take(count - counted) else {
                     await BodyGate.delay()
                     throw Self.full
                 }
-                // Memory that is reserved and not written to is not taken; growing step by step would copy what is
-                // there.
+                // Reserved memory is used only when it is written to. Growing step by step would copy the body.
                 if counted == 0, let length { bytes.reserveCapacity(length) }
             }
             bytes.append(contentsOf: buffer.readableBytesView)
         }
         guard length == nil || length == bytes.count else { throw Interrupted() }
         return Body(bytes: bytes, hold: hold)
+    }
+
+    /// Inflates a body into new memory.
+    /// - Throws: `.invalidJSON` (107) for a body that does not fit its encoding; `Inflater.Problem` when it has more
+    ///   than `bytesMax` bytes or there is no memory for it now.
+    func inflated(_ body: Body, _ encoding: ContentEncoding, bytesMax: Int) throws -> Body {
+        let hold = budget.hold(for: body.hold.holder)
+        var counted = 0
+        do throws(Inflater.Problem) {
+            let bytes = try Inflater.unpack(body.bytes, encoding, bytesMax: bytesMax) { count in
+                guard count > CapacitySettings.smallBytes else { return true }
+                defer { counted = count }
+                return hold.take(count - counted)
+            }
+            return Body(bytes: bytes, hold: hold)
+        } catch .malformed {
+            throw ParseError(.invalidJSON, "The body is not valid \(encoding.rawValue).")
+        }
+    }
+
+    /// Takes memory for a message that has arrived.
+    /// - Throws: `.requestLimitExceeded` (155) when there is none.
+    func hold(_ bytes: [UInt8], for holder: ByteShares.Holder) throws(ParseError) -> ByteHold {
+        let hold = budget.hold(for: holder)
+        guard bytes.count <= CapacitySettings.smallBytes || hold.take(bytes.count) else { throw Self.full }
+        return hold
     }
 
     static let full = ParseError.tooManyRequests(

@@ -1,14 +1,13 @@
 import NIOCore
 import Synchronization
 
-/// A bound for what all requests together hold in memory, of one kind: bodies on their way in, or answers on their way
-/// out.
+/// A limit on the memory that all requests together hold, of one kind: request bodies, or answers.
 final class ByteBudget: Sendable {
     private let shares: Mutex<ByteShares>
 
     init(_ shares: sending ByteShares) { self.shares = Mutex(shares) }
 
-    /// - Parameter connection: over which the answer goes, when it is one.
+    /// - Parameter connection: the client's connection, for an answer.
     func hold(for holder: ByteShares.Holder, over connection: (any Channel)? = nil) -> ByteHold {
         ByteHold(self, holder, connection)
     }
@@ -30,11 +29,11 @@ final class ByteBudget: Sendable {
     }
 }
 
-/// One request's part of a budget; given back when the last who needs the bytes lets go of it.
+/// One request's part of a budget. It gives the bytes back when its last reference goes.
 final class ByteHold: Sendable {
     let budget: ByteBudget
     let holder: ByteShares.Holder
-    /// How large one more answer may be, where it is a part of a larger one that has a bound of its own; else nil.
+    /// The limit on one more answer, where it is a part of a larger answer with its own limit; else nil.
     let answerBytesMax: Int?
     private let connection: (any Channel)?
     private let isChanging = Atomic(false)
@@ -49,14 +48,14 @@ final class ByteHold: Sendable {
         self.answerBytesMax = answerBytesMax
     }
 
-    /// Whether nobody waits for the answer any more, and nothing was changed that must be brought to its end.
+    /// Whether the client has gone, and no change is under way that must be completed.
     var isAbandoned: Bool { connection?.isActive == false && !isChanging.load(ordering: .relaxed) }
 
-    /// A change is asked for: what is read from now on belongs to it, such as what webhooks are told afterwards.
+    /// Marks a change as under way. Later reads belong to it, such as those for webhooks after the change.
     func changes() { isChanging.store(true, ordering: .relaxed) }
 
-    /// Another one of the same holder, for a part of the answer.
-    /// - Parameter answerBytesMax: the bytes that are left of the whole answer's bound, where it has one.
+    /// Another hold of the same client, for a part of the answer.
+    /// - Parameter answerBytesMax: the bytes that are left of the whole answer's limit, where it has one.
     func part(answerBytesMax: Int? = nil) -> ByteHold {
         ByteHold(budget, holder, connection, answerBytesMax: answerBytesMax)
     }
@@ -66,7 +65,7 @@ final class ByteHold: Sendable {
         if bytes > 0 { budget.giveBack(bytes, of: holder) }
     }
 
-    /// False when there is no room.
+    /// Takes bytes; false when the budget has no room for them.
     func take(_ count: Int) -> Bool {
         guard budget.take(count, for: holder) else { return false }
         bytes.withLock { $0 += count }
@@ -81,7 +80,7 @@ final class ByteHold: Sendable {
     /// Whether `take` would take so many now.
     func hasRoom(for count: Int) -> Bool { budget.hasRoom(for: count, holder) }
 
-    /// Gives back what was taken and is not needed any more.
+    /// Gives bytes back that are no longer needed.
     func release(_ count: Int) {
         guard count > 0 else { return }
         bytes.withLock { $0 -= count }

@@ -1,67 +1,70 @@
-/// The shares of the gateway's memory that clients may have at once, in bytes. Pure; `ByteBudget` shares one between
-/// requests.
+import ParseProtocol
+
+/// The shares of the gateway's memory that clients hold, in bytes. Pure; `ByteBudget` shares one between requests.
 ///
-/// Two rules keep room for others: no customer's network has more than its share, and whoever is not signed in leaves a
-/// reserve to those who are.
+/// Two rules protect other clients: no network exceeds its share, and unknown clients leave a reserve to known ones.
 package struct ByteShares {
     /// A client that holds bytes.
     package struct Holder: Hashable, Sendable {
-        /// `Network.customerName` of where the request comes from.
-        let network: String
-        /// Came with a session or a key that is not a client's.
+        let network: ClientNetwork
+        /// Whether the client has a session, or a key beyond a client's.
         let isKnown: Bool
 
+        /// - Parameter network: `Network.customerName` of the client's address.
         package init(network: String, isKnown: Bool) {
-            self.network = network
+            self.network = ClientNetwork(network)
             self.isKnown = isKnown
         }
     }
 
-    /// Bytes of all holders.
+    /// Limit on the bytes of all holders.
     package let max: Int
-    /// Bytes of one network, for those who are not known and for those who are.
-    private let shareMax: (strangers: Int, known: Int)
-    /// Bytes of all who are not known.
+    /// Limit on the bytes of all unknown clients.
     private let strangersMax: Int
 
     private var taken = (strangers: 0, known: 0)
-    private var takenByNetwork: [Holder: Int] = [:]
+    private var amounts: (strangers: NetworkAmounts, known: NetworkAmounts)
 
     /// - Parameters:
-    ///   - max: bytes of all holders.
-    ///   - strangersMax: of them, bytes of holders that are not known.
-    ///   - shareMax: bytes of one network, as many for its strangers as for its known holders.
+    ///   - max: limit on the bytes of all holders.
+    ///   - strangersMax: limit on the bytes of unknown clients.
+    ///   - shareMax: limits on a near network (`ClientNetwork`), for its unknown and for its known clients.
     package init(max: Int, strangersMax: Int, shareMax: (strangers: Int, known: Int)) {
         self.max = max
         self.strangersMax = strangersMax
-        self.shareMax = shareMax
+        amounts = (
+            NetworkAmounts(nearLimit: shareMax.strangers, total: strangersMax),
+            NetworkAmounts(nearLimit: shareMax.known, total: max)
+        )
     }
 
-    /// Takes bytes if there is room for all of them.
+    /// Takes all of the bytes, or none.
     package mutating func take(_ bytes: Int, for holder: Holder) -> Bool {
         guard hasRoom(for: bytes, holder) else { return false }
-        takenByNetwork[holder, default: 0] += bytes
-        if holder.isKnown { taken.known += bytes } else { taken.strangers += bytes }
+        add(bytes, of: holder)
         return true
     }
 
     /// Whether `take` would take so many bytes.
     package func hasRoom(for bytes: Int, _ holder: Holder) -> Bool {
-        takenByNetwork[holder, default: 0] + bytes <= (holder.isKnown ? shareMax.known : shareMax.strangers)
+        (holder.isKnown ? amounts.known : amounts.strangers).hasRoom(for: bytes, holder.network)
             && taken.strangers + taken.known + bytes <= max
             && (holder.isKnown || taken.strangers + bytes <= strangersMax)
     }
 
-    /// Counts bytes that are there already and that nobody can refuse any more.
-    package mutating func force(_ bytes: Int, for holder: Holder) {
-        takenByNetwork[holder, default: 0] += bytes
-        if holder.isKnown { taken.known += bytes } else { taken.strangers += bytes }
-    }
+    /// Counts bytes that are in memory already and cannot be refused.
+    package mutating func force(_ bytes: Int, for holder: Holder) { add(bytes, of: holder) }
 
-    package mutating func giveBack(_ bytes: Int, of holder: Holder) {
-        let left = takenByNetwork[holder, default: 0] - bytes
-        takenByNetwork[holder] = left > 0 ? left : nil
-        if holder.isKnown { taken.known -= bytes } else { taken.strangers -= bytes }
+    package mutating func giveBack(_ bytes: Int, of holder: Holder) { add(-bytes, of: holder) }
+
+    private mutating func add(_ bytes: Int, of holder: Holder) {
+        if holder.isKnown {
+            amounts.known.add(bytes, of: holder.network)
+            taken.known += bytes
+        } else {
+            amounts.strangers.add(bytes, of: holder.network)
+            taken.strangers += bytes
+        }
     }
 
     /// Bytes that are held now.

@@ -1,31 +1,30 @@
 import Foundation
 import ProcessKit
 
-/// The bounds of the gateway's memory and connections that requests may have at once.
+/// The limits on the gateway's memory and connections that all requests share.
 struct CapacitySettings: Sendable {
-    /// Bytes of request bodies under way.
+    /// Limit on the bytes of all request bodies in memory.
     let bodyBytesMax: Int
-    /// Share of one processor that the large bodies of strangers may take, and as much again those of customers who are
-    /// signed in.
+    /// Share of one processor for large bodies of unknown clients. Signed-in customers have another share of this size.
     let largeBodyShare: Double
-    /// Bytes of large answers under way.
+    /// Limit on the bytes of all large answers in memory.
     let answerBytesMax: Int
-    /// Bytes of the answer to one batch.
+    /// Limit on the bytes of the answer to one batch.
     let batchAnswerBytesMax: Int
-    /// Bytes a second below which a body is too slow.
+    /// Bytes a second; a slower body is refused.
     let bodyBytesPerSecondMin: Int
-    /// Seconds that a request's headers may take, and a body may be slow for.
+    /// Seconds within which a request's headers arrive, and for which a body may be slow.
     let graceSeconds: Int
     let connectionsMax: Int
-    /// Connections of one address that is no proxy of ours.
+    /// Limit on the connections of one address, trusted proxies excepted.
     let connectionsPerAddress: Int
-    /// Seconds after which a client that takes nothing of its answer is given up.
+    /// Seconds after which the connection of a client is closed that reads nothing of its answer.
     let stallSeconds: Int
 
-    /// Bodies and answers up to this size always pass: log-ins, objects and pages of them go on under any load.
+    /// Bodies and answers up to this size count for no limit: log-ins, objects and pages of them pass under any load.
     static let smallBytes = 64 << 10
 
-    /// - Parameter largestBody: bytes of the largest body that is taken in; there is room for eight of them.
+    /// - Parameter largestBody: bytes of the largest body that is accepted; the limit has room for eight of them.
     /// - Throws: `StartupProblem`.
     init(_ settings: Settings, largestBody: Int) throws(StartupProblem) {
         let bodyBytes = try settings.number("satchel.bodies.bytes.max", 1 << 20...64 << 30, default: 128 << 20)
@@ -43,7 +42,8 @@ struct CapacitySettings: Sendable {
             "satchel.connections.per.address", 1...1_000_000, default: max(16, connectionsMax / 4))
     }
 
-    /// Half of the bodies is kept for those who are signed in; a network's strangers have an eighth of all.
+    /// The budget of bodies: half of it is reserved for known clients. The unknown clients of one network get an
+    /// eighth.
     func bodies() -> ByteBudget {
         ByteBudget(
             ByteShares(
@@ -51,7 +51,7 @@ struct CapacitySettings: Sendable {
                 shareMax: (strangers: bodyBytesMax / 8, known: bodyBytesMax / 2)))
     }
 
-    /// Answers of one network are at most half of all.
+    /// The budget of answers. One network gets at most half of it.
     func answers() -> ByteBudget {
         ByteBudget(
             ByteShares(

@@ -1,7 +1,8 @@
 import NIOCore
+import ParseProtocol
 import Synchronization
 
-/// The bounds that all connections have in common: how many there may be, and how slow a client may be.
+/// The limits of all connections: their number, and the minimum pace of a client.
 final class ConnectionGate: Sendable {
     let settings: CapacitySettings
     private let proxies: [Network]
@@ -13,15 +14,16 @@ final class ConnectionGate: Sendable {
         shares = Mutex(ConnectionShares(max: settings.connectionsMax, perNetwork: settings.connectionsPerAddress))
     }
 
-    /// A place that was taken.
+    /// A counted connection.
     struct Place {
-        let network: [UInt8]?
+        let network: ClientNetwork?
     }
 
-    /// - Returns: nil when there is no place for a connection from there.
+    /// Counts a connection.
+    /// - Returns: nil when a limit is reached.
     func enter(_ address: SocketAddress?) -> Place? {
         let isProxy = proxies.areProxy(address)
-        let network = isProxy ? nil : address.map(Network.customer) ?? []
+        let network = isProxy ? nil : ClientNetwork(Network.customerName(address))
         return shares.withLock { $0.enter(network) } ? Place(network: network) : nil
     }
 

@@ -1,39 +1,42 @@
 import HTTPTypes
 import NIOCore
+import NIOHTTP1
 import NIOHTTPTypes
 import ParseProtocol
 
-/// Watches one connection: that there is a place for it, that requests come at a pace, and that answers are taken.
+/// Guards one connection: checks the limit on connections, the pace of requests, and that the client reads its answers.
 ///
-/// It costs a quick connection nothing but a look at each part: the clock only runs while something is incomplete.
+/// A quick connection costs one check for each part: the clock runs only while a request or an answer is incomplete.
 final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPRequestPart
     typealias InboundOut = HTTPRequestPart
     typealias OutboundIn = HTTPResponsePart
     typealias OutboundOut = HTTPResponsePart
 
-    /// Sent after the answer, of a body that nobody reads: what a client sends that looks for an answer only at the
-    /// end.
+    /// Bytes of a body that the server drops after the answer: many clients read an answer only when they have sent
+    /// everything.
     private static let droppedBytesMax = 128 << 20
 
-    /// Seconds in which a client has to take what is left when its connection is to be closed: a supervisor waits 10
-    /// for the whole process.
+    /// Seconds in which a client has to read the rest of its answer when its connection is to be closed: a supervisor
+    /// waits 10 for the whole process.
     private static let leavingSecondsMax = 5
 
     private let gate: ConnectionGate
     private var place: ConnectionGate.Place?
     private var pace: RequestPace
     private var clock: RepeatedTask?
-    /// Requests that were read and not yet answered.
+    /// Requests that were read and have no answer yet.
     private var open = 0
     /// An answer has begun and not ended.
     private var isAnswering = false
-    /// Whether the socket was asked for more and has none: then it is the client who is waited for.
+    /// Whether the server waits for bytes of the client.
     private var isReading = false
-    /// The connection is closed as soon as the client has what was written.
+    /// The connection is closed as soon as the client has read the written bytes.
     private var isLeaving = false
     private var stalledSeconds = 0
     private var droppedBytes = 0
+    /// A head was refused; the next handlers get nothing more of this connection.
+    private var isRefused = false
 
     init(_ gate: ConnectionGate) {
         self.gate = gate
@@ -42,9 +45,9 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     func handlerAdded(context: ChannelHandlerContext) {
-        // The bytes of headers are seen before they are decoded only.
+        // The bytes of headers are visible only before they are decoded.
         try? context.pipeline.syncOperations.addHandler(ByteWatch(self), position: .first)
-        // Fails for a connection that is closed already, over which nothing comes.
+        // Fails for a closed connection, over which nothing arrives.
         try? OldClientHandler.add(to: context.pipeline.syncOperations)
         if context.channel.isActive { enter(context) }
     }
@@ -83,10 +86,15 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         switch unwrapInboundIn(data) {
-        case .head:
+        case .head(let head):
+            guard !isRefused else { return }
             open += 1
             droppedBytes = 0
             pace.headArrived()
+            if Self.exceedsMarkLimit(head) {
+                isRefused = true
+                return context.fireErrorCaught(HTTPParserError.invalidHeaderToken)
+            }
         case .body(let buffer):
             pace.bodyArrived(buffer.readableBytes)
             if open == 0 {
@@ -95,7 +103,13 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
             }
         case .end: pace.endArrived()
         }
-        context.fireChannelRead(data)
+        if !isRefused { context.fireChannelRead(data) }
+    }
+
+    /// Whether a head has a text that is costly to compare or look up (`CombiningMarks`). URLs and headers of HTTP are
+    /// ASCII, so that such a head is answered like invalid HTTP.
+    private static func exceedsMarkLimit(_ head: HTTPRequest) -> Bool {
+        head.path?.exceedsMarkLimit == true || head.headerFields.contains { $0.value.exceedsMarkLimit }
     }
 
     func channelReadComplete(context: ChannelHandlerContext) {
@@ -103,8 +117,8 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
         context.fireChannelReadComplete()
     }
 
-    /// A client that closes its side before its answer has begun has gone, as nginx takes it too: what it asked for is
-    /// not looked for any further, where nothing is changed by that.
+    /// A client that closes its side before its answer has begun has gone; nginx does the same. Its reads are
+    /// abandoned, its changes are completed.
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         if case ChannelEvent.inputClosed = event, open > 0, !isAnswering, !pace.isWatching {
             context.close(promise: nil)
@@ -130,9 +144,9 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
         context.write(data, promise: promise)
     }
 
-    /// A whole answer leaves first, for as long as the client takes it: NIO drops what waits for the socket when a
-    /// connection is closed, also when only its output is and the client has closed its own. An empty part is with the
-    /// socket when all before it is.
+    /// Sends the rest of a complete answer before the connection is closed: NIO drops bytes that wait for the socket
+    /// when it closes a connection, also when it closes the output alone and the client has closed its own side. The
+    /// socket has an empty part when it has all bytes before it.
     func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
         guard mode != .input, !isAnswering, context.channel.isActive else {
             return context.close(mode: mode, promise: promise)
@@ -177,9 +191,9 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
         clock = nil
     }
 
-    /// Ends a connection whose request does not come; says why unless another answer is under way.
+    /// Closes a connection whose request does not arrive; answers with the reason unless another answer is under way.
     private func refuse(_ context: ChannelHandlerContext) {
-        // Without a request that waits for an answer, or behind one, the client would take it for something else.
+        // The client would take the answer for that to another request.
         guard open == (pace.isInBody ? 1 : 0) else { return context.close(promise: nil) }
         let body = ByteBuffer(bytes: ParseError(.timeout, "The request came too slowly.").body.serialized)
         let fields: HTTPFields = [
@@ -196,7 +210,7 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
     }
 }
 
-/// Tells the guard of bytes before they are decoded.
+/// Reports bytes to the guard before they are decoded.
 private final class ByteWatch: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
 

@@ -1,34 +1,39 @@
-/// The shares of connections that clients may have at once. Pure; `ConnectionGate` shares one between event loops.
+import ParseProtocol
+
+/// The connections of all clients, by network. Pure; `ConnectionGate` shares one between event loops.
 package struct ConnectionShares {
     private let max: Int
-    private let perNetwork: Int
     private var open = 0
-    private var openByNetwork: [[UInt8]: Int] = [:]
+    private var amounts: NetworkAmounts
 
-    /// The last eighth of the places is for networks that have hardly any.
+    /// The last eighth of the connections is for networks that have fewer than these.
     private static let fewMax = 16
 
+    /// - Parameters:
+    ///   - max: limit on the connections of all networks.
+    ///   - perNetwork: limit on the connections of a near network (`ClientNetwork`).
     package init(max: Int, perNetwork: Int) {
         self.max = max
-        self.perNetwork = perNetwork
+        amounts = NetworkAmounts(nearLimit: perNetwork, total: max)
     }
 
-    /// - Parameter network: nil for a proxy of ours, behind which there are many.
-    /// - Returns: whether there is a place; then it is taken.
-    package mutating func enter(_ network: [UInt8]?) -> Bool {
+    /// Adds a connection.
+    /// - Parameter network: nil for a trusted proxy, which has many clients.
+    /// - Returns: false when a limit is reached.
+    package mutating func enter(_ network: ClientNetwork?) -> Bool {
         guard open < max else { return false }
         if let network {
-            let count = openByNetwork[network, default: 0]
-            guard count < perNetwork, open < max - max / 8 || count < Self.fewMax else { return false }
-            openByNetwork[network] = count + 1
+            guard amounts.hasRoom(network), open < max - max / 8 || amounts.amount(of: network) < Self.fewMax else {
+                return false
+            }
+            amounts.add(1, of: network)
         }
         open += 1
         return true
     }
 
-    package mutating func leave(_ network: [UInt8]?) {
+    package mutating func leave(_ network: ClientNetwork?) {
         open -= 1
-        guard let network, let count = openByNetwork[network] else { return }
-        openByNetwork[network] = count > 1 ? count - 1 : nil
+        if let network { amounts.add(-1, of: network) }
     }
 }

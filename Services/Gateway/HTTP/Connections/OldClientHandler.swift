@@ -1,27 +1,27 @@
 import NIOCore
 import NIOHTTP1
 
-/// Gives clients of HTTP/1.0 what they expect: a connection that ends with the answer unless they asked to keep it, in
-/// which case they are told that it is kept (RFC 9112, section 9.3 and appendix C.2.2), and no answer in chunks, which
-/// they do not know (section 6.1).
+/// Serves clients of HTTP/1.0. Their connection ends with the answer, unless they asked to keep it; then the answer
+/// says that it is kept (RFC 9112, section 9.3 and appendix C.2.2). They get no answer in chunks, which they do not
+/// support (section 6.1).
 ///
-/// The handlers behind it know HTTP/1.1 alone: to them such a request is one that says what it means there. A client
-/// speaks one version over a connection, so that this leaves those of all others with their first request.
+/// The next handlers know HTTP/1.1 alone, so that this handler translates such requests. A client speaks one version
+/// over a connection: on all other connections the handler removes itself with the first request.
 final class OldClientHandler: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPServerRequestPart
     typealias OutboundIn = HTTPServerResponsePart
     typealias OutboundOut = HTTPServerResponsePart
 
-    /// Not "keep-alive" alone, with which `DirectHandler` would answer past this handler.
+    /// Not "keep-alive" alone, with which the event loop would answer past this handler (`HTTPFront.loopBodyBytes`).
     private static let kept = "keep-alive, http/1.0"
 
-    /// Of each request without an answer, whether its client asked to keep the connection.
+    /// Whether the client asked to keep the connection, for each request without an answer.
     private var areKept = CircularBuffer<Bool>()
-    /// The answer under way ends with the connection, although that was to be kept.
+    /// The answer under way has no length, so that it ends with the connection.
     private var isEndless = false
 
-    /// Puts one between the bytes and the handlers that know HTTP/1.1.
+    /// Adds one between the decoder and the handlers that know HTTP/1.1.
     static func add(to pipeline: ChannelPipeline.SynchronousOperations) throws {
         let decoder = try pipeline.handler(type: ByteToMessageHandler<HTTPRequestDecoder>.self)
         try pipeline.addHandler(OldClientHandler(), position: .after(decoder))
@@ -37,7 +37,7 @@ final class OldClientHandler: ChannelDuplexHandler, RemovableChannelHandler {
         let isKept = head.isKeepAlive
         areKept.append(isKept)
         head.headers.replaceOrAdd(name: "Connection", value: isKept ? Self.kept : "close")
-        // To be ignored with that version (RFC 9110, section 10.1.1).
+        // Ignored with that version (RFC 9110, section 10.1.1).
         head.headers.remove(name: "Expect")
         context.fireChannelRead(wrapInboundOut(.head(head)))
     }
@@ -48,7 +48,7 @@ final class OldClientHandler: ChannelDuplexHandler, RemovableChannelHandler {
         case .head(var head):
             let isFramed = head.headers.contains(name: "Content-Length") || !head.status.mayHaveResponseBody
             isEndless = isKept && !isFramed
-            // What the server ends by itself, such as a request that came too slowly, says so.
+            // An answer that closes the connection, such as that to a request which is too slow, says so.
             let stays = isKept && isFramed && head.isKeepAlive
             // The encoder makes chunks for later versions.
             head.version = .http1_0
@@ -58,7 +58,7 @@ final class OldClientHandler: ChannelDuplexHandler, RemovableChannelHandler {
         case .end:
             areKept.removeFirst()
             context.write(data, promise: promise)
-            // Of the others the server takes care.
+            // The server closes the others.
             if isEndless { context.channel.close(promise: nil) }
             isEndless = false
         }

@@ -1,17 +1,17 @@
-/// The pace at which a client sends its request, and whether it is fast enough. Pure: it is told what arrives and, once
-/// a second, that a second has passed.
+/// The pace at which a client sends its request, and whether it is fast enough. Pure: the handler reports what arrives
+/// and, once a second, that a second has passed.
 ///
-/// Only seconds count in which the server waited for the client: one that is busy answering does not read on.
+/// Only seconds in which the server waited for the client count: a server that is busy answering does not read on.
 package struct RequestPace {
     package enum Verdict {
         case goesOn
-        /// The headers are not complete, or the body comes too slowly.
+        /// The headers are not complete in time, or the body arrives too slowly.
         case tooSlow
     }
 
     private enum State {
         case idle
-        /// Something of a request's headers is there.
+        /// A part of a request's headers has arrived.
         case head(seconds: Int)
         case body(seconds: Int, bytes: Int)
     }
@@ -25,12 +25,12 @@ package struct RequestPace {
         self.bytesPerSecondMin = bytesPerSecondMin
     }
 
-    /// Whether a request is under way, so that seconds are to be told.
+    /// Whether a request is incomplete, so that seconds count.
     package var isWatching: Bool { if case .idle = state { false } else { true } }
-    /// Whether the headers are there and the body is not.
+    /// Whether the headers are complete and the body is not.
     package var isInBody: Bool { if case .body = state { true } else { false } }
 
-    /// Bytes that may be the beginning of a request.
+    /// Bytes have arrived that may begin a request.
     package mutating func bytesArrived() {
         if case .idle = state { state = .head(seconds: 0) }
     }
@@ -43,7 +43,7 @@ package struct RequestPace {
 
     package mutating func endArrived() { state = .idle }
 
-    /// A second passed in which the server was ready to read.
+    /// A second has passed in which the server was ready to read.
     package mutating func secondPassed() -> Verdict {
         switch state {
         case .idle: return .goesOn

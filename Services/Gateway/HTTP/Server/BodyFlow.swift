@@ -1,21 +1,21 @@
 import NIOCore
 
-/// The parts of one request's body between the socket and who reads them. Pure; `RequestBody` shares one between an
-/// event loop and a task.
+/// The parts of one request's body between the socket and the task that reads them. Pure; `RequestBody` shares one
+/// between an event loop and a task.
 package struct BodyFlow {
-    /// The answer to who wants the next part.
+    /// The result of asking for the next part.
     package enum Next {
-        /// - wantsMore: the socket was not read on because of this body, and now may be.
+        /// - wantsMore: this body had stopped the reading of the socket, which may go on now.
         case part(ByteBuffer, wantsMore: Bool)
-        /// It has yet to come.
+        /// The next part has not arrived.
         case wait
-        /// Nothing comes any more: the body is complete, or the client has ended the stream before its end.
+        /// No more parts: the body is complete, or the client has ended the stream early.
         case end
         case failed(any Error)
     }
 
-    /// Parts that wait before the socket is not read any more, and those at which it is read again. What one turn of
-    /// the socket brought is taken in whole; it is bounded by the size of what is read at once.
+    /// Waiting parts at which the reading of the socket stops, and those at which it goes on. All parts of one read are
+    /// taken; their number is bounded by the size of a read.
     package static let partsMax = 10
     package static let partsLow = 2
 
@@ -23,22 +23,22 @@ package struct BodyFlow {
     private var end: Result<Void, any Error>?
     private var isDropped = false
 
-    /// Whether the socket is not to be read because of it.
+    /// Whether this body stops the reading of the socket.
     package private(set) var isFull = false
 
-    /// A body of which nothing has come.
+    /// A body without any part.
     package init() {}
 
-    /// A part came.
+    /// A part has arrived.
     package mutating func add(_ part: ByteBuffer) {
         guard !isDropped, end == nil else { return }
         parts.append(part)
         if parts.count >= Self.partsMax { isFull = true }
     }
 
-    /// The last part has come.
-    /// - Parameter error: why the body will never be complete, which is said behind what came of it; nil for one that
-    ///   is, or whose client ended the stream.
+    /// The last part has arrived.
+    /// - Parameter error: why the body will never be complete, which `next` reports behind the parts that have arrived;
+    ///   nil for a complete body, and for a client that ended the stream.
     package mutating func finish(_ error: (any Error)?) {
         guard end == nil else { return }
         end = error.map { .failure($0) } ?? .success(())
@@ -58,7 +58,7 @@ package struct BodyFlow {
         }
     }
 
-    /// Nobody reads it any more.
+    /// Drops the parts: no task reads the body any more.
     package mutating func drop() {
         isDropped = true
         isFull = false

@@ -1,31 +1,31 @@
 import NIOCore
 
-/// Whether a connection is used, and when it is to be closed because it is not, or because the gateway ends. Pure: it
-/// is told what is read and written.
+/// Decides when a connection is closed: because it is idle, or because the gateway stops. Pure: the handler reports
+/// reads and writes.
 ///
-/// Only who waits for a client watches the time: an answer may take as long as it takes.
+/// The timeout runs only while the gateway waits for the client. The time of an answer has no bound.
 package struct ConnectionUse {
     package enum Step: Equatable {
         case goesOn
-        /// At this time the connection is looked at again.
+        /// Check the connection again at this time.
         case look(at: NIODeadline)
         case close
     }
 
     private let idleMax: TimeAmount
-    /// Requests that were read, as far as their heads, and not yet answered.
+    /// Requests whose heads were read and that have no answer yet.
     private var open = 0
     private var isReading = false
     private var isEnding = false
     private var lastUse: NIODeadline
 
-    /// - Parameter idleMax: time in which nothing comes from a client that is waited for.
+    /// - Parameter idleMax: the timeout.
     package init(idleMax: TimeAmount, now: NIODeadline) {
         self.idleMax = idleMax
         lastUse = now
     }
 
-    /// The time at which an unused connection is looked at.
+    /// The time at which an idle connection is closed.
     package var end: NIODeadline { lastUse + idleMax }
 
     package mutating func headArrived(now: NIODeadline) {
@@ -41,9 +41,9 @@ package struct ConnectionUse {
         isReading = false
     }
 
-    /// An answer is written to its end.
+    /// The end of an answer was written.
     package mutating func answered(now: NIODeadline) -> Step {
-        // What is no HTTP is answered, too, and was perhaps no request.
+        // Invalid HTTP is answered too, and may have had no head.
         open = max(0, open - 1)
         guard open == 0 else { return .goesOn }
         guard !isEnding else { return .close }
@@ -51,14 +51,14 @@ package struct ConnectionUse {
         return .look(at: end)
     }
 
-    /// The time has come to look at it.
+    /// The time of a check has come.
     package func looked(now: NIODeadline) -> Step {
         // The answer's end sets the next time.
         guard isReading || open == 0 else { return .goesOn }
         return now >= end ? .close : .look(at: end)
     }
 
-    /// The gateway ends.
+    /// The gateway stops.
     package mutating func ends() -> Step {
         isEnding = true
         return open == 0 ? .close : .goesOn

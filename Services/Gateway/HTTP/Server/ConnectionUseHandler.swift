@@ -2,15 +2,15 @@ import HTTPTypes
 import NIOCore
 import NIOHTTPTypes
 
-/// Closes a connection that is not used, and at the gateway's end each one when its requests are answered
-/// (`ConnectionUse`). It stands before all handlers that answer requests.
+/// Closes an idle connection, and when the gateway stops each connection whose requests are answered (`ConnectionUse`).
+/// It precedes all handlers that answer requests.
 final class ConnectionUseHandler: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPRequestPart
     typealias InboundOut = HTTPRequestPart
     typealias OutboundIn = HTTPResponsePart
     typealias OutboundOut = HTTPResponsePart
 
-    /// Longer than common clients and proxies keep an unused connection themselves.
+    /// Longer than common clients and proxies keep an idle connection themselves.
     private static let idleMax = TimeAmount.seconds(75)
 
     private var use = ConnectionUse(idleMax: idleMax, now: .now())

@@ -2,7 +2,7 @@ import NIOCore
 import ProcessKit
 import Synchronization
 
-/// The connections that are open, or for which something is still at work.
+/// The connections that are open, or for which a task still works.
 package final class OpenConnections: Sendable {
     private struct State {
         var channels: [ObjectIdentifier: any Channel] = [:]
@@ -12,15 +12,15 @@ package final class OpenConnections: Sendable {
     private let state = Mutex(State())
     private let lastOne = ProcessEnd()
 
-    /// None yet.
+    /// No connections.
     package init() {}
 
-    /// One of them.
+    /// One connection.
     struct Place {
         fileprivate let id: ObjectIdentifier
     }
 
-    /// - Returns: what `leave` is told; nil when there are to be no more.
+    /// - Returns: the argument for `leave`; nil when the server ends and accepts no more connections.
     func enter(_ channel: any Channel) -> Place? {
         state.withLock { state in
             guard !state.isEnding else { return nil }
@@ -30,7 +30,7 @@ package final class OpenConnections: Sendable {
         }
     }
 
-    /// The connection is closed and nothing works for it.
+    /// The connection is closed, and no task works for it.
     func leave(_ place: Place) {
         let isLast = state.withLock { state in
             state.channels[place.id] = nil

@@ -1,15 +1,15 @@
 import HTTPTypes
 
-/// A request of a connection that is answered by a task: its head, and its body as it comes.
+/// A request that a task answers: its head, and its body as it arrives.
 package struct Request: Sendable {
     /// Method, target and headers.
     package let head: HTTPRequest
     /// Path and query of the target.
     package let uri: URI
-    /// What stands behind the head. What nobody reads of it is dropped when the request is answered.
+    /// The body. Parts that the task does not read are dropped when the request is answered.
     package let body: RequestBody
 
-    /// - Parameter body: of which the end may still have to come.
+    /// - Parameter body: may be incomplete.
     init(head: HTTPRequest, body: RequestBody) {
         self.head = head
         uri = URI(head.path ?? "")
@@ -20,14 +20,14 @@ package struct Request: Sendable {
     var headers: HTTPFields { head.headerFields }
 }
 
-/// The parts of a request's target that decide about its answer (RFC 9112, section 3.2), as they were written.
+/// Path and query of a request's target (RFC 9112, section 3.2), as the client wrote them.
 package struct URI: Sendable, Equatable {
-    /// Everything before the query, without scheme and authority. Never empty.
+    /// The path without scheme and authority. Never empty.
     package let path: String
-    /// What stands behind `?`, without a fragment; nil without one.
+    /// The text after `?`, without a fragment; nil for a target without `?`.
     package let query: String?
 
-    /// - Parameter target: in any of its forms; nothing makes it invalid.
+    /// - Parameter target: in any of its forms; every text is valid.
     package init(_ target: String) {
         let bytes = target.utf8
         var rest = bytes[...]
@@ -41,7 +41,7 @@ package struct URI: Sendable, Equatable {
             query.isEmpty ? nil : String(Substring(query.dropFirst().prefix { $0 != UInt8(ascii: "#") }))
     }
 
-    /// What follows `://`; nil where that is not.
+    /// The text after `://`; nil for a text without it.
     private static func afterScheme(_ text: Substring.UTF8View) -> Substring.UTF8View? {
         let mark = Array("://".utf8)
         var rest = text

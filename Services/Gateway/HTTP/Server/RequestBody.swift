@@ -1,8 +1,8 @@
 import NIOCore
 import Synchronization
 
-/// The body of a request as the client sends it. It is read once, by one task; while that has enough, the client's
-/// socket is not read.
+/// The body of a request as the client sends it. One task reads it, once. While enough parts wait for the task, the
+/// client's socket is not read.
 package final class RequestBody: AsyncSequence, Sendable {
     package typealias Element = ByteBuffer
 
@@ -15,22 +15,22 @@ package final class RequestBody: AsyncSequence, Sendable {
     private let state = Mutex(State())
     private let wantsMore: @Sendable () -> Void
 
-    /// - Parameter wantsMore: called on any thread when the socket may be read again that was not because of this body.
+    /// - Parameter wantsMore: called on any thread when this body no longer stops the reading of the socket.
     package init(wantsMore: @escaping @Sendable () -> Void) { self.wantsMore = wantsMore }
 
     /// The parts, in their order.
     package struct AsyncIterator: AsyncIteratorProtocol {
         fileprivate let body: RequestBody
 
-        /// The next part; nil behind the last one, and when the client ended the stream.
-        /// - Throws: `HTTPParserError` for what is no HTTP, and why the connection failed.
+        /// The next part; nil after the last one, and when the client ended the stream.
+        /// - Throws: `HTTPParserError` for invalid HTTP, and the error of a connection that failed.
         package mutating func next() async throws -> ByteBuffer? { try await body.next() }
     }
 
-    /// To be called once.
+    /// Makes the only iterator.
     package func makeAsyncIterator() -> AsyncIterator { AsyncIterator(body: self) }
 
-    /// Whether the socket is not to be read because of it.
+    /// Whether this body stops the reading of the socket.
     var isFull: Bool { state.withLock { $0.flow.isFull } }
 
     func add(_ part: ByteBuffer) { change { $0.add(part) } }
@@ -38,7 +38,7 @@ package final class RequestBody: AsyncSequence, Sendable {
     /// - Parameter error: as `BodyFlow.finish`.
     func finish(_ error: (any Error)?) { change { $0.finish(error) } }
 
-    /// Nobody reads it any more.
+    /// Drops the parts: no task reads the body any more.
     func drop() { change { $0.drop() } }
 
     private func change(_ change: (inout BodyFlow) -> Void) {

@@ -2,12 +2,13 @@ import HTTPTypes
 import NIOCore
 import NIOHTTPTypes
 
-/// The last of a connection's handlers: has each request answered by a task of its own, one after the other
+/// The last of a connection's handlers: has the requests of the connection answered one after the other
 /// (`RequestLine`).
 ///
-/// It lives on the connection's event loop. The task reads the body through `RequestBody` and answers through
-/// `ResponseBodyWriter`. The socket is read as long as what came is taken. A request whose client has gone is worked on
-/// to its end: what it changes may be half done.
+/// It lives on the connection's event loop. Small requests are answered there, by their `RequestMachine`, without a
+/// task (`RequestHandler+Loop`). Every other request gets a task, which reads the body through `RequestBody` and
+/// answers through `ResponseBodyWriter`. While enough parts wait, the socket is not read. A request whose client has
+/// gone runs to its end: a change may be half done.
 package final class RequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
     package typealias InboundIn = HTTPRequestPart
     package typealias OutboundIn = HTTPResponsePart
@@ -15,33 +16,64 @@ package final class RequestHandler: ChannelDuplexHandler, RemovableChannelHandle
 
     /// Makes the answer to a request of a connection.
     ///
-    /// Throws `HTTPParserError` when the rest of the request is no HTTP, which is answered with 400 and the
-    /// connection's end. Anything else ends it without an answer.
+    /// Throws `HTTPParserError` when the rest of the request is invalid HTTP: the handler answers 400 and closes the
+    /// connection. Any other error closes it without an answer.
     package typealias Respond = @Sendable (_ request: Request, _ connection: any Channel) async throws -> Response
 
+    /// Nil where tasks answer every request.
+    let front: HTTPFront?
     private let respond: Respond
+    let outlet = ResponseOutlet()
+    private(set) var traffic: LoopTraffic?
     private let connections: OpenConnections
     private var place: OpenConnections.Place?
     private var line = RequestLine()
-    /// The body of the request that is being answered.
+    /// A small request, until it is complete.
+    private var held: SmallRequest?
+    /// The request that waits for a service's reply on the event loop.
+    var exchange: RequestExchange?
+    /// The body of the request that a task answers.
     private var body: RequestBody?
-    /// A request whose task begins as soon as there is what came together with it.
+    /// A request whose task begins when all parts of the present read have arrived.
     private var beginning: Request?
-    /// A task is at work.
-    private var isWorking = false
-    /// Something of the answer was sent.
+    /// A task works for the request, or a service has to reply.
+    var isWorking = false
+    /// A part of the answer was sent.
     private var hasBegun = false
-    /// The answer is written, and the client has yet to take it.
+    /// The answer is written, and waits in the connection's buffer for the client.
     private var isAwaitingClient = false
+    /// The handler pauses, so that the event loop serves other connections.
+    private var isResting = false
+    /// Answers that the event loop made since it last read or paused.
+    private var answeredInRow = 0
     /// The task that waits for room to write.
     private var writing: CheckedContinuation<Void, any Error>?
-    /// The channel asked for more while enough was there.
+    /// The channel asked for more while enough parts waited.
     private var wantsRead = false
-    private var isClosed = false
+    private(set) var isClosed = false
 
-    /// - Parameter connections: to which this one belongs.
-    package init(_ connections: OpenConnections, respond: @escaping Respond) {
+    /// Answers in a row, some hundred microseconds. Then a client that sends thousands of requests at once has to wait
+    /// for the other connections of the event loop.
+    private static let rowMax = 16
+    /// The pause after such a row. Without a delay the event loop would go on before it reads other connections.
+    private static let rest = TimeAmount.milliseconds(1)
+
+    /// Answers every request in a task.
+    /// - Parameter connections: the open connections of the server, to which this one is added.
+    package convenience init(_ connections: OpenConnections, respond: @escaping Respond) {
+        self.init(connections, front: nil, respond: respond)
+    }
+
+    /// Answers small requests on the event loop.
+    convenience init(_ connections: OpenConnections, _ front: HTTPFront) {
+        self.init(connections, front: front) { request, channel in
+            try await front.response(to: request, over: channel)
+        }
+    }
+
+    private init(_ connections: OpenConnections, front: HTTPFront?, respond: @escaping Respond) {
         self.connections = connections
+        self.front = front
         self.respond = respond
     }
 
@@ -50,6 +82,10 @@ package final class RequestHandler: ChannelDuplexHandler, RemovableChannelHandle
     package func handlerAdded(context: ChannelHandlerContext) {
         place = connections.enter(context.channel)
         if place == nil { context.close(promise: nil) }
+        guard let front else { return }
+        traffic = front.traffic(of: context.eventLoop)
+        // Fails for a closed connection, over which nothing will be sent.
+        try? context.pipeline.syncOperations.addHandler(outlet, position: .first)
     }
 
     package func channelInactive(context: ChannelHandlerContext) {
@@ -63,6 +99,7 @@ package final class RequestHandler: ChannelDuplexHandler, RemovableChannelHandle
         guard !isClosed else { return }
         isClosed = true
         line.closed()
+        held = nil
         beginning = nil
         body?.finish(nil)
         body = nil
@@ -71,8 +108,8 @@ package final class RequestHandler: ChannelDuplexHandler, RemovableChannelHandle
         leave()
     }
 
-    /// A connection is over when nobody works for it any more.
-    private func leave() {
+    /// Leaves the open connections when the connection is closed and no task works for it.
+    func leave() {
         guard isClosed, !isWorking, let place else { return }
         connections.leave(place)
         self.place = nil
@@ -86,6 +123,7 @@ package final class RequestHandler: ChannelDuplexHandler, RemovableChannelHandle
     }
 
     package func channelReadComplete(context: ChannelHandlerContext) {
+        answeredInRow = 0
         start(context)
         context.fireChannelReadComplete()
     }
@@ -109,33 +147,34 @@ package final class RequestHandler: ChannelDuplexHandler, RemovableChannelHandle
     }
 
     private func readOn(_ context: ChannelHandlerContext) {
-        guard wantsRead, !line.isFull, body?.isFull != true else { return }
+        guard wantsRead, !isResting, !line.isFull, body?.isFull != true else { return }
         wantsRead = false
         context.read()
     }
 
     private func goOn(_ context: ChannelHandlerContext) {
-        while let action = line.next() { perform(action, context) }
+        while !isResting, let action = line.next() { perform(action, context) }
         readOn(context)
     }
 
     private func perform(_ action: RequestLine.Action, _ context: ChannelHandlerContext) {
         switch action {
         case .begin(let head):
-            let bound = NIOLoopBound((handler: self, context: context), eventLoop: context.eventLoop)
-            let loop = context.eventLoop
-            let body = RequestBody {
-                loop.execute {
-                    let (handler, context) = bound.value
-                    if !handler.isClosed { handler.readOn(context) }
-                }
+            if let bodyBytes = front?.loopBodyBytes(head) {
+                held = SmallRequest(head, bodyBytes: bodyBytes)
+            } else {
+                open(head, context)
             }
-            self.body = body
-            beginning = Request(head: head, body: body)
-        case .body(let part): body?.add(part)
-        case .bodyEnds(let error):
-            body?.finish(error)
-            start(context)
+        case .body(let part):
+            guard let step = held?.body.add(part.readableBytesView) else {
+                body?.add(part)
+                break
+            }
+            if step == .unfit {
+                giveUpHeld(context)
+                body?.add(part)
+            }
+        case .bodyEnds(let error): bodyEnds(error, context)
         case .refuse:
             let fields: HTTPFields = [.connection: "close", .contentLength: "0"]
             context.write(wrapOutboundOut(.head(HTTPResponse(status: .badRequest, headerFields: fields))), promise: nil)
@@ -146,23 +185,69 @@ package final class RequestHandler: ChannelDuplexHandler, RemovableChannelHandle
         }
     }
 
+    /// Begins a request that a task answers.
+    private func open(_ head: HTTPRequest, _ context: ChannelHandlerContext) {
+        let bound = NIOLoopBound((handler: self, context: context), eventLoop: context.eventLoop)
+        let loop = context.eventLoop
+        let body = RequestBody {
+            loop.execute {
+                let (handler, context) = bound.value
+                if !handler.isClosed { handler.readOn(context) }
+            }
+        }
+        self.body = body
+        beginning = Request(head: head, body: body)
+    }
+
+    /// Gives a held request that differs from its head to a task, with the parts that have arrived.
+    private func giveUpHeld(_ context: ChannelHandlerContext) {
+        guard let request = held.take() else { return }
+        open(request.head, context)
+        if !request.body.bytes.isEmpty { body?.add(ByteBuffer(bytes: request.body.bytes)) }
+    }
+
+    private func bodyEnds(_ error: (any Error)?, _ context: ChannelHandlerContext) {
+        if error == nil, held?.body.ended(hasTrailers: false) == .whole, let request = held.take() {
+            answerOnLoop(request, context)
+        } else {
+            giveUpHeld(context)
+            body?.finish(error)
+            start(context)
+        }
+    }
+
     private func start(_ context: ChannelHandlerContext) {
         guard let request = beginning else { return }
         beginning = nil
+        let channel = context.channel
+        beginTask(context, isShort: false) { [respond] in .response(try await respond(request, channel)) }
+    }
+
+    /// Begins the task that answers the present request.
+    /// - Parameter isShort: whether the task runs on the event loop's own thread.
+    func beginTask(
+        _ context: ChannelHandlerContext, isShort: Bool,
+        _ make: @escaping @Sendable () async throws -> OutgoingResponse
+    ) {
         isWorking = true
         hasBegun = false
-        let (writer, channel) = (ResponseBodyWriter(self, context), context.channel)
-        Task { [respond] in await writer.send { try await respond(request, channel) } }
+        let writer = ResponseBodyWriter(self, context)
+        if isShort, let executor = traffic?.executor {
+            Task(executorPreference: executor) { await writer.send(make) }
+        } else {
+            Task { await writer.send(make) }
+        }
     }
 
     // MARK: Out
 
-    /// Begins an answer whose body comes by and by.
+    /// Sends the head of an answer whose body follows in parts.
     func begin(_ head: HTTPResponsePart, _ context: ChannelHandlerContext) {
         hasBegun = true
         if !isClosed { context.writeAndFlush(wrapOutboundOut(head), promise: nil) }
     }
 
+    /// Sends a part of a body.
     /// - Parameter written: resumed when the client has taken most of it.
     func write(
         _ part: ByteBuffer, _ written: CheckedContinuation<Void, any Error>, _ context: ChannelHandlerContext
@@ -180,18 +265,23 @@ package final class RequestHandler: ChannelDuplexHandler, RemovableChannelHandle
 
     /// Sends the last parts of an answer, and its end.
     func finish(_ parts: [HTTPResponsePart], _ context: ChannelHandlerContext) {
-        isWorking = false
-        if !isClosed {
+        finish(context) {
             for part in parts { context.write(wrapOutboundOut(part), promise: nil) }
             context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
         }
+    }
+
+    /// Sends the last bytes of an answer by `write`.
+    func finish(_ context: ChannelHandlerContext, _ write: () -> Void) {
+        isWorking = false
+        if !isClosed { write() }
         guard !isClosed else { return leave() }
-        // A client that takes no answers gets no further ones.
+        // A client that does not read its answers gets no further ones.
         isAwaitingClient = !context.channel.isWritable
         if !isAwaitingClient { answered(context) }
     }
 
-    /// There will be no answer, or no more of it.
+    /// The answer failed before or after its head.
     func fail(_ error: any Error, _ context: ChannelHandlerContext) {
         isWorking = false
         guard !isClosed else { return leave() }
@@ -206,7 +296,30 @@ package final class RequestHandler: ChannelDuplexHandler, RemovableChannelHandle
         body = nil
         if let action = line.answered() { perform(action, context) }
         goOn(context)
-        // What came together with the last request begins here.
+        // Requests that arrived with the last one begin here.
+        start(context)
+    }
+
+    /// The event loop has sent the answer to the present request.
+    func answeredOnLoop(_ context: ChannelHandlerContext) {
+        // `ConnectionGuard` closes the connection of a client that reads nothing.
+        isAwaitingClient = !isClosed && !context.channel.isWritable
+        if !isAwaitingClient, let action = line.answered() { perform(action, context) }
+        answeredInRow += 1
+        guard answeredInRow >= Self.rowMax, !isResting else { return }
+        isResting = true
+        let bound = NIOLoopBound((handler: self, context: context), eventLoop: context.eventLoop)
+        context.eventLoop.scheduleTask(in: Self.rest) {
+            let (handler, context) = bound.value
+            handler.isResting = false
+            if !handler.isClosed { handler.goOnAfterReply(context) }
+        }
+    }
+
+    /// Goes on with the parts that have arrived meanwhile.
+    func goOnAfterReply(_ context: ChannelHandlerContext) {
+        answeredInRow = 0
+        goOn(context)
         start(context)
     }
 

@@ -3,58 +3,61 @@ import NIOCore
 import NIOHTTP1
 import NIOHTTPTypes
 
-/// The requests of one connection, of which one at a time is answered, in the order in which they came. Pure: it is
-/// told what arrives and what became of an answer, and is asked what is to be done.
+/// The requests of one connection, which are answered one at a time, in their order. Pure: the handler reports the
+/// parts that arrive and the ends of answers, and carries out the actions.
 package struct RequestLine {
     package enum Action {
-        /// The request's answer is to be made. Its body comes with the next actions.
+        /// Begin the answer to a request. Its body follows with the next actions.
         case begin(HTTPRequest)
         case body(ByteBuffer)
-        /// - error: why the body has no end; nil when it has, or when the client ended the stream before it.
+        /// - error: why the body is incomplete; nil for a complete body, and when the client ended the stream.
         case bodyEnds((any Error)?)
-        /// What is no HTTP is answered with 400; then our side of the connection ends.
+        /// Answer 400 to invalid HTTP, then close the gateway's side of the connection.
         case refuse
-        /// Our side of the connection ends when all that was written has left.
+        /// Close the gateway's side of the connection when all written bytes have left.
         case end
-        /// The connection ends at once.
+        /// Close the connection at once.
         case close
     }
 
-    /// The reason for which nothing more comes.
+    /// The reason why no more parts arrive.
     package enum InputEnd {
-        /// The client has ended its side of the connection.
+        /// The client has closed its side of the connection.
         case closed
-        /// Something that is no HTTP, or the connection's failure.
+        /// Invalid HTTP, or the connection's failure.
         case failed(any Error)
     }
 
     private enum State {
         case idle
-        /// - isLast: the client has asked for the connection's end behind the answer.
+        /// - isLast: the client has asked to close the connection after the answer.
         case answering(Reading, isLast: Bool)
-        /// The rest of the body of a request that is answered comes, and is dropped.
+        /// Drops the rest of the body of an answered request.
         case dropping
-        /// Whatever comes is dropped.
+        /// Drops all parts.
         case over
     }
 
-    /// The part of the body that has come of a request that is being answered.
+    /// The state of the body of the request that is being answered.
     private enum Reading {
         case goesOn, done, broken
     }
 
-    /// Parts that wait behind a request before the socket is not read any more.
+    /// Waiting parts behind a request at which the reading of the socket stops.
     private static let waitingMax = 10
 
+    /// Room for parts that a quiet connection keeps: thousands of requests at once leave megabytes.
+    private static let keptParts = 64
+
     private var state = State.idle
-    /// What came behind the request that is being answered.
+    /// Parts that arrived behind the request that is being answered.
     private var waiting = CircularBuffer<HTTPRequestPart>()
     private var inputEnd: InputEnd?
 
-    /// A connection over which nothing has come.
+    /// A connection without any part.
     package init() {}
 
-    /// Whether so much waits that the socket is not to be read.
+    /// Whether enough parts wait, so that the socket is not read.
     package var isFull: Bool { waiting.count >= Self.waitingMax }
 
     /// Whether a request is being answered.
@@ -62,25 +65,25 @@ package struct RequestLine {
 
     // MARK: Events
 
-    /// A part of a request came.
+    /// A part of a request has arrived.
     package mutating func arrived(_ part: HTTPRequestPart) {
         if case .over = state { return }
         waiting.append(part)
     }
 
-    /// Nothing comes any more. Of several reasons the first counts.
+    /// No more parts arrive. Only the first reason counts.
     package mutating func inputEnded(_ end: InputEnd) {
         if inputEnd == nil { inputEnd = end }
     }
 
-    /// The answer to the request is with the client, or as good as.
+    /// The answer to the request was sent, and the client has taken most of it.
     package mutating func answered() -> Action? {
         guard case .answering(let reading, let isLast) = state else { return nil }
         if isLast { return over(.end) }
         switch reading {
         case .done: state = .idle
         case .goesOn: state = .dropping
-        // A second answer would be taken for that to another request.
+        // The client would take another answer for that to another request.
         case .broken: return over(.end)
         }
         return nil
@@ -88,8 +91,8 @@ package struct RequestLine {
 
     /// The request has no answer.
     /// - Parameters:
-    ///   - error: why; what is no HTTP is refused, with anything else the connection ends.
-    ///   - hasBegun: whether something of an answer was sent.
+    ///   - error: invalid HTTP is refused; any other error closes the connection.
+    ///   - hasBegun: whether a part of an answer was sent.
     package mutating func failed(_ error: any Error, hasBegun: Bool) -> Action? {
         guard case .answering = state else { return nil }
         return over(error is HTTPParserError && !hasBegun ? .refuse : .close)
@@ -100,14 +103,17 @@ package struct RequestLine {
 
     // MARK: Actions
 
-    /// What is to be done now; nil when something has to happen first.
+    /// The next action; nil when the line waits for an event.
     package mutating func next() -> Action? {
         while true {
             switch state {
             case .over, .answering(.done, _), .answering(.broken, _): return nil
             case .idle, .dropping, .answering(.goesOn, _): break
             }
-            guard let part = waiting.popFirst() else { return inputEnd.flatMap { atEnd($0) } }
+            guard let part = waiting.popFirst() else {
+                if waiting.capacity > Self.keptParts { waiting = CircularBuffer() }
+                return inputEnd.flatMap { atEnd($0) }
+            }
             if let action = take(part) { return action }
         }
     }
@@ -125,7 +131,7 @@ package struct RequestLine {
         case (.dropping, .end):
             state = .idle
             return nil
-        // A head that could not be decoded is missing; its error comes before what follows it.
+        // The head could not be decoded. Its error arrives before the parts that follow it.
         default: return over(.close)
         }
     }
@@ -148,7 +154,7 @@ package struct RequestLine {
         return action
     }
 
-    /// Whether a client asks for the end of the connection behind the answer (RFC 9112, section 9.6).
+    /// Whether a client asks to close the connection after the answer (RFC 9112, section 9.6).
     private static func endsConnection(_ head: HTTPRequest) -> Bool {
         guard let options = head.headerFields[.connection] else { return false }
         return options.lowercased().split(separator: ",").contains {

@@ -1,14 +1,13 @@
 import HTTPTypes
 import NIOCore
 
-/// An answer to a request: its head and what becomes its body.
+/// A response: its head, and the source of its body.
 package struct Response: Sendable {
     package let status: HTTPResponse.Status
     package let headers: HTTPFields
     package let body: ResponseBody
 
-    /// - Parameter headers: those of the answer; the length of the body is added where it is known and none is among
-    ///   them.
+    /// - Parameter headers: without a length, the length of the body is added where it is known.
     package init(status: HTTPResponse.Status, headers: HTTPFields = [:], body: ResponseBody = .empty) {
         self.status = status
         var headers = headers
@@ -21,20 +20,20 @@ package struct Response: Sendable {
 
     var head: HTTPResponse { HTTPResponse(status: status, headerFields: headers) }
 
-    /// The answer to `HEAD` that says what this one is to `GET`.
+    /// The response to `HEAD` for this response to `GET`.
     var withoutBody: Response { Response(status: status, headers: headers) }
 }
 
-/// The bytes behind the head of an answer.
+/// The body of a response.
 package enum ResponseBody: Sendable {
     case empty
     /// Sent at once, with the head.
     case whole(ByteBuffer)
-    /// Made while it is sent; without a length it goes out in chunks. The answer ends when the closure returns; when it
-    /// throws, the connection ends in the middle of the answer.
+    /// Made while it is sent; without a length it goes out in chunks. The response ends when the closure returns. When
+    /// it throws, the connection is closed within the response.
     case stream(length: Int? = nil, @Sendable (ResponseBodyWriter) async throws -> Void)
 
-    /// Bytes of it, as far as they are known beforehand.
+    /// The size of the body in bytes, where it is known beforehand.
     package var contentLength: Int? {
         switch self {
         case .empty: 0

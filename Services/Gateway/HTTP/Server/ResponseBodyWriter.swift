@@ -2,7 +2,7 @@ import HTTPTypes
 import NIOCore
 import NIOHTTPTypes
 
-/// The way of an answer from its task to the connection.
+/// Sends the response of a task over its connection.
 package struct ResponseBodyWriter: Sendable {
     private let connection: NIOLoopBound<(handler: RequestHandler, context: ChannelHandlerContext)>
     private let loop: any EventLoop
@@ -15,21 +15,26 @@ package struct ResponseBodyWriter: Sendable {
 
     /// Sends the next part of the body.
     ///
-    /// Returns when the client has taken so much that there is room for another one: who makes parts that are not large
-    /// holds little in memory, however slow a client is.
+    /// Returns when the client has taken so much that there is room for another part. A task that sends small parts
+    /// holds little memory, however slow the client is.
     /// - Throws: `ChannelError` when the connection is closed.
     package func write(_ part: ByteBuffer) async throws {
-        // An empty one would be the end of a body that is sent in chunks.
+        // An empty part would end a body that is sent in chunks.
         guard part.readableBytes > 0 else { return }
         try await withCheckedThrowingContinuation { written in
             onLoop { handler, context in handler.write(part, written, context) }
         }
     }
 
-    /// Makes an answer and sends it.
-    func send(_ make: @Sendable () async throws -> Response) async {
+    /// Makes a response and sends it.
+    func send(_ make: @Sendable () async throws -> OutgoingResponse) async {
         do {
-            let response = try await make()
+            let outgoing = try await make()
+            guard case .response(let response) = outgoing else {
+                return onLoop { handler, context in
+                    handler.finish(context) { handler.write(outgoing, nil, context) }
+                }
+            }
             let head = HTTPResponsePart.head(response.head)
             switch response.body {
             case .whole(let buffer) where buffer.readableBytes > 0: finish([head, .body(buffer)])
@@ -44,7 +49,7 @@ package struct ResponseBodyWriter: Sendable {
         }
     }
 
-    /// - Parameter parts: before the end.
+    /// - Parameter parts: all but the end.
     private func finish(_ parts: [HTTPResponsePart]) {
         onLoop { handler, context in handler.finish(parts, context) }
     }

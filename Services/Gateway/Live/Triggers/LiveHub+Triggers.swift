@@ -3,15 +3,15 @@ import Messages
 import NIOCore
 import ParseProtocol
 
-/// The triggers of cloud code on the hub's ways: of connections, of subscriptions that begin, and of what is told.
+/// The hub's calls of cloud code triggers: for connections, for new subscriptions and for events.
 extension LiveHub {
     // MARK: Connections
 
-    /// Whether connections pass without cloud code.
-    var areConnectionsFree: Bool { triggers.has(.beforeConnect, Hook.connectClass) == false }
+    /// Whether connections need no cloud code.
+    var needsNoConnectTrigger: Bool { triggers.has(.beforeConnect, Hook.connectClass) == false }
 
-    /// Asks `beforeConnect`, where there is one.
-    /// - Throws: what it refuses; `.serviceUnavailable` (2) while nobody can ask it.
+    /// Runs `beforeConnect`, if there is one.
+    /// - Throws: its refusal; `.serviceUnavailable` (2) while it cannot be called.
     func mayConnect(
         _ admitted: Principal, _ credentials: Credentials, from address: SocketAddress?
     ) async throws(ParseError) {
@@ -20,10 +20,13 @@ extension LiveHub {
         do throws(ParseError) {
             principal = try await access.signIn(admitted, credentials)
         } catch {
-            // Whoever names a session that is over is nobody, as for Parse Server. His subscriptions end with 209.
+            // A client with an expired session counts as a guest, as in Parse Server. Its subscriptions end with 209.
             guard error.code == .invalidSessionToken else { throw error }
         }
-        try await triggers.beforeConnect(subject(principal, credentials, address))
+        var subject = subject(principal, credentials, address)
+        // Counts the other clients.
+        subject.clients = max(subject.clients - 1, 0)
+        try await triggers.beforeConnect(subject)
     }
 
     private func subject(
@@ -36,11 +39,11 @@ extension LiveHub {
 
     // MARK: Subscriptions
 
-    /// Has `beforeSubscribe` decide about a query, where there is one and it has not yet.
-    /// - Parameter check: asks the service whether the client may subscribe to what it asked for. The code hears of
-    ///   nothing that is refused anyway.
-    /// - Throws: what it refuses; `.requestLimitExceeded` (155) when too many of the connection wait for it;
-    ///   `.serviceUnavailable` (2) while nobody can ask it.
+    /// Runs `beforeSubscribe` for a query, if there is one and it has not run yet.
+    /// - Parameter check: asks the service whether the client may subscribe to its query. The code gets no queries that
+    ///   are refused anyway.
+    /// - Throws: its refusal; `.requestLimitExceeded` (155) when too many subscriptions of the connection wait for it;
+    ///   `.serviceUnavailable` (2) while it cannot be called.
     func decide(
         _ subscription: LiveSubscription, _ principal: Principal, check: () async throws(ParseError) -> Void
     ) async throws(ParseError) {
@@ -55,30 +58,32 @@ extension LiveHub {
         defer { deciding.withLock { $0.leave(sink) } }
         try await check()
         let subject = subject(principal, subscription.credentials, subscription.address)
-        subscription.decide(try await triggers.beforeSubscribe(subscription.wish, subject), byCode: true)
+        let decided = try await triggers.beforeSubscribe(
+            subscription.wish, requestId: subscription.requestId, subject)
+        subscription.decide(decided, byCode: true)
     }
 
     // MARK: Events
 
-    /// Hands connections what they are told, in its order: past cloud code where it has something to say of the events
-    /// of a class, and straight on where it has not.
-    func hand(_ told: LiveRegister.Told) {
+    /// Delivers messages in order: events of classes with `afterLiveQueryEvent` go through cloud code, all others go to
+    /// their connections at once.
+    func hand(_ told: SubscriptionRegistry.Told) {
         guard !told.isEmpty else { return }
         let asks = triggers.askers
         perform { $0.take(told, asks: asks) }
     }
 
-    private func perform(_ work: (inout LiveTurns) -> LiveTurns.Step) {
+    private func perform(_ work: (inout LiveTriggerQueue) -> LiveTriggerQueue.Step) {
         let (calls, over) = turns.withLock { turns in
             let step = work(&turns)
-            // Within the lock, so that no event overtakes another.
+            // Within the lock, so that events keep their order.
             Self.deliver(step.told)
             return (step.calls, step.over)
         }
         // The caller may hold the register's lock.
         if !over.isEmpty { Task.detached { self.end(over) } }
         for call in calls {
-            // Not on the account of whoever made the change.
+            // Detached, so that the writing client's budget does not cover the call.
             Task.detached {
                 let outcome = await self.outcome(of: call)
                 self.perform { $0.finish(call.number, outcome) }
@@ -86,8 +91,8 @@ extension LiveHub {
         }
     }
 
-    /// Hands each connection its messages, those that stand together at once.
-    private static func deliver(_ told: LiveRegister.Told) {
+    /// Delivers messages to their connections, adjacent ones of a connection together.
+    private static func deliver(_ told: SubscriptionRegistry.Told) {
         var start = told.startIndex
         while start < told.endIndex {
             let sink = told[start].subscription.sink
@@ -97,9 +102,9 @@ extension LiveHub {
         }
     }
 
-    /// What becomes of an event. Where the code cannot be asked the subscription is over and the client comes back:
-    /// nothing leaves that the code has not seen.
-    private func outcome(of call: LiveTurns.Call) async -> LiveTurns.Outcome {
+    /// The outcome of an event. When the code cannot be called, the subscription ends and the client reconnects: no
+    /// event is sent without the code's check.
+    private func outcome(of call: LiveTriggerQueue.Call) async -> LiveTriggerQueue.Outcome {
         let subscription = call.subscription
         let subject: LiveTriggers.Subject
         do throws(ParseError) {
@@ -119,11 +124,11 @@ extension LiveHub {
     }
 }
 
-/// The subscriptions of each connection that wait for `beforeSubscribe`.
-struct LiveDeciding {
+/// Per connection, the subscriptions that wait for `beforeSubscribe`.
+struct PendingSubscribeCounts {
     private var counts: [ObjectIdentifier: Int] = [:]
 
-    /// - Returns: whether there is a place for one more.
+    /// - Returns: whether the limit allows one more.
     mutating func enter(_ sink: ObjectIdentifier, max: Int) -> Bool {
         guard counts[sink, default: 0] < max else { return false }
         counts[sink, default: 0] += 1

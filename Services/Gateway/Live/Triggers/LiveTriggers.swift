@@ -2,15 +2,15 @@ import Messages
 import NIOCore
 import ParseProtocol
 
-/// The triggers of cloud code around live queries: who connects, what is subscribed to, and what an event shows.
+/// The cloud code triggers of live queries: for connections, for subscriptions and for events.
 ///
-/// The code is asked after everything that the suite itself decides about rights. A class without such a trigger, and a
-/// suite without `beforeConnect`, cost a look at the gateway's own table.
+/// The code runs after all of Satchel's checks. A class without such a trigger, and a shop without `beforeConnect`,
+/// cost one check of the gateway's table.
 struct LiveTriggers: Sendable {
-    /// The client that a trigger is told of.
+    /// The client in a trigger's call.
     struct Subject: Sendable {
         var principal: Principal
-        /// The session that the client named, whoever has it; nil without one.
+        /// The session token that the client sent, valid or not; nil without one.
         var sessionToken: String?
         var address: SocketAddress?
         /// Connections and subscriptions of this gateway.
@@ -21,51 +21,54 @@ struct LiveTriggers: Sendable {
     let scopes: HookScopes
     let links: FileLinks
 
-    /// Whether cloud code has a trigger; nil while that is not known without asking.
+    /// Whether cloud code has a trigger; nil when the table is not cached.
     func has(_ trigger: HookTable.Trigger, _ className: String) -> Bool? {
         scopes.registry.known.map { $0.target(trigger, className) != nil }
     }
 
-    /// Says of classes whether `afterLiveQueryEvent` is asked about their events. While the table is being read again
-    /// it may be: the new one may have a trigger that the one before had not.
+    /// Whether a class has `afterLiveQueryEvent`. While the table is read again the answer is true, because the new
+    /// table may have a trigger that the old one lacked.
     var askers: (String) -> Bool {
         guard let known = scopes.registry.known else { return { _ in true } }
         return { known.target(.afterEvent, $0) != nil }
     }
 
-    /// - Throws: `.serviceUnavailable` (2) while nobody can be asked.
+    /// - Throws: `.serviceUnavailable` (2) while the catalog cannot be reached.
     func isThere(_ trigger: HookTable.Trigger, _ className: String) async throws(ParseError) -> Bool {
         try await scopes.registry.table().target(trigger, className) != nil
     }
 
     // MARK: Triggers
 
-    /// - Throws: what `beforeConnect` refuses; `.serviceUnavailable` (2) while nobody can ask it.
+    /// - Throws: the refusal of `beforeConnect`; `.serviceUnavailable` (2) while it cannot be called.
     func beforeConnect(_ subject: Subject) async throws(ParseError) {
         _ = try await call(.beforeConnect, Hook.connectClass, subject, ["event": "connect"])
     }
 
-    /// The query as `beforeSubscribe` leaves it.
-    /// - Throws: what it refuses; `.invalidQuery` (102) for a query that cannot be live; `.serviceUnavailable` (2)
-    ///   while nobody can ask it.
-    func beforeSubscribe(_ wish: LiveWish, _ subject: Subject) async throws(ParseError) -> LiveWish {
+    /// The query after `beforeSubscribe`.
+    /// - Throws: its refusal; `.invalidQuery` (102) for a query that cannot be live; `.serviceUnavailable` (2) while it
+    ///   cannot be called.
+    func beforeSubscribe(
+        _ wish: SubscribedQuery, requestId: Int64, _ subject: Subject
+    ) async throws(ParseError) -> SubscribedQuery {
         let answer = try await call(
-            .beforeSubscribe, wish.className, subject, ["event": "subscribe", "query": wish.query])
-        // The code that is loaded now has no such trigger any more, which is not known here yet.
+            .beforeSubscribe, wish.className, subject,
+            ["event": "subscribe", "op": "subscribe", "requestId": .int(requestId), "query": wish.query])
+        // The current version of the code has no such trigger, and this gateway does not know it yet.
         guard let query = answer?["query"] else { return wish }
         return try wish.changed(by: query)
     }
 
-    /// What `afterLiveQueryEvent` makes of an event.
-    /// - Parameter keys: the fields that are shown; empty for all.
-    /// - Throws: what it refuses; `.serviceUnavailable` (2) while nobody can ask it.
+    /// The outcome of `afterLiveQueryEvent` for an event.
+    /// - Parameter keys: the fields that the client selected; empty for all.
+    /// - Throws: its refusal; `.serviceUnavailable` (2) while it cannot be called.
     func afterEvent(
         _ event: LiveDelivery, _ className: String, keys: [String], _ subject: Subject
-    ) async throws(ParseError) -> LiveTurns.Outcome {
+    ) async throws(ParseError) -> LiveTriggerQueue.Outcome {
         guard let object = try? JSON(parsing: event.object) else { throw .internalError }
         var members: [String: JSON] = ["event": .string(event.kind.name), "object": object, "sendEvent": true]
         members["original"] = event.original.flatMap { try? JSON(parsing: $0) }
-        // One call is for all guests, or all connections of a session: it has no device and no address.
+        // One call serves all guests, or all connections of a session, so that it has no device and no address.
         var subject = subject
         subject.principal.installationID = ""
         subject.address = nil
@@ -76,7 +79,7 @@ struct LiveTriggers: Sendable {
 
     // MARK: Calling
 
-    /// The code's answer; nil when there is no such trigger.
+    /// The code's result; nil when there is no such trigger.
     private func call(
         _ trigger: HookTable.Trigger, _ className: String, _ subject: Subject, _ members: [String: JSON]
     ) async throws(ParseError) -> JSON? {
@@ -96,8 +99,8 @@ struct LiveTriggers: Sendable {
     }
 }
 
-extension LiveWish {
-    /// The query as cloud code is told of it.
+extension SubscribedQuery {
+    /// The query in the form for cloud code.
     var query: JSON {
         var query: JSON = ["className": .string(className), "where": (try? JSON(parsing: condition)) ?? [:]]
         if !keys.isEmpty { query["keys"] = .string(keys.joined(separator: ",")) }
@@ -105,22 +108,22 @@ extension LiveWish {
         return query
     }
 
-    /// The query with what cloud code made of it. `limit`, `skip`, `order` and `include` mean nothing here.
-    /// - Throws: `.invalidQuery` (102) for `excludeKeys`, which live queries do not have: what the code wants to hide
-    ///   must not be shown.
-    package func changed(by query: JSON) throws(ParseError) -> LiveWish {
+    /// The query with cloud code's changes. `limit`, `skip`, `order` and `include` are ignored.
+    /// - Throws: `.invalidQuery` (102) for `excludeKeys`, which live queries do not support: fields that the code wants
+    ///   to hide must not be sent.
+    package func changed(by query: JSON) throws(ParseError) -> SubscribedQuery {
         if let excluded = query["excludeKeys"], !OptionValue.isAbsent(excluded) {
             throw ParseError(.invalidQuery, "Live queries have no excludeKeys; select the fields that are shown.")
         }
         let chosen = query["keys"].flatMap { $0.isNull ? nil : $0 }
         let keys = try Self.names(chosen)
-        return LiveWish(
+        return SubscribedQuery(
             className: className, condition: try query["where"].flatMap(OptionValue.condition) ?? Array("{}".utf8),
-            // A choice of nothing is not one of everything, as in a find.
+            // An empty selection does not mean all fields, as in a find.
             keys: chosen != nil && keys.isEmpty ? ["objectId"] : keys, watch: try Self.names(query["watch"]))
     }
 
-    /// The names of a list, which may be a text with commas.
+    /// The names of a list, which may be a comma-separated text.
     /// - Throws: `.invalidQuery` (102) for anything else.
     package static func names(_ value: JSON?) throws(ParseError) -> [String] {
         switch value {
@@ -134,18 +137,18 @@ extension LiveWish {
 }
 
 extension LiveDelivery {
-    /// Members that stay as they are: of which object it is and who may read it cloud code has no say.
+    /// Members that cloud code cannot change: the object's identity and its access rights.
     private static let fixed: Set<String> = [
         "__type", "className", "objectId", "createdAt", "updatedAt", "ACL",
     ]
 
-    /// The event as cloud code's answer has it; nil when it is not to be sent.
+    /// The event after cloud code; nil when it must not be sent.
     ///
-    /// The code may set and take away fields, but for those that say which object it is, for those that the client
-    /// chose not to be shown, and for those that the class hides from him.
+    /// The code may set and remove fields, except the object's identity, fields that the client did not select, and
+    /// fields that the class hides from the client.
     /// - Parameters:
-    ///   - answer: `object`, `original` and `sendEvent`; without `sendEvent` there is no such trigger any more.
-    ///   - keys: the fields that are shown; empty for all.
+    ///   - answer: `object`, `original` and `sendEvent`; without `sendEvent` the trigger no longer exists.
+    ///   - keys: the fields that the client selected; empty for all.
     package func changed(by answer: JSON, keys: [String]) -> LiveDelivery? {
         guard let sends = answer["sendEvent"]?.boolValue else { return self }
         guard sends else { return nil }
@@ -168,7 +171,7 @@ extension LiveDelivery {
         return JSON.object(members).serialized
     }
 
-    /// The event with the URLs of files that cloud code put in by their names.
+    /// The event with URLs for the files that cloud code added by name.
     fileprivate func linked(_ links: FileLinks) -> LiveDelivery {
         LiveDelivery(
             kind: kind, cursor: cursor, object: links.linked(object), original: original.map(links.linked),

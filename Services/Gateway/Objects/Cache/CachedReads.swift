@@ -2,16 +2,15 @@ import DequeModule
 import MessageBus
 import ParseProtocol
 
-/// The answers that the gateway keeps for reads of the same, and the decision which of them stay: without I/O, time is
-/// an argument.
+/// The cached responses to reads, with the eviction policy. No I/O; time is an argument.
 ///
-/// Which ones stay is decided as in S3-FIFO (Yang et al., "FIFO queues are all you need for cache eviction", SOSP
-/// 2023). A new answer waits in a line of a tenth of the room; only one that is asked for there again comes into the
-/// rest, and one that is asked for again soon after it had to go. So a client that asks a million different questions
-/// throws out its own answers and not those that everybody asks for.
+/// Eviction follows S3-FIFO (Yang et al., "FIFO queues are all you need for cache eviction", SOSP 2023). A new response
+/// enters a queue with a tenth of the memory. It moves into the main queue only when it is requested again there, or
+/// again soon after its eviction. A client that sends a million different queries therefore evicts its own responses,
+/// and not the popular ones.
 package struct CachedReads<Answer: Sendable, Stamp: Sendable> {
-    /// A question, byte for byte as it came. Swift's texts are equal when they look alike, such as one with an accented
-    /// letter and one with a letter and its accent, between which the database makes a difference.
+    /// A query, byte for byte as the client sent it. Swift's strings compare by canonical equivalence, such as an
+    /// accented letter with a letter and a combining accent, which the database distinguishes.
     package struct Key: Hashable, Sendable {
         private let isMaster: Bool
         private let className: String
@@ -19,10 +18,10 @@ package struct CachedReads<Answer: Sendable, Stamp: Sendable> {
         private let options: [UInt8]
 
         /// - Parameters:
-        ///   - isMaster: asked with the master key, which sees more than anybody else.
+        ///   - isMaster: sent with the master key, which sees more than every other caller.
         ///   - className: an identifier.
         ///   - objectId: nil for a query.
-        ///   - options: as the client wrote them. The same in another order is another question.
+        ///   - options: as the client wrote them. The same options in another order are another key.
         package init(isMaster: Bool, className: String, objectId: String?, options: [UInt8]) {
             self.isMaster = isMaster
             self.className = className
@@ -33,12 +32,12 @@ package struct CachedReads<Answer: Sendable, Stamp: Sendable> {
         fileprivate var bytes: Int { className.utf8.count + (objectId?.count ?? 0) + options.count }
     }
 
-    /// Numbers for the operator. `entries` and `bytes` are of this moment, the others since the start.
+    /// Counters for the operator. `entries` and `bytes` are current values; the others count since the start.
     package struct Counts: Sendable, Equatable {
         package var hits = 0
-        /// Questions that had to be asked of a service, among those that could have been here.
+        /// Reads that went to a service although they were cacheable.
         package var misses = 0
-        /// Answers that were found to be older than a change.
+        /// Entries that were older than a change.
         package var outdated = 0
         package var entries = 0
         package var bytes = 0
@@ -57,9 +56,9 @@ package struct CachedReads<Answer: Sendable, Stamp: Sendable> {
         let isForEverybody: Bool
         let bytes: Int
         let keptAt: BusClock.Milliseconds
-        /// Tells the entry from an earlier one of the same key.
+        /// Distinguishes the entry from an earlier one of the same key.
         let serial: UInt64
-        var isProven: Bool
+        var isKnownQuick: Bool
         var uses: UInt8 = 0
     }
 
@@ -68,18 +67,18 @@ package struct CachedReads<Answer: Sendable, Stamp: Sendable> {
         let serial: UInt64
     }
 
-    /// Entries in the order in which they came. Those that were dropped keep their place until it is their turn.
+    /// Entries in the order of insertion. A dropped entry keeps its place until the queue reaches it.
     private struct Line {
         var places: Deque<Place> = []
         var bytes = 0
         var count = 0
     }
 
-    /// Beside the answer and the key: the entry, its place, and what the buffers take for themselves.
+    /// Overhead per entry besides response and key: the entry, its place and the buffers' own fields.
     package static var entryOverhead: Int { 512 }
-    /// Questions remembered after their answers had to go.
+    /// Keys that are remembered after their eviction.
     private static var departedMax: Int { 8192 }
-    /// A bound for what changes without our doing, such as an operator who edits the database.
+    /// Bounds the staleness after changes outside Satchel, such as an operator's edit of the database.
     package static var lifetime: BusClock.Milliseconds { 60_000 }
 
     private let bytesMax: Int
@@ -93,8 +92,8 @@ package struct CachedReads<Answer: Sendable, Stamp: Sendable> {
     private var counted = Counts()
 
     /// - Parameters:
-    ///   - bytesMax: of all entries together, with what they take beside their answers.
-    ///   - entryBytesMax: of one entry.
+    ///   - bytesMax: for all entries together, overhead included.
+    ///   - entryBytesMax: for one entry.
     package init(bytesMax: Int, entryBytesMax: Int) {
         self.bytesMax = bytesMax
         self.entryBytesMax = min(entryBytesMax, bytesMax)
@@ -107,11 +106,11 @@ package struct CachedReads<Answer: Sendable, Stamp: Sendable> {
         return counts
     }
 
-    // MARK: Finding
+    // MARK: Look-up
 
-    /// The answer that a question has now; nil when a service must be asked.
+    /// The cached response of a key; nil when a service must be asked.
     /// - Parameters:
-    ///   - isSignedIn: whether the caller is a user: then only answers that are everybody's are his.
+    ///   - isSignedIn: whether the caller is a user: then only responses that are equal for every caller apply.
     ///   - isCurrent: whether nothing changed since a stamp was taken.
     package mutating func find(
         _ key: Key, isSignedIn: Bool, now: BusClock.Milliseconds, isCurrent: (Stamp) -> Bool
@@ -136,31 +135,31 @@ package struct CachedReads<Answer: Sendable, Stamp: Sendable> {
         return entry.answer
     }
 
-    // MARK: Keeping
+    // MARK: Storing
 
-    /// Keeps an answer, unless it is too large.
+    /// Stores a response, unless it is too large.
     /// - Parameters:
-    ///   - bytes: of memory that the answer takes.
+    ///   - bytes: of memory that the response takes.
     ///   - stamp: taken before the read began.
-    ///   - isForEverybody: whether every caller but the master key gets the same.
+    ///   - isForEverybody: whether every caller except the master key gets the same response.
     package mutating func keep(
         _ answer: Answer, for key: Key, bytes: Int, stamp: Stamp, isForEverybody: Bool, now: BusClock.Milliseconds
     ) {
-        // The place in a line may outlive its entry, and its question with it.
+        // The place may outlive the entry, and it holds a second copy of the key.
         let cost = bytes + 2 * key.bytes + Self.entryOverhead
         guard cost <= entryBytesMax else { return }
         drop(key)
         lastSerial += 1
-        let isProven = departed.remove(key.hashValue) != nil
+        let isKnownQuick = departed.remove(key.hashValue) != nil
         entries[key] = Entry(
             answer: answer, stamp: stamp, isForEverybody: isForEverybody, bytes: cost, keptAt: now, serial: lastSerial,
-            isProven: isProven)
-        append(Place(key: key, serial: lastSerial), bytes: cost, isProven: isProven)
+            isKnownQuick: isKnownQuick)
+        append(Place(key: key, serial: lastSerial), bytes: cost, isKnownQuick: isKnownQuick)
         makeRoom()
     }
 
-    private mutating func append(_ place: Place, bytes: Int, isProven: Bool) {
-        if isProven {
+    private mutating func append(_ place: Place, bytes: Int, isKnownQuick: Bool) {
+        if isKnownQuick {
             proven.places.append(place)
             proven.bytes += bytes
             proven.count += 1
@@ -173,7 +172,7 @@ package struct CachedReads<Answer: Sendable, Stamp: Sendable> {
         }
     }
 
-    /// Removes the places of entries that were dropped, once they are more than the others.
+    /// Removes the places of dropped entries once they outnumber the others.
     private static func compact(_ line: inout Line, _ entries: [Key: Entry]) {
         guard line.places.count > 2 * line.count + 64 else { return }
         line.places.removeAll { entries[$0.key]?.serial != $0.serial }
@@ -185,7 +184,7 @@ package struct CachedReads<Answer: Sendable, Stamp: Sendable> {
     }
 
     private mutating func left(_ entry: Entry) {
-        if entry.isProven {
+        if entry.isKnownQuick {
             proven.bytes -= entry.bytes
             proven.count -= 1
         } else {
@@ -194,7 +193,7 @@ package struct CachedReads<Answer: Sendable, Stamp: Sendable> {
         }
     }
 
-    // MARK: Making room
+    // MARK: Eviction
 
     private mutating func makeRoom() {
         while new.bytes + proven.bytes > bytesMax {
@@ -206,7 +205,7 @@ package struct CachedReads<Answer: Sendable, Stamp: Sendable> {
         }
     }
 
-    /// The oldest of the new ones goes, or is proven by then.
+    /// Evicts the oldest entry of the new queue, or promotes it when it was requested again.
     private mutating func passNew() {
         guard let place = new.places.popFirst(), var entry = entries[place.key], entry.serial == place.serial else {
             return
@@ -217,13 +216,13 @@ package struct CachedReads<Answer: Sendable, Stamp: Sendable> {
             depart(place.key.hashValue)
             return
         }
-        entry.isProven = true
+        entry.isKnownQuick = true
         entry.uses = 0
         entries[place.key] = entry
-        append(place, bytes: entry.bytes, isProven: true)
+        append(place, bytes: entry.bytes, isKnownQuick: true)
     }
 
-    /// The oldest of the proven ones goes, unless it was asked for since it was last looked at.
+    /// Evicts the oldest entry of the main queue, unless it was requested since its last check.
     private mutating func passProven() {
         guard let place = proven.places.popFirst(), var entry = entries[place.key], entry.serial == place.serial else {
             return

@@ -3,43 +3,43 @@ import Messages
 import ParseProtocol
 import Synchronization
 
-/// The gateway's copies of answers that any caller of the same kind would get at this moment.
+/// The gateway's cache of responses that every caller of the same kind gets.
 ///
-/// An answer is given from here only while the board of its service (`ChangeBoard`) says that nothing it shows was
-/// changed since the read that brought it began, and nothing is being changed: then a read of the service would bring
-/// the same. docs/architecture.md has the argument.
+/// An entry is used only while the board of its service (`ChangeBoard`) shows that none of its data was changed since
+/// its read began, and that no change is in progress. A read at the service would then return the same.
+/// docs/internals/architecture.md has the argument.
 final class ReadCache: Sendable {
     private typealias Reads = CachedReads<FinalBody, ChangeStamp>
 
-    /// A read that a service must answer, and whose answer may be kept.
+    /// A cache miss. The service's response may be stored under this key and stamp.
     struct Missing: Sendable {
         fileprivate let key: CachedReads<FinalBody, ChangeStamp>.Key
         fileprivate let stamp: ChangeStamp
         fileprivate let isSignedIn: Bool
     }
 
-    /// The outcome of looking for an answer.
+    /// The result of a look-up.
     enum Look: Sendable {
         case found(ParseResponse)
         case missing(Missing)
-        /// The cache has no part in it.
+        /// The request is not cacheable.
         case unfit
     }
 
-    /// Answers of more than `CapacitySettings.smallBytes` are counted on their way to the client (`AnswerHold`), which
-    /// those from here are not. One of so many bytes may take twice as many.
+    /// The memory of responses larger than `CapacitySettings.smallBytes` is counted until they are sent (`AnswerHold`),
+    /// but cached responses are not counted. A response of that size may take twice as many bytes.
     private static let entryBytesMax = 2 * CapacitySettings.smallBytes + 2 * questionBytesMax + Reads.entryOverhead
-    /// A longer question is a list that somebody made up, which nobody repeats; to compare it would take time that is
-    /// on nobody's account.
+    /// A longer query is usually a list that one client built and that is not repeated. Comparing it would take time
+    /// that no budget covers.
     private static let questionBytesMax = 8 << 10
 
     private let reads: Mutex<Reads>
-    /// The boards of the services that have one now.
+    /// The current boards by service.
     private let boards = Mutex<[String: ChangeBoard]>([:])
     private let dataDirectory: String
     private let links: FileLinks
 
-    /// - Returns: nil for a cache without room, which is none.
+    /// - Returns: nil when no memory is configured for the cache.
     init?(_ configuration: GatewayConfiguration) {
         guard configuration.readCacheBytes > 0 else { return nil }
         reads = Mutex(Reads(bytesMax: configuration.readCacheBytes, entryBytesMax: Self.entryBytesMax))
@@ -47,15 +47,15 @@ final class ReadCache: Sendable {
         links = configuration.fileLinks
     }
 
-    /// What the operator sees of it.
+    /// Counters for the operator.
     var counts: JSON { reads.withLock { $0.counts.json } }
 
-    /// Takes the boards of the services that are there. Called on the broker's thread when they change, which is when a
-    /// process begins or ends: opening a small file then is no wait.
+    /// Opens the boards of the current services. The broker's thread calls it when a process joins or leaves; opening a
+    /// small file does not block it.
     func servicesChanged(_ states: [String: Broker.ServiceState]) {
         boards.withLock { boards in
             for (service, board) in boards where states[service]?.board != board.identity {
-                board.forsake()
+                board.invalidateStamps()
                 boards[service] = nil
             }
             for (service, state) in states where state.board != 0 && boards[service] == nil {
@@ -65,14 +65,14 @@ final class ReadCache: Sendable {
         }
     }
 
-    /// A part of a service's database as it is now; nil while it is being changed, and for a service without a board.
+    /// The version of a part of a service's database; nil during a change, and for a service without a board.
     func stamp(of subject: ChangeSubject, in service: String) -> ChangeStamp? {
         boards.withLock { $0[service] }?.stamp(of: subject)
     }
 
-    // MARK: Looking
+    // MARK: Look-up
 
-    /// Looks for the answer to a get or, without an id, to a query.
+    /// Looks up the response to a get or, without an id, to a query.
     func look(
         _ className: String, _ objectId: String?, _ request: ParseRequest, _ principal: Principal
     ) -> Look {
@@ -88,7 +88,8 @@ final class ReadCache: Sendable {
         return .missing(Missing(key: key, stamp: stamp, isSignedIn: isSignedIn))
     }
 
-    /// Requests of a batch are answered as one text, and of the keys beside the master key each has rules of its own.
+    /// Excludes requests of a batch, whose responses are joined, and privileged keys other than the master key, because
+    /// each has separate rules.
     private static func mayTakePart(
         _ className: String, _ request: ParseRequest, _ principal: Principal
     ) -> Bool {
@@ -97,24 +98,24 @@ final class ReadCache: Sendable {
             request.body.count + (request.query?.utf8.count ?? 0) <= questionBytesMax
         else { return false }
         guard let scope = request.hooks else { return true }
-        // As long as nobody knows which webhooks there are, each class may have one.
+        // While the table of hooks is unknown, every class may have one.
         guard let table = scope.registry.known else { return false }
         return !table.has(HookedRead.triggers, className)
     }
 
-    /// The options as they came, in the query, in a body or in both.
+    /// The options in the client's form, from the query, the body or both.
     private static func options(of request: ParseRequest) -> [UInt8] {
         let query = Array((request.query ?? "").utf8)
         if request.body.isEmpty, request.tunnelled == nil { return query }
-        // No query string has a line break in it.
+        // A query string has no line break.
         return query + Array("\n\(request.isForm)\n".utf8) + request.document
     }
 
-    // MARK: Keeping
+    // MARK: Storing
 
-    /// The answer to a read that was missing: kept, when a service said that others would get the same.
+    /// The response to a missed read. It is stored when the service reported that other callers get the same.
     func answer(_ document: [UInt8], to missing: Missing, alike: Bool, everybody: Bool) -> ParseResponse {
-        // A user's answer is kept only where it is everybody's.
+        // The response to a user is stored only when every caller gets the same.
         guard alike, everybody || !missing.isSignedIn, document.count <= CapacitySettings.smallBytes else {
             return ParseResponse(body: document)
         }

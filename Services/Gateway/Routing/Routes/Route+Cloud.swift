@@ -42,7 +42,7 @@ extension Route {
         Route(
             .post, "/validate_purchase", .cloud, "validatePurchase", "Checks a purchase made in Apple's App Store."
         ) {
-            try await $0.controllers.purchases.validate($0.request)
+            try await $0.controllers.purchases.validate($0.request, $0.principal)
         },
     ]
 

@@ -1,4 +1,4 @@
-/// Files and what operators carry in and out as files.
+/// Files, and exports and imports of operators.
 extension Route {
     static let files: [Route] = [
         Route(.post, "/files/{fileName}", .files, "uploadFile", "Stores a file.") {

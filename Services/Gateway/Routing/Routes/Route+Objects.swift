@@ -1,7 +1,7 @@
 import Messages
 import ParseProtocol
 
-/// Objects of every class, and the paths that are another name for one of the protocol's own classes.
+/// Objects of every class, and the short paths of the protocol's own classes.
 extension Route {
     static let objects =
         [
@@ -26,7 +26,7 @@ extension Route {
         + objectRoutes("/sessions", of: "_Session", .sessions, "Session", "the caller's sessions")
         + objectRoutes("/installations", of: "_Installation", .installations, "Installation", "installations")
 
-    /// The five routes of a class; of the class in the path when none is given.
+    /// The five routes of a class; of the class in the path when `className` is nil.
     private static func objectRoutes(
         _ path: String, of className: String?, _ tag: Tag, _ noun: String, _ nouns: String
     ) -> [Route] {
@@ -41,7 +41,7 @@ extension Route {
             },
             Route(.post, path, tag, create, "Creates one of \(nouns).") { call in
                 let className = try call.className(className)
-                // A user is created by signing up, whatever path says so.
+                // Creating a user is a sign-up, by either path.
                 return className == "_User"
                     ? try await call.controllers.accounts.signUp(call.request, call.principal)
                     : try await call.controllers.objects.create(className, call.request, call.principal)
@@ -66,8 +66,8 @@ extension Route {
 }
 
 extension RouteCall {
-    /// The class a call is about: the route's own, or the one in the path, checked.
-    /// - Throws: `.invalidClassName` (103), `.operationForbidden` (119) or, for sessions of nobody,
+    /// The class of a call: the route's own, or the one in the path.
+    /// - Throws: `.invalidClassName` (103), `.operationForbidden` (119) or, for sessions without a user,
     ///   `.invalidSessionToken` (209).
     fileprivate func className(_ ofRoute: String?) throws(ParseError) -> String {
         let className = ofRoute ?? self["className"]
@@ -78,7 +78,7 @@ extension RouteCall {
         return className
     }
 
-    /// The operation on objects, as the protocol's texts name it.
+    /// The protocol's name of the operation on objects.
     private var operation: String {
         switch request.method {
         case .post: "create"

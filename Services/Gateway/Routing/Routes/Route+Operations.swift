@@ -27,8 +27,8 @@ extension Route {
         },
     ]
 
-    /// - Parameter area: whose operators are told; what says more than `/scriptlog`, `/serverInfo` and the classes of
-    ///   jobs do is the admins'.
+    /// - Parameter area: the operators that may call the route. A route that shows more than `/scriptlog`,
+    ///   `/serverInfo` and the classes of jobs is for admins alone.
     private static func operation(
         _ name: String, _ id: String, _ summary: String, area: OperatorArea = .admins, handler: @escaping Handler
     ) -> Route {

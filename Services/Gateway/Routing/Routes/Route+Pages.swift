@@ -1,4 +1,4 @@
-/// Pages behind links in mails: whoever follows one has no keys, but a token.
+/// Pages behind links in mails: the browser has no keys, but a token from the link.
 extension Route {
     static let pages: [Route] = [
         page(.get, "/apps/{applicationId}/verify_email", "verifyEmail", "Proves an address."),

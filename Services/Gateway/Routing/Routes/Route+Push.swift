@@ -1,4 +1,4 @@
-/// Pushes and the groups they go to.
+/// Push notifications and their audiences.
 extension Route {
     static let push: [Route] =
         [

@@ -1,4 +1,4 @@
-/// Classes, and what is asked about a class as a whole.
+/// Schemas of classes, and requests about a whole class.
 extension Route {
     static let schemas: [Route] = [
         Route(.get, "/schemas", .schemas, "listSchemas", "Every class.", access: .desk(.developers)) {
@@ -24,6 +24,13 @@ extension Route {
             try await $0.controllers.schemas.save(.change, $0["className"], $0.request, $0.principal)
         },
         Route(
+            .post, "/schemas/{className}/convert", .schemas, "convertField",
+            "Changes the type of a field and converts its values; a preview unless `apply` is true.",
+            access: .desk(.developers)
+        ) {
+            try await $0.controllers.schemas.convert($0["className"], $0.request, $0.principal)
+        },
+        Route(
             .delete, "/schemas/{className}", .schemas, "deleteSchema", "Drops an empty class.",
             access: .desk(.developers)
         ) {
@@ -34,8 +41,8 @@ extension Route {
             try await $0.controllers.schemas.purge($0["className"], $0.request, $0.principal)
         },
         Route(
-            .get, "/aggregate/{className}", .objects, "aggregate", "Distinct values, groups and sums over a class.",
-            access: .master
+            .get, "/aggregate/{className}", .objects, "aggregate",
+            "Distinct values of a field; with the master key also groups and sums over a class."
         ) {
             try await $0.controllers.aggregates.run($0["className"], $0.request, $0.principal)
         },

@@ -1,4 +1,4 @@
-/// The routes by which apps read and report, and operators ask about the suite itself.
+/// Routes for apps' configuration and reports, and for operators' requests about the suite itself.
 extension Route {
     static let config: [Route] = [
         Route(.get, "/config", .config, "getConfig", "The parameters of the app.") {
@@ -42,14 +42,14 @@ extension Route {
         ) {
             try await $0.controllers.security.report($0.request)
         },
-        // A payment provider has no keys of the shop's; its signature is checked by the service that has the secret.
+        // A payment provider has no keys of the shop. The service that has the secret checks the provider's signature.
         Route(.post, "/webhooks/stripe", .system, "receiveStripeEvent", "What Stripe reports.", access: .anyone) {
             try await $0.controllers.stripeWebhook.receive($0.request)
         },
     ]
 
-    /// The routes on which Sentry's SDKs send crash reports: beside the mount, since the SDK builds the path from its
-    /// DSN.
+    /// The routes on which Sentry's SDKs send crash reports. They are outside the mount, because the SDK makes the path
+    /// from its DSN.
     static let crashReports: [Route] = [
         Route(
             .post, "/api/{project}/envelope", .reports, "receiveCrashEnvelope", "Crash reports of Sentry's SDKs.",

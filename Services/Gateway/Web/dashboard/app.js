@@ -1,4 +1,4 @@
-// The dashboard: signs an operator in and shows the view of the address.
+// The dashboard: signs an operator in and shows the view of the URL.
 
 import { APIError, auth } from '../shared/api.js';
 import { fill, h } from '../shared/dom.js';
@@ -6,14 +6,14 @@ import { loadTexts, t } from '../shared/i18n.js';
 import { Router } from '../shared/router.js';
 import { server, theme } from '../shared/settings.js';
 import { forgetAll } from '../shared/store.js';
-import { areas, sees } from './areas.js';
-import { Shell } from './shell.js';
-import { leave, signIn } from './sign-in.js';
-import { elsewhere, problem } from './sorry.js';
+import { areas, sees } from './shell/areas.js';
+import { Shell } from './shell/shell.js';
+import { leave, signIn } from './shell/sign-in.js';
+import { elsewhere, problem } from './shell/sorry.js';
 
 /**
- * Each view is a module, fetched when it is first looked at. `area` is the entry of the menu that it belongs to, `sheet`
- * what `areas.js` has a rule of its own for.
+ * Each view is a module, loaded on first use. `area` is its menu entry; `sheet` names a view with its own rule in
+ * `shell/areas.js`.
  */
 const routes = {
   '/': { area: 'today', load: () => import('./pages/today.js') },
@@ -84,7 +84,7 @@ async function show(view) {
     title(main);
   } catch (error) {
     if (signal.aborted || error?.name === 'AbortError') return;
-    // A new release came: this page names files that are not there any more.
+    // After an upgrade this page names files that no longer exist.
     if (error instanceof TypeError && /module/i.test(error.message) && reloadOnce()) return;
     fill(
       main,
@@ -94,7 +94,7 @@ async function show(view) {
   }
 }
 
-/** Says where somebody is: in the window's title, and by the focus to who does not see the page. */
+/** Announces the view: by the window's title, and by the focus for screen readers. */
 function title(main) {
   const heading = main.querySelector('h1');
   document.title = heading ? `${heading.textContent} · ${server.shop}` : server.shop;
@@ -132,7 +132,7 @@ function open() {
   return router.refresh();
 }
 
-/** A session that was kept: what its user may do can be another since. */
+/** Restores a stored session: the user's areas may have changed since. */
 async function comeBack() {
   try {
     if ((await areas.learn()).length) return open();

@@ -1,4 +1,4 @@
-// The page for people who write apps: how an app reaches this server, and every route of it to read and to try.
+// The page for app developers: how an app connects to this server, and each of its routes to read and to try.
 
 import { auth } from '../shared/api.js';
 import { fill, h } from '../shared/dom.js';
@@ -11,7 +11,7 @@ import { Frame } from './frame.js';
 const routes = {
   '/': { area: 'start', load: () => import('./pages/start.js') },
   '/routes': { area: 'routes', load: () => import('./pages/routes.js') },
-  // Names of functions stand for themselves: with their dot the ids would look like files.
+  // Functions have a path by name: with the dot in their ids they would look like files.
   '/functions/:name': { area: 'routes', load: () => import('./pages/route.js') },
   '/routes/:id': { area: 'routes', load: () => import('./pages/route.js') },
 };
@@ -45,7 +45,7 @@ function problem(title, text) {
   );
 }
 
-/** Says where somebody is: in the window's title, and by the focus to who does not see the page. */
+/** Announces the view: by the window's title, and by the focus for screen readers. */
 function entitle(main) {
   const heading = main.querySelector('h1');
   document.title = `${heading?.textContent ?? t('area.start')} · ${server.shop}`;
@@ -59,7 +59,7 @@ function entitle(main) {
 
 theme.apply();
 await loadTexts(new URL('texts/', import.meta.url));
-// A session that the server ended is gone from the page as well.
+// When the server ends the session, the page drops it as well.
 auth.onEnd(() => frame.redraw());
 fill(document.body, frame.element());
 await router.start();

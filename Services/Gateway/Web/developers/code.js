@@ -1,4 +1,4 @@
-// Code to read and to take along.
+// Code blocks that can be copied.
 
 import { fill, h } from '../shared/dom.js';
 import { toast } from '../shared/elements/toast.js';
@@ -6,11 +6,11 @@ import { t } from '../shared/i18n.js';
 
 /**
  * Code with a button that copies it.
- * @param name what the button says that it copies, for who does not see where it stands.
+ * @param name the subject in the button's label, for screen readers.
  */
 export function code(text, { name, id } = {}) {
   const body = h('code', text);
-  // Wider than a phone: it scrolls by itself, by keyboard too.
+  // Wider than a phone: the block scrolls on its own, also by keyboard.
   const box = h('pre', { tabindex: 0, role: 'region', 'aria-label': name, 'data-code': id }, body);
   const button = h('button', { type: 'button', 'aria-label': t('code.copyWhat', { what: name }) }, t('code.copy'));
   button.addEventListener('click', async () => {
@@ -19,7 +19,7 @@ export function code(text, { name, id } = {}) {
       fill(button, t('code.copied'));
       toast(t('code.copiedWhat', { what: name }));
     } catch {
-      // Browsers have no clipboard for pages without TLS: the text is chosen, so that one key copies it.
+      // Browsers have no clipboard for pages without TLS: the text is selected instead, so that one key copies it.
       getSelection().selectAllChildren(body);
       toast(t('code.chosen'));
     }
@@ -27,12 +27,12 @@ export function code(text, { name, id } = {}) {
   return h('div.code', box, button);
 }
 
-/** The document's words, in which names stand between backticks. */
+/** A text of the document, with names between backticks shown as code. */
 export function prose(text) {
   return text.split('`').map((part, place) => (place % 2 ? h('code', part) : part));
 }
 
-/** JSON as people read it. */
+/** JSON with indentation. */
 export function pretty(value) {
   return JSON.stringify(value, null, 2);
 }

@@ -1,19 +1,20 @@
-// The server's OpenAPI document as pages need it: operations by area, references resolved, an example for each schema.
+// The server's OpenAPI document in the form that pages need: operations by area, references resolved, an example for
+// each schema.
 
 import { server } from '../shared/settings.js';
 
 const VERBS = ['get', 'post', 'put', 'delete'];
-/** How deep an example is made of properties where the document has none of its own. */
+/** The depth to which an example is built from properties when the document has none. */
 const DEPTH_MAX = 3;
 let loading = null;
 
-/** The document, asked for once. */
+/** The document, requested once. */
 export function load() {
   loading ??= fetch(`${server.mount}/openapi.json`, { credentials: 'omit' }).then(async (answer) => {
     if (!answer.ok) throw new Error(`${answer.status} ${answer.statusText}`);
     return new Reference(await answer.json());
   });
-  // What failed is asked for again by the next page.
+  // After a failure the next page requests it again.
   loading.catch(() => {
     loading = null;
   });
@@ -52,7 +53,7 @@ export class Reference {
       area: operation.tags?.[0] ?? '',
       summary: operation.summary ?? '',
       description: operation.description ?? '',
-      /** Whether it stands beside the mount, as routes of other protocols do. */
+      /** Whether the route is outside the mount, as routes of other protocols are. */
       isBeside: Boolean(item.servers),
       caller: caller(security),
       parameters: (operation.parameters ?? []).map((parameter) => this.resolve(parameter)),
@@ -67,7 +68,9 @@ export class Reference {
     };
   }
 
-  /** `{ type, schema, example }` of JSON where it is spoken, else of what is spoken; null for nothing. */
+  /**
+   * `{ type, schema, example }`, of JSON if it is among the types, otherwise of the first type; null for no content.
+   */
   #content({ content = {} }) {
     const type = 'application/json' in content ? 'application/json' : Object.keys(content)[0];
     if (!type) return null;
@@ -75,7 +78,7 @@ export class Reference {
     return { type, schema: schema ?? null, example: example ?? (schema ? this.example(schema) : undefined) };
   }
 
-  /** What a reference stands for; anything else as it is. */
+  /** The target of a reference; any other value unchanged. */
   resolve(value) {
     let found = value;
     while (found?.$ref) {
@@ -87,7 +90,7 @@ export class Reference {
     return found ?? {};
   }
 
-  /** The document's own example, else one that is made of the properties. */
+  /** The document's example, or an example built from the properties. */
   example(schema, depth = 0) {
     const found = this.resolve(schema);
     if (found.examples?.length) return found.examples[0];
@@ -139,7 +142,7 @@ function bounds({ minimum, maximum, maxLength, pattern }) {
   return pattern ?? '';
 }
 
-/** Who may ask, of the ways that the document names: `anyone`, `guest`, `user` or `master`. */
+/** The required caller by the document's security schemes: `anyone`, `guest`, `user` or `master`. */
 function caller(security) {
   if (!security.length) return 'anyone';
   const has = (name, way) => name in way;

@@ -1,4 +1,4 @@
-// What stands around every page: its two parts, the language, the colours, and whose session requests are tried with.
+// The frame of every page: its two parts, the language, the colours, and the session that trial requests use.
 
 import { auth, call } from '../shared/api.js';
 import { fill, h } from '../shared/dom.js';
@@ -41,7 +41,7 @@ export class Frame {
     ];
   }
 
-  /** The page's place, with bones where nothing is yet. */
+  /** The page's container, with a placeholder until the content arrives. */
   begin(part) {
     for (const [name, link] of this.#links) {
       if (name === part) link.setAttribute('aria-current', 'page');
@@ -52,7 +52,7 @@ export class Frame {
     return this.#main;
   }
 
-  /** Draws whose session it is, and tells the page. */
+  /** Shows the session's user and informs the page. */
   redraw() {
     document.dispatchEvent(new Event('satchel-session'));
     const user = auth.current?.user;
@@ -100,7 +100,7 @@ export class Frame {
   }
 }
 
-/** The token stays in memory: reloading the page ends what it knows of the session. */
+/** The token stays in memory: reloading the page drops the session. */
 async function signIn({ username, password, code }) {
   const body = { username: username.trim(), password };
   if (code) body.authData = { mfa: { token: code.replace(/\s/g, '') } };

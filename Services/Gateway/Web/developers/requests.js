@@ -1,15 +1,15 @@
-// Requests as they go over the wire, made of an operation of the document and what somebody filled in.
+// HTTP requests, built from an operation of the document and the user's input.
 
-/** Headers that the page may not set, or that have no business in a trial. */
+/** Headers that the page may not set, or that make no sense in a trial. */
 const UNSET = new Set(['X-Parse-Request-Id', 'X-Parse-Client-Version', 'X-Parse-Installation-Id']);
 const NAME = /\{(\w+)\}/g;
 
-/** The parameters that the form asks for. */
+/** The parameters with a field in the form. */
 export function asked(operation) {
   return operation.parameters.filter((parameter) => !UNSET.has(parameter.name));
 }
 
-/** Whether a trial can be made here: what is asked for and answered is JSON, and no master key is needed. */
+/** Whether the page can try the route: request and response are JSON, and no master key is needed. */
 export function canTry(operation) {
   const isJSON = (content) => !content || content.type === 'application/json';
   const success = operation.answers.find(({ status }) => Number(status) < 400);
@@ -18,9 +18,9 @@ export function canTry(operation) {
 
 /**
  * The request.
- * @param values by the parameters' names, texts; an empty one is left out. `body` is JSON, or empty for none.
- * @param own `{ url, headers }`: the server, with the mount, and the headers of keys and session.
- * @throws {FieldProblem} names what is missing or is no JSON.
+ * @param values texts by parameter name; empty ones are left out. `body` is JSON, or empty for none.
+ * @param own `{ url, headers }`: the server's URL with the mount, and the headers of keys and session.
+ * @throws {FieldProblem} names the field that is missing or is not valid JSON.
  */
 export function build(operation, values, own) {
   const text = (name) => String(values[name] ?? '').trim();
@@ -55,7 +55,7 @@ export class FieldProblem extends Error {
   }
 }
 
-/** The request as HTTP has it. A session's token is shortened: who looks over a shoulder has no session. */
+/** The request as HTTP text. The session token is shortened, so that bystanders cannot use it. */
 export function shown({ method, url, headers, body }) {
   const { host, pathname, search } = new URL(url);
   const lines = [`${method} ${pathname}${search} HTTP/1.1`, `Host: ${host}`];
@@ -67,7 +67,7 @@ function secret(name, value) {
   return name === 'X-Parse-Session-Token' ? `${value.slice(0, 6)}…` : value;
 }
 
-/** The same for a shell, with a place for what is secret. */
+/** The request as a shell command, with placeholders for secrets. */
 export function curl({ method, url, headers, body }) {
   const quote = (text) => `'${text.replaceAll("'", "'\\''")}'`;
   const lines = [`curl${method === 'GET' ? '' : ` -X ${method}`} ${quote(url)}`];
@@ -79,14 +79,14 @@ export function curl({ method, url, headers, body }) {
   return lines.join(' \\\n  ');
 }
 
-/** A request to read about: with the examples of the document, and of each parameter that is needed its name. */
+/** An example request: with the document's examples, and a placeholder for each required parameter without one. */
 export function sample(operation, own) {
   const values = {};
   for (const { name, required, example } of asked(operation)) if (required) values[name] = example ?? `{${name}}`;
   if (operation.body?.example !== undefined && operation.body.type === 'application/json')
     values.body = JSON.stringify(operation.body.example);
   const request = build({ ...operation, isBodyNeeded: false }, values, own);
-  // A name in braces is a place to fill, and easier to read as one.
+  // A name in braces is a placeholder and easier to read undecorated.
   request.url = request.url.replace(/%7B(\w+)%7D/g, '{$1}');
   return request;
 }

@@ -1,7 +1,7 @@
-// What an app has to say to reach this server, in the words of each SDK. The names of calls are those of the SDKs' own
-// sources: Parse-Swift 5, Parse-SDK-iOS-OSX 3, Parse-SDK-Android 4, Parse-SDK-JS 5, parse-php-sdk 2.
+// Code that connects an app to this server, for each SDK. The calls follow the SDKs' sources: Parse-Swift 5,
+// Parse-SDK-iOS-OSX 3, Parse-SDK-Android 4, Parse-SDK-JS 5, parse-php-sdk 2.
 
-/** The place of a key that the page does not know. Only the one for pages is told to everybody. */
+/** Placeholders for keys that the page does not know. Only the key for pages is public. */
 const PLACES = {
   rest: 'YOUR_REST_KEY',
   javascript: 'YOUR_JAVASCRIPT_KEY',
@@ -9,7 +9,7 @@ const PLACES = {
   windows: 'YOUR_WINDOWS_KEY',
 };
 
-/** The headers of the kinds of keys, the one for programs without an SDK first. */
+/** The headers of the kinds of keys, starting with the one for programs without an SDK. */
 const HEADERS = {
   rest: 'X-Parse-REST-API-Key',
   javascript: 'X-Parse-Javascript-Key',
@@ -19,10 +19,9 @@ const HEADERS = {
 
 /**
  * The snippets in the order of the page.
- * @param app `{ url, applicationId, keyKinds, clientKey }`: the URL with the mount, the kinds of keys that are set, and
- *   the key for pages where there is one.
- * @returns `{ id, title, install, code, lacks }`; `lacks` is the kind of key that the SDK sends and this server has not,
- *   where it wants one.
+ * @param app `{ url, applicationId, keyKinds, clientKey }`: the URL with the mount, the kinds of configured keys, and
+ *   the key for pages, if any.
+ * @returns `{ id, title, install, code, lacks }`; `lacks` is the kind of key that the SDK needs and this server lacks.
  */
 export function snippets(app) {
   const url = app.url.replace(/\/+$/, '');
@@ -40,7 +39,7 @@ const lines = (...all) =>
     .flat()
     .filter((line) => line !== null)
     .join('\n');
-/** Texts of languages whose double quotes are those of JSON: JavaScript, Python, Swift. */
+/** String literals of JavaScript, Python and Swift, whose double quotes work as in JSON. */
 const quoted = (text) => JSON.stringify(text);
 const kotlin = (text) => JSON.stringify(text).replaceAll('$', '\\$');
 const php = (text) => `'${text.replace(/[\\']/g, '\\$&')}'`;

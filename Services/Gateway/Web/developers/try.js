@@ -1,6 +1,6 @@
-// A route tried against this server, as a guest or with the session that somebody signed in to on the page.
+// Tries a route at this server, as a guest or with a session from the page's sign-in.
 //
-// What changes something is sent only after the exact request was shown.
+// A request that changes something is sent only after its exact text was shown.
 
 import { auth, headers } from '../shared/api.js';
 import { fill, h } from '../shared/dom.js';
@@ -13,7 +13,7 @@ import { asked, build, curl, FieldProblem, shown } from './requests.js';
 
 const SHOWN_MAX = 100_000;
 
-/** The headers of keys and session, and where this page's own server is. */
+/** The headers of keys and session, and the URL of this page's server. */
 export function own(operation) {
   return {
     url: location.origin + (operation.isBeside ? '' : server.mount),
@@ -21,7 +21,7 @@ export function own(operation) {
   };
 }
 
-/** The form with a field for each parameter, and a place for the answer. */
+/** The form with a field for each parameter, and a place for the response. */
 export function trial(operation, signal) {
   const isRead = operation.method === 'GET';
   const note = h('p.problem', { role: 'alert' });
@@ -30,7 +30,7 @@ export function trial(operation, signal) {
   const send = h('button.primary', { type: 'submit' }, t(isRead ? 'try.send' : 'try.show'));
   const form = h('form.trial', { onsubmit: submit, oninput: forget }, fields(operation), h('p', send), note);
 
-  /** What was shown is no longer what would be sent. */
+  /** Drops the shown request after an edit, because it is no longer current. */
   function forget() {
     fill(preview);
   }
@@ -60,7 +60,7 @@ export function trial(operation, signal) {
     press.addEventListener('click', async () => {
       press.disabled = true;
       await run(request);
-      // The same once more has to be looked at once more.
+      // Repeating the request requires a new preview.
       fill(preview);
     });
     return [h('p.soft', t('try.changes')), h('p', press), copy];
@@ -107,7 +107,7 @@ function fields(operation) {
   return parameters;
 }
 
-/** Sends a request and says what came back: status, time, size and content. */
+/** Sends a request and shows the response: status, time, size and content. */
 async function sent({ method, url, headers: all, body }, signal) {
   const start = performance.now();
   const answer = await fetch(url, { method, headers: all, body, credentials: 'omit', cache: 'no-store', signal });
@@ -117,7 +117,7 @@ async function sent({ method, url, headers: all, body }, signal) {
   try {
     content = pretty(JSON.parse(text));
   } catch {
-    // Shown as it came.
+    // Not JSON: shown as received.
   }
   if (content.length > SHOWN_MAX) content = `${content.slice(0, SHOWN_MAX)}\n…`;
   return [

@@ -1,7 +1,7 @@
-// The Parse REST protocol from a browser: keys, session, retries and errors in one place.
+// The client of the Parse REST protocol in the browser: keys, session, retries and errors in one place.
 //
-// The session token lives in memory, and in this tab's storage where the person asked for that. It is in no cookie, so
-// that no other page can use it.
+// The session token is kept in memory, and in this tab's storage if the user chose that. It is not in a cookie, so that
+// no other page can use it.
 
 import { server } from './settings.js';
 import { limited, pause } from './waiting.js';
@@ -11,7 +11,7 @@ const PAUSE = 250;
 const TIMEOUT = 20000;
 const KEY = 'satchel.session';
 
-/** A refusal by the server, or none at all (`code` 100). `text` is the server's own, in English. */
+/** A refusal by the server, or a failed connection (`code` 100). `text` is the server's, in English. */
 export class APIError extends Error {
   constructor(code, text, status = 0) {
     super(text);
@@ -36,15 +36,15 @@ let session = null;
 let changes = 0;
 const listeners = new Set();
 
-/** Whether a change of this page's own waits for its answer. */
+/** Whether a change by this page is in flight. */
 export const isChanging = () => changes > 0;
 
 export const auth = {
-  /** Whoever is signed in: `{ token, user }`, or null. */
+  /** The signed-in user: `{ token, user }`, or null. */
   get current() {
     return session;
   },
-  /** Takes up the session that this tab kept. */
+  /** Restores the session that this tab stored. */
   restore() {
     try {
       session = JSON.parse(sessionStorage.getItem(KEY));
@@ -57,7 +57,7 @@ export const auth = {
     session = { token, user };
     store(keeps ? session : null);
   },
-  /** Forgets the session without telling anybody. */
+  /** Drops the session without calling the listeners. */
   drop() {
     session = null;
     store(null);
@@ -90,9 +90,10 @@ export function headers(extra) {
 }
 
 /**
- * Sends a request and returns the answer's JSON.
- * @param isRead whether asking again does no harm: then a failure that may pass is tried again.
- * @param viewer a user's id, or `*` for a guest: of the answer only what they would see is left. For reading objects.
+ * Sends a request and returns the JSON of the response.
+ * @param isRead whether the request is safe to retry: then a temporary failure is retried.
+ * @param viewer a user's id, or `*` for a guest: the response is reduced to the part that they may see. Only for
+ *   reading objects.
  */
 export async function call(method, path, { body, query, signal, viewer, isRead = method === 'GET' } = {}) {
   const url = `${server.mount}${path}${query ? `?${new URLSearchParams(query)}` : ''}`;
@@ -144,7 +145,7 @@ async function once(url, options) {
   throw refusal;
 }
 
-/** A page of objects: `{ results, count }`. `where` is the condition, everything else as the protocol has it. */
+/** A page of objects: `{ results, count }`. `where` is the condition; all other options are the protocol's. */
 export function find(className, { where = {}, signal, viewer, ...options } = {}) {
   return call('GET', `/classes/${className}`, { query: { where: JSON.stringify(where), ...options }, signal, viewer });
 }
@@ -171,7 +172,7 @@ export async function ask(name, parameters = {}, signal) {
   return (await call('POST', `/functions/${name}`, { body: parameters, signal, isRead: true })).result;
 }
 
-/** A text that must be contained, in any letter case, as a condition of a field. */
+/** A condition for a field that contains a text, ignoring case. */
 export function containing(text) {
   return { $regex: text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&'), $options: 'i' };
 }

@@ -1,17 +1,17 @@
-// Many changes at once, each with an answer of its own.
+// Sends many changes at once, each with its own response.
 
 import { APIError, call } from './api.js';
 import { server } from './settings.js';
 
-/** Changes that one request takes along. */
+/** Changes in one request. */
 const SIZE = 50;
 
 /**
- * Sends changes, `{ method, path, body }` with the path behind the mount, a part after the other. Nothing is asked
- * again: who does not know whether a change was taken looks first.
- * @param onProgress is told how many were answered.
- * @param options `{ isRead, signal }`: whether asking again does no harm, as of `call`.
- * @returns for each change what the server answered, or an APIError.
+ * Sends changes, `{ method, path, body }` with the path below the mount, one batch after the other. Nothing is retried:
+ * after a lost response the caller has to check whether the change was made.
+ * @param onProgress is called with the number of finished changes.
+ * @param options `{ isRead, signal }`: whether the requests are safe to retry, as in `call`.
+ * @returns for each change the server's response, or an APIError.
  */
 export async function batch(changes, onProgress = () => {}, options = {}) {
   const answers = [];

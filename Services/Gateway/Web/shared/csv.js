@@ -1,12 +1,15 @@
-// Tables as text (RFC 4180), and back. What a spreadsheet would take for a formula is written with a quote before it,
-// which is taken off again when the file comes back.
+// CSV tables (RFC 4180), written and parsed. A text that a spreadsheet would treat as a formula gets a leading quote,
+// which parsing removes.
 
-/** Marks that begin a formula somewhere, their wide forms as well, and blanks that spreadsheets drop before them. */
+/**
+ * Characters that begin a formula in some spreadsheet, their wide forms included, and blanks that spreadsheets drop
+ * before them.
+ */
 const FORMULA = '\\s*[=+\\-@\uff1d\uff0b\uff0d\uff20]|[\\t\\r\\n]';
 const guarded = new RegExp(`^'+(?:${FORMULA})`);
 const toGuard = new RegExp(`^'*(?:${FORMULA})`);
 
-/** A text that is no table. `line` is where, from 1. */
+/** A malformed table. `line` counts from 1. */
 export class CSVError extends Error {
   constructor(line) {
     super(`The quotes in line ${line} do not match.`);
@@ -14,17 +17,17 @@ export class CSVError extends Error {
   }
 }
 
-/** A cell as nobody's program runs it. */
+/** A cell that no spreadsheet runs as a formula. */
 export function guard(text) {
   return toGuard.test(text) ? `'${text}` : text;
 }
 
-/** The text that was guarded. */
+/** The original of a guarded text. */
 export function unguard(text) {
   return guarded.test(text) ? text.slice(1) : text;
 }
 
-/** Rows of texts and numbers as a file: UTF-8 with a mark that says so, which spreadsheets need. */
+/** Rows of texts and numbers as a file: UTF-8 with a byte order mark, which spreadsheets need. */
 export function writeCSV(rows) {
   const cell = (value) => {
     if (typeof value === 'number') return Number.isFinite(value) ? String(value) : '';
@@ -35,8 +38,8 @@ export function writeCSV(rows) {
 }
 
 /**
- * The rows of a file, `{ line, cells }` with the line that a row begins at. Empty lines are left out. Separators are
- * commas, else semicolons or tabs where the first line has more of them.
+ * The rows of a file, `{ line, cells }` with the first line of each row. Empty lines are skipped. Separators are
+ * commas, or semicolons or tabs when the first line has more of those.
  * @throws CSVError for quotes that do not match.
  */
 export function parseCSV(text) {

@@ -1,17 +1,17 @@
-// Elements made of tags, attributes and texts. Nothing here parses markup: a text stays a text, whoever wrote it.
+// Builds elements from tags, attributes and texts. Nothing here parses markup: a text always remains a text.
 
 const SVG = 'http://www.w3.org/2000/svg';
 
 /**
  * h('button.primary', { type: 'button', onclick: save }, 'Save')
- * Attributes: functions become listeners, `false`, null and undefined are left out, `true` is an empty attribute.
- * Children: nodes and texts, arrays of them; null and false are left out.
+ * Attributes: functions become listeners; `false`, null and undefined are skipped; `true` gives an empty attribute.
+ * Children: nodes and texts, or arrays of them; null and false are skipped.
  */
 export function h(selector, attributes, ...children) {
   return build(document.createElement(tag(selector)), selector, attributes, children);
 }
 
-/** The same for SVG. */
+/** `h` for SVG. */
 export function svg(selector, attributes, ...children) {
   return build(document.createElementNS(SVG, tag(selector)), selector, attributes, children);
 }
@@ -40,9 +40,9 @@ function flat(children) {
   return children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false);
 }
 
-/** Only addresses that show or open something: what a shopper wrote as a link must not run. */
+/** Sets only URLs of safe schemes: a link typed by a shopper must not run a script. */
 function setURL(element, name, value) {
-  // A place of this page stays one when the address becomes another.
+  // A fragment of this page stays relative to the current URL.
   const url = String(value).startsWith('#') ? value : safeURL(value);
   if (url) element.setAttribute(name, url);
 }
@@ -56,7 +56,7 @@ export function safeURL(value) {
   }
 }
 
-/** Puts these children in the place of those that are there. */
+/** Replaces the children of an element. */
 export function fill(element, ...children) {
   element.replaceChildren(...flat(children));
   return element;
@@ -64,7 +64,7 @@ export function fill(element, ...children) {
 
 let last = 0;
 
-/** An id that no other element has, to tie a label to its field. */
+/** An unused id, to connect a label with its field. */
 export function freshId(prefix) {
   last += 1;
   return `${prefix}-${last}`;

@@ -1,4 +1,4 @@
-// Money, numbers and dates as the reader writes them.
+// Money, numbers and dates in the reader's format.
 
 import { locale } from './i18n.js';
 import { server } from './settings.js';
@@ -11,19 +11,19 @@ function formatter(kind, options) {
   return kept.get(key);
 }
 
-/** Decimals of a currency as the server counts them: ISO 4217, as `Intl` has it. */
+/** Decimals of a currency: ISO 4217, from `Intl`, as on the server. */
 export function decimals(currency = server.currency) {
   return formatter(Intl.NumberFormat, { style: 'currency', currency: currency.toUpperCase() }).resolvedOptions()
     .maximumFractionDigits;
 }
 
-/** An amount of minor units: 350 is $3.50, and 350 yen are ¥350. */
+/** An amount in minor units: 350 is $3.50, or ¥350 in yen. */
 export function money(minorUnits, currency = server.currency) {
   const options = { style: 'currency', currency: currency.toUpperCase() };
   return formatter(Intl.NumberFormat, options).format(minorUnits / 10 ** decimals(currency));
 }
 
-/** The same without decimals where there is little room. */
+/** `money` without decimals, for narrow places. */
 export function shortMoney(minorUnits, currency = server.currency) {
   const options = {
     style: 'currency',
@@ -34,16 +34,15 @@ export function shortMoney(minorUnits, currency = server.currency) {
   return formatter(Intl.NumberFormat, options).format(minorUnits / 10 ** decimals(currency));
 }
 
-/** A price as `Product.unitPrice` has it, a decimal number. */
+/** A price in the form of `Product.unitPrice`, a decimal number. */
 export function price(value, currency = server.currency) {
   return value === undefined || value === null ? '' : money(Math.round(value * 10 ** decimals(currency)), currency);
 }
 
 /**
- * What somebody typed as an amount, in minor units: `12.50`, `12,50`, `1.234,50`, `$ 12`. Either sign is the decimal
- * one where it cannot be meant otherwise; three digits behind a sign are thousands only where the language writes them
- * so.
- * @returns NaN for what is no amount, or could be two.
+ * A typed amount in minor units: `12.50`, `12,50`, `1.234,50`, `$ 12`. Point or comma is taken as the decimal sign when
+ * the text is unambiguous; before three digits it is a group separator only if the language uses it so.
+ * @returns NaN for an invalid or ambiguous amount.
  */
 export function parseMoney(text, currency = server.currency) {
   const places = decimals(currency);
@@ -64,26 +63,26 @@ export function parseMoney(text, currency = server.currency) {
   return Number(`${sign}${whole.replace(/[.,]/g, '') || '0'}${part.padEnd(places, '0')}`);
 }
 
-/** The sign between thousands in the reader's language. */
+/** The group separator of the reader's language. */
 function groupSign() {
   return formatter(Intl.NumberFormat, {})
     .formatToParts(1234567)
     .find((part) => part.type === 'group')?.value;
 }
 
-/** An amount as a person edits it: digits and the decimal sign of the language, no currency and no groups. */
+/** An amount for editing: digits and the decimal sign of the language, without currency and groups. */
 export function editableMoney(minorUnits, currency = server.currency) {
   const places = decimals(currency);
   const options = { minimumFractionDigits: places, maximumFractionDigits: places, useGrouping: false };
   return formatter(Intl.NumberFormat, options).format(minorUnits / 10 ** places);
 }
 
-/** The first words of a text, with a sign where there are more. */
+/** The beginning of a text, with an ellipsis when it is cut. */
 export function beginning(text, most) {
   const letters = [...String(text ?? '')];
   if (letters.length <= most) return letters.join('');
   const cut = letters.slice(0, most).join('');
-  // Not within a word, unless it is a very long one.
+  // Cuts between words, except within a very long one.
   const space = cut.lastIndexOf(' ');
   return `${cut.slice(0, space > most / 2 ? space : undefined).trimEnd()}…`;
 }
@@ -92,7 +91,7 @@ export function number(value) {
   return formatter(Intl.NumberFormat, {}).format(value);
 }
 
-/** Degrees of a latitude or longitude; six digits tell about 10 cm apart. */
+/** Degrees of a latitude or longitude; six digits are exact to about 10 cm. */
 export function degrees(value, digits = 6) {
   return formatter(Intl.NumberFormat, { maximumFractionDigits: digits }).format(value);
 }
@@ -108,13 +107,13 @@ export function percent(share) {
   );
 }
 
-/** A part of a whole, without a sign. @param digits after the point. */
+/** A share in percent. @param digits after the decimal sign. */
 export function portion(share, digits = 0) {
   const options = { style: 'percent', minimumFractionDigits: digits, maximumFractionDigits: digits };
   return formatter(Intl.NumberFormat, options).format(share);
 }
 
-/** A moment of the server's, a Date object or ISO 8601 text. */
+/** A date from the server: a Date object or ISO 8601 text. */
 export function moment(value) {
   const iso = value && typeof value === 'object' && 'iso' in value ? value.iso : value;
   return iso instanceof Date ? iso : iso ? new Date(iso) : null;
@@ -128,12 +127,12 @@ export function dateTime(value) {
   return format(value, { dateStyle: 'medium', timeStyle: 'short' });
 }
 
-/** A day of the server's counting, which is in UTC. */
+/** A day as the server counts it, in UTC. */
 export function day(value) {
   return format(value, { day: 'numeric', month: 'short', timeZone: 'UTC' });
 }
 
-/** An hour of the server's counting. */
+/** An hour as the server counts it. */
 export function hour(value) {
   return format(value, { hour: '2-digit', minute: '2-digit', timeZone: 'UTC' });
 }
@@ -147,7 +146,7 @@ function format(value, options) {
   return at ? formatter(Intl.DateTimeFormat, options).format(at) : '';
 }
 
-/** How long ago in the largest unit that fits: `3 hours ago`. */
+/** The time since, in the largest fitting unit: `3 hours ago`. */
 export function ago(value, now = Date.now()) {
   const at = moment(value);
   if (!at) return '';

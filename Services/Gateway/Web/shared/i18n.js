@@ -1,4 +1,4 @@
-// Texts in the reader's language, from JSON files beside the page. A file may name its writing direction as `_dir`.
+// Translations from JSON files beside the page. A file may set its writing direction as `_dir`.
 
 import { preference } from './settings.js';
 
@@ -7,12 +7,12 @@ let texts = {};
 let language = 'en';
 let plurals = new Intl.PluralRules('en');
 
-/** The languages that there are texts for; the first one is the one for everybody else. */
+/** The available languages; the first is the default. */
 export const languages = { en: 'English', de: 'Deutsch' };
 
 /**
- * Loads the texts of the chosen language, else of the first one that the browser names and that there is.
- * @param base the folder of the files, a URL.
+ * Loads the chosen language, or the first available one of the browser's list.
+ * @param base the URL of the folder with the files.
  */
 export async function loadTexts(base) {
   const wanted = [choice.get(), ...navigator.languages].map((name) => name.slice(0, 2));
@@ -29,7 +29,7 @@ export function chooseLanguage(name) {
   choice.set(name);
 }
 
-/** The language for numbers and dates: the reader's own variant of it where the browser names one. */
+/** The locale for numbers and dates: the browser's variant of the language, if it names one. */
 export function locale() {
   return navigator.languages.find((name) => name.slice(0, 2) === language) ?? language;
 }
@@ -39,8 +39,8 @@ export function currentLanguage() {
 }
 
 /**
- * The text of a key, with `{name}` replaced. With a number `n` the form for it is taken: `key.one`, `key.other`.
- * A key without a text is shown as it is, so that it is noticed.
+ * The text of a key, with `{name}` replaced. With a number `n` the plural form is used: `key.one`, `key.other`. A key
+ * without a text is shown itself, so that the gap is noticed.
  */
 export function t(key, values = {}) {
   const form = 'n' in values ? (texts[`${key}.${plurals.select(values.n)}`] ?? texts[`${key}.other`]) : undefined;

@@ -1,4 +1,4 @@
-// Line icons on a grid of 24, drawn for this desk. They are decoration: what they stand for is said by a text.
+// Line icons on a grid of 24. They are decoration: a text always carries the meaning.
 
 import { svg } from './dom.js';
 

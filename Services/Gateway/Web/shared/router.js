@@ -1,4 +1,4 @@
-// Views by the path of the page's address. Links stay links: they open in a new tab, and the browser's history works.
+// Maps the URL's path to views. Links are real links: they open in new tabs, and the browser's history works.
 
 export class Router {
   #routes;
@@ -7,8 +7,8 @@ export class Router {
   #abort = new AbortController();
 
   /**
-   * @param base the path that all views are below, `/dashboard`.
-   * @param routes by pattern, `/orders/:id`, whatever stands for a view.
+   * @param base the path above all views, `/dashboard`.
+   * @param routes the views by pattern, `/orders/:id`.
    * @param show is called with `{ route, params, query, path, signal }`; the signal ends with the view.
    */
   constructor(base, routes, show) {
@@ -35,7 +35,7 @@ export class Router {
     return this.refresh();
   }
 
-  /** Ends what the view has under way. */
+  /** Aborts the requests of the current view. */
   leave() {
     this.#abort.abort(new DOMException('The view was left.', 'AbortError'));
   }

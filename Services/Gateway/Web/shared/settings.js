@@ -1,21 +1,21 @@
-// What the page was told by the gateway, and what a person chose for this browser. No cookies.
+// Settings from the gateway in the page, and the user's choices in this browser. No cookies.
 
-/** A word of the page about its server; empty when there is none of that name. */
+/** A setting from the page; empty when there is none of that name. */
 export const meta = (name) => document.querySelector(`meta[name="satchel-${name}"]`)?.content ?? '';
 
-/** The gateway's own words: the same for everybody who opens the page. */
+/** The gateway's settings, the same for every visitor. */
 export const server = {
   mount: meta('mount').replace(/\/$/, ''),
   applicationId: meta('application-id'),
   clientKey: meta('client-key'),
   currency: meta('currency') || 'usd',
   shop: meta('shop') || 'Satchel',
-  /** The address of the pictures of maps with `{z}`, `{x}` and `{y}`, and whose they are; empty for none. */
+  /** The URL template of map tiles with `{z}`, `{x}` and `{y}`, and their attribution; empty for none. */
   tiles: meta('tiles'),
   tilesAttribution: meta('tiles-attribution'),
 };
 
-/** A choice that is kept in this browser; storage may be forbidden, then it holds for as long as the page is open. */
+/** A choice that is stored in this browser; if storage is forbidden, it lasts as long as the page is open. */
 export function preference(name, standard) {
   const key = `satchel.${name}`;
   let value = read(key) ?? standard;
@@ -26,7 +26,7 @@ export function preference(name, standard) {
       try {
         localStorage.setItem(key, next);
       } catch {
-        // The page goes on without.
+        // The page works without storage.
       }
     },
   };
@@ -40,7 +40,7 @@ function read(key) {
   }
 }
 
-/** Light, dark, or as the system has it. */
+/** Light, dark, or the system's setting. */
 export const theme = {
   choice: preference('theme', 'system'),
   apply() {

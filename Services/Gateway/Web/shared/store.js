@@ -1,14 +1,14 @@
-// Objects that are shown at several places at once: a change shows at once everywhere and is undone when the server
-// refuses it.
+// Objects that are shown in several places: a change appears everywhere at once and is undone when the server refuses
+// it.
 
-/** Objects of one class by their ids. Pages subscribe and draw what they are told. */
+/** Objects of one class by id. Pages subscribe and redraw on changes. */
 export class Collection {
   #objects = new Map();
   #listeners = new Set();
-  /** Changes under way by object: each later one builds on those before it. */
+  /** Changes in flight by object: each builds on the ones before it. */
   #pending = new Map();
 
-  /** Takes objects in as the server has them. Changes under way stay on top. */
+  /** Stores objects from the server. Changes in flight are applied on top. */
   put(objects) {
     for (const object of objects) this.#objects.set(object.objectId, object);
     return objects.map((object) => this.get(object.objectId));
@@ -26,9 +26,8 @@ export class Collection {
   }
 
   /**
-   * Shows a change at once and sends it. The server's answer is taken on top; a refusal undoes the change and is
-   * thrown.
-   * @param send answers what the server changed beside.
+   * Shows a change at once and sends it. The server's response is merged; a refusal undoes the change and is thrown.
+   * @param send returns further fields that the server changed.
    */
   async change(id, change, send) {
     const pending = this.#pending.get(id) ?? [];
@@ -54,10 +53,7 @@ export class Collection {
 
 const answers = new Map();
 
-/**
- * An answer that is used again for some seconds, such as the list of brands, by whoever asks.
- * A failure is not kept.
- */
+/** A cached response, reused for some seconds by all callers, such as the list of brands. A failure is not cached. */
 export function cached(key, load, seconds = 60) {
   const known = answers.get(key);
   if (known && known.until > Date.now()) return known.answer;
@@ -67,12 +63,12 @@ export function cached(key, load, seconds = 60) {
   return answer;
 }
 
-/** Forgets one answer, which something has changed. */
+/** Drops one response after a change. */
 export function forget(key) {
   answers.delete(key);
 }
 
-/** Forgets every answer: at sign-out, so that nobody sees what another was shown. */
+/** Drops every response, at sign-out, so that the next user sees no data of this one. */
 export function forgetAll() {
   answers.clear();
 }

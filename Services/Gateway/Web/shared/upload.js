@@ -1,11 +1,12 @@
-// Files on their way to the server.
+// Uploads of files.
 
 import { APIError, headers } from './api.js';
 import { server } from './settings.js';
 
 /**
  * Uploads a file and returns the File value for an object.
- * @param onProgress is told the share that is there, from 0 to 1. XMLHttpRequest, because fetch does not say.
+ * @param onProgress is called with the uploaded share, from 0 to 1. XMLHttpRequest is used because fetch does not
+ *   report it.
  */
 export function upload(file, onProgress = () => {}) {
   const name =

@@ -1,8 +1,8 @@
-// Waiting that ends: after a time, or when somebody's signal says so.
+// Waiting that ends after a time, or with a signal.
 
 /**
- * Does some work with a signal that ends after a while, or with another one. Nothing of it stays when the work is done:
- * an `AbortSignal.timeout` of each answer would live on for all of its time, and with it the memory around it.
+ * Runs work with a signal that ends after a time, or with another signal. It frees everything when the work is done: an
+ * `AbortSignal.timeout` would live on for its whole time and retain the memory around it.
  */
 export async function limited(work, milliseconds, signal) {
   const limit = new AbortController();
@@ -19,7 +19,7 @@ export async function limited(work, milliseconds, signal) {
   }
 }
 
-/** Resolves after a while; rejects with the reason of the signal when that ends. */
+/** Resolves after a time; rejects with the signal's reason when the signal ends. */
 export function pause(milliseconds, signal) {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(resolve, milliseconds);

@@ -1,39 +1,40 @@
-/// One numbered change of a service's file: done once, in a transaction of its own, by the first writer that knows it.
+/// One numbered change of a service's database. The first writer that has it runs it once, in its own transaction.
 ///
-/// An entry that was released is never changed, renamed or removed, because files record it by its number and name. A
-/// further change of the same table is a further entry (docs/upgrading.md).
+/// Never change, rename or remove a released entry, because databases record it by its number and name. A further
+/// change of the same table is a new entry (docs/guides/upgrading.md).
 public struct Migration: Sendable {
     enum Change: Sendable {
         case statements(@Sendable (Dialect) -> [String])
         case code(@Sendable (StoreTransaction) throws -> Void)
     }
 
-    /// Its place in the list, from 1.
+    /// Its position in the list, from 1.
     let number: Int
     /// Its subject, in letters and digits.
     let name: String
     let change: Change
 
-    /// A change that SQL can say.
-    /// - Parameter statements: run in their order. Only the first migration of a list makes what may be there already
-    ///   (`IF NOT EXISTS`).
+    /// A change in SQL.
+    /// - Parameter statements: run in this order. Only the first migration of a list may use `IF NOT EXISTS`, for
+    ///   tables that may exist already.
     public init(_ number: Int, _ name: String, _ statements: [String]) {
         self.number = number
         self.name = name
         change = .statements { _ in statements }
     }
 
-    /// A change that SQL can say, where the engines need different words (docs/sql.md).
-    /// - Parameter statements: what to run for an engine, in its order. What SQLite gets stays as it was released.
+    /// A change in SQL that differs between the engines (docs/internals/sql.md).
+    /// - Parameter statements: returns the statements for an engine, in their order. SQLite's must stay as they were
+    ///   released.
     public init(_ number: Int, _ name: String, statements: @escaping @Sendable (Dialect) -> [String]) {
         self.number = number
         self.name = name
         change = .statements(statements)
     }
 
-    /// A change that needs code.
-    /// - Parameter code: sees the classes as the file has them, which in a new file are none. What it asks to be done
-    ///   after the commit is not done. What it throws undoes it and ends the start.
+    /// A change in code.
+    /// - Parameter code: sees the classes as the database has them; a new database has none. Actions that it registers
+    ///   for after the commit are not run. If it throws, its changes are rolled back and startup aborts.
     public init(_ number: Int, _ name: String, code: @escaping @Sendable (StoreTransaction) throws -> Void) {
         self.number = number
         self.name = name
@@ -51,8 +52,8 @@ public struct Migrations: Sendable {
     let steps: [Step]
 
     /// - Parameters:
-    ///   - owner: first part of what files record, such as `bag` in `bag.2.orderStates`.
-    ///   - list: numbered from 1 without a gap. Another order is a mistake in the code and ends the process.
+    ///   - owner: first part of the recorded identifiers, such as `bag` in `bag.2.orderStates`.
+    ///   - list: numbered from 1 without a gap. Another order is a programming error and ends the process.
     public init(_ owner: String, _ list: [Migration]) {
         for (index, migration) in list.enumerated() {
             precondition(
@@ -62,6 +63,6 @@ public struct Migrations: Sendable {
         steps = list.map { Step(identifier: "\(owner).\($0.number).\($0.name)", change: $0.change) }
     }
 
-    /// The names under which a file records them, oldest first.
+    /// The identifiers under which a database records them, oldest first.
     public var identifiers: [String] { steps.map(\.identifier) }
 }

@@ -1,11 +1,11 @@
 import Logging
 
-/// Brings a file to the form that this program knows, and tells one that a newer program wrote.
+/// Migrates a database to the form that this program knows, and detects a database that a newer program wrote.
 struct Migrator: Sendable {
     private let steps: [Migrations.Step]
     private let known: Set<String>
 
-    /// The longest that one read of a migration takes: the start waits for it, and nothing else does.
+    /// The time limit of one read of a migration. Only startup waits for it.
     private static let readTimeMax = Duration.seconds(3600)
 
     /// - Parameter lists: run after the object store's own, in this order.
@@ -15,15 +15,15 @@ struct Migrator: Sendable {
         precondition(known.count == steps.count, "Two lists of migrations have one owner.")
     }
 
-    /// The identifiers of the migrations that the file records; none for a new file, and for one of the releases before
-    /// there were migrations.
+    /// The identifiers of the migrations that the database records. Empty for a new one, and for one of a release that
+    /// had no migrations.
     private static func recorded(in connection: any StoreConnection) throws -> Set<String> {
         guard try connection.hasTable(StoreMigration.migrationTable) else { return [] }
         let rows = try connection.rows("SELECT identifier FROM \(StoreMigration.migrationTable)")
         return Set(try rows.map { try $0.text(0) })
     }
 
-    /// Looks at a file before anything is written to it.
+    /// Checks a database before anything is written to it.
     /// - Throws: `DatabaseRefused` when it records a migration that this program does not know.
     func requireKnown(in connection: any StoreConnection, _ path: String) throws {
         let unknown = try Self.recorded(in: connection).subtracting(known).sorted()
@@ -33,17 +33,18 @@ struct Migrator: Sendable {
             """
             was written by a newer release: it records \(unknown.joined(separator: ", ")), which this one does not know.
             """,
-            "Start that release again, or restore a copy from before the upgrade (docs/upgrading.md).")
+            "Start that release again, or restore a copy from before the upgrade (docs/guides/upgrading.md).")
     }
 
-    /// Whether the file has everything that this program's reads rely on.
+    /// Whether the database has everything that this program's reads need.
     func isDone(in connection: any StoreConnection) throws -> Bool {
         known.isSubset(of: try Self.recorded(in: connection))
     }
 
-    /// Does what the file does not record yet, each migration in a transaction of its own with its record.
-    /// - Throws: `DatabaseRefused` for a migration that fails, whose changes are undone; `StoreError` when the disk is
-    ///   full or fails.
+    /// Runs the migrations that the database does not record. Each runs in its own transaction, together with its
+    /// record.
+    /// - Throws: `DatabaseRefused` for a migration that fails, whose changes are rolled back; `StoreError` when the
+    ///   disk is full or fails.
     func migrate(_ connection: any StoreConnection, _ settings: WriterThread.Settings, _ logger: Logger) throws {
         let recorded = try Self.recorded(in: connection)
         let missing = steps.filter { !recorded.contains($0.identifier) }
@@ -61,7 +62,7 @@ struct Migrator: Sendable {
                 cannot be brought to this release: its migration \(failure.identifier) failed and was undone \
                 (\(failure.reason)).
                 """,
-                "Go back to the release before, and report it (docs/upgrading.md).")
+                "Go back to the release before, and report it (docs/guides/upgrading.md).")
         }
         let names = missing.map(\.identifier).joined(separator: ", ")
         logger.notice(

@@ -1,7 +1,8 @@
-/// The record of migrations, and one as it is run.
+/// The record of migrations, and a migration as it is run.
 enum StoreMigration {
-    /// The table in which a file records its migrations. It has the name and the form of GRDB's, which ran them in
-    /// earlier releases: their files go on, and they know what a later one did.
+    /// The table in which a database records its migrations. It has the name and form of GRDB's table, because earlier
+    /// releases ran migrations with GRDB. Their databases stay usable, and those releases recognise a later one's
+    /// migrations.
     static let migrationTable = "grdb_migrations"
 
     /// One migration as it is run.
@@ -10,7 +11,7 @@ enum StoreMigration {
         let run: (any StoreConnection) throws -> Void
     }
 
-    /// The failure of a step: which one it was, and why.
+    /// The failure of a step, with the step's identifier and the cause.
     struct StepFailed: Error {
         let identifier: String
         let reason: any Error
@@ -18,22 +19,17 @@ enum StoreMigration {
 }
 
 extension StoreConnection {
-    /// Runs steps in their order: one transaction each, which holds the record too.
-    /// - Throws: `StepFailed` for what a step throws; `StoreError` when a transaction cannot begin or be committed.
+    /// Runs steps in their order. Each has one transaction, which also writes the record.
+    /// - Throws: `StepFailed` for an error of a step; `StoreError` when a transaction cannot begin or commit.
     func migrate(_ steps: [StoreMigration.Step]) throws {
         let table = StoreMigration.migrationTable
         try executeOnce("CREATE TABLE IF NOT EXISTS \(table)(identifier TEXT NOT NULL PRIMARY KEY)")
         for step in steps {
-            try beginStep(step.identifier)
             try beginPreparing()
-            // SQLite itself has ended it when the disk is full.
-            defer {
-                endStep()
-                if isInTransaction { try? executeOnce("ROLLBACK") }
-            }
+            // SQLite has already rolled it back when the disk is full.
+            defer { if isInTransaction { try? executeOnce("ROLLBACK") } }
             do {
                 try step.run(self)
-                endStep()
             } catch {
                 throw StoreMigration.StepFailed(identifier: step.identifier, reason: error)
             }
@@ -43,8 +39,8 @@ extension StoreConnection {
         }
     }
 
-    /// Lets other processes that write find that tables were changed. A database without a number is not ready, and
-    /// written by nobody else.
+    /// Increments the schema number, so that other writing processes notice changed tables. A database without a number
+    /// is not ready, and no other process writes it.
     private func noteMigration() throws {
         guard isShared else { return }
         let generation = try generation()

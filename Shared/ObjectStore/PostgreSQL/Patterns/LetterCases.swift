@@ -1,7 +1,7 @@
-/// Letters that are the same to PCRE in a pattern without case, where there are more of them than a capital and a small
-/// one (https://www.unicode.org/Public/UCD/latest/ucd/CaseFolding.txt).
+/// Letters that PCRE matches with each other in a case-insensitive pattern, where there are more than one upper and one
+/// lower case form (https://www.unicode.org/Public/UCD/latest/ucd/CaseFolding.txt).
 package enum LetterCases {
-    /// All that are the same as a letter, itself among them.
+    /// All forms of a letter, including itself.
     package static let sets: [Unicode.Scalar: String] = {
         let sets: [[UInt32]] = [
             [0x4B, 0x6B, 0x212A], [0x53, 0x73, 0x17F], [0xC5, 0xE5, 0x212B], [0xB5, 0x39C, 0x3BC], [0xDF, 0x1E9E],

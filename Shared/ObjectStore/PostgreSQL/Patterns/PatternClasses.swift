@@ -1,5 +1,5 @@
-/// The kinds of letters in patterns, as what stands between brackets: PCRE's are those of ASCII unless the option `u`
-/// says otherwise, PostgreSQL's are those of Unicode.
+/// Character classes of patterns, as text for a bracket expression. PCRE's classes are ASCII unless the option `u` is
+/// set; PostgreSQL's are Unicode.
 struct PatternClasses {
     let isUnicode: Bool
 
@@ -13,7 +13,7 @@ struct PatternClasses {
         }
     }
 
-    /// The place between a letter of a word and one of none, or any other place.
+    /// A word boundary, or with `isWanted` false any other position.
     func border(isWanted: Bool) -> String {
         if isUnicode { return isWanted ? "\\y" : "\\Y" }
         let word = "[\(letters("w"))]"
@@ -22,7 +22,7 @@ struct PatternClasses {
             : "(?:(?<=\(word))(?=\(word))|(?<!\(word))(?!\(word)))"
     }
 
-    /// What stands for `[:name:]`.
+    /// The replacements of `[:name:]`, by name.
     var named: [String: String] {
         if isUnicode {
             let names = ["alpha", "digit", "alnum", "upper", "lower", "space", "punct"]

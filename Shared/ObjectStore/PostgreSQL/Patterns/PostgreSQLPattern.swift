@@ -1,19 +1,18 @@
 import ParseProtocol
 
-/// A `$regex` in PostgreSQL's words (https://www.postgresql.org/docs/15/functions-matching.html#POSIX-SYNTAX-DETAILS).
+/// A `$regex` in PostgreSQL's syntax (https://www.postgresql.org/docs/15/functions-matching.html#POSIX-SYNTAX-DETAILS).
 ///
-/// What Satchel promises of patterns is PCRE's meaning. Here is decided where PostgreSQL's differs: what it has under
-/// another sign is translated, and what it has not is refused, so that no query finds something else than it would in
-/// SQLite.
+/// Satchel promises PCRE's meaning. Where PostgreSQL's syntax differs, the pattern is translated. A construct that
+/// PostgreSQL lacks is refused, so that no query returns other results than in SQLite.
 struct PostgreSQLPattern {
-    /// The pattern with its options before it.
+    /// The pattern, preceded by its options.
     let text: String
 
-    /// - Throws: `.invalidQuery` (102) for what PostgreSQL cannot look for.
+    /// - Throws: `.invalidQuery` (102) for a construct that PostgreSQL does not support.
     init(_ pattern: String, options: String) throws(ParseError) {
         var reader = Reader(rest: Array(pattern.unicodeScalars)[...], options)
         let body = try reader.translated()
-        // `w` is the word for ends of lines, `s` for those of the text. Neither changes what a letter is.
+        // `w` lets anchors match at lines, `s` only at the text's ends. Neither changes which characters match.
         let lines = options.contains("m") ? "w" : "s"
         let flags = (options.contains("i") ? "i" : "") + (options.contains("x") ? "x" : "") + lines
         text = "(?\(flags))\(body)"
@@ -27,7 +26,7 @@ struct PostgreSQLPattern {
         var rest: ArraySlice<Unicode.Scalar>
         private let isCaseless: Bool
         private let hasLines: Bool
-        /// A point is a line feed, too.
+        /// A dot also matches a line feed.
         private let isWide: Bool
         private let classes: PatternClasses
         private var output = String.UnicodeScalarView()
@@ -57,20 +56,20 @@ struct PostgreSQLPattern {
             return String(output)
         }
 
-        /// The beginning of the text or of a line, which is not behind a line feed at the end.
+        /// The start of the text or of a line, but not after a line feed at the end of the text.
         private static let start = #"(?:\A|^(?!\Z))"#
-        /// The end of the text, or before a line feed there.
+        /// The end of the text, or the position before a final line feed.
         private static let end = #"(?=\n?\Z)"#
 
         private mutating func append(_ text: String) { output.append(contentsOf: text.unicodeScalars) }
 
-        /// A repetition that gives nothing back stands behind another one; PostgreSQL has none.
+        /// A `+` after a quantifier makes it possessive, which PostgreSQL does not support.
         private mutating func quantifier(_ sign: Unicode.Scalar) throws(ParseError) {
             output.append(sign)
             if rest.first == "+" { throw impossible("A possessive quantifier") }
         }
 
-        /// Whether `{` begins a repetition; PCRE takes any other for itself.
+        /// Whether `{` begins a repetition; PCRE treats any other `{` literally.
         private var isBound: Bool {
             let inner = rest.prefix { $0 != "}" }
             guard inner.count < rest.count, let first = inner.first, ("0"..."9").contains(first) else { return false }
@@ -99,7 +98,7 @@ struct PostgreSQLPattern {
             }
         }
 
-        /// A letter by its number.
+        /// A character by its code.
         private mutating func code() throws(ParseError) {
             let isLong = rest.first == "{"
             let digits = isLong ? rest.dropFirst().prefix { $0 != "}" } : rest.prefix(2)
@@ -115,13 +114,13 @@ struct PostgreSQLPattern {
             letter(scalar)
         }
 
-        /// PostgreSQL takes a letter for its capital and its small one, and no others.
+        /// PostgreSQL matches a letter with its upper and lower case form, and no others.
         private mutating func letter(_ scalar: Unicode.Scalar) {
             guard isCaseless, let others = LetterCases.sets[scalar] else { return output.append(scalar) }
             append("[\(others)]")
         }
 
-        /// A list of letters, in which only its end and its classes mean something.
+        /// A bracket expression, in which only its end and its classes have a special meaning.
         private mutating func brackets() throws(ParseError) {
             append("[")
             if rest.first == "^" { output.append(rest.removeFirst()) }
@@ -148,7 +147,7 @@ struct PostgreSQLPattern {
                     }
                 default:
                     output.append(next)
-                    // What is behind a sign of a range is its end.
+                    // The character after the hyphen of a range is its end.
                     let isPlain = rest.first != "-" && output.dropLast().last != "-"
                     if isCaseless, isPlain, let others = LetterCases.sets[next] { append(others) }
                 }

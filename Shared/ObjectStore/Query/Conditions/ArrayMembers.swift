@@ -1,12 +1,12 @@
 import ParseProtocol
 
-/// Constraints on a member of the objects in an array: `{"items.size": "M"}` finds what has an item of that size.
+/// Constraints on a member of the objects in an array: `{"items.size": "M"}` matches objects with an item of that size.
 ///
-/// A constraint holds when it holds for any element. `$ne`, `$nin` and `$exists: false` are the opposite of their
-/// counterparts: they hold when no element has what they name. Null matches when an element lacks the member, and when
-/// there is no element with one.
+/// A constraint holds when it holds for any element. `$ne`, `$nin` and `$exists: false` negate their counterparts: they
+/// hold when no element matches the counterpart. Null matches when an element lacks the member, and when no element has
+/// it.
 extension QuerySubject {
-    /// Compiles one `$…` member of a constraint; nil for one that only belongs to another.
+    /// Compiles one `$…` member of a constraint; nil for a member that only modifies another.
     func memberConstraint(
         _ name: String, _ raw: JSON, siblings: [String: JSON], _ compiler: inout ConditionCompiler
     ) throws -> String? {
@@ -56,8 +56,8 @@ extension QuerySubject {
         "(NOT \(anyObject("\(member.value) IS NOT NULL")) OR \(anyObject("\(member.value) IS NULL")))"
     }
 
-    /// True when the condition on the document `a.value` holds for an object in the array. `CASE` keeps JSON functions
-    /// from elements that are no JSON.
+    /// True when the condition on the document `a.value` holds for an object in the array. `CASE` prevents JSON
+    /// functions from running on elements that are not JSON.
     private func anyObject(_ condition: String) -> String {
         """
         EXISTS(SELECT 1 FROM \(info.dialect.elements(of: path, in: document, as: "a")) \

@@ -1,19 +1,19 @@
 import ParseProtocol
 
-/// Relations, texts and places: parts of a condition that are answered by an index of their own.
+/// Relations, texts and points: the parts of a condition that a special index answers.
 extension ConditionCompiler {
     mutating func related(to value: JSON) throws -> String {
         guard let owner = value["object"], let key = value["key"]?.stringValue, Names.isIdentifier(key) else {
             throw ParseError(.invalidQuery, "Bad $relatedTo format - use an object and a key.")
         }
-        // An object that was never saved, such as a clone, has no id and nothing related to it.
+        // An object that was never saved, such as a clone, has no id and no related objects.
         if owner.wireType == "Pointer", owner["className"]?.stringValue != nil, owner["objectId"]?.isNull ?? true {
             return "FALSE"
         }
         guard let object = owner.pointerTarget else {
             throw ParseError(.invalidQuery, "Bad $relatedTo format - use an object and a key.")
         }
-        // The answer depends on what the caller may read now.
+        // The result depends on the caller's current read rights.
         isCacheable = false
         guard let classId = try relation(object.className, object.objectId, key) else { return "FALSE" }
         return """
@@ -38,7 +38,7 @@ extension ConditionCompiler {
         }
         let words = try WordSearch(
             term, isCaseSensitive: flag("$caseSensitive"), isDiacriticSensitive: flag("$diacriticSensitive"))
-        // Words are compared as they are written, in every language: there are no stems and no stop words.
+        // Words are compared as written, in every language: there are no stems and no stop words.
         if let language = search["$language"], language.stringValue == nil {
             throw ParseError(.invalidJSON, "bad $text: $language, should be string")
         }
@@ -58,7 +58,7 @@ extension ConditionCompiler {
         guard let column = info.textFields.firstIndex(of: path.root) else {
             return [ConditionPart(sql: "\(score) IS NOT NULL")]
         }
-        // The index names the candidates; what it folds, the text itself decides.
+        // The index finds the candidates; the text decides where the search is more exact than the index.
         let candidates = """
             o.id IN (SELECT rowid FROM w\(info.id) WHERE w\(info.id) \
             MATCH \(bind(.text(words.candidates(column: column)))))
@@ -67,19 +67,10 @@ extension ConditionCompiler {
         return words.isSensitive ? [found, ConditionPart(sql: "\(score) IS NOT NULL")] : [found]
     }
 
-    /// The search in PostgreSQL: the words of indexed fields are in `w<id>` without case and diacritics, those of other
-    /// fields and searches are made of the text.
-    /// - Throws: `.invalidQuery` (102) where words of texts cannot be made.
+    /// The search in PostgreSQL. The words of indexed fields are in `w<id>` without case and diacritics. For other
+    /// fields and for sensitive searches, words are computed from the text.
     private mutating func searchText(_ search: WordSearch, _ path: FieldPath) throws -> [ConditionPart] {
         let column = info.textFields.firstIndex(of: path.root)
-        if info.dialect == .plain, column == nil || search.isSensitive {
-            throw ParseError(
-                .invalidQuery,
-                """
-                $text is only possible with a field that has an index of words, and without $caseSensitive and \
-                $diacriticSensitive, where objects are kept with SATCHEL_POSTGRESQL=plain.
-                """)
-        }
         let text = info.dialect.value(path, as: .text, in: "o.doc")
         var tokens = "satchel_words(\(text),\(search.isCaseSensitive),\(search.isDiacriticSensitive))"
         if let column, !search.isSensitive {
@@ -93,12 +84,8 @@ extension ConditionCompiler {
         let words = (search.phrases.isEmpty ? search.words : search.phrases).flatMap(WordSearch.indexed)
         let found: String
         if words.isEmpty {
-            // No index is asked for nothing.
+            // An empty search does not use the index.
             found = search.phrases.isEmpty ? "FALSE" : "TRUE"
-        } else if search.phrases.isEmpty, info.dialect == .plain {
-            // Each of them is looked up alone.
-            let each = Set(words).sorted().map { "c\(column) @> \(bind(.text(WordSearch.list([$0])), as: .texts))" }
-            found = ConditionCompiler.joined(each, " OR ")
         } else {
             let wanted = bind(.text(WordSearch.list(words)), as: .texts)
             found = "c\(column) \(search.phrases.isEmpty ? "&&" : "@>") \(wanted)"
@@ -107,10 +94,11 @@ extension ConditionCompiler {
         return [ConditionPart(sql: candidates, term: IndexTerm(row: "o", column: "id", kind: .rows)), ranked]
     }
 
-    /// A class has one field with places at most, so that there cannot be a second `$nearSphere` at the top.
+    /// Compiles a `$nearSphere`. A class has at most one point field, so there cannot be a second `$nearSphere` at the
+    /// top.
     ///
-    /// Inside `$or`, `$and` and `$nor` it cannot sort; when rows are only counted it is the limit of the distance.
-    /// - Returns: a condition that nothing meets when the field holds no places.
+    /// Inside `$or`, `$and` and `$nor` it cannot sort; when rows are only counted it limits the distance.
+    /// - Returns: a condition that matches nothing when the field has no points.
     mutating func searchNear(
         _ operand: JSON, _ subject: QuerySubject, siblings: [String: JSON], _ depth: Int
     ) throws -> [ConditionPart] {
@@ -124,7 +112,7 @@ extension ConditionCompiler {
             throw ParseError(.invalidQuery, "$nearSphere is only possible with a field of the class itself.")
         }
         let query = try NearQuery(operand, subject, siblings: siblings, &self)
-        // A search with the same condition would be refused, so that the two must not share what is kept.
+        // A find with the same condition would be refused, so the two must not share a cached query.
         if depth > 0 { isCacheable = false }
         guard subject.kind == .json(.geoPoint) else { return [ConditionPart(sql: "FALSE")] }
         if depth > 0 { return split(query.condition(info, &self), subject) }

@@ -8,35 +8,36 @@ enum SQLArgument {
 
 /// Compiles a `where` object into one SQL condition on the row `o`, with every value bound.
 ///
-/// Values that cannot match the type of a field match nothing (and `$ne` and `$nin` then match everything), as in a
+/// A value that cannot match the type of a field matches nothing (and `$ne` and `$nin` then match everything), as in a
 /// database that orders values by type first.
 struct ConditionCompiler {
     let info: ClassInfo
     let hidden: Set<String>
     let now: Timestamp
-    /// The rows are only counted, so that no order is needed.
+    /// The rows are only counted, so no order is needed.
     let isCounting: Bool
-    /// Decides a `$relatedTo`: whether the caller may read that relation of that object; gives the class's id.
+    /// Resolves a `$relatedTo`: checks that the caller may read that relation of that object, and returns the class's
+    /// id.
     let relation: (_ className: String, _ objectId: String, _ key: String) throws -> Int64?
 
     private(set) var arguments: [SQLArgument] = []
-    /// Objects of other classes that the query looks into.
+    /// Objects of other classes that the query reads.
     private(set) var pointed: PointedRows
-    /// SQL of how well a row fits the `$text` search; nil when there is none.
+    /// SQL of a row's rank for the `$text` search; nil when there is none.
     var textScore: String?
-    /// The place of a `$nearSphere`.
+    /// The compiled `$nearSphere`.
     var near: NearQuery?
     /// False when the result depends on more than the text of the query, such as the time.
     var isCacheable = true
     private var constraintCount = 0
-    private var patterns = PatternAllowance()
-    /// Conditions of which an index answers the first half, by their SQL.
+    private var patterns = PatternBudget()
+    /// The two halves of conditions that consist of index candidates and a test, by their combined SQL.
     private var halves: [String: (found: ConditionPart, test: String)] = [:]
 
     static let depthMax = 16
     static let constraintsMax = 1000
     static let listMax = 10_000
-    /// Parameters before it are the caller's and the page's: user id, grants, limit, skip.
+    /// The parameters before it are the caller's and the page's: user id, grants, limit, skip.
     static let firstArgument = 5
 
     init(
@@ -57,7 +58,7 @@ struct ConditionCompiler {
     mutating func bind(_ value: SQLValue) -> String {
         switch value {
         case .real(let number):
-            // As text, so that SQLite reads the number exactly as it reads the one in the document.
+            // As text, so that SQLite parses the number exactly as the one in the document.
             arguments.append(.value(.text(String(number))))
             return info.dialect.parameter(lastArgument, as: .jsonReal)
         default:
@@ -72,7 +73,7 @@ struct ConditionCompiler {
         return info.dialect.parameter(lastArgument, as: .real)
     }
 
-    /// Binds a value that is compared as what a column or a document has.
+    /// Binds a value for comparison with the value of a column or document.
     mutating func bind(_ value: SQLValue, as operand: Dialect.Operand) -> String {
         guard case .real(let number) = value else { return info.dialect.parameter(bind(value), as: operand) }
         guard operand == .number, info.dialect != .sqlite else { return bind(value) }
@@ -87,8 +88,8 @@ struct ConditionCompiler {
         return lastArgument
     }
 
-    /// The condition on a value before it that it is one of a list, which is one parameter, so that its length does not
-    /// change the statement.
+    /// The suffix of a value that must be in a list. The list is one parameter, so that its length does not change the
+    /// statement.
     mutating func isIn(_ list: [JSON], as operand: Dialect.Operand) -> String {
         info.dialect.isIn(bind(.text(JSON.array(list).serializedText)), as: operand)
     }
@@ -124,7 +125,7 @@ struct ConditionCompiler {
         return parts
     }
 
-    /// All of the parts as one condition.
+    /// All parts as one condition.
     static func all(_ parts: [ConditionPart]) -> String { joined(parts.map(\.sql), " AND ") }
 
     private mutating func clauses(_ key: String, _ value: JSON, _ depth: Int) throws -> [[ConditionPart]] {
@@ -140,7 +141,7 @@ struct ConditionCompiler {
 
     private mutating func parts(field key: String, _ value: JSON, _ depth: Int) throws -> [ConditionPart] {
         if key == "ACL" { throw ParseError(.invalidQuery, "Cannot query on ACL.") }
-        let place = try place(of: FieldPath(key))
+        let place = try place(of: path(key))
         let subject = QuerySubject(place, in: info)
         guard case .object(let members) = value, members.keys.contains(where: { $0.hasPrefix("$") }) else {
             try countConstraint()
@@ -165,7 +166,7 @@ struct ConditionCompiler {
         return parts
     }
 
-    /// A condition with what an index can do for it.
+    /// Splits a condition into index candidates and a test, where it has them; else determines the index term.
     func split(_ sql: String, _ subject: QuerySubject) -> [ConditionPart] {
         if let (found, test) = halves[sql] {
             var found = found
@@ -173,7 +174,7 @@ struct ConditionCompiler {
             if subject.row != "o" { found.search = nil }
             return [found, ConditionPart(sql: test)]
         }
-        // Owners of a relation's members are named by their ids.
+        // The owners of relation members are matched by id.
         let key = "\(subject.row).objectId"
         let term =
             IndexTerm(sql, comparing: subject.value, of: subject.row) ?? IndexTerm(sql, comparing: key, of: subject.row)
@@ -183,10 +184,10 @@ struct ConditionCompiler {
         return [ConditionPart(sql: sql, term: term, isBroad: isBroad)]
     }
 
-    /// The condition that a row is one of those that an index finds, and passes a test besides.
+    /// The condition that an index finds a row and the row also passes a test.
     mutating func found(_ rows: String, and test: String) -> String { found(ConditionPart(sql: rows), and: test) }
 
-    /// The same by an index of texts.
+    /// The same with a text index.
     mutating func found(_ search: TextSearch, row: String, and test: String) -> String {
         let match = bind(.text(search.match), as: search.operand)
         let rows = search.condition(of: row, match: match)
@@ -199,20 +200,30 @@ struct ConditionCompiler {
         return sql
     }
 
-    /// Follows the pointers in a name.
-    /// - Throws: `.operationForbidden` (119) when the caller may not query one of the fields, `.invalidQuery` (102).
+    /// Parses a field path and binds member names that are not plain identifiers.
+    /// - Throws: `.invalidKeyName` (105).
+    mutating func path(_ name: String) throws -> FieldPath {
+        try FieldPath(name) { bind(.text($0), as: .text) }
+    }
+
+    /// Follows the pointers in a path.
+    /// - Throws: `.operationForbidden` (119) when the caller may not query one of the fields, `.invalidQuery` (102),
+    ///   `.invalidKeyName` (105) for a bound name outside of Objects and elements of Arrays.
     mutating func place(of path: FieldPath) throws -> FieldPlace {
         guard path.indexCount <= FieldPath.indexesMax else {
             throw ParseError(
                 .invalidQuery, "A name in a query may have at most \(FieldPath.indexesMax) indexes of elements.")
         }
         let place = try pointed.place(of: path, in: info, hidden: hidden)
-        // Who may read what on the way is not part of a kept query's key.
+        guard !place.path.isBound || place.leadsIntoObject else {
+            throw ParseError(.invalidKeyName, "Invalid key name: \(path.components.joined(separator: ".").prefix(200))")
+        }
+        // The read rights to objects along the path are not part of a cached query's key.
         if !place.isOwn { isCacheable = false }
         return place
     }
 
-    /// - Throws: `.invalidQuery` (102) for one more than a query may have.
+    /// - Throws: `.invalidQuery` (102) when a query has too many constraints.
     mutating func countConstraint() throws {
         constraintCount += 1
         guard constraintCount <= ConditionCompiler.constraintsMax else {
@@ -220,10 +231,10 @@ struct ConditionCompiler {
         }
     }
 
-    /// - Throws: `.invalidQuery` (102) for more patterns than a query may have.
+    /// - Throws: `.invalidQuery` (102) when a query has too many patterns.
     mutating func countPattern(_ pattern: String) throws(ParseError) { try patterns.take(pattern) }
 
-    /// Joins as a balanced tree: SQLite limits the depth of an expression, and a chain is as deep as it is long.
+    /// Joins as a balanced tree: SQLite limits the depth of an expression, and the depth of a chain equals its length.
     static func joined(_ parts: [String], _ separator: String) -> String {
         switch parts.count {
         case 0: return "TRUE"
@@ -236,7 +247,7 @@ struct ConditionCompiler {
         }
     }
 
-    /// All of the conditions; empty for none.
+    /// All conditions as one; empty for none.
     static func filter(_ conditions: [String]) -> String {
         conditions.isEmpty ? "" : joined(conditions, " AND ")
     }

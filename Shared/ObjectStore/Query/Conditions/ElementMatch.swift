@@ -1,16 +1,16 @@
 import ParseProtocol
 
-/// Compares a value whose type is only known row by row (an element of an array, a member of an Object) with a list.
+/// Compares a value whose type differs by row (an element of an array, a member of an Object) with a list.
 struct ElementMatch {
     private var numbers: [JSON] = []
     private var texts: [JSON] = []
-    /// Arrays, objects and hashes as canonical text, which is how they are stored.
+    /// Arrays, objects and typed values as canonical text, the form in which they are stored.
     private var structures: [JSON] = []
     private var flags: [String] = []
     private var hasNull = false
-    /// One of the values is an array, which can be an element, and the whole of an Array field.
+    /// One of the values is an array, which can match an element or the whole Array field.
     private var hasArray = false
-    /// The kinds of values with what each is compared with. PostgreSQL compares values of all kinds as they are.
+    /// The comparison for each kind of value. PostgreSQL compares values of all kinds directly.
     private let bound: [(kind: Dialect.JSONKind?, comparison: String)]
     private let dialect: Dialect
 
@@ -54,7 +54,7 @@ struct ElementMatch {
         }
     }
 
-    /// The condition on a JSON type and a value.
+    /// The condition on a value and its JSON type.
     func condition(type: String, value: String) -> String {
         var parts = bound.map { bound in
             bound.kind.map { "(\(dialect.isType(type, $0)) AND \(value)\(bound.comparison))" } ?? value
@@ -66,7 +66,7 @@ struct ElementMatch {
         return parts.isEmpty ? "FALSE" : "(" + parts.joined(separator: " OR ") + ")"
     }
 
-    /// An element of the field's array matches, or the field itself does.
+    /// True when an element of the field's array matches, or the field itself.
     func anywhere(in subject: QuerySubject) -> String {
         let elements = subject.anyElement(condition(type: dialect.elementType("e"), value: "e.value"))
         guard subject.kind == .untyped || hasArray else { return elements }
@@ -76,7 +76,7 @@ struct ElementMatch {
 }
 
 extension QuerySubject {
-    /// The JSON type of the stored value, `NULL` when there is none.
+    /// The JSON type of the stored value; `NULL` when it is missing.
     var type: String { info.dialect.type(path, in: document) }
 
     /// True when the condition on `e` holds for an element of the field's array.

@@ -1,18 +1,18 @@
-/// Puts a query's condition behind the rule that says which rows the caller may read.
+/// Puts a query's condition behind the access rule, which decides which rows the caller may read.
 ///
-/// SQLite evaluates the terms of a WHERE in an order of its own, but `CASE` evaluates nothing that it need not
-/// (https://www.sqlite.org/lang_expr.html#the_case_expression). All but the candidates of indexes therefore stands in a
-/// `CASE` whose condition is the access rule of every row that it names.
+/// SQLite evaluates the terms of a WHERE in any order, but `CASE` evaluates only the branches that it needs
+/// (https://www.sqlite.org/lang_expr.html#the_case_expression). Therefore everything except index candidates is in a
+/// `CASE` whose condition is the access rule of every row that it reads.
 struct GuardedCondition {
     let info: ClassInfo
     /// The rule for the queried row; nil for the master key, which reads every row.
     let access: String?
     let userFields: [String]?
     let pointed: PointedRows
-    /// The columns of the order, as indexes have them.
+    /// The columns of the order, in the form that indexes use.
     let order: [String]
 
-    /// SQL of the condition after `WHERE`; empty for none.
+    /// The SQL of the condition after `WHERE`; empty for none.
     /// - Parameter walk: the automatic index that finds the candidates.
     func sql(_ parts: [ConditionPart], _ walk: IndexWalk? = nil) -> String {
         guard let access else {
@@ -23,7 +23,8 @@ struct GuardedCondition {
             let rest = parts.indices.filter { walk.found[$0] == nil }.map { parts[$0].sql }
             return guarded(found, rest, by: access)
         }
-        // Classes of the system hold what one user may read and no other: how many lie in a range is nobody's business.
+        // Objects of built-in classes are mostly readable for one user only: their number in a range must not be
+        // measurable.
         let choice = CandidateChoice(
             parts, rows: pointed.requiredIndexes.merging(["o": info.indexes]) { _, own in own }, order: order,
             findsRanges: !info.name.hasPrefix("_"))
@@ -37,7 +38,7 @@ struct GuardedCondition {
             CASE WHEN \(ConditionCompiler.joined(rules, " AND ")) \
             THEN \(ConditionCompiler.joined(rest, " AND ")) ELSE FALSE END
             """
-        // Once more by itself, where SQLite can use it to look at fewer rows.
+        // Repeated outside of the CASE, where SQLite can use the rule to read fewer rows.
         let early = userFields != nil || !pointed.isEmpty ? [access] : []
         return ConditionCompiler.filter(candidates + early + [guarded])
     }

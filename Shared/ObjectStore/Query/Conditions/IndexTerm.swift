@@ -1,10 +1,10 @@
-/// The rows that an index can answer for a part of a condition: rows that have one value, or lie on one side of it.
+/// The part of a condition that an index can answer: rows with a given value, or above or below a bound.
 struct IndexTerm: Equatable {
     enum Kind { case equality, lower, upper, rows }
 
     /// The name of the row in SQL.
     let row: String
-    /// The column or expression as indexes are made of it, for example `json_extract(doc,'$."name"')`.
+    /// The column or expression in the form that indexes use, for example `json_extract(doc,'$."name"')`.
     let column: String
     let kind: Kind
 
@@ -15,8 +15,8 @@ struct IndexTerm: Equatable {
     }
 
     /// - Parameters:
-    ///   - sql: the part; one that does not compare the value directly is nothing for an index.
-    ///   - value: SQL of the compared value, of that row.
+    ///   - sql: the part; the result is nil if it does not compare the value directly.
+    ///   - value: SQL of the compared value of that row.
     init?(_ sql: String, comparing value: String, of row: String) {
         guard sql.hasPrefix(value) else { return nil }
         let rest = sql.dropFirst(value.utf8.count)
@@ -33,17 +33,17 @@ struct IndexTerm: Equatable {
     }
 }
 
-/// A part of a condition, all of which must hold.
+/// One part of a condition; all parts must hold.
 struct ConditionPart {
     let sql: String
     /// The comparison in this part that an index can answer; nil when there is none.
     var term: IndexTerm?
-    /// As a rule it leaves out few rows: `$ne`, `$nin`, `$exists`.
+    /// The part usually excludes few rows: `$ne`, `$nin`, `$exists`.
     var isBroad = false
-    /// The parts of each clause of an `$or` at the top.
+    /// The parts of each clause of a top-level `$or`.
     var alternatives: [[ConditionPart]] = []
-    /// The search that an index of texts answers in this part, and a condition that holds for every row and names the
-    /// same parameter.
+    /// The search of this part that a text index answers, and a condition that is true for every row and uses the same
+    /// parameter.
     var search: (text: TextSearch, always: String)?
 }
 
@@ -53,29 +53,29 @@ extension ConditionPart {
     }
 }
 
-/// Parts the conditions of a query in two: candidates, which an index finds, and the rest.
+/// Splits a query's conditions in two: candidates, which an index finds, and the rest.
 ///
-/// A row that the caller may not read is never handed to a condition whose cost depends on what is in it. Candidates
-/// are the exception: an index finds them at a cost that is the same for every row, and each costs the look at its
-/// access rule, whatever else it holds. Therefore they are few: one index for each class of the query, of each of its
-/// columns one equality or one range.
+/// A row that the caller may not read must not reach a condition whose cost depends on the row's content. Candidates
+/// are the exception: an index finds them at the same cost for every row, and each costs one check of its access rule,
+/// regardless of its content. Therefore there are few: one index for each class of the query, and one equality or one
+/// range for each column of that index.
 struct CandidateChoice {
     private(set) var candidates: [String] = []
     private(set) var rest: [String] = []
 
-    /// Clauses of an `$or` that may each find candidates.
+    /// Limit of clauses in an `$or` that may each find candidates.
     private static let alternativesMax = 8
 
     /// - Parameters:
-    ///   - rows: the columns of the indexes of each row that must be there, by its name in SQL.
+    ///   - rows: the columns of the indexes of each required row, by its name in SQL.
     ///   - order: the columns that the rows `o` are sorted by.
-    ///   - findsRanges: false where rows are private as a rule; then only equalities are looked up.
+    ///   - findsRanges: false where rows are usually private; then only equalities are looked up.
     init(_ parts: [ConditionPart], rows: [String: [[String]]], order: [String], findsRanges: Bool) {
         var chosen: Set<Int> = []
         for (row, indexes) in rows {
             chosen.formUnion(Self.best(parts, row, indexes, order: row == "o" ? order : [], findsRanges))
         }
-        // A place in the order in which objects were made is no property of what they say.
+        // The position in the order of creation does not depend on the object's content.
         chosen.formUnion(parts.indices.filter { parts[$0].term.map { $0.row == "o" && $0.column == "id" } ?? false })
         if findsRanges, let found = parts.firstIndex(where: { $0.term?.kind == .rows && $0.term?.row == "o" }) {
             chosen.insert(found)
@@ -86,7 +86,7 @@ struct CandidateChoice {
         guard findsRanges, let indexes = rows["o"] else { return }
         for part in parts where (2...Self.alternativesMax).contains(part.alternatives.count) {
             let found = part.alternatives.map { clause in
-                // Objects that have a text are few, also of those in a range.
+                // Few objects contain a given text, even within a range.
                 if let text = clause.first(where: { $0.search != nil }) { return [text.sql] }
                 guard chosen.isEmpty else { return [] }
                 return Self.best(clause, "o", indexes, order: [], findsRanges).sorted().map { clause[$0].sql }

@@ -1,6 +1,6 @@
 import ParseProtocol
 
-/// A class that pointers of other objects lead to, and which of its objects a caller may look at.
+/// A class that pointers of other objects lead to, with the caller's rights to its objects.
 struct PointedClass {
     let info: ClassInfo
     let hidden: Set<String>
@@ -9,10 +9,9 @@ struct PointedClass {
     let userFields: [String]?
 }
 
-/// The place that a field name of a query leads to: a field of the queried object, or through pointers one of another
-/// object.
+/// The field that a field name of a query leads to: of the queried object, or through pointers of another object.
 struct FieldPlace {
-    /// Nil when there are no objects of the class a pointer leads to: the field is always missing.
+    /// Nil when the pointer leads to a class without objects: the field is then always missing.
     let info: ClassInfo?
     /// The field within that class, perhaps still dotted.
     let path: FieldPath
@@ -20,12 +19,21 @@ struct FieldPlace {
     let row: String
 
     var isOwn: Bool { row == "o" }
+
+    /// Whether the path leads into an Object or an element of an Array, whose members may have any names.
+    var leadsIntoObject: Bool {
+        switch info?.fields[path.root] {
+        case .object: true
+        case .array: path.beginsWithIndex
+        default: info == nil
+        }
+    }
 }
 
-/// The rows of other objects that a query's dotted names reach: `brand.title` is the field `title` of the object that
+/// The rows of other objects that a query's dotted names read: `brand.title` is the field `title` of the object that
 /// the Pointer field `brand` names, joined by its objectId, the key of its table.
 ///
-/// A pointed-to object that the caller may not read acts as a missing one, as in an include.
+/// A pointed-to object that the caller may not read counts as missing, as in an include.
 struct PointedRows {
     private struct Row {
         let name: String
@@ -34,18 +42,18 @@ struct PointedRows {
         let info: ClassInfo
         /// The condition that the caller may read the object; nil for every object.
         let access: String?
-        /// The condition that the caller may read the object whose pointer leads here; nil for every object.
+        /// The condition that the caller may read the object with the pointer; nil for every object.
         let parentAccess: String?
-        /// The id in the pointer, in a form in which an index on the Pointer field answers it.
+        /// The id in the pointer, in a form that an index on the Pointer field answers.
         let pointer: String
-        /// Rows without such an object cannot match, so that SQLite may begin with the pointed-to objects.
+        /// Rows without such an object cannot match, so SQLite may start with the pointed-to objects.
         var isRequired = false
     }
 
-    /// Objects of other classes that one query may look into. Each costs a look-up for every row looked at.
+    /// Limit of pointed-to objects in one query. Each costs a look-up for every row read.
     static let rowsMax = 8
 
-    /// Finds a class that a pointer leads to; nil when it has no objects. Without it, dotted names reach into the
+    /// Finds a class that a pointer leads to; nil when it has no objects. Without this closure, dotted names read the
     /// stored pointer itself.
     let lookUp: ((_ className: String) throws -> PointedClass?)?
     private var rows: [Row] = []
@@ -59,24 +67,24 @@ struct PointedRows {
 
     var isEmpty: Bool { rows.isEmpty }
 
-    /// The joins that follow the queried table in `FROM`.
+    /// The joins after the queried table in `FROM`.
     var joins: String {
         rows.map { row in
             let table = "o\(row.info.id) \(row.name)"
             let access = row.access.map { " AND \($0)" } ?? ""
             if row.isRequired {
-                // SQLite compares the column objectId as text, for which an index on an expression is of no use; with
-                // the sign it is a value like any other.
+                // SQLite compares the column objectId as text, so it does not use an index on an expression for it. The
+                // unary plus removes the column's affinity.
                 let join = " JOIN \(table) ON \(row.name).objectId=\(row.pointer)\(access)"
                 return row.info.dialect == .sqlite ? join + " AND \(row.pointer)=+\(row.name).objectId" : join
             }
-            // Nobody follows the pointer of an object that the caller may not read.
+            // The pointer of an object that the caller may not read is not followed.
             let pointer = row.parentAccess.map { "CASE WHEN \($0) THEN \(row.pointer) END" } ?? row.pointer
             return " LEFT JOIN \(table) ON \(row.name).objectId=\(pointer)\(access)"
         }.joined()
     }
 
-    /// The access rules of the objects that must be there, whose rows SQLite may look at in any order.
+    /// The access rules of the required objects, whose rows SQLite may read in any order.
     var requiredAccess: [String] { rows.filter(\.isRequired).compactMap(\.access) }
 
     /// The indexes of the classes of those objects, by the name of the row.
@@ -84,9 +92,9 @@ struct PointedRows {
         Dictionary(rows.filter(\.isRequired).map { ($0.name, $0.info.indexes) }) { first, _ in first }
     }
 
-    /// - Throws: `.operationForbidden` (119) when the caller may not query one of the fields or read a class on the
-    ///   way, `.invalidKeyName` (105) for what is no name of a field, `.invalidQuery` (102) for an `ACL` and for too
-    ///   many objects.
+    /// - Throws: `.operationForbidden` (119) when the caller may not query one of the fields or read a class along the
+    ///   path, `.invalidKeyName` (105) for an invalid field name, `.invalidQuery` (102) for an `ACL` and for too many
+    ///   objects.
     mutating func place(
         of name: FieldPath, in info: ClassInfo, hidden: Set<String>
     ) throws -> FieldPlace {
@@ -100,7 +108,7 @@ struct PointedRows {
                 !PointedRows.membersOfPointers.contains(path.components[1])
             else { return FieldPlace(info: info, path: path, row: row) }
             let rest = path.rest
-            // What follows a pointer is the name of a field of another class.
+            // The component after a pointer is a field name of another class.
             guard Names.isIdentifier(rest.root) else {
                 throw ParseError(.invalidKeyName, "Invalid key name: \(rest.root.prefix(200))")
             }
@@ -112,7 +120,7 @@ struct PointedRows {
         }
     }
 
-    /// The members that a stored pointer has itself; no other object is needed for them.
+    /// The members of a stored pointer itself; they need no other object.
     private static let membersOfPointers: Set<String> = ["objectId", "className"]
 
     private mutating func join(
@@ -133,7 +141,7 @@ struct PointedRows {
         return name
     }
 
-    /// Says that no row can match without this object.
+    /// Marks the object as required: no row can match without it.
     mutating func require(_ name: String) {
         guard let index = rows.firstIndex(where: { $0.name == name }), !rows[index].isRequired else { return }
         rows[index].isRequired = true
@@ -142,7 +150,7 @@ struct PointedRows {
 }
 
 extension QuerySubject {
-    /// Whether a constraint can never hold for an object that has no such field.
+    /// Whether a constraint can never hold for an object that lacks the field.
     static func rejectsMissing(_ name: String, _ operand: JSON) -> Bool {
         switch name {
         case "$eq": !operand.isNull

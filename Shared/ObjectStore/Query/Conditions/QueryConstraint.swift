@@ -1,9 +1,9 @@
 import ParseProtocol
 
 extension QuerySubject {
-    /// Compiles one `$…` member of a constraint; nil for one that only belongs to another.
+    /// Compiles one `$…` member of a constraint; nil for a member that only modifies another.
     /// - Throws: `.invalidQuery` (102) or `.invalidJSON` (107) for a malformed or unknown constraint,
-    ///   `.commandUnavailable` (108) for one that is not built.
+    ///   `.commandUnavailable` (108) for an unsupported one.
     func constraint(
         _ name: String, _ raw: JSON, siblings: [String: JSON], _ compiler: inout ConditionCompiler
     ) throws -> String? {
@@ -62,6 +62,7 @@ extension QuerySubject {
         switch kind {
         case .absent: return isWanted ? "FALSE" : "TRUE"
         case .relation where row == "o": return isWanted ? "TRUE" : "FALSE"
+        case .relation: return "\(row).objectId IS \(isWanted ? "NOT " : "")NULL"
         default:
             if isColumn { return isWanted ? "TRUE" : "FALSE" }
             return "\(type) IS \(isWanted ? "NOT " : "")NULL"
@@ -97,8 +98,8 @@ extension QuerySubject {
         }
     }
 
-    /// Compares a value whose type is only known row by row, given as the SQL of its JSON type and of itself. Nil for a
-    /// type that has no order.
+    /// Compares a value whose type differs by row, given as the SQL of its JSON type and of the value. Nil for a type
+    /// without an order.
     private func comparison(
         _ sign: String, _ raw: JSON, _ compiler: inout ConditionCompiler
     ) throws -> ((_ type: String, _ value: String) -> String)? {
@@ -133,7 +134,7 @@ extension QuerySubject {
             let list = JSON.array(values).serializedText.prefix(200)
             throw ParseError(.invalidJSON, "All $all values must be of regex type or none: \(list)")
         }
-        // Each value is a constraint of its own; the first one is counted already.
+        // Each value counts as a constraint; the first one is already counted.
         for _ in values.dropFirst() { try compiler.countConstraint() }
         let parts = try values.map { value -> String in
             guard let pattern = value["$regex"] else { return try equals(value, &compiler) }

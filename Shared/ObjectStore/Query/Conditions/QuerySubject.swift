@@ -19,22 +19,22 @@ struct QuerySubject {
         case relation(String)
         /// Members of the objects in an array, by their path within an element.
         case elements(FieldPath)
-        /// Inside an Object, or an element of an array by its index: the type is looked at row by row.
+        /// Inside an Object, or in an array element given by its index: the type is checked row by row.
         case untyped
-        /// The class has no such field.
+        /// The class does not have the field.
         case absent
     }
 
     let path: FieldPath
     let kind: Kind
-    /// The value that is compared.
+    /// SQL of the compared value.
     let value: String
     /// True for the columns of the queried object, which are never missing.
     let isColumn: Bool
     let info: ClassInfo
     /// The name of the object's row in SQL.
     let row: String
-    /// The document that the path starts in.
+    /// The document in which the path starts.
     let document: String
 
     private init(_ kind: Kind, _ path: FieldPath, _ info: ClassInfo, value: String, row: String, document: String) {
@@ -47,14 +47,14 @@ struct QuerySubject {
         isColumn = false
     }
 
-    /// A value inside a document: its type is looked at row by row.
+    /// A value inside a document, whose type is checked row by row.
     init(untyped path: FieldPath, _ info: ClassInfo, document: String) {
         self.init(
             .untyped, path, info, value: info.dialect.value(path, as: .json, in: document), row: "o",
             document: document)
     }
 
-    /// - Parameter info: the queried class, which stands in where a pointer leads to no class at all.
+    /// - Parameter info: the queried class, used when a pointer leads to a class that does not exist.
     init(_ place: FieldPlace, in info: ClassInfo) {
         if let target = place.info {
             self.init(place.path, target, row: place.row)
@@ -99,6 +99,7 @@ struct QuerySubject {
             case .pointer(let target): .pointer(target)
             case .file: .file
             case .bytes: .bytes
+            case .numberOrText: .untyped
             case .object, .geoPoint, .polygon: .json(type ?? .object)
             case .array: .array
             case .relation(let target): .relation(target)
@@ -106,19 +107,19 @@ struct QuerySubject {
             }
     }
 
-    /// A value of a query in the form in which this field is compared.
+    /// A query's value in the form in which this field is compared.
     enum Operand: Equatable {
         case null
-        /// Of another type than the field.
+        /// The value has another type than the field.
         case never
         case value(SQLValue)
 
         var isNull: Bool { self == .null }
     }
 
-    /// - Throws: `ParseError` for a malformed hash.
+    /// - Throws: `ParseError` for a malformed typed value.
     func operand(_ raw: JSON) throws -> Operand {
-        // A text with U+0000 is never stored; it is not worth an error here.
+        // A text with U+0000 is never stored, so it matches nothing.
         if case .string(let text) = raw, text.utf8.contains(0) { return .never }
         if kind == .instant, case .string(let iso) = raw {
             return Timestamp(iso: iso).map { .value(.int($0.milliseconds)) } ?? .never
@@ -168,7 +169,7 @@ extension QuerySubject {
         }
     }
 
-    /// What a value of a query is bound as, to be compared with this field's.
+    /// The type as which a query's value is bound for comparison with this field.
     var operandType: Dialect.Operand {
         switch kind {
         case .instant: .integer
@@ -198,10 +199,10 @@ extension QuerySubject {
         case .array, .untyped:
             guard !list.isEmpty else { return "FALSE" }
             if let one = try scalar(list) {
-                // Of a text, a number or a flag it says of an array that it has it, and of anything else that it is it.
+                // `@>` with a text, number or Boolean: true for an array that contains it and for an equal value.
                 return "\(value) @> \(compiler.bind(.text(one.serializedText), as: .json))"
             }
-            // Null is a missing value, too, and an element like any other.
+            // Null matches a missing value, and also an element.
             let missing = list.contains(where: \.isNull) ? ["\(value) IS NULL"] : []
             let found = try ElementMatch(list, &compiler).anywhere(in: self)
             return ConditionCompiler.joined(missing + [found], " OR ")
@@ -221,7 +222,7 @@ extension QuerySubject {
         }
     }
 
-    /// The one value of a list in PostgreSQL, unless it is null, an array or an object.
+    /// The single value of a list in PostgreSQL, unless it is null, an array or an object.
     private func scalar(_ list: [JSON]) throws -> JSON? {
         guard info.dialect != .sqlite, list.count == 1 else { return nil }
         if case .string(let text) = list[0], text.utf8.contains(0) { return nil }
@@ -232,7 +233,7 @@ extension QuerySubject {
         }
     }
 
-    /// Owners whose relation has one of these members.
+    /// The owners whose relation has one of these members.
     private func related(_ list: [JSON], _ compiler: inout ConditionCompiler) throws -> String {
         let ids = try list.map(operand).compactMap { operand -> JSON? in
             if case .value(let id) = operand { id.json } else { nil }
@@ -246,7 +247,7 @@ extension QuerySubject {
 }
 
 extension QuerySubject {
-    /// A value in a list, as the engine's documents have it.
+    /// A value in a list, in the form of the engine's documents.
     private func listed(_ value: SQLValue) -> JSON {
         if info.dialect == .sqlite { return value.json }
         switch (kind, value) {

@@ -2,8 +2,8 @@ import ParseProtocol
 
 /// `$relativeTime`: `now`, `in 2 days 3 hours`, `12 days ago` (PARSE_PROTOCOL section 4.1).
 enum RelativeTime {
-    /// - Parameter constraint: the one it stands in, for the text of an error; clients know these texts.
-    /// - Throws: `.invalidJSON` (107) for a text that is not in the grammar.
+    /// - Parameter constraint: the constraint's name, for the error text; clients know these texts.
+    /// - Throws: `.invalidJSON` (107) for a text outside of the grammar.
     static func resolve(_ text: String, in constraint: String, now: Timestamp) throws -> Timestamp {
         func invalid(_ reason: String) -> ParseError {
             ParseError(.invalidJSON, "bad $relativeTime (\(constraint)) value. \(reason)")
@@ -32,9 +32,9 @@ enum RelativeTime {
         return Timestamp(milliseconds: min(max(moment, earliest), latest))
     }
 
-    /// More than lies between the first and the last date; far from what overflows when it is added to.
+    /// More than the whole range of dates, and far below an overflow.
     private static let secondsMax: Int64 = 1_000_000_000_000
-    /// Years 1 and 9999, the dates a document can hold.
+    /// Years 1 and 9999, the range of dates in documents.
     private static let earliest: Int64 = -62_135_596_800_000
     private static let latest: Int64 = 253_402_300_799_999
 

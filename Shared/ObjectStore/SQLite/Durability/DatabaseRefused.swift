@@ -1,7 +1,7 @@
-/// The refusal to open a database: it is not what this service left there, and going on would lose what may still be
-/// saved.
+/// The store refuses to open a database because the service left another one here. Continuing would destroy data that
+/// can still be recovered.
 public struct DatabaseRefused: Error, Sendable, Equatable, CustomStringConvertible {
-    /// For the operator: what is wrong, and what to do.
+    /// For the operator: the problem and the remedy.
     public let description: String
 
     init(_ path: String, _ what: String, _ remedy: String = "Restore it from a copy.") {

@@ -1,35 +1,45 @@
 import Foundation
 
-/// A write-ahead log: what SQLite would take over from it, and what it would pass over in silence
-/// (https://www.sqlite.org/fileformat2.html#the_write_ahead_log). SQLite ends at the first frame that is broken;
-/// whatever was committed after it would be gone without a word.
-struct WriteAheadLog: Equatable {
+/// Reads a write-ahead log as SQLite would, and finds frames that SQLite would silently ignore
+/// (https://www.sqlite.org/fileformat2.html#the_write_ahead_log). SQLite stops at the first broken frame; commits after
+/// it would be lost unnoticed. `DatabaseInspection` uses it at each start.
+struct WriteAheadLog {
     enum State: Equatable {
         /// No log, or one without a frame.
         case empty
         case sound
-        /// The last frames are torn, as a power failure leaves them: they were not committed, or the disk had not
-        /// confirmed them.
+        /// The last frames are incomplete after a power failure. They were not committed, or the disk had not confirmed
+        /// them.
         case torn
-        /// Frames that were committed and confirmed cannot be reached any more.
-        case damaged(String)
+        /// Frames follow a broken one, so that SQLite does not read them. They are lost confirmed commits, or remains
+        /// of commits that failed on a full disk; `latestGeneration` distinguishes these cases.
+        case broken(String)
     }
 
     private(set) var state = State.empty
-    /// Pages of the database after the last commit in the log; 0 when there is none.
+    /// Pages of the database after the last commit in the log; 0 without a commit.
     private(set) var pageCount: UInt32 = 0
-    /// Pages beyond `filePages` that the log's commits hold.
+    /// Pages beyond `filePages` that commits in the log contain.
     private(set) var laterPages: Set<UInt32> = []
+    private let path: String
+    /// The position and page size of the frames that SQLite does not read, and the salt of valid ones; set with
+    /// `.broken`.
+    private var unread: (position: Int, pageBytes: Int, salt: [UInt8])?
 
+    /// False when the header is broken, so that SQLite reads no frame.
+    var isReadable: Bool { state != .broken(Self.brokenHeader) }
+
+    private static let brokenHeader = "its header is broken"
     private static let headerBytes = 32
     private static let frameHeaderBytes = 24
-    /// Frames read at once.
+    /// Frames read per system call.
     private static let batch = 256
 
     /// - Parameters:
     ///   - path: the log. A missing one is empty.
     ///   - filePages: pages in the database file.
     init(path: String, filePages: UInt32) {
+        self.path = path
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return }
         defer { close(descriptor) }
@@ -46,8 +56,8 @@ struct WriteAheadLog: Equatable {
         let frameBytes = pageBytes + Self.frameHeaderBytes
         guard magic & ~1 == 0x377F_0682, (512...65_536).contains(pageBytes), sum.is(header.word(24), header.word(28))
         else {
-            // The header is brought to the disk before the first frame.
-            if size(descriptor) > Self.headerBytes + 512 { state = .damaged("its header is broken") }
+            // SQLite syncs the header before it writes the first frame.
+            if size(descriptor) > Self.headerBytes + 512 { state = .broken(Self.brokenHeader) }
             return
         }
         let salt = Array(header[16..<24])
@@ -56,6 +66,7 @@ struct WriteAheadLog: Equatable {
         var frame = 0
         var uncommitted: [UInt32] = []
         var broken: Int?
+        var unreadAt = 0
         var hasCommitAfterBreak = false
         while true {
             let read = pread(descriptor, &buffer, buffer.count, off_t(position))
@@ -79,12 +90,14 @@ struct WriteAheadLog: Equatable {
                         continue
                     }
                     broken = frame
+                    unreadAt = position + start
                 }
-                // A transaction's frames may reach the disk in any order, so those of the last one prove nothing. What
-                // stands after its commit was written when the disk had confirmed it.
+                // A transaction's frames may reach the disk in any order, so frames of the last transaction prove
+                // nothing.
                 guard hasSalt else { continue }
                 if hasCommitAfterBreak, let broken {
-                    state = .damaged("frame \(broken) is broken, and frame \(frame) after it was committed later")
+                    state = .broken("frame \(broken) is broken, and frame \(frame) after it was committed later")
+                    unread = (unreadAt, pageBytes, salt)
                     return
                 }
                 hasCommitAfterBreak = commitPages > 0
@@ -92,7 +105,7 @@ struct WriteAheadLog: Equatable {
             position += frames * frameBytes
         }
         guard frame > 0 else { return }
-        // Without a commit behind them they are frames of an earlier log, or of a transaction that was undone.
+        // Without a commit after them they belong to an earlier log or to a transaction that was rolled back.
         state = hasCommitAfterBreak ? .torn : .sound
     }
 
@@ -106,13 +119,36 @@ struct WriteAheadLog: Equatable {
         uncommitted = []
     }
 
+    /// The highest generation in the frames that SQLite does not read; nil when none of them contains the identity's
+    /// row.
+    ///
+    /// The writer assigns generation n only after the disk has confirmed the commit of n - 1. So n in a frame proves
+    /// the commit of n - 1, even if the frame's own commit failed.
+    func latestGeneration(of database: String) -> Int64? {
+        guard let unread else { return nil }
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        var latest: Int64?
+        var position = unread.position
+        var frame = [UInt8](repeating: 0, count: unread.pageBytes + Self.frameHeaderBytes)
+        while pread(descriptor, &frame, frame.count, off_t(position)) == frame.count {
+            position += frame.count
+            guard frame[8..<16].elementsEqual(unread.salt),
+                let found = StoreIdentity.generation(in: frame, of: database)
+            else { continue }
+            latest = max(latest ?? found, found)
+        }
+        return latest
+    }
+
     private func size(_ descriptor: Int32) -> Int {
         var status = stat()
         return fstat(descriptor, &status) == 0 ? Int(status.st_size) : 0
     }
 }
 
-/// The running sum over a log's header and frames.
+/// The checksum over a log's header and frames.
 private struct Checksum {
     let isBigEndian: Bool
     private var first: UInt32 = 0

@@ -1,12 +1,13 @@
 import Foundation
 
-/// The lock that decides which process writes a file. The kernel releases it when the process ends, however it ends.
+/// The lock that decides which process writes a file. The kernel releases it when the process ends, for whatever
+/// reason.
 ///
-/// It is held on the database file itself, by its inode, so that there is one however paths are removed or renamed; and
-/// on `<file>.lock`, which releases before this one know alone. `flock` does not touch the `fcntl` locks that SQLite
-/// takes on the same file (flock(2), "interaction with fcntl"), except that closing a descriptor of the file would drop
-/// those of the whole process (https://www.sqlite.org/howtocorrupt.html, section 2.2): the descriptor of the database
-/// is therefore never closed.
+/// It is held on the database file itself, by its inode, so that it holds even if paths are removed or renamed. It is
+/// also held on `<file>.lock`, the only lock that earlier releases know. `flock` does not affect the `fcntl` locks that
+/// SQLite takes on the same file (flock(2), "interaction with fcntl"). Closing a descriptor of the file, however, would
+/// drop all locks of the process on it (https://www.sqlite.org/howtocorrupt.html, section 2.2): the descriptor of the
+/// database is therefore never closed.
 final class WriterLock {
     private let path: String
     private var file = Held()
@@ -20,18 +21,18 @@ final class WriterLock {
     /// - Parameter path: the database.
     init(path: String) { self.path = path }
 
-    /// Tries to take the lock; an empty database file is made when there is none.
-    /// - Returns: false while somebody else has it.
+    /// Tries to take the lock; creates an empty file if there is no database.
+    /// - Returns: false while another process has it.
     /// - Throws: `StoreError` when a file cannot be opened.
     func take() throws -> Bool {
         try Self.lock(&lockFile, path + ".lock", mayClose: true) && Self.lock(&file, path, mayClose: false)
-            && isOfTheFile
+            && isFileCurrent
     }
 
-    /// Whether the path still names the file that is locked. False once somebody removed or replaced it.
-    var isOfTheFile: Bool { file.isLocked && Self.isNamed(file.descriptor, path) }
+    /// Whether the path still names the locked file. False after the file was removed or replaced.
+    var isFileCurrent: Bool { file.isLocked && Self.isNamed(file.descriptor, path) }
 
-    /// The database's descriptor, for reading past SQLite; it must not be closed. -1 before `take`.
+    /// The database's descriptor, for reading without SQLite; it must not be closed. -1 before `take`.
     var descriptor: Int32 { file.descriptor }
 
     func release() {

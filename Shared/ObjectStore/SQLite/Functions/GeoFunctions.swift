@@ -1,7 +1,7 @@
 import CSQLite
 import ParseProtocol
 
-/// The SQL functions that decide about places.
+/// SQL functions on geographic points.
 enum GeoFunctions {
     /// The limit lives as long as the connection.
     static func register(on handle: OpaquePointer, _ limit: TimeLimit) {
@@ -22,8 +22,8 @@ enum GeoFunctions {
             }
             sqlite3_result_double(context, point.inSpace[Int(axis)])
         }
-        // satchel_chord(radians): what satchel_near takes for an angle; NULL, the farthest of no places, reaches
-        // nothing.
+        // satchel_chord(radians): converts an angle for satchel_near. NULL (the distance of the farthest point where
+        // there are no points) becomes -1, which matches nothing.
         add("satchel_chord", 1, handle) { context, values in
             let isAngle = sqlite3_value_type(values[0]) != SQLITE_NULL
             sqlite3_result_double(context, isAngle ? GeoPoint.chord(sqlite3_value_double(values[0])) : -1)
@@ -77,8 +77,8 @@ enum GeoFunctions {
         return GeoPoint(latitude: sqlite3_value_double(latitude), longitude: sqlite3_value_double(longitude))
     }
 
-    /// The polygon of a JSON text. SQLite keeps what it is given for an argument that is the same for all rows, so that
-    /// the polygon of a query is decoded once (https://www.sqlite.org/c3ref/get_auxdata.html).
+    /// The polygon of a JSON text. SQLite keeps auxiliary data for an argument that is the same for all rows, so the
+    /// polygon of a query is decoded once (https://www.sqlite.org/c3ref/get_auxdata.html).
     private static func polygon(_ text: OpaquePointer?, _ context: OpaquePointer?) -> GeoPolygon? {
         if let kept = sqlite3_get_auxdata(context, 0) {
             return Unmanaged<GeoPolygon>.fromOpaque(kept).takeUnretainedValue()

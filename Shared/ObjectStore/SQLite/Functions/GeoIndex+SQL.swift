@@ -1,9 +1,9 @@
 import CSQLite
 
 extension GeoIndex {
-    /// Makes `id MATCH satchel_near(x, y, z, chord)` known to a connection: the entries that may be within a straight
-    /// line's length of a point in space. The tree gives them nearly in the order of their distance, so that whoever
-    /// wants a few can stop.
+    /// Registers `id MATCH satchel_near(x, y, z, chord)` on a connection: the entries that may be within a chord length
+    /// of a point in space. The tree returns them nearly in order of distance, so that a query for a few can stop
+    /// early.
     static func register(on handle: OpaquePointer) {
         sqlite3_rtree_query_callback(
             handle, "satchel_near",

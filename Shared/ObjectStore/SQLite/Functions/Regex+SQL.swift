@@ -1,24 +1,20 @@
 import CSQLite
 
 extension Regex {
-    /// The name under which a pattern is bound; SQLite compares it by content and keeps the address.
+    /// The type name of a bound pattern; SQLite compares it by content and keeps the address.
     nonisolated(unsafe) fileprivate static let pointerType: UnsafePointer<CChar> =
         UnsafeRawPointer(("satchel.regex" as StaticString).utf8Start).assumingMemoryBound(to: CChar.self)
 
-    /// Makes `satchel_regex(pattern, text)` known to a connection: 1 for a match, 0 for none and for anything but text.
+    /// Registers `satchel_regex(pattern, text)` on a connection: 1 for a match, else 0, also for a value that is not a
+    /// text.
     ///
-    /// Some thousand matches lie between two calls of the progress handler, and each may take milliseconds; each
-    /// therefore looks at the time itself. The limit lives as long as the connection.
+    /// Thousands of matches fit between two calls of the progress handler, and each may take long. Each match therefore
+    /// checks the limit itself. The limit lives as long as the connection.
     static func register(on handle: OpaquePointer, _ limit: TimeLimit) {
         sqlite3_create_function_v2(
             handle, "satchel_regex", 2, SQLITE_UTF8, Unmanaged.passUnretained(limit).toOpaque(),
             { context, _, arguments in
-                if let limit = sqlite3_user_data(context),
-                    !Unmanaged<TimeLimit>.fromOpaque(limit).takeUnretainedValue().admitsCall()
-                {
-                    sqlite3_result_error_code(context, SQLITE_INTERRUPT)
-                    return
-                }
+                guard let limit = TimeLimit.admitted(context) else { return }
                 guard let arguments, let pattern = sqlite3_value_pointer(arguments[0], Regex.pointerType),
                     sqlite3_value_type(arguments[1]) == SQLITE_TEXT, let start = sqlite3_value_text(arguments[1])
                 else {
@@ -27,15 +23,19 @@ extension Regex {
                 }
                 let text = UnsafeBufferPointer(start: start, count: Int(sqlite3_value_bytes(arguments[1])))
                 let regex = Unmanaged<Regex>.fromOpaque(pattern).takeUnretainedValue()
-                sqlite3_result_int(context, regex.matches(text) ? 1 : 0)
+                do {
+                    sqlite3_result_int(context, try regex.matches(text, limit) ? 1 : 0)
+                } catch {
+                    sqlite3_result_error_code(context, SQLITE_INTERRUPT)
+                }
             }, nil, nil, nil)
     }
 }
 
 extension SQLiteStatement {
-    /// Binds a pattern, which the statement keeps alive until something else is bound.
+    /// Binds a pattern. The statement keeps it alive until another value is bound.
     func bind(_ regex: Regex, at index: Int32) throws {
-        // SQLite releases the pattern also when it does not take it.
+        // SQLite releases the pattern even if it rejects it.
         try check(
             sqlite3_bind_pointer(
                 pointer, index, Unmanaged.passRetained(regex).toOpaque(), Regex.pointerType,

@@ -1,5 +1,5 @@
-// A card for each figure: it is there at once, says what it shows when the answer comes, or why there is none; its
-// numbers can be taken along as CSV.
+// A card for each figure: it is drawn at once and shows its data, or the error, when the response arrives. Its numbers
+// can be saved as CSV.
 
 import { writeCSV } from '../../shared/csv.js';
 import { fill, h, svg } from '../../shared/dom.js';
@@ -8,11 +8,11 @@ import { errorText } from '../../shared/elements/toast.js';
 import { beside, dayText, total } from '../../shared/figures/range.js';
 import { day, hour, number, percent } from '../../shared/format.js';
 import { t } from '../../shared/i18n.js';
-import { saveFile } from '../save-file.js';
+import { saveFile } from '../forms/save-file.js';
 
 /**
  * @param view `{ stretch, compares, signal }`.
- * @param load answers `{ content, titles, rows }`; the rows are what a file gets.
+ * @param load returns `{ content, titles, rows }`; the rows are for the CSV file.
  */
 export function card(view, name, title, load) {
   const place = h('div', h('div.bones', { role: 'status', 'aria-label': t('shell.loading') }));
@@ -44,14 +44,14 @@ function csvButton({ stretch }, name, title, titles, rows) {
 
 const nothing = () => h('p.nothing', t('analytics.nothing'));
 
-/** The label of a point: the hour or the day of the server's counting. */
+/** The label of a point: its hour or day, as the server counts them. */
 export const labelOf = (stretch, at) => (stretch.interval === 'hour' ? hour(at) : day(at));
 
 /**
  * A card with a line or bars.
  * @param options `{ name, title, element, text(value), short(value), exact(value), isSum, load(stretch) }`; `load`
- *   answers `{ at, value }` for each step, `exact` is the number that a file gets, `isSum` whether the steps add up:
- *   people of two days may be the same.
+ *   returns `{ at, value }` for each step. `exact` is the number for the CSV file. `isSum` says whether the steps may
+ *   be added: active people of two days may overlap.
  */
 export function trend(view, { name, title, element = 's-line-chart', text = number, short = number, ...options }) {
   const { load, exact = (value) => value, isSum = true } = options;
@@ -73,7 +73,7 @@ export function trend(view, { name, title, element = 's-line-chart', text = numb
   });
 }
 
-/** How a figure differs from the one before, where both were asked for. */
+/** The difference to the earlier period; null when there is no comparison. */
 export function changed(now, before) {
   if (before === null || before === undefined) return null;
   if (!before) return h('span', t('today.nothingBefore'));
@@ -82,7 +82,7 @@ export function changed(now, before) {
 }
 
 /**
- * Names by their figures, the greatest first: a table with a bar behind each.
+ * Names by figure, largest first: a table with a bar in each row.
  * @param rows `{ label, value, note, link }`.
  */
 export function ranks(title, columnTitles, rows, text = number) {
@@ -120,7 +120,7 @@ function bar(share) {
   );
 }
 
-/** A card with such a table. `load` answers the rows. */
+/** A card with such a table. `load` returns the rows. */
 export function ranking(view, name, title, columnTitles, load, text, exact = (value) => value) {
   return card(view, name, title, async () => {
     const rows = await load(view.stretch);
@@ -132,7 +132,7 @@ export function ranking(view, name, title, columnTitles, load, text, exact = (va
   });
 }
 
-/** A line of fields that are kept in the address. */
+/** A line of fields whose values are kept in the URL. */
 export function nameForm(fields, label, apply) {
   return h(
     'form.card.builder.spaced',

@@ -1,4 +1,5 @@
-// Who comes back: devices and users by the week or day of their first visit, and how many of them came in each later one.
+// Retention: devices and users by the week or day of their first visit, and how many of them returned in each later
+// one.
 
 import { ask } from '../../shared/api.js';
 import { h } from '../../shared/dom.js';
@@ -7,7 +8,7 @@ import { averages, hasOldOnes, LATER, limited, shares } from '../../shared/figur
 import { dayText, parameters } from '../../shared/figures/range.js';
 import { day, moment } from '../../shared/format.js';
 import { t } from '../../shared/i18n.js';
-import { stateChips } from '../listing.js';
+import { stateChips } from '../lists/listing.js';
 import { card } from './cards.js';
 
 export function retention(view, query, go) {

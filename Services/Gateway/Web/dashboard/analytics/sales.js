@@ -1,4 +1,4 @@
-// What was sold: revenue, orders and their average as analytics counted them, brands and products as the orders say.
+// Sales: revenue, orders and average from analytics, and brands and products from the orders.
 
 import { ask, find } from '../../shared/api.js';
 import { h } from '../../shared/dom.js';
@@ -6,12 +6,12 @@ import { parameters } from '../../shared/figures/range.js';
 import { decimals, money, number, shortMoney } from '../../shared/format.js';
 import { t } from '../../shared/i18n.js';
 import { server } from '../../shared/settings.js';
-import { runs } from '../areas.js';
-import { stateChips } from '../listing.js';
-import { made } from '../orders-shared.js';
+import { stateChips } from '../lists/listing.js';
+import { made } from '../orders/shared.js';
+import { runs } from '../shell/areas.js';
 import { changed, ranking, trend } from './cards.js';
 
-/** Orders that are read for brands and products, by pages of so many. */
+/** Orders that are read for brands and products, in pages of this size. */
 const ORDERS = 2000;
 const PAGE = 500;
 const TOP = 20;
@@ -29,7 +29,7 @@ const none = {
 export async function sales(view, query, go) {
   const { stretch, compares, signal } = view;
   const answers = new Map();
-  /** Each stretch is asked for once, whatever is drawn of it. */
+  /** Each period is requested once and shared by all charts. */
   const load = (wanted) => {
     const key = wanted.from.toISOString();
     if (!answers.has(key)) answers.set(key, ask('analyticsSales', parameters(wanted, stretch.interval), signal));
@@ -41,7 +41,7 @@ export async function sales(view, query, go) {
   const of = async (wanted) => (await load(wanted)).find((one) => one.currency === currency) ?? { points: null };
   const figure = (pick) => async (wanted) => {
     const { points } = await of(wanted);
-    // A stretch without any sale has no line for the currency: its points are those of another with nothing in them.
+    // A period without sales has no series for the currency: its points are taken from another series, with zeros.
     const steps = points ?? (await empty(wanted, stretch.interval, signal));
     return steps.map((point) => ({ at: point.at, value: pick({ ...none, ...point }) }));
   };
@@ -91,7 +91,7 @@ export async function sales(view, query, go) {
         load: figure(average),
         ...inMoney,
       }),
-      // Brands and products are what orders say, and those are not everybody's who reads figures.
+      // Brands and products come from orders, which not every reader of figures may see.
       runs('orders', 'support') ? ['brand', 'product'].map((key) => soldBy(view, key, things, inMoney.text)) : null,
     ),
     runs('orders', 'support') ? h('p.hint', t('analytics.soldHint', { n: ORDERS, count: number(ORDERS) })) : null,
@@ -104,7 +104,7 @@ function soldBy(view, key, things, text) {
   return ranking(view, `sales-by-${key}`, title, columns, () => things(key), text);
 }
 
-/** Steps of nothing: what the series of the shop's own currency has in this stretch. */
+/** Points with zeros at the times of the shop currency's series in this period. */
 async function empty(wanted, interval, signal) {
   const series = await ask('analyticsSeries', { metric: 'sales', ...parameters(wanted, interval) }, signal);
   return series.points.map(({ at }) => ({ at, ...none }));
@@ -127,7 +127,7 @@ function totals(now, before, text, average) {
   );
 }
 
-/** The newest orders of the stretch, read once, by what is in them. */
+/** The newest orders of the period, read once, grouped by their content. */
 function soldThings({ stretch, signal }, currency) {
   let orders = null;
   return async (key) => {

@@ -1,4 +1,4 @@
-// How the app is used: opens, people and devices; and what it reports of itself as events.
+// Usage of the app: opens, people and devices, and the events that it reports.
 
 import { ask } from '../../shared/api.js';
 import { h } from '../../shared/dom.js';
@@ -45,7 +45,7 @@ export function usage(view) {
   ];
 }
 
-/** People who came on several days count once; the sum of the days is more. */
+/** A person who came on several days counts once, so that the days do not add up to the total. */
 function unique(view, active) {
   return card(view, 'unique-users', t('analytics.unique'), async () => {
     const { users, installations, weeks, months } = await active;
@@ -97,7 +97,7 @@ export function events(view, query, go, router) {
   ];
 }
 
-/** Each value of a dimension leads to its own line. */
+/** Each value of a dimension links to its own chart. */
 function breakdown(view, { event, dimension }, query, router) {
   const title = t('analytics.byDimension', { event, dimension });
   return ranking(view, 'event-breakdown', title, [dimension, t('analytics.events')], async (stretch) => {
@@ -116,7 +116,7 @@ function breakdown(view, { event, dimension }, query, router) {
 
 const steps = ['view', 'bag', 'checkout'];
 
-/** From a look to a paid order: events of the app, counted each time, and the orders that were paid. */
+/** From viewing a product to a paid order: the app's events, counted each time, and the paid orders. */
 export function funnel(view, query, go) {
   const form = nameForm(
     steps.map((name) =>

@@ -1,4 +1,4 @@
-// Who may read and write an object: everybody, roles and accounts, each a row of two boxes.
+// The ACL editor: a row of two checkboxes for everyone, each role and each account.
 
 import { fill, h } from '../../shared/dom.js';
 import { dialog, field } from '../../shared/elements/dialog.js';
@@ -7,7 +7,7 @@ import { t } from '../../shared/i18n.js';
 const WHO = /^(\*|role:[A-Za-z0-9_ -]{1,128}|[A-Za-z0-9_-]{1,64})$/;
 
 export function editACL(acl, save) {
-  // An object without an ACL is everybody's.
+  // An object without an ACL is public.
   const entries = new Map(Object.entries(acl ?? { '*': { read: true, write: true } }));
   const list = h('ul.rights');
   const draw = () => fill(list, [...entries].map(row));

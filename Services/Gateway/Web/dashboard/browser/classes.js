@@ -1,5 +1,5 @@
-// The classes that an operator can look into: all of them, as their schemas say. Who may not ask for those sees the
-// shop's own, and any that is named.
+// The classes that an operator can browse: all of them, from their schemas. An operator without access to schemas sees
+// the shop's own classes, and can enter any name.
 
 import { actions, everybody } from '../../shared/browser/permissions.js';
 import { fieldsOf, isClassName } from '../../shared/browser/schema.js';
@@ -8,12 +8,12 @@ import { dialog, field } from '../../shared/elements/dialog.js';
 import { toast } from '../../shared/elements/toast.js';
 import { t } from '../../shared/i18n.js';
 import { icon } from '../../shared/icons.js';
-import { heading } from '../listing.js';
+import { heading } from '../lists/listing.js';
 import { make, schemas } from './schemas.js';
 
-/** What operators may list of the shop; accounts, sessions and devices are private. */
+/** The shop's classes that operators may list; accounts, sessions and devices are private. */
 const shop = ['Category', 'Order', 'OrderItem', 'Page', 'Product', 'ProductReview', 'Promotion', 'Store'];
-/** Classes that no operator's session lists, or only its own objects of. */
+/** Classes that no operator's session may list, or only its own objects of them. */
 const isPrivate = (name) =>
   name.startsWith('_') || ['Address', 'FavoriteProduct', 'PaymentMethod'].includes(name) || !isClassName(name);
 
@@ -65,7 +65,7 @@ export async function index({ router }) {
 
 function card(title, names, all, router) {
   const link = (name) => {
-    // What is nobody's to list has columns and permissions all the same.
+    // A private class has no rows to list, but it has columns and permissions.
     const path = isPrivate(name) && all ? `/data/${name}/schema` : `/data/${name}`;
     const n = fieldsOf(all?.get(name)).length;
     const count = all ? h('span.soft.small', ' ', t('schema.columnCount', { n })) : null;

@@ -1,4 +1,4 @@
-// The columns of the grid: the boxes that select rows, and the fields.
+// The columns of the grid: the checkboxes for selecting rows, and the fields.
 
 import { fixed, isSortable, shown } from '../../shared/browser/types.js';
 import { h } from '../../shared/dom.js';

@@ -1,4 +1,4 @@
-// The editor of a cell, by the kind of its column: short values where they stand, others in a dialog.
+// The editor of a cell by the kind of its column: short values in place, others in a dialog.
 
 import { fill, h } from '../../shared/dom.js';
 import { dialog } from '../../shared/elements/dialog.js';
@@ -14,14 +14,14 @@ const LONG = 80;
 const inline = ['text', 'number', 'boolean', 'date'];
 
 /**
- * Lets somebody change a value.
+ * Opens the editor of a value.
  * @param place `{ row, column, cell, className }`.
- * @param save is told the new value; undefined takes it away.
- * @param leave draws the cell as it was.
+ * @param save is called with the new value; undefined removes it.
+ * @param leave draws the cell unchanged.
  */
 export function edit({ row, column, cell, className }, save, leave) {
   const value = row[column.name];
-  // A value that is not of its column's kind is edited as what it is.
+  // A value of another kind than its column is edited by its own kind.
   const kind = column.kind === 'acl' ? 'acl' : (kindOf(value) ?? column.kind);
   if (kind === 'acl') return editACL(value, save);
   if (kind === 'relation') return editRelation(className, row, column).catch(failure);
@@ -48,7 +48,7 @@ function short(cell, column, kind, value, save, leave) {
     let typed;
     if (isKept && input.value !== before) {
       try {
-        // Nothing typed is no value, except for a text.
+        // An empty input means no value, except for a text.
         typed = { value: input.value === '' && kind !== 'text' ? undefined : parse(kind, input.value) };
       } catch {
         failure(new Error(t('data.badValue')));
@@ -57,7 +57,7 @@ function short(cell, column, kind, value, save, leave) {
         return input.focus();
       }
     }
-    // A row with a field in it is not drawn anew.
+    // The grid does not redraw a row that contains a field.
     input.remove();
     if (typed) save(typed.value);
     else leave();
@@ -89,7 +89,7 @@ function control(kind, value, label) {
   return h('input', { ...common, type, step: '0.001', value, inputmode: kind === 'number' ? 'decimal' : null });
 }
 
-/** With the map, which is fetched by whoever changes a place. */
+/** The editor with a map, whose module is loaded only when a place is edited. */
 async function place(column, value, save) {
   try {
     const { editPlace } = await import('./place.js');
@@ -107,7 +107,7 @@ function long(column, value, save) {
   });
 }
 
-/** Arrays, objects, polygons and bytes, as they are written. */
+/** Arrays, objects, polygons and bytes, edited as JSON. */
 function json(column, kind, value, save) {
   return dialog({
     title: column.name,
@@ -127,7 +127,7 @@ function json(column, kind, value, save) {
   });
 }
 
-/** @throws an error in words for what is no such JSON. */
+/** @throws a translated error for invalid JSON. */
 export function parsed(kind, text) {
   try {
     return parse(kind, text);

@@ -1,4 +1,4 @@
-// The file of a cell: looked at, put in its place, taken away.
+// The editor of a file cell: view, replace or remove the file.
 
 import { h } from '../../shared/dom.js';
 import { dialog, field } from '../../shared/elements/dialog.js';
@@ -6,7 +6,7 @@ import { percent } from '../../shared/format.js';
 import { t } from '../../shared/i18n.js';
 import { upload } from '../../shared/upload.js';
 
-/** @param save is told the File value; undefined takes it away. */
+/** @param save is called with the File value; undefined removes it. */
 export function editFile(column, value, save) {
   const bar = h('progress', { max: 1, value: 0, hidden: true, 'aria-label': t('productNew.uploading') });
   const current = value

@@ -1,4 +1,4 @@
-// The filters of a class' rows: those that hold, and a line to put another one together.
+// The filters of a class' rows: the active ones, and a form to add another.
 
 import { fill, freshId, h } from '../../shared/dom.js';
 import { failure } from '../../shared/elements/toast.js';
@@ -17,7 +17,7 @@ function words(filter) {
     .join(' ');
 }
 
-/** @param change is told the filters as they are to be. */
+/** @param change is called with the new filters. */
 export function filterBar(columns, filters, change) {
   const shown = filters.map((filter, index) =>
     h(

@@ -1,10 +1,10 @@
-// A table of boxes for who may do what: a real table, so that each box is read out with its row and its column.
+// A grid of permission checkboxes: a real table, so that a screen reader names each box by its row and column.
 
 import { h } from '../../shared/dom.js';
 
 /**
  * @param options `{ label, corner, rows, columns, checked(row, column), toggle(row, column, isOn), box(row, column) }`:
- *   rows and columns are `{ id, text, note, remove }`; `box` is the name of a box.
+ *   rows and columns are `{ id, text, note, remove }`; `box` gives the label of a checkbox.
  */
 export function grantGrid({ label, corner, rows, columns, checked, toggle, box }) {
   const cell = (row, column) =>

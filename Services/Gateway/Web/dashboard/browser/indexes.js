@@ -1,4 +1,4 @@
-// A class' indexes with who made them; one is added, one is dropped.
+// A class' indexes with their origin; an operator can add and drop indexes.
 
 import { indexesOf, indexOf, fieldsOf, standard } from '../../shared/browser/schema.js';
 import { h } from '../../shared/dom.js';
@@ -7,7 +7,7 @@ import { table } from '../../shared/elements/table.js';
 import { toast } from '../../shared/elements/toast.js';
 import { dateTime } from '../../shared/format.js';
 import { t } from '../../shared/i18n.js';
-import { confirmTyped } from '../confirm-typed.js';
+import { confirmTyped } from '../forms/confirm-typed.js';
 import { change, inWords } from './schemas.js';
 
 export function indexCard(className, schema, redraw) {
@@ -67,7 +67,8 @@ function addIndex(className, schema, redraw) {
       } catch (error) {
         throw inWords(error);
       }
-      // By such a name it is built in the background, which is for ascending ones that refuse nothing.
+      // The name prefix makes the server build the index in the background, which it does only for ascending,
+      // non-unique indexes.
       const isPlain = unique !== 'on' && Object.values(index.fields).every((direction) => direction !== -1);
       const name = background === 'on' && isPlain ? `auto_${index.name}` : index.name;
       if (unique === 'on') index.fields._unique = true;

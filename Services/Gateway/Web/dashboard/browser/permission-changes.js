@@ -1,11 +1,11 @@
-// What a save of permissions would change, in words and before it is sent.
+// The changes that saving permissions would make, in words, shown before they are sent.
 
 import { difference, everybody, signedIn, wire } from '../../shared/browser/permissions.js';
 import { h } from '../../shared/dom.js';
 import { dialog } from '../../shared/elements/dialog.js';
 import { t } from '../../shared/i18n.js';
 
-/** A grantee's or a group's name for people. */
+/** The display name of a grantee or a group. */
 export function nameOf(who) {
   if (who === everybody) return t('acl.everybody');
   if (who === signedIn || who === 'authenticated') return t('permission.signedIn');
@@ -21,7 +21,7 @@ function words({ part, who, what }) {
   return t('permission.hides', { field: what, who: nameOf(who) });
 }
 
-/** The list of differences; nothing when there are none. */
+/** The list of differences; null when there are none. */
 export function changeList(before, after) {
   const changes = difference(before, after);
   if (!changes.length) return null;
@@ -39,9 +39,9 @@ export function changeList(before, after) {
 }
 
 /**
- * Shows the differences and saves when they are agreed to.
+ * Shows the differences and saves them when the operator confirms.
  * @param save sends permissions.
- * @returns what `save` answered; null when it was dismissed.
+ * @returns the result of `save`; null when the dialog was dismissed.
  */
 export function review(className, before, after, save) {
   return dialog({

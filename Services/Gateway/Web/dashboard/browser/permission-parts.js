@@ -1,4 +1,4 @@
-// The parts of the editor of permissions: who may do what, and which fields are hidden from whom.
+// The parts of the permission editor: the grants of the class, and its hidden fields by group.
 
 import {
   actions,
@@ -26,9 +26,9 @@ import { nameOf } from './permission-changes.js';
 const ALWAYS = [everybody, signedIn];
 
 /**
- * Who may do what with the class.
- * @param state `{ now, extra }`: the permissions as they are to be, and names that are in the table though they may
- *   nothing yet. `change(next)` is told the next permissions, `draw()` draws anew.
+ * The grants of the class.
+ * @param state `{ now, extra }`: the edited permissions, and names that are in the table although they have no grant
+ *   yet. `change(next)` takes the next permissions; `draw()` redraws.
  */
 export function grantTable(schema, state, change, draw) {
   const columns = actions.map((action) => ({ id: action, text: t(`permission.action.${action}`) }));
@@ -71,7 +71,7 @@ export function grantTable(schema, state, change, draw) {
   );
 }
 
-/** Fields that are hidden from groups of callers. */
+/** The fields that are hidden from groups of callers. */
 export function protectedTable(schema, state, change, draw) {
   const groups = Object.keys({ [everybody]: 1, authenticated: 1, ...state.now.protectedFields });
   const drop = (group) => {
@@ -110,7 +110,7 @@ export function protectedTable(schema, state, change, draw) {
   );
 }
 
-/** A group that hides nothing is not the same as none: its members see what other groups hide. */
+/** Removing a group differs from emptying it: members of an empty group see the fields that other groups hide. */
 function removal(name, remove) {
   return h(
     'button.quiet.square',
@@ -147,7 +147,7 @@ function fieldAdder(names, add) {
   return h('form.bar', { onsubmit: submit }, place, h('button', { type: 'submit' }, t('acl.add')));
 }
 
-/** `readUserFields` and `writeUserFields`, where a class has them: they can be taken off. */
+/** `readUserFields` and `writeUserFields`, when a class has them: they can only be removed. */
 function older(state, change) {
   const parts = { readUserFields: 'read', writeUserFields: 'write' };
   const boxes = Object.entries(parts).flatMap(([part, what]) =>

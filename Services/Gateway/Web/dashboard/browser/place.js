@@ -1,13 +1,13 @@
-// The place of a cell: typed, or chosen on a map.
+// The editor of a place cell: typed coordinates, or a point on a map.
 
 import { editable } from '../../shared/browser/types.js';
 import { dialog, field } from '../../shared/elements/dialog.js';
 import { t } from '../../shared/i18n.js';
-import { placePicker } from '../place-picker.js';
+import { placePicker } from '../forms/place-picker.js';
 
 /**
- * @param read makes a place of a text, and throws an error in words for what is none.
- * @param save is told the new place; undefined takes it away.
+ * @param read parses a place and throws a translated error for an invalid text.
+ * @param save is called with the new place; undefined removes it.
  */
 export function editPlace(column, value, read, save) {
   const input = field({ name: 'place', label: column.name, hint: t('data.pointHint'), value: editable(value, 'geo') });

@@ -1,4 +1,4 @@
-// The object that a pointer names, picked from those of its class, or by its id.
+// The editor of a pointer cell: picks an object of the target class from a list, or by its id.
 
 import { containing, find } from '../../shared/api.js';
 import { fill, h } from '../../shared/dom.js';
@@ -9,7 +9,7 @@ import { t } from '../../shared/i18n.js';
 const ROWS = 20;
 const PAUSE = 300;
 const CLASS = /^_?[A-Za-z][A-Za-z0-9_]{0,127}$/;
-/** Fields by which people know an object. */
+/** Fields that identify an object to people. */
 const names = ['name', 'title', 'orderNo', 'authorName', 'content'];
 
 export const nameOf = (object) =>

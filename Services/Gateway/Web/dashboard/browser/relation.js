@@ -1,4 +1,4 @@
-// The members of a relation: those that there are, some more, some fewer.
+// The editor of a relation's members: shows, adds and removes them.
 
 import { find, update } from '../../shared/api.js';
 import { fill, h } from '../../shared/dom.js';
@@ -10,7 +10,7 @@ import { nameOf, pickPointer } from './pointer.js';
 const SHOWN = 100;
 const pointer = (className, objectId) => ({ __type: 'Pointer', className, objectId });
 
-/** What the server is sent for members that are added and removed. */
+/** The operation that adds and removes members. */
 export function operation(target, added, removed) {
   const operations = [
     { __op: 'AddRelation', objects: added.map((id) => pointer(target, id)) },

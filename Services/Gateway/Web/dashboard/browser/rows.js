@@ -1,4 +1,4 @@
-// What is done with whole rows: one is added, written as JSON, or some are deleted with time to think again.
+// Actions on whole rows: add one, edit one as JSON, delete some with an undo period.
 
 import { auth, call, create } from '../../shared/api.js';
 import { Deletions } from '../../shared/browser/deletions.js';
@@ -52,7 +52,7 @@ export function addRow(className, columns) {
   });
 }
 
-/** A whole row as JSON: what is changed is sent, what is missing is taken away. */
+/** A whole row as JSON: changed fields are sent, missing fields are removed. */
 export function editRow(row, save) {
   return dialog({
     title: row.objectId,
@@ -77,8 +77,8 @@ export const deletions = new Deletions();
 auth.onEnd(() => deletions.undoAll());
 
 /**
- * Deletes rows in ten seconds, and offers to keep them.
- * @param settle is told the ids and whether they are gone.
+ * Deletes rows after ten seconds, and offers to keep them until then.
+ * @param settle is called with the ids and whether they were deleted.
  */
 export function deleteRows(className, ids, settle) {
   const gone = new Set();
@@ -101,7 +101,9 @@ export function deleteRows(className, ids, settle) {
   );
 }
 
-/** Each batch's answers say which rows are gone. The first refusal is thrown when all were asked. */
+/**
+ * The response to each batch shows which rows were deleted. The first refusal is thrown after all batches were sent.
+ */
 async function send(className, ids, gone) {
   let refusal = null;
   for (let first = 0; first < ids.length; first += BATCH) {
@@ -109,7 +111,7 @@ async function send(className, ids, gone) {
     const requests = some.map((id) => ({ method: 'DELETE', path: `${server.mount}/classes/${className}/${id}` }));
     const answers = await call('POST', '/batch', { body: { requests } });
     for (const [index, answer] of answers.entries()) {
-      // Whoever else deleted it did the same.
+      // 101: another client has already deleted the row.
       if (answer.success || answer.error?.code === 101) gone.add(some[index]);
       else refusal ??= Object.assign(new Error(answer.error?.error), { code: answer.error?.code });
     }

@@ -1,14 +1,14 @@
-// The schemas of classes at the server. They are for operators; who may not ask for them goes without.
+// The schemas of classes. Only developers may read them; the views work without them for other operators.
 
 import { call } from '../../shared/api.js';
 import { h } from '../../shared/dom.js';
 import { t } from '../../shared/i18n.js';
 import { cached, forget } from '../../shared/store.js';
-import { runs } from '../areas.js';
+import { runs } from '../shell/areas.js';
 
 const KEY = 'schemas';
 
-/** Every class' schema by name; null for who may not ask. */
+/** The schema of every class by name; null without the right to read them. */
 export async function schemas() {
   if (!runs('developers')) return null;
   return cached(KEY, async () => {
@@ -17,16 +17,25 @@ export async function schemas() {
   });
 }
 
-/** One class' schema as it is now. */
+/** The current schema of one class. */
 export function schema(className, signal) {
   return call('GET', `/schemas/${className}`, { signal });
 }
 
-/** Adds and removes fields and indexes, or sets permissions; answers the new schema. */
+/** Adds and removes fields and indexes, or sets permissions; returns the new schema. */
 export async function change(className, changes) {
   forget(KEY);
   try {
     return await call('PUT', `/schemas/${className}`, { body: { className, ...changes } });
+  } finally {
+    forget(KEY);
+  }
+}
+
+/** Converts a column to another type; unless `wish.apply` is set it only returns the effect. */
+export async function convert(className, wish) {
+  try {
+    return await call('POST', `/schemas/${className}/convert`, { body: wish });
   } finally {
     forget(KEY);
   }
@@ -45,14 +54,14 @@ export async function drop(className) {
   forget(KEY);
 }
 
-/** The words of a refusal that a shared module made. */
+/** A translated error for the refusal of a shared module. */
 export function inWords(error) {
   return error.key ? new Error(t(error.key, error.values)) : error;
 }
 
 const tabs = { rows: '', schema: '/schema', permissions: '/permissions' };
 
-/** The parts of a class' view. */
+/** The tabs of a class' views. */
 export function classTabs(router, className, current) {
   const link = ([name, path]) =>
     h(

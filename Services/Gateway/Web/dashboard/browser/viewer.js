@@ -1,24 +1,24 @@
-// Looking at rows as somebody else would see them. No session of theirs is there: the server leaves out of the
-// operator's own answer what they may not see, and takes no change.
+// Viewing rows as another user would see them, without a session of that user: the server removes from the operator's
+// own response what the user may not see, and accepts no changes.
 
 import { containing, find } from '../../shared/api.js';
 import { fill, h } from '../../shared/dom.js';
 import { dialog, field } from '../../shared/elements/dialog.js';
 import { failure } from '../../shared/elements/toast.js';
 import { t } from '../../shared/i18n.js';
-import { made, nameOf } from '../orders-shared.js';
+import { made, nameOf } from '../orders/shared.js';
 
 export const GUEST = '*';
 const ID = /^[A-Za-z0-9_-]{1,64}$/;
 const PAUSE = 300;
 const ORDERS = 40;
-/** Requests for one page: each may leave out all of its rows. */
+/** Requests for one page: each may return no visible row. */
 const TRIES = 20;
 
 export const isViewer = (name) => name === GUEST || ID.test(name ?? '');
 export const viewerName = (name) => (name === GUEST ? t('viewer.guest') : name);
 
-/** A page of rows as the viewer sees them, filled from as many of the server's as it takes. */
+/** A page of rows as the viewer sees them, filled from as many server pages as needed. */
 export async function pageAs(viewer, className, { after, limit, ...options }) {
   const results = [];
   let cursor = after;
@@ -31,7 +31,7 @@ export async function pageAs(viewer, className, { after, limit, ...options }) {
   return { results, cursor };
 }
 
-/** The line that says as whom one looks. */
+/** The line that names the viewer. */
 export function viewerBar(viewer, stop) {
   return h(
     'p.card.bar.viewer',
@@ -41,7 +41,7 @@ export function viewerBar(viewer, stop) {
   );
 }
 
-/** @param choose is told a user's id or `*`. */
+/** @param choose is called with a user's id or `*`. */
 export function askViewer(choose) {
   const list = h('div.picks', { role: 'radiogroup', 'aria-label': t('viewer.customers') });
   const search = field({ name: 'search', label: t('viewer.search') });

@@ -1,4 +1,4 @@
-// A card of a view that shows the first of a list, which others change.
+// A card with the first rows of a list, updated when others change them.
 
 import { find } from '../../shared/api.js';
 import { h } from '../../shared/dom.js';
@@ -10,10 +10,10 @@ const markOf = ({ results, count }) =>
   JSON.stringify([count, results.map(({ objectId, updatedAt }) => [objectId, updatedAt])]);
 
 /**
- * @param query how the objects were found, without a signal.
- * @param first what was found.
- * @param draw makes the card of what was found now and before.
- * @returns the place of the card.
+ * @param query the query of the objects, without a signal.
+ * @param first its first result.
+ * @param draw creates the card from the new and the earlier result.
+ * @returns the element that holds the card.
  */
 export function followCard(className, query, first, draw, signal) {
   let known = first;

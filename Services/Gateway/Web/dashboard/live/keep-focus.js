@@ -1,11 +1,14 @@
-// Parts of a view that are drawn anew while somebody is in them.
+// Redraws parts of a view that have the focus.
 
 import { fill } from '../../shared/dom.js';
 
 const nameOf = (element) =>
   [element.getAttribute('href'), element.getAttribute('aria-label'), element.textContent].join('\n');
 
-/** Fills an element; what had the focus in it has it again, or what stands for the same, or the element itself. */
+/**
+ * Replaces the content of an element. The focus returns to the same child, to its replacement, or to the element
+ * itself.
+ */
 export function refill(element, ...children) {
   const before = element.contains(document.activeElement) ? document.activeElement : null;
   const name = before && nameOf(before);

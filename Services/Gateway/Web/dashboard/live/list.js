@@ -1,13 +1,13 @@
-// A list that others change while it is looked at. Rows change where they stand; that rows come or go is shown by
-// itself where nobody is at the list, and offered where it would move what somebody reads.
+// A list that others change while it is open. Changed rows are updated in place. Added and removed rows appear at once
+// while the operator is not using the list; otherwise a button offers them, because they would move the content.
 
 import { listen } from '../../shared/live/live.js';
 import { paced } from '../../shared/live/paced.js';
 
 /**
- * What a list that was asked for anew makes of the one that is shown: whether it has the same rows, those that are new,
- * and those of the shown ones that are other now.
- * @param told objects as events had them, by id: of rows that are not in the list any more.
+ * Compares the shown rows with newly loaded ones: whether both are the same rows, which are new, and which have
+ * changed.
+ * @param told objects from events by id, of rows that are no longer in the list.
  */
 export function compared(shown, found, told = new Map()) {
   const now = new Map(found.map((row) => [row.objectId, row]));
@@ -20,10 +20,10 @@ export function compared(shown, found, told = new Map()) {
 }
 
 /**
- * @param className whose objects are listed.
- * @param query `{ where, keys }` of the list; `keys` are the fields of rows that others change.
- * @param list `{ shown, news, load(), put(found), note(found), words(added) }`: the table; the line of news; the list
- *   anew; shows it whole; shows what moves nothing, such as how many there are; and what is said of new rows.
+ * @param className the class of the listed objects.
+ * @param query `{ where, keys }` of the list; `keys` are the fields that others change.
+ * @param list `{ shown, news, load(), put(found), note(found), words(added) }`: the table; the line for news; loads the
+ *   list; shows it; shows only parts that move nothing, such as the count; the text about new rows.
  */
 export function followList(className, query, list, signal) {
   const { shown, news } = list;
@@ -46,7 +46,7 @@ export function followList(className, query, list, signal) {
   function put(found, isWanted = false) {
     news.clear();
     list.put(found);
-    // The button that was pressed is gone.
+    // The pressed button was removed.
     if (isWanted) shown.querySelector('td[tabindex="0"]')?.focus();
   }
   listen(
@@ -60,7 +60,7 @@ export function followList(className, query, list, signal) {
   );
 }
 
-/** Nobody is in the list, points at it, or has read on beyond its head. */
+/** Whether the operator is not using the list: no focus in it, no pointer over it, and its head is visible. */
 function isFree(shown) {
   return (
     !shown.contains(document.activeElement) &&

@@ -1,5 +1,5 @@
-// News of a view, where screen readers hear of them: said alone, or offered with a button where showing them would move
-// what somebody reads.
+// The line for news of a view, announced by screen readers: a text alone, or with a button when showing the changes
+// would move the content.
 
 import { fill, h } from '../../shared/dom.js';
 import { t } from '../../shared/i18n.js';
@@ -11,11 +11,11 @@ export function newsLine() {
   const element = h('div.newsPlace', { role: 'status' });
   return {
     element,
-    /** For who does not see it happen. */
+    /** For screen readers only. */
     say(words) {
       fill(element, h('span.unseen', words));
     },
-    /** The same words twice are said once. */
+    /** The same text is announced only once. */
     offer(words, show) {
       work = show;
       if (text.textContent !== words) fill(text, words);

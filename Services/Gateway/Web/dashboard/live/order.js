@@ -1,4 +1,4 @@
-// One order that others change while it is open.
+// An order that others change while it is open.
 
 import { h } from '../../shared/dom.js';
 import { toast } from '../../shared/elements/toast.js';
@@ -6,7 +6,7 @@ import { t } from '../../shared/i18n.js';
 import { listen } from '../../shared/live/live.js';
 import { paced } from '../../shared/live/paced.js';
 
-/** Whether an order or what stands in its timeline is other than it was. */
+/** Whether an order or its timeline has changed. */
 export function isOther(before, now) {
   const marks = ({ order, history }) =>
     [order.updatedAt, ...history.notes.map(({ objectId, updatedAt }) => `${objectId} ${updatedAt}`)].join('\n');
@@ -14,10 +14,10 @@ export function isOther(before, now) {
 }
 
 /**
- * Shows the order as it becomes. Where a form is open, that it was changed is said there, and it is shown when the form
+ * Shows changes of the order. While a form is open, a note announces the change, and the order is redrawn when the form
  * is closed.
- * @param first what is shown, as `load` answers it.
- * @param load the order with its history.
+ * @param first the shown order, as returned by `load`.
+ * @param load reads the order with its history.
  * @param draw shows it.
  */
 export function followOrder(first, load, draw, signal) {

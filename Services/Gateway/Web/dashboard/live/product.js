@@ -1,19 +1,19 @@
-// One product that others change while its form is open: what nobody touched follows, what somebody typed stays.
+// A product that others change while its form is open: untouched fields are updated, typed values remain.
 
 import { listen } from '../../shared/live/live.js';
 import { paced } from '../../shared/live/paced.js';
 
-/** The fields of the form by those of the product. */
+/** The form's fields by the product's fields. */
 const names = { name: 'name', price: 'unitPrice', stock: 'stock', brand: 'brand', detail: 'detail' };
 
 /**
- * What a form with typed values becomes when its product became another.
- * @param before the product that the form was filled with, and what is sent is compared with.
+ * Merges a form with typed values and a newer version of its product.
+ * @param before the product that filled the form, and with which changes are compared.
  * @param typed the form's values.
  * @param valuesOf the form's values of a product.
- * @returns `{ product, values, conflicts }`: what to compare with from now on, values of fields that nobody touched,
- *   and the touched ones that somebody else changed; of these the product stays as it was, so that nothing is
- *   overwritten.
+ * @returns `{ product, values, conflicts }`: the new base for comparing, values of untouched fields, and the touched
+ *   fields that another operator changed. In `product` the conflicting fields keep their old values, so that saving
+ *   does not overwrite the other change.
  */
 export function followed(before, now, typed, valuesOf) {
   const [old, fresh] = [valuesOf(before), valuesOf(now)];
@@ -27,8 +27,8 @@ export function followed(before, now, typed, valuesOf) {
 }
 
 /**
- * @param first the product that is shown.
- * @param load the product anew.
+ * @param first the shown product.
+ * @param load reads the product again.
  * @param draw shows it.
  */
 export function followProduct(first, load, draw, signal) {

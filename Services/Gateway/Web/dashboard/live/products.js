@@ -9,7 +9,7 @@ export function followProducts(products, shown, signal) {
   const ids = shown.rows.map(({ objectId }) => objectId);
   if (!ids.length) return;
   const stale = new Set();
-  /** Rows that somebody types in: they are drawn when that is over. */
+  /** Rows with an open field: they are redrawn when it is closed. */
   const late = new Set();
   const look = paced(async () => {
     const wanted = [...stale];
@@ -31,7 +31,7 @@ export function followProducts(products, shown, signal) {
     'Product',
     { where: { objectId: { $in: ids } } },
     ({ object }) => {
-      // What was changed here is known.
+      // Changes made in this grid are already shown.
       const changed = object ? [object.objectId] : ids;
       for (const id of changed) if (!object || products.get(id).updatedAt !== object.updatedAt) stale.add(id);
       look();

@@ -1,15 +1,15 @@
-// The data browser: that rows were changed by others is said, and shown when somebody wants it.
+// The data browser: a note counts the rows that others changed, and a button shows them.
 
 import { listen } from '../../shared/live/live.js';
 import { paced } from '../../shared/live/paced.js';
 
-/** Rows that are counted; past it there are "more". */
+/** The largest count that is shown; above it the note says "more". */
 export const COUNTED = 999;
 
 /**
  * The rows that others changed.
- * @param events the last one of each row by its id, `{ kind, object }`.
- * @param known the rows that are here.
+ * @param events the last event of each row by id, `{ kind, object }`.
+ * @param known the shown rows.
  * @param own ids of rows that were deleted here.
  */
 export function byOthers(events, known, own) {
@@ -21,9 +21,7 @@ export function byOthers(events, known, own) {
     .map(({ object }) => object.objectId);
 }
 
-/**
- * @param rows `{ known(), own, tell(count) }`; `count` is undefined where nobody knows how many.
- */
+/** @param rows `{ known(), own, tell(count) }`; `count` is undefined when the number is unknown. */
 export function followRows(className, where, { known, own, tell }, signal) {
   const events = new Map();
   const changed = new Set();
@@ -40,7 +38,7 @@ export function followRows(className, where, { known, own, tell }, signal) {
     { where },
     ({ kind, object }) => {
       if (object && events.size <= COUNTED) events.set(object.objectId, { kind, object });
-      // When it begins, the rows have just been read.
+      // At the beginning the rows have just been read.
       isUnsure ||= hasBegun && kind === 'unsure';
       hasBegun = true;
       look();

@@ -1,12 +1,12 @@
-// Changes of parameters of the app: from what somebody typed to what is sent.
+// Changes of Config parameters: from the form to the request.
 
 import { editable, kindOf, parse } from '../../shared/browser/types.js';
 import { t } from '../../shared/i18n.js';
-import { runs } from '../areas.js';
+import { runs } from '../shell/areas.js';
 
 export const kinds = ['text', 'number', 'boolean', 'date', 'geo', 'array', 'object'];
 
-/** The fields of the form; the name of one that is there stays. */
+/** The fields of the form; the name of an existing parameter cannot be changed. */
 export function fieldsOf(before) {
   const kind = before ? kindOf(before.value) : 'text';
   const named = before ? [] : [{ name: 'name', label: t('ops.name'), required: true, maxlength: 128 }];
@@ -34,7 +34,7 @@ export function fieldsOf(before) {
   ];
 }
 
-/** @throws an error in words for what is no value of the kind. */
+/** @throws a translated error for a value that does not match the kind. */
 export function typedValue(kind, text) {
   try {
     return parse(kind, text);
@@ -44,10 +44,10 @@ export function typedValue(kind, text) {
 }
 
 /**
- * What is sent so that a parameter becomes another.
- * @param before what somebody saw, null for nothing; `after` what it shall be, null to delete; `now` what the server
- *   has.
- * @returns null where somebody else changed it meanwhile.
+ * The request body that changes a parameter.
+ * @param before the value that the operator saw, null for none; `after` the new one, null to delete; `now` the
+ *   server's.
+ * @returns null when another operator has changed it in the meantime.
  */
 export function change(before, after, now) {
   const same = (a, b) => JSON.stringify([a?.value, a?.isHidden]) === JSON.stringify([b?.value, b?.isHidden]);

@@ -1,4 +1,4 @@
-// When a job runs by itself: how it reads, and the form for it.
+// The schedule of a job: its description and its form.
 
 import { call } from '../../shared/api.js';
 import { dialog } from '../../shared/elements/dialog.js';
@@ -15,8 +15,8 @@ export function when({ repeatMinutes, timeOfDay, daysOfWeek, cron }) {
 }
 
 /**
- * The schedule that a form says.
- * @throws an error in words.
+ * The schedule from a form.
+ * @throws a translated error.
  */
 export function planOf({ jobName, description, startAfter, repeat, value, parameters }) {
   const plan = { jobName, params: JSON.stringify(objectOf(parameters ?? '')) };

@@ -1,11 +1,11 @@
-// The lines of a log as they come: each once, in the order of the answers, and never more than some thousand.
+// The lines of a log as they arrive: each once, in the order of the responses, and a few thousand at most.
 
 export const LINES_MAX = 2000;
 
 export class LogFeed {
-  /** The oldest first. */
+  /** Oldest first. */
   lines = [];
-  /** Where the next question begins; empty for the first. */
+  /** The cursor of the next request; empty for the first. */
   cursor = '';
   #max;
   #last = 0;
@@ -15,10 +15,10 @@ export class LogFeed {
   }
 
   /**
-   * Takes an answer.
-   * @param asked the cursor that it answers: what answers an older question was taken already, or is not wanted.
-   * @returns `{ added, removed, isMore }`: new lines, and how many of the oldest went for them; null for an answer
-   *   that is not taken.
+   * Adds a response.
+   * @param asked the cursor of its request: a response to an older request was already added, or is outdated.
+   * @returns `{ added, removed, isMore }`: the new lines, and how many of the oldest were dropped; null when the
+   *   response is ignored.
    */
   take(asked, { entries, next, isMore, isGap }) {
     if (asked !== this.cursor) return null;
@@ -28,7 +28,7 @@ export class LogFeed {
     const all = [...this.lines, ...added];
     const surplus = Math.max(0, all.length - this.#max);
     this.lines = all.slice(surplus);
-    // Of more than there is room for, the newest are shown.
+    // When the response exceeds the limit, only its newest lines are shown.
     const removed = Math.min(surplus, all.length - added.length);
     return { added: added.slice(surplus - removed), removed, isMore: Boolean(isMore) };
   }

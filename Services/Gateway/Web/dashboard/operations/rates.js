@@ -1,10 +1,10 @@
-// Rates and percentiles between two looks at counters that go on from the start of their process.
+// Rates and percentiles between two samples of counters that run from the start of their process.
 
 export const SAMPLES_MAX = 120;
 
 const sum = (counts) => counts.reduce((all, count) => all + count, 0);
 
-/** A counter that is smaller than it was began anew: what it has is what was counted since. */
+/** A smaller counter shows a restart: then its whole value is new. */
 function since(before, after) {
   const isAnew =
     !before ||
@@ -21,11 +21,11 @@ function since(before, after) {
 }
 
 /**
- * What happened between two looks.
+ * The figures between two samples.
  * @param before null for a process that was not there before: then its counters are all new.
  * @param bounds upper ends of the buckets in microseconds; the last bucket has none.
- * @returns `{ count, rate, failed, refused, p50, p99 }`: `rate` and `failed` by the second, times in milliseconds or
- *   null where nothing was answered.
+ * @returns `{ count, rate, failed, refused, p50, p99 }`: `rate` and `failed` per second; times in milliseconds, or null
+ *   without requests.
  */
 export function between(before, after, bounds, seconds) {
   const counted = since(before, after);
@@ -41,7 +41,7 @@ export function between(before, after, bounds, seconds) {
   };
 }
 
-/** The upper end of the bucket that has the share of all, in milliseconds. */
+/** The upper end, in milliseconds, of the bucket in which the share is reached. */
 export function percentile(buckets, bounds, share) {
   const all = sum(buckets);
   if (!all) return null;
@@ -53,12 +53,12 @@ export function percentile(buckets, bounds, share) {
   return bounds[Math.min(index, bounds.length - 1)] / 1000;
 }
 
-/** The last looks at the suite, as figures by the name of the gateway or a service. */
+/** The figures of the last samples, by the name of the gateway or a service. */
 export class History {
   #last = null;
   #series = new Map();
 
-  /** @param answer of `/operations/metrics`. */
+  /** @param answer the response of `/operations/metrics`. */
   add(answer) {
     const at = Date.parse(answer.at);
     const seconds = this.#last ? (at - this.#last.at) / 1000 : 0;
@@ -66,7 +66,7 @@ export class History {
     for (const [name, service] of Object.entries(answer.services)) {
       if (service.answers) counters.set(name, service.answers);
     }
-    // An answer that was overtaken by a later one says nothing new.
+    // Ignores a response that a later one has overtaken.
     if (this.#last && seconds <= 0) return;
     for (const [name, after] of this.#last ? counters : []) {
       const figures = between(this.#last.counters.get(name), after, answer.bounds, seconds);
@@ -76,7 +76,7 @@ export class History {
     this.#last = { at, counters };
   }
 
-  /** The points of one of them, the oldest first. */
+  /** The points of one process, oldest first. */
   of(name) {
     return this.#series.get(name) ?? [];
   }

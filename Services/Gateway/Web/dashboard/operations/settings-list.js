@@ -1,10 +1,10 @@
-// Settings of many processes as one list; and what is not to be shown of an address.
+// Settings of several processes as one list, and the masking of secrets in URLs.
 
 const MASK = '••••••';
 
 /**
- * One row for each setting and value: `{ name, value, isDefault, isSecret, processes, differs }`. `differs` says that
- * processes run with different values of it.
+ * One row for each setting and value: `{ name, value, isDefault, isSecret, processes, differs }`. `differs` is set when
+ * processes run with different values.
  */
 export function merged(processes) {
   const rows = new Map();
@@ -22,7 +22,7 @@ export function merged(processes) {
   return all.map((row) => ({ ...row, differs: values.get(row.name).size > 1 }));
 }
 
-/** An address without a password, and without what its parameters say of keys: for the eyes of who stands by. */
+/** A URL without its password and without keys in its parameters, so that bystanders cannot read them. */
 export function maskedURL(text) {
   return String(text)
     .replace(/(:\/\/)[^/?#\s]*@/g, `$1${MASK}@`)

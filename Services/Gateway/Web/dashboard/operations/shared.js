@@ -1,10 +1,9 @@
-// What the views of operations have in common: the way from one to the other, what somebody may not see, and JSON that
-// people write.
+// The common parts of the operations views: tabs, refusals and JSON input.
 
 import { h } from '../../shared/dom.js';
 import { t } from '../../shared/i18n.js';
-import { sees } from '../areas.js';
-import { heading } from '../listing.js';
+import { heading } from '../lists/listing.js';
+import { sees } from '../shell/areas.js';
 
 const tabs = {
   metrics: '/operations',
@@ -18,7 +17,7 @@ const tabs = {
   audit: '/operations/audit',
 };
 
-/** Sheets that are the admins' alone, as `areas.js` has it. */
+/** Views for admins only, with their own rules in `shell/areas.js`. */
 const own = ['settings', 'backups', 'audit'];
 
 function tabsOf(router, current) {
@@ -28,18 +27,18 @@ function tabsOf(router, current) {
   return h('nav.tabs', { 'aria-label': t('ops.tabs') }, mine.map(link));
 }
 
-/** The head of a view of operations. */
+/** The head of an operations view. */
 export function head(router, name, ...actions) {
   return [tabsOf(router, name), heading(t(`ops.tab.${name}`), t(`ops.note.${name}`), ...actions)];
 }
 
-/** A refusal of a route that wants more rights: said in the view, which stays. Other errors are thrown on. */
+/** A note in the view for a refusal that needs more rights. Other errors are thrown again. */
 export function refusal(error) {
   if (!error?.isForbidden && error?.status !== 403) throw error;
   return h('p.card.problem', { role: 'alert' }, t('ops.forbidden'));
 }
 
-/** A view whose content may be refused to who looks. */
+/** A view whose content the server may refuse. */
 export async function guarded(router, name, content) {
   try {
     return await content();
@@ -48,7 +47,7 @@ export async function guarded(router, name, content) {
   }
 }
 
-/** An object that somebody wrote as JSON; nothing written is an empty one. */
+/** The object in a JSON text; an empty text gives an empty object. */
 export function objectOf(text) {
   let value;
   try {
@@ -69,7 +68,7 @@ export const parametersField = (value = '{}') => ({
   hint: t('ops.jsonHint'),
 });
 
-/** Does something every some milliseconds while the view is open; a failure waits for the next time. */
+/** Repeats work at an interval while the view is open; after a failure it waits for the next round. */
 export function every(milliseconds, signal, work) {
   const round = async () => {
     await work();

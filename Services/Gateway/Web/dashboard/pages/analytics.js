@@ -1,5 +1,5 @@
-// Figures over any stretch of time, beside those of the stretch before. Everything is what the analytics service counted,
-// but for brands and products, which the orders say.
+// Figures over any period, next to the earlier period. All come from analytics, except brands and products, which come
+// from the orders.
 
 import { h } from '../../shared/dom.js';
 import { dayText, presets, range } from '../../shared/figures/range.js';
@@ -7,7 +7,7 @@ import { t } from '../../shared/i18n.js';
 import { retention } from '../analytics/retention.js';
 import { sales } from '../analytics/sales.js';
 import { events, funnel, requests, usage } from '../analytics/usage.js';
-import { heading, stateChips } from '../listing.js';
+import { heading, stateChips } from '../lists/listing.js';
 
 const parts = { sales, funnel, usage, retention, events, requests };
 
@@ -33,7 +33,7 @@ export async function render({ router, query, signal }) {
     h(
       'div.bar',
       stateChips(t('analytics.range'), choices, stretch.preset, (days) => go({ days, from: '', to: '' })),
-      // What belongs together wraps together: the button alone on a line would look like the head of what follows.
+      // Related controls wrap together: a button alone on a line would look like a heading of the next part.
       h(
         'div.together',
         period(stretch, go),

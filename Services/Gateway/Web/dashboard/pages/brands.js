@@ -1,11 +1,11 @@
-// Brands: their names and pictures.
+// Brands: names and pictures.
 
 import { h } from '../../shared/dom.js';
 import { t } from '../../shared/i18n.js';
 import { forgetAll } from '../../shared/store.js';
-import { objectList } from '../object-list.js';
-import { photoField } from '../photo-field.js';
-import { picture } from '../product-picture.js';
+import { photoField } from '../forms/photo-field.js';
+import { objectList } from '../lists/object-list.js';
+import { picture } from '../products/picture.js';
 
 const kind = {
   name: 'brands',
@@ -33,7 +33,7 @@ const kind = {
       async read({ title }) {
         if (!title.trim()) throw new Error(t('brands.noName'));
         const image = await photo.value();
-        // The choices of other views know the old name.
+        // Other views have cached the old name.
         forgetAll();
         if (image === undefined) return { title: title.trim() };
         return { title: title.trim(), image: image ?? { __op: 'Delete' } };

@@ -1,5 +1,4 @@
-// Who may do what with a class, and which of its fields are hidden from whom. Nothing is saved before its differences
-// were seen.
+// The permissions and hidden fields of a class. The operator reviews the differences before each save.
 
 import { complete, difference } from '../../shared/browser/permissions.js';
 import { fill, h } from '../../shared/dom.js';
@@ -8,7 +7,7 @@ import { t } from '../../shared/i18n.js';
 import { review } from '../browser/permission-changes.js';
 import { grantTable, protectedTable } from '../browser/permission-parts.js';
 import { change, classTabs, schema } from '../browser/schemas.js';
-import { counted, heading } from '../listing.js';
+import { counted, heading } from '../lists/listing.js';
 
 export async function render({ params: { className }, router, signal, redraw }) {
   const known = await schema(className, signal);
@@ -41,7 +40,7 @@ export async function render({ params: { className }, router, signal, redraw }) 
   async function ask() {
     const saved = await review(className, state.before, state.now, async (permissions) => {
       const current = await schema(className);
-      // What another operator saved meanwhile is not overwritten.
+      // Another operator's change is not overwritten.
       if (difference(state.before, current.classLevelPermissions).length) throw new Error(t('permission.meanwhile'));
       return change(className, { classLevelPermissions: permissions });
     });
@@ -60,7 +59,7 @@ export async function render({ params: { className }, router, signal, redraw }) 
   ];
 }
 
-/** Where the focus is, as something that puts it there again when everything was drawn anew. */
+/** Returns a function that restores the current focus after a redraw. */
 function placeOfFocus(within) {
   const active = document.activeElement;
   const label = within.contains(active) ? active.getAttribute('aria-label') : null;

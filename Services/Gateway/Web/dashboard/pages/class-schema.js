@@ -1,4 +1,4 @@
-// A class as a whole: its columns, its indexes, and its end.
+// A class: its columns, its indexes and its deletion.
 
 import {
   definition,
@@ -16,9 +16,10 @@ import { failure, toast } from '../../shared/elements/toast.js';
 import { t } from '../../shared/i18n.js';
 import { icon } from '../../shared/icons.js';
 import { indexCard } from '../browser/indexes.js';
+import { convertColumn } from '../browser/convert-column.js';
 import { change, classTabs, drop, inWords, schema } from '../browser/schemas.js';
-import { confirmTyped } from '../confirm-typed.js';
-import { counted, heading } from '../listing.js';
+import { confirmTyped } from '../forms/confirm-typed.js';
+import { counted, heading } from '../lists/listing.js';
 
 export async function render({ params: { className }, router, signal, redraw }) {
   const known = await schema(className, signal);
@@ -58,7 +59,16 @@ function columns(className, redraw) {
     { title: t('schema.default'), cell: ({ defaultValue }) => valueText(defaultValue) || t('data.noValue') },
     {
       title: '',
-      cell: ({ name }) =>
+      cell: ({ name }) => [
+        h(
+          'button.quiet',
+          {
+            type: 'button',
+            'aria-label': t('schema.convertOf', { name }),
+            onclick: () => convertColumn(className, name, redraw),
+          },
+          t('schema.convert'),
+        ),
         h(
           'button.quiet',
           {
@@ -68,6 +78,7 @@ function columns(className, redraw) {
           },
           t('schema.delete'),
         ),
+      ],
     },
   ];
 }

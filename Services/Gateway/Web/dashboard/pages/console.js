@@ -1,4 +1,4 @@
-// The console: a query as it is written, its rows, how many there are, how long it took, and how the database finds them.
+// The console: a query in JSON, its rows, their count, the time it took and the database's plan.
 
 import { find } from '../../shared/api.js';
 import { stepsOf, verdict } from '../../shared/browser/plan.js';
@@ -10,9 +10,9 @@ import { table } from '../../shared/elements/table.js';
 import { errorText } from '../../shared/elements/toast.js';
 import { number } from '../../shared/format.js';
 import { t } from '../../shared/i18n.js';
-import { runs } from '../areas.js';
+import { runs } from '../shell/areas.js';
 import { schemas } from '../browser/schemas.js';
-import { stateChips, heading } from '../listing.js';
+import { stateChips, heading } from '../lists/listing.js';
 
 const options = ['order', 'keys', 'limit', 'include'];
 const LIMIT = 1000;
@@ -84,7 +84,7 @@ function fields(query) {
   ];
 }
 
-/** The options of a query. @throws an error in words for what cannot be one. */
+/** The options of a query. @throws a translated error for invalid input. */
 function asked(values) {
   if (!isClassName(values.className.trim())) throw new Error(t('schema.badName'));
   let where;

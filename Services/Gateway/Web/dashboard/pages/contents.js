@@ -1,9 +1,9 @@
-// The pages of the shop: about it, its terms, its privacy. Apps show their text, which is Markdown.
+// The pages of the shop: about, terms, privacy. Apps show their Markdown text.
 
 import { h } from '../../shared/dom.js';
 import { ago } from '../../shared/format.js';
 import { t } from '../../shared/i18n.js';
-import { objectList, texts } from '../object-list.js';
+import { objectList, texts } from '../lists/object-list.js';
 
 const kind = {
   name: 'pages',

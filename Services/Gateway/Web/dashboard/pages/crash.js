@@ -1,4 +1,4 @@
-// One issue: where it happens, in which versions and on what, what came before, and what is decided about it.
+// One issue: its place in the code, versions and devices, the breadcrumbs, and the actions on it.
 
 import { ask } from '../../shared/api.js';
 import { h } from '../../shared/dom.js';
@@ -7,13 +7,13 @@ import { table } from '../../shared/elements/table.js';
 import { range } from '../../shared/figures/range.js';
 import { date, dateTime, moment, number } from '../../shared/format.js';
 import { t } from '../../shared/i18n.js';
-import { breadcrumbsOf, deviceOf, exceptionsOf, tagsOf } from '../crash-event.js';
-import { reportsByDay } from '../crash-figures.js';
-import { ignore, levelTag, reopen, resolve, statusTag } from '../crash-shared.js';
-import { runs } from '../areas.js';
-import { heading } from '../listing.js';
+import { breadcrumbsOf, deviceOf, exceptionsOf, tagsOf } from '../crashes/event.js';
+import { reportsByDay } from '../crashes/figures.js';
+import { ignore, levelTag, reopen, resolve, statusTag } from '../crashes/shared.js';
+import { runs } from '../shell/areas.js';
+import { heading } from '../lists/listing.js';
 
-/** Versions in the picture; the table beside it has no others. */
+/** Versions in the chart and its table. */
 const RELEASES = 20;
 
 export async function render({ params, router, signal, redraw }) {
@@ -34,7 +34,7 @@ export async function render({ params, router, signal, redraw }) {
 }
 
 function actions(issue, redraw) {
-  // Support reads what crashes; what is decided about it is the developers'.
+  // Support may read crashes; only developers decide about them.
   if (!runs('developers')) return null;
   const button = (kind, key, work) =>
     h(`button${kind}`, { type: 'button', onclick: () => work(issue).then((done) => done && redraw()) }, t(key));
@@ -134,14 +134,14 @@ function trend({ issueId }, signal) {
   return reportsByDay({ stretch: range(), signal }, { issueId });
 }
 
-/** By versions in the order in which they appeared. */
+/** Versions in the order of their first report. */
 function releases(issue) {
   const known = (issue.releases ?? [])
     .slice(0, RELEASES)
     .sort((a, b) => moment(a.firstSeen) - moment(b.firstSeen))
     .map((one) => ({
       label: one.release || t('crash.noRelease'),
-      // The name of the app, which all of them have in common, leaves no room for what differs.
+      // The name of the app is the same in all versions and would leave no room for the difference.
       tick: one.release.split('@').pop() || one.release || t('crash.noRelease'),
       value: one.count,
       since: date(one.firstSeen),

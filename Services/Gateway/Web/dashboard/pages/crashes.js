@@ -1,4 +1,4 @@
-// Crashes of the apps: what is the same is one issue, the one that happened last first; and their figures.
+// Crashes of the apps: equal crashes are one issue, latest first; and their figures.
 
 import { ask } from '../../shared/api.js';
 import { h } from '../../shared/dom.js';
@@ -6,13 +6,13 @@ import { table } from '../../shared/elements/table.js';
 import { presets, range } from '../../shared/figures/range.js';
 import { ago, moment, number } from '../../shared/format.js';
 import { t } from '../../shared/i18n.js';
-import { crashFigures } from '../crash-figures.js';
-import { levelTag, statusTag } from '../crash-shared.js';
-import { viewBar, wantedColumns } from '../list-views.js';
-import { counted, heading, searchField, stateChips } from '../listing.js';
+import { crashFigures } from '../crashes/figures.js';
+import { levelTag, statusTag } from '../crashes/shared.js';
+import { viewBar, wantedColumns } from '../lists/list-views.js';
+import { counted, heading, searchField, stateChips } from '../lists/listing.js';
 
 const LIMIT = 200;
-/** Each choice with the states it asks for; none is every one. */
+/** Each choice with the states it includes; none means all. */
 const choices = {
   '': ['unresolved', 'regression'],
   regression: ['regression'],

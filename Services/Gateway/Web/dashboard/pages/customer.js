@@ -1,4 +1,4 @@
-// One customer: their orders, how to reach them, and for who looks after them the account and where it is signed in.
+// One customer: orders and contact, and for operators who manage accounts the account and its sessions.
 
 import { APIError, find, run } from '../../shared/api.js';
 import { h } from '../../shared/dom.js';
@@ -7,11 +7,11 @@ import { table } from '../../shared/elements/table.js';
 import { toast } from '../../shared/elements/toast.js';
 import { date, dateTime, money, number } from '../../shared/format.js';
 import { t } from '../../shared/i18n.js';
-import { accountCard } from '../account-card.js';
-import { accountName } from '../accounts.js';
-import { askIfThere, runs } from '../areas.js';
-import { heading } from '../listing.js';
-import { contactOf, left, made, nameOf, stateTag, total } from '../orders-shared.js';
+import { accountCard } from '../customers/account-card.js';
+import { accountName } from '../customers/accounts.js';
+import { heading } from '../lists/listing.js';
+import { contactOf, left, made, nameOf, stateTag, total } from '../orders/shared.js';
+import { askIfThere, runs } from '../shell/areas.js';
 
 const ORDERS = 100;
 
@@ -47,7 +47,7 @@ export async function render({ params, router, signal, redraw }) {
   ];
 }
 
-/** Null for a colleague's, which are the admins' business, and for an account that is not there. */
+/** Null for an operator's account, which only admins may see, and for an account that does not exist. */
 async function told(name, userId) {
   try {
     return await askIfThere(name, { userId });

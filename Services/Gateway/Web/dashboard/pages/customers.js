@@ -1,17 +1,17 @@
-// People who ordered, as their orders say, and for who looks after accounts every account.
+// The people who ordered, from their orders, and for operators who manage accounts every account.
 
 import { containing, find } from '../../shared/api.js';
 import { h } from '../../shared/dom.js';
 import { table } from '../../shared/elements/table.js';
 import { ago, money, number } from '../../shared/format.js';
 import { t } from '../../shared/i18n.js';
-import { accounts } from '../accounts.js';
-import { runs } from '../areas.js';
-import { viewBar, wantedColumns } from '../list-views.js';
-import { counted, heading, searchField, stateChips } from '../listing.js';
-import { left, made, nameOf } from '../orders-shared.js';
+import { accounts } from '../customers/accounts.js';
+import { viewBar, wantedColumns } from '../lists/list-views.js';
+import { counted, heading, searchField, stateChips } from '../lists/listing.js';
+import { left, made, nameOf } from '../orders/shared.js';
+import { runs } from '../shell/areas.js';
 
-/** Orders that are looked through. */
+/** Orders that are searched. */
 const ORDERS = 500;
 
 export async function render(view) {
@@ -68,7 +68,7 @@ function condition(search) {
   };
 }
 
-/** A row for each customer; the newest order says where they live. */
+/** One row per customer; the newest order gives the address. */
 function together(orders) {
   const byId = new Map();
   for (const order of orders) {

@@ -1,5 +1,5 @@
-// The data browser: the rows of any class that the account may list, by cursor, so that a million scroll as ten do. The
-// address has the whole view: class, filters, order, columns and as whom one looks.
+// The data browser: the rows of any class that the account may list. It pages by cursor, so that a million rows scroll
+// like ten. The URL holds the whole view: class, filters, order, columns and viewer.
 
 import { find, update } from '../../shared/api.js';
 import { CursorPages } from '../../shared/browser/cursor-pages.js';
@@ -13,24 +13,24 @@ import { number } from '../../shared/format.js';
 import { t } from '../../shared/i18n.js';
 import { icon } from '../../shared/icons.js';
 import { cached } from '../../shared/store.js';
-import { runs } from '../areas.js';
+import { runs } from '../shell/areas.js';
 import { index } from '../browser/classes.js';
 import { box, column } from '../browser/columns.js';
-import { columnChooser } from '../column-chooser.js';
+import { columnChooser } from '../lists/column-chooser.js';
 import { edit } from '../browser/editors.js';
 import { filterBar } from '../browser/filters.js';
 import { addRow, deleteRows, deletions, editRow } from '../browser/rows.js';
 import { classTabs, schemas } from '../browser/schemas.js';
 import { askViewer, isViewer, pageAs, viewerBar } from '../browser/viewer.js';
-import { heading } from '../listing.js';
+import { heading } from '../lists/listing.js';
 import { newsLine } from '../live/news.js';
 import { COUNTED, followRows } from '../live/rows.js';
 
-/** The newest first, as a class of any size has them without an index. */
+/** Newest first; the server needs no index for it at any size. */
 const NEWEST = '-$natural';
 const SORT = /^-?[A-Za-z_]\w*$/;
 
-/** The class that is looked at now: rows that were deleted meanwhile are taken out of it. */
+/** The current class: rows deleted in the meantime are removed from it. */
 let open = null;
 
 export async function render(view) {
@@ -112,7 +112,7 @@ export async function render(view) {
       (value) => save(row, { [column.name]: value === undefined ? { __op: 'Delete' } : value }),
       () => pages.put(row.objectId, { ...(pages.at(index)?.objectId === row.objectId ? pages.at(index) : row) }),
     );
-    // The cell that a dialog would give the focus back to may have been drawn anew by then.
+    // The cell to which the dialog would return the focus may have been redrawn.
     Promise.resolve(done).then(() => {
       const isLost = document.activeElement === document.body;
       if (isLost) grid.querySelector('[role=gridcell][tabindex="0"]')?.focus({ preventScroll: true });
@@ -170,7 +170,7 @@ function settle(ids, isGone) {
   }
 }
 
-/** What rows have beside the schema: columns of a class whose schema is not told, and new ones. */
+/** Sample rows, for columns outside the schema: of a class whose schema is not readable, and new ones. */
 function sample(className, signal) {
   const load = async () => (await find(className, { limit: 100, order: NEWEST, signal })).results;
   return cached(`columns ${className}`, load, 30);

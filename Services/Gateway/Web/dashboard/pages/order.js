@@ -1,18 +1,18 @@
-// One order: what was bought, where it goes, what became of it, and what may be done with it.
+// One order: its items, delivery address, history and actions.
 
 import { get } from '../../shared/api.js';
 import { fill, h } from '../../shared/dom.js';
 import { dateTime, money, number } from '../../shared/format.js';
 import { t } from '../../shared/i18n.js';
-import { runs } from '../areas.js';
-import { heading } from '../listing.js';
+import { heading } from '../lists/listing.js';
 import { refill } from '../live/keep-focus.js';
 import { followOrder } from '../live/order.js';
-import { cancel, deliver, refund, ship } from '../order-actions.js';
-import { historyOf } from '../order-history.js';
-import { noteForm } from '../order-notes.js';
-import { timeline } from '../order-timeline.js';
-import { contactOf, left, nameOf, stateOf, stateTag } from '../orders-shared.js';
+import { cancel, deliver, refund, ship } from '../orders/actions.js';
+import { historyOf } from '../orders/history.js';
+import { noteForm } from '../orders/notes.js';
+import { contactOf, left, nameOf, stateOf, stateTag } from '../orders/shared.js';
+import { timeline } from '../orders/timeline.js';
+import { runs } from '../shell/areas.js';
 
 export async function render({ params, router, signal, redraw }) {
   const load = async () => {
@@ -57,7 +57,7 @@ function actions(order, redraw) {
   const state = stateOf(order);
   if (order.refundState === 'pending') return null;
   const print_ = h('button', { type: 'button', onclick: () => print() }, t('order.print'));
-  // Support reads orders; what becomes of them is the order desk's.
+  // Support may read orders; only the order desk may act on them.
   if (!runs('orders')) return print_;
   const button = (kind, key, work) =>
     h(`button${kind}`, { type: 'button', onclick: () => work(order).then((done) => done && redraw()) }, t(key));
@@ -139,7 +139,7 @@ function money_(order, charge) {
   );
 }
 
-/** What the customer wrote. */
+/** The customer's requests. */
 function wishes(order) {
   const parts = [
     [t('order.note'), order.note],

@@ -1,18 +1,18 @@
-// Orders, the newest first: by state, by days, by number or by whom they go to.
+// Orders, newest first: by state, days, number or recipient.
 
 import { containing, find } from '../../shared/api.js';
 import { fill, h } from '../../shared/dom.js';
 import { table } from '../../shared/elements/table.js';
 import { dateTime, number } from '../../shared/format.js';
 import { t } from '../../shared/i18n.js';
-import { viewBar, wantedColumns } from '../list-views.js';
+import { viewBar, wantedColumns } from '../lists/list-views.js';
 import { followList } from '../live/list.js';
 import { newsLine } from '../live/news.js';
-import { counted, heading, pager, searchField, stateChips } from '../listing.js';
-import { inState, nameOf, pieces, states, stateTag, total } from '../orders-shared.js';
+import { counted, heading, pager, searchField, stateChips } from '../lists/listing.js';
+import { inState, nameOf, pieces, states, stateTag, total } from '../orders/shared.js';
 
 const PAGE = 25;
-/** The newest first unless the oldest are wanted. */
+/** Newest first by default. */
 const sorts = ['-orderNo', 'orderNo'];
 
 export async function render(view) {
@@ -57,7 +57,7 @@ export async function render(view) {
   ];
 }
 
-/** What is said of rows that came: they may be orders of before, of another page or in another state. */
+/** The text about new rows: they may also be older orders, from another page or another state. */
 function wordsAfter(newest) {
   return (added) => {
     const isNew = added.length && added.every((order) => order.orderNo > newest);
@@ -74,7 +74,7 @@ function condition({ state, search, from, to }) {
   const text = (search ?? '').trim();
   if (!text) return where;
   const number = text.replace(/^(№|#|no\.?)\s*/i, '');
-  // A number is one; a name is looked for word by word.
+  // A text of digits is searched as an order number; a name is searched word by word.
   if (/^\d{4,}$/.test(number)) return { ...where, orderNo: Number(number) };
   const words = text
     .split(/\s+/)
@@ -91,7 +91,7 @@ function condition({ state, search, from, to }) {
   return { ...where, $and: words };
 }
 
-/** The first moment of a day as the reader's clock has it, so many days later. */
+/** The first moment of a day in the reader's time zone, plus a number of days. */
 function moment(text, days) {
   const at = new Date(`${text}T00:00`);
   if (Number.isNaN(at.getTime())) return undefined;

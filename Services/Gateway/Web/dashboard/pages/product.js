@@ -1,4 +1,4 @@
-// One product: what it is called, says, costs and looks like, and whether it is for sale.
+// One product: name, text, price, photo and whether it is for sale.
 
 import { get, update } from '../../shared/api.js';
 import { fill, h } from '../../shared/dom.js';
@@ -6,14 +6,14 @@ import { field } from '../../shared/elements/dialog.js';
 import { errorText, toast } from '../../shared/elements/toast.js';
 import { dateTime, number } from '../../shared/format.js';
 import { t } from '../../shared/i18n.js';
-import { heading } from '../listing.js';
+import { photoField } from '../forms/photo-field.js';
+import { heading } from '../lists/listing.js';
 import { refill } from '../live/keep-focus.js';
 import { followed, followProduct } from '../live/product.js';
-import { photoField } from '../photo-field.js';
-import { typedIn, valuesOf } from '../product-form.js';
-import { rating, readPrice, readStock } from '../product-grid.js';
-import { historyCard } from '../product-history.js';
-import { brands } from '../product-new.js';
+import { typedIn, valuesOf } from '../products/form.js';
+import { rating, readPrice, readStock } from '../products/grid.js';
+import { historyCard } from '../products/history.js';
+import { brands } from '../products/new-product.js';
 
 const REMOVED = { __op: 'Delete' };
 
@@ -69,7 +69,7 @@ function editor(first, known, photo, more, redraw) {
   const send = h('button.primary', { type: 'submit' }, t('action.save'));
   const brand = valuesOf(product).brand;
   const choices = [['', t('product.noBrand')], ...known.map((one) => [one.objectId, one.title ?? one.objectId])];
-  // One that was removed, or is not among the first thousand, is not lost by saving something else.
+  // Saving must not lose a brand that was removed, or that is not among the first thousand.
   if (brand && !known.some((one) => one.objectId === brand)) choices.push([brand, product.brand.title ?? brand]);
   const form = h(
     'form.columns',
@@ -125,7 +125,7 @@ function editor(first, known, photo, more, redraw) {
     }
   }
 
-  /** Fields that nobody touched are as the product is now; of the others it is said that somebody changed them. */
+  /** Untouched fields show the product's new values; for the others a note says that another operator changed them. */
   function follow(now) {
     const next = followed(product, now, typedIn(form), valuesOf);
     product = next.product;
@@ -143,7 +143,7 @@ function editor(first, known, photo, more, redraw) {
   return { form, follow };
 }
 
-/** What the form says other than the product. Fields that nobody touched are not sent: others may change them. */
+/** The changes in the form. Untouched fields are not sent, because others may change them. */
 function changesOf(product, values) {
   const change = {};
   const before = valuesOf(product);
@@ -158,7 +158,7 @@ function changesOf(product, values) {
   return change;
 }
 
-/** What is changed here is what was read here: somebody else may have been quicker, or a customer bought one. */
+/** Refuses to save when the changed fields are no longer as the form read them, such as a stock after a sale. */
 async function requireUnchanged(product, fields) {
   const now = await get('Product', product.objectId, { include: 'brand' });
   const mark = (value) => value?.objectId ?? value?.name ?? value;

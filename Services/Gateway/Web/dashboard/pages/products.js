@@ -1,18 +1,18 @@
-// Products: a grid to change things in, one at a time or many at once, and their way to spreadsheets and back.
+// Products: a grid for single and bulk changes, with export to and import from spreadsheets.
 
 import { containing, find } from '../../shared/api.js';
 import { fill, h } from '../../shared/dom.js';
 import { t } from '../../shared/i18n.js';
 import { icon } from '../../shared/icons.js';
 import { Collection } from '../../shared/store.js';
-import { changePrices, changeSale } from '../bulk-dialog.js';
-import { viewBar } from '../list-views.js';
-import { counted, heading, pager, searchField, stateChips } from '../listing.js';
+import { viewBar } from '../lists/list-views.js';
+import { counted, heading, pager, searchField, stateChips } from '../lists/listing.js';
 import { followProducts } from '../live/products.js';
-import { exportProducts, importProducts } from '../product-files.js';
-import { gridColumns, productGrid } from '../product-grid.js';
-import { addProduct } from '../product-new.js';
-import { productTabs } from '../product-tabs.js';
+import { changePrices, changeSale } from '../products/bulk-dialog.js';
+import { exportProducts, importProducts } from '../products/files.js';
+import { gridColumns, productGrid } from '../products/grid.js';
+import { addProduct } from '../products/new-product.js';
+import { productTabs } from '../products/tabs.js';
 
 const PAGE = 25;
 const LOW = 10;

@@ -1,4 +1,4 @@
-// One promotion: its editor, its sending, and what became of that.
+// One promotion: its editor, sending and results.
 
 import { ask, call, create, get, update } from '../../shared/api.js';
 import { fill, h } from '../../shared/dom.js';
@@ -6,10 +6,10 @@ import { dialog } from '../../shared/elements/dialog.js';
 import { errorText, failure, toast } from '../../shared/elements/toast.js';
 import { beginning, dateTime } from '../../shared/format.js';
 import { t } from '../../shared/i18n.js';
-import { heading } from '../listing.js';
-import { promotionForm } from '../promotion-form.js';
-import { promotionResult } from '../promotion-result.js';
-import { sendPromotion, stopPromotion } from '../promotion-send.js';
+import { heading } from '../lists/listing.js';
+import { promotionForm } from '../promotions/form.js';
+import { promotionResult } from '../promotions/result.js';
+import { sendPromotion, stopPromotion } from '../promotions/send.js';
 
 const isOpen = (push) => ['scheduled', 'pending', 'running'].includes(push.status);
 
@@ -34,7 +34,7 @@ export async function render({ params, router, signal, redraw }) {
   ];
 }
 
-/** Saves what the form has and says what is wrong with it. A new one goes on at its own address. */
+/** Saves the form and shows errors. A new promotion continues at its own URL. */
 function saver(promotion, isNew, router, redraw) {
   const problem = h('p.problem', { role: 'alert' });
   const save = async (read, form) => {
@@ -50,7 +50,7 @@ function saver(promotion, isNew, router, redraw) {
         return;
       }
       await update('Promotion', promotion.objectId, wanted);
-      // Who reads that it was saved can send it: the page knows by then.
+      // The view is redrawn before the note appears: after reading it an operator can send at once.
       await redraw();
       toast(t('promotion.saved'));
     } catch (error) {

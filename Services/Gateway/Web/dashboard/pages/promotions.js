@@ -1,4 +1,4 @@
-// Promotions: what customers' devices are told, and to whom it goes.
+// Promotions: push notifications to customers' devices, and their audiences.
 
 import { containing, find } from '../../shared/api.js';
 import { h } from '../../shared/dom.js';
@@ -6,10 +6,10 @@ import { table } from '../../shared/elements/table.js';
 import { ago, beginning, dateTime } from '../../shared/format.js';
 import { t } from '../../shared/i18n.js';
 import { icon } from '../../shared/icons.js';
-import { audienceWords } from '../audience.js';
-import { viewBar, wantedColumns } from '../list-views.js';
-import { counted, heading, pager, searchField } from '../listing.js';
-import { picture } from '../product-picture.js';
+import { viewBar, wantedColumns } from '../lists/list-views.js';
+import { counted, heading, pager, searchField } from '../lists/listing.js';
+import { picture } from '../products/picture.js';
+import { audienceWords } from '../promotions/audience.js';
 
 const PAGE = 25;
 

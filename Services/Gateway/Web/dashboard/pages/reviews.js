@@ -1,4 +1,4 @@
-// Reviews: those that customers reported first, then all, and those that are hidden.
+// Reviews: reported ones first, then all, and the hidden ones.
 
 import { ask, find, get, run } from '../../shared/api.js';
 import { h } from '../../shared/dom.js';
@@ -6,10 +6,10 @@ import { dialog } from '../../shared/elements/dialog.js';
 import { failure, toast } from '../../shared/elements/toast.js';
 import { ago } from '../../shared/format.js';
 import { t } from '../../shared/i18n.js';
-import { sees } from '../areas.js';
-import { viewBar } from '../list-views.js';
-import { counted, heading, pager, stateChips } from '../listing.js';
-import { picture } from '../product-picture.js';
+import { viewBar } from '../lists/list-views.js';
+import { counted, heading, pager, stateChips } from '../lists/listing.js';
+import { picture } from '../products/picture.js';
+import { sees } from '../shell/areas.js';
 
 const PAGE = 20;
 const REPORTED = 200;
@@ -58,7 +58,7 @@ async function listed(show, page, signal) {
   return { reviews: found.results, count: found.count };
 }
 
-/** The function names products only; they are fetched together. */
+/** The function returns only pointers to products; the products are read together. */
 async function reported(signal) {
   const reviews = await ask('reviewsToModerate', { limit: REPORTED }, signal);
   const ids = [...new Set(reviews.map((review) => review.product?.objectId).filter(Boolean))];
@@ -129,7 +129,7 @@ async function show(review, isHidden) {
   }
 }
 
-/** Somebody else may have decided meanwhile: what is hidden is what is read here. */
+/** The request includes the text that the operator read, because another operator may have decided in the meantime. */
 function hide(review) {
   return dialog({
     title: t('review.hideTitle'),

@@ -1,13 +1,13 @@
-// Stores: where they are and when they are open.
+// Stores: places and opening hours.
 
 import { h } from '../../shared/dom.js';
 import { field } from '../../shared/elements/dialog.js';
 import '../../shared/elements/map.js';
 import { t } from '../../shared/i18n.js';
 import { placeText } from '../../shared/map/drawing.js';
-import { counted } from '../listing.js';
-import { objectList, texts } from '../object-list.js';
-import { placePicker } from '../place-picker.js';
+import { placePicker } from '../forms/place-picker.js';
+import { counted } from '../lists/listing.js';
+import { objectList, texts } from '../lists/object-list.js';
 
 const NAMES = ['address', 'zipcode', 'city', 'hours'];
 
@@ -58,7 +58,7 @@ function points(stores) {
     .map((store) => ({ id: store.objectId, name: kind.title(store), place: store.location }));
 }
 
-/** The stores where they are; the list below has the same for who does not see it. */
+/** The stores on a map; the list below has the same content for screen readers. */
 function map(stores, open) {
   const placed = points(stores);
   if (!stores.length) return null;
@@ -71,7 +71,7 @@ function map(stores, open) {
   return h('div.spaced', element.show(placed), unplaced ? h('p.hint', counted('stores.unplaced', unplaced)) : null);
 }
 
-/** Both numbers of a store's place, and a map to choose it on, with the other stores to find one's way by. */
+/** Both coordinates of a store, and a map to choose them, with the other stores for orientation. */
 function placeFields(store, stores) {
   const parts = [degrees('latitude', 90, store), degrees('longitude', 180, store)];
   const inputs = parts.map((part) => part.querySelector('input'));
@@ -97,7 +97,7 @@ function degrees(name, most, store) {
   });
 }
 
-/** The place that two typed numbers are; null for what is none. */
+/** The place from two typed numbers; null when one is invalid. */
 function placeOf(...typed) {
   const [latitude, longitude] = typed.map((text) => text.trim().replace(',', '.'));
   const within = (text, most) => /^-?\d+(\.\d+)?$/.test(text) && Math.abs(Number(text)) <= most;

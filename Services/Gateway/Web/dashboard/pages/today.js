@@ -1,17 +1,17 @@
-// The view of the morning: what was sold, and what waits for somebody, as far as it is the operator's to know.
+// The start view: sales and pending work, as far as the operator's areas allow.
 
 import { ask, auth, call, find } from '../../shared/api.js';
 import { fill, h } from '../../shared/dom.js';
 import { longDay, money, number, percent } from '../../shared/format.js';
 import { t } from '../../shared/i18n.js';
 import { server } from '../../shared/settings.js';
-import { runs } from '../areas.js';
-import { counted, heading } from '../listing.js';
+import { counted, heading } from '../lists/listing.js';
 import { followCard } from '../live/card.js';
 import { newsLine } from '../live/news.js';
-import { inState } from '../orders-shared.js';
-import { ordersChart, salesChart, sum } from '../sales-charts.js';
-import { lowStock, ROWS, toModerate, toShip, troubles } from '../today-cards.js';
+import { inState } from '../orders/shared.js';
+import { runs } from '../shell/areas.js';
+import { lowStock, ROWS, toModerate, toShip, troubles } from '../today/cards.js';
+import { ordersChart, salesChart, sum } from '../today/sales-charts.js';
 
 const DAYS = 30;
 const LOW = 10;
@@ -44,7 +44,7 @@ export async function render({ router, signal }) {
   ];
 }
 
-/** What the operator's areas have an answer for; nothing else is asked. */
+/** Sends only the requests that the operator's areas allow. */
 async function asked(signal) {
   const [readsOrders, keepsProducts] = [runs('orders', 'support'), runs('catalog')];
   const questions = {
@@ -68,7 +68,7 @@ const lowest = {
 };
 const waiting = () => ({ where: inState('made'), order: 'orderNo', limit: ROWS, count: 1 });
 
-/** The days of the shop's currency. The server counts days in UTC. */
+/** The days in the shop's currency. The server counts days in UTC. */
 async function salesOf(signal) {
   const from = new Date(Date.now() - (DAYS - 1) * 86400000);
   const all = await ask(
@@ -86,7 +86,7 @@ function greeting() {
   return name ? t(`today.${part}.name`, { name }) : t(`today.${part}`);
 }
 
-/** The row of numbers; `points` and `waits` are of those alone who are told. */
+/** The row of numbers; `points` and `waits` are null without the right to see them. */
 function figures(points, waits) {
   const all = points ? sales(points) : [];
   if (waits) all.push(figure(t('today.waiting'), waits, t('today.waitingNote')));

@@ -1,4 +1,4 @@
-// One route: who may ask, what goes in, what comes out, an example, and a form to try it.
+// One route: required rights, parameters, responses, an example, and a form to try it.
 
 import { h } from '../../shared/dom.js';
 import { t } from '../../shared/i18n.js';
@@ -109,7 +109,7 @@ function example(operation) {
   const isSecret = operation.caller === 'master';
   const headers = { ...place.headers, ...(isSecret ? { 'X-Parse-Master-Key': '$MASTER_KEY' } : {}) };
   let text = curl(sample(operation, { ...place, headers }));
-  // In single quotes a shell would send the name.
+  // In single quotes a shell would send the variable's name.
   if (isSecret) text = text.replace("'X-Parse-Master-Key: $MASTER_KEY'", '"X-Parse-Master-Key: $MASTER_KEY"');
   return h(
     'section.card',

@@ -1,4 +1,4 @@
-// Every route, by area, with a field to look for one.
+// Every route, by area, with a search field.
 
 import { fill, h } from '../../shared/dom.js';
 import { icon } from '../../shared/icons.js';
@@ -31,7 +31,7 @@ export async function render({ router, query }) {
     const n = areas.reduce((sum, { operations }) => sum + operations.length, 0);
     fill(count, t('routes.count', { n }));
     fill(list, areas.map(area), n ? null : h('p.nothing', t('routes.none')));
-    // The address keeps what was looked for, without a step in the history for each letter.
+    // The URL keeps the search, without a history entry for each letter.
     history.replaceState(null, '', router.href('/routes', { search: input.value }));
   }
 

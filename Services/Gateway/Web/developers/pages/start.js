@@ -1,4 +1,4 @@
-// What an app needs to reach this server.
+// How an app connects to this server.
 
 import { h } from '../../shared/dom.js';
 import { t } from '../../shared/i18n.js';

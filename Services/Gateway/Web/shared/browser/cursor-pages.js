@@ -1,12 +1,12 @@
-// A class' rows, page after page by the server's cursors: only those around the place that is looked at are kept, so
-// that a million rows cost no more memory than a thousand. A page that was dropped is asked for again from its start.
+// A class' rows, page after page by the server's cursors. Only pages near the visible rows are kept, so that a million
+// rows need no more memory than a thousand. A dropped page is requested again from its start.
 
 export class CursorPages {
   #load;
   #size;
   #keeps;
   #pages = new Map();
-  /** The cursor at which each page starts, and the first row's id that it had. */
+  /** The cursor at which each page starts, and the id of its first row. */
   #starts = [''];
   #firsts = [];
   #underWay = new Map();
@@ -17,9 +17,9 @@ export class CursorPages {
   onerror = () => {};
 
   /**
-   * @param load answers `{ results, cursor }` for a cursor, `''` for the first page.
-   * @param size rows of a page.
-   * @param keeps pages that are kept.
+   * @param load returns `{ results, cursor }` for a cursor, `''` for the first page.
+   * @param size rows per page.
+   * @param keeps number of pages to keep.
    */
   constructor(load, { size = 100, keeps = 4 } = {}) {
     this.#load = load;
@@ -27,7 +27,7 @@ export class CursorPages {
     this.#keeps = keeps;
   }
 
-  /** Rows that are known to be there. */
+  /** The number of known rows. */
   get length() {
     return this.#length;
   }
@@ -37,17 +37,17 @@ export class CursorPages {
     return this.#isComplete;
   }
 
-  /** Rows that are in memory. */
+  /** The rows in memory. */
   get kept() {
     return [...this.#pages.values()].flat().filter(Boolean);
   }
 
-  /** The row at a place: undefined while it is not here, null when it was deleted. */
+  /** The row at an index: undefined while it is not loaded, null when it was deleted. */
   at(index) {
     return this.#pages.get(Math.floor(index / this.#size))?.[index % this.#size];
   }
 
-  /** Sees to it that these rows are here, and the page after the known ones when its time has come. */
+  /** Loads these rows, and the page after the known ones when the end is near. */
   want(first, last) {
     const from = Math.floor(Math.max(0, first) / this.#size);
     const to = Math.floor(Math.max(0, last) / this.#size);
@@ -84,7 +84,7 @@ export class CursorPages {
     if (!this.#isComplete) this.#starts.push(cursor);
   }
 
-  /** The rows of a page that was here before: those that went meanwhile leave a gap, so that no other row moves. */
+  /** The rows of a page that is loaded again: deleted rows leave a gap, so that no other row moves. */
   #again(page, results) {
     const next = results.findIndex((row) => row.objectId === this.#firsts[page + 1]);
     const own = next < 0 ? results : results.slice(0, next);
@@ -94,12 +94,12 @@ export class CursorPages {
   #drop() {
     const far = [...this.#pages.keys()].sort((a, b) => Math.abs(a - this.#focus) - Math.abs(b - this.#focus));
     for (const page of far.slice(this.#keeps)) {
-      // The last page is asked for anew as the first time: it may have grown.
+      // The last page is requested again without this: it may have grown.
       if (page + 1 < this.#starts.length) this.#pages.delete(page);
     }
   }
 
-  /** Puts a row in the place of the one with its id; null for one that was deleted. */
+  /** Replaces the row with this id; null for a deleted one. */
   put(objectId, row) {
     for (const page of this.#pages.values()) {
       const index = page.findIndex((other) => other?.objectId === objectId);
@@ -109,12 +109,12 @@ export class CursorPages {
   }
 }
 
-/** Rows that a browser's scrolling reaches at once: elements cannot be higher than some ten million pixels. */
+/** Rows within the scroll range at once: browsers limit the height of elements to some ten million pixels. */
 export const SPAN = 200000;
 
 /**
- * Which row stands at the top of the span for a row that is looked at: it moves by half a span when an end is near, so
- * that nobody comes to one that is none.
+ * The first row of the scroll range for a visible row. The range moves by half its length when the row nears one of its
+ * ends, so that scrolling never stops early.
  */
 export function spanStart(start, row, length, span = SPAN) {
   const near = span / 8;

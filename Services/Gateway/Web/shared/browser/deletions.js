@@ -1,5 +1,4 @@
-// Deleting that can be undone: nothing is sent before the time for it is over. A page that is closed before deletes
-// nothing.
+// Deletions with an undo period: nothing is sent before the period ends. A page that is closed earlier deletes nothing.
 
 export const UNDO_SECONDS = 10;
 
@@ -13,10 +12,10 @@ export class Deletions {
   }
 
   /**
-   * Deletes some objects when the time is over.
+   * Deletes some objects after the undo period.
    * @param send deletes them at the server.
-   * @param isOver is told `'deleted'`, `'undone'`, or the error.
-   * @returns a function that undoes it; false when it was too late.
+   * @param isOver is called with `'deleted'`, `'undone'` or the error.
+   * @returns a function that undoes the deletion; it returns false when it was too late.
    */
   add(ids, send, isOver) {
     const key = Symbol();
@@ -39,12 +38,12 @@ export class Deletions {
     return undo;
   }
 
-  /** Whether an object is about to go. */
+  /** Whether an object is about to be deleted. */
   has(id) {
     return [...this.#waiting.values()].some(({ ids }) => ids.has(id));
   }
 
-  /** Keeps everything: whoever signs out does not delete any more. */
+  /** Undoes all pending deletions, at sign-out. */
   undoAll() {
     for (const { undo } of [...this.#waiting.values()]) undo();
   }

@@ -1,11 +1,11 @@
-// Conditions that people put together, as the protocol and as the page's address have them.
+// Filters that operators build, converted to the protocol's conditions and to the page's URL.
 
 import { parse } from './types.js';
 
 const comparisons = ['is', 'isNot', 'above', 'atLeast', 'below', 'atMost'];
 const presence = ['exists', 'missing'];
 
-/** What can be asked of a field of each kind. */
+/** The operations for each kind of field. */
 export const operations = {
   text: ['contains', 'is', 'isNot', 'starts', ...presence],
   number: [...comparisons, ...presence],
@@ -25,7 +25,7 @@ const FIELD = /^[A-Za-z_][A-Za-z0-9_]{0,127}$/;
 
 const escaped = (text) => text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
 
-/** An array's members are typed as they are in JSON; what is no JSON is a text. */
+/** An array's member is typed as JSON; any other text is taken as a text. */
 function member(text) {
   try {
     return JSON.parse(text);
@@ -35,7 +35,7 @@ function member(text) {
 }
 
 /**
- * The condition of one filter, `{ field, kind, operation, value, target }`; `value` is a text as it was typed.
+ * The condition of one filter, `{ field, kind, operation, value, target }`; `value` is the typed text.
  * @throws a SyntaxError for a value that the field cannot have.
  */
 export function constraint({ kind, operation, value, target }) {
@@ -51,7 +51,7 @@ export function constraint({ kind, operation, value, target }) {
   return operation === 'is' ? { $eq: wanted } : { [signs[operation]]: wanted };
 }
 
-/** `latitude, longitude, kilometres`. Not `$nearSphere`, which sorts and so knows no cursor. */
+/** `latitude, longitude, kilometres`. It avoids `$nearSphere`, which sorts and therefore supports no cursor. */
 function near(text) {
   const parts = text.split(/[,;\s]+/).filter(Boolean);
   const point = parse('geo', parts.slice(0, 2).join(', '));
@@ -60,13 +60,13 @@ function near(text) {
   return { $geoWithin: { $centerSphere: [[point.longitude, point.latitude], kilometres / EARTH_KM] } };
 }
 
-/** What `where` says: every filter holds, also several of one field. */
+/** The `where` condition that requires all filters, also several of one field. */
 export function condition(filters) {
   const all = filters.map((filter) => ({ [filter.field]: constraint(filter) }));
   return all.length > 1 ? { $and: all } : (all[0] ?? {});
 }
 
-/** Filters as a part of the page's address. */
+/** Filters as a parameter of the page's URL. */
 export function written(filters) {
   if (!filters.length) return '';
   return JSON.stringify(
@@ -74,7 +74,7 @@ export function written(filters) {
   );
 }
 
-/** The filters of an address; what is none, or cannot be meant, is left out. */
+/** The filters in a URL; invalid ones are dropped. */
 export function read(text) {
   let list;
   try {

@@ -1,24 +1,24 @@
-// Garbage of layout, which Chromium collects late. Layout takes some room for each text that becomes another, and drops
-// it at once. It is collected when V8 collects, which waits until some 70 MB came together; from then on the tab keeps
-// room for as much. Who changes many texts tells of them here, and V8 begins earlier.
+// Triggers the collection of layout garbage in Chromium. Each replaced text leaves layout objects as garbage. V8
+// collects it late, after some 70 MB, and from then on the tab keeps that much memory. Code that replaces many texts
+// reports them here, so that V8 collects earlier.
 
-/** Bytes that are left by a text that becomes another, as measured: objects of layout and of paint. */
+/** Bytes of garbage per replaced text, as measured: objects of layout and of paint. */
 const TEXT = 3 << 10;
-/** Bytes of garbage that are worth collecting: some ten milliseconds, most of them beside the page. */
+/** Bytes of garbage that are worth collecting: that takes some ten milliseconds, mostly off the main thread. */
 const MUCH = 8 << 20;
-/** V8 begins to collect when more memory than this was taken outside of its heap: 64 MB, and something to be sure. */
+/** V8 starts a collection when memory outside its heap grows by more than 64 MB; the rest is a safety margin. */
 const ROOM = 96 << 20;
 
 export class Garbage {
   #collect;
   #bytes = 0;
 
-  /** @param collect is called each time when there is much of it. */
+  /** @param collect is called each time the garbage reaches that size. */
   constructor(collect = beginToCollect) {
     this.#collect = collect;
   }
 
-  /** Counts texts that became others. */
+  /** Counts replaced texts. */
   add(texts) {
     this.#bytes += texts * TEXT;
     if (this.#bytes < MUCH) return;
@@ -28,15 +28,14 @@ export class Garbage {
 }
 
 /**
- * Takes room and gives it back, at which V8 begins to collect, in small steps and beside the page. As nothing is
- * written there, the system has no memory to give for it. Other engines, which have no `performance.memory`, are left
- * alone.
+ * Allocates and frees memory, which makes V8 start an incremental collection off the main thread. Nothing is written
+ * there, so that the system provides no pages for it. Other engines, without `performance.memory`, are skipped.
  */
 function beginToCollect() {
   if (!performance.memory) return;
   try {
     new ArrayBuffer(ROOM).transfer(0);
   } catch {
-    // No such room, or a Chromium that cannot give it back: V8 collects when it would have anyway.
+    // Without enough memory, or in a Chromium that cannot free it, V8 collects at its usual time.
   }
 }

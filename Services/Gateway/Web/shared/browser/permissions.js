@@ -1,21 +1,21 @@
-// Class-level permissions: as the protocol has them, as a grid of who may do what, and what two of them differ in.
+// Class-level permissions: the protocol's form, the grid of the editor, and the differences of two versions.
 
 export const actions = ['find', 'get', 'count', 'create', 'update', 'delete', 'addField'];
-/** Everybody, and everybody with a session: they are in the grid whether they may anything or not. */
+/** Everyone, and every user with a session: both are always in the grid. */
 export const everybody = '*';
 export const signedIn = 'requiresAuthentication';
 
 const WHO = /^(\*|requiresAuthentication|role:[^\p{Cc}]{1,128}|[A-Za-z0-9_-]{1,64})$/u;
 const GROUP = /^(\*|authenticated|role:[^\p{Cc}]{1,128}|userField:[A-Za-z]\w{0,127}|[A-Za-z0-9_-]{1,64})$/u;
-/** Whether permissions can be given to such a name: `*`, `requiresAuthentication`, a role or a user's id. */
+/** Whether permissions can be granted to a name: `*`, `requiresAuthentication`, a role or a user's id. */
 export const isGrantee = (name) => WHO.test(name);
-/** Whether fields can be hidden from such a group. */
+/** Whether fields can be hidden from a group of this name. */
 export const isGroup = (name) => GROUP.test(name);
 
 const copy = (value) => JSON.parse(JSON.stringify(value));
 const sorted = (names) => [...new Set(names)].sort();
 
-/** Permissions with every part there: what is missing grants nothing, none at all grant everything. */
+/** Permissions with every part: a missing part grants nothing, missing permissions grant everything. */
 export function complete(permissions) {
   const given = permissions ?? Object.fromEntries(actions.map((action) => [action, { [everybody]: true }]));
   const whole = Object.fromEntries(actions.map((action) => [action, copy(given[action] ?? {})]));
@@ -25,7 +25,7 @@ export function complete(permissions) {
   return whole;
 }
 
-/** Who stands in the grid: everybody and the signed in, then roles, then users. */
+/** The grantees in the grid: everyone and signed-in users, then roles, then users. */
 export function grantees(permissions) {
   const named = actions.flatMap((action) =>
     Object.keys(permissions[action]).filter((name) => name !== 'pointerFields'),
@@ -35,7 +35,7 @@ export function grantees(permissions) {
   return [everybody, signedIn, ...others.filter(isRole), ...others.filter((name) => !isRole(name))];
 }
 
-/** Fields that name users, in the grid: those that grant something. */
+/** The fields in the grid that name users and grant something. */
 export function pointerFields(permissions) {
   const all = actions.flatMap((action) => permissions[action].pointerFields ?? []);
   return sorted([...all, ...permissions.readUserFields, ...permissions.writeUserFields]);
@@ -43,7 +43,7 @@ export function pointerFields(permissions) {
 
 export const may = (permissions, who, action) => permissions[action][who] === true;
 
-/** Permissions with one grant given or taken. */
+/** Permissions with one grant added or removed. */
 export function granted(permissions, who, action, isGiven) {
   const next = copy(permissions);
   if (isGiven) next[action][who] = true;
@@ -55,7 +55,7 @@ export function pointed(permissions, field, action) {
   return (permissions[action].pointerFields ?? []).includes(field);
 }
 
-/** Permissions with a field that names users put to an action or taken off it. */
+/** Permissions with a user field added to or removed from an action. */
 export function withPointer(permissions, field, action, isGiven) {
   const next = copy(permissions);
   const others = (next[action].pointerFields ?? []).filter((name) => name !== field);
@@ -65,7 +65,7 @@ export function withPointer(permissions, field, action, isGiven) {
   return next;
 }
 
-/** Permissions with the fields that are hidden from a group; null takes the group away. */
+/** Permissions with a group's hidden fields; null removes the group. */
 export function withProtected(permissions, group, fields) {
   const next = copy(permissions);
   if (fields) next.protectedFields[group] = sorted(fields);
@@ -73,7 +73,7 @@ export function withProtected(permissions, group, fields) {
   return next;
 }
 
-/** Permissions with the fields whose users may read or write: the protocol's older way. */
+/** Permissions with the fields whose users may read or write: the protocol's older form. */
 export function withUserFields(permissions, part, field, isGiven) {
   const next = copy(permissions);
   const others = next[part].filter((name) => name !== field);
@@ -81,7 +81,7 @@ export function withUserFields(permissions, part, field, isGiven) {
   return next;
 }
 
-/** What the server is sent: nothing that is empty but the actions, which grant nothing then. */
+/** The request form: without empty parts, except the actions, which then grant nothing. */
 export function wire(permissions) {
   const sent = copy(permissions);
   for (const part of ['readUserFields', 'writeUserFields']) if (!sent[part].length) delete sent[part];
@@ -89,9 +89,9 @@ export function wire(permissions) {
 }
 
 /**
- * What is different, `{ part, who, what, isGiven, isForAll }`: the part is `grant`, `pointer`, `user`, `hidden` or
- * `shown`, `who` a grantee, field or group, `what` an action or a field. A group that hides nothing shows its members
- * everything. What is given to everybody, or shown to everybody, is for all.
+ * The differences, `{ part, who, what, isGiven, isForAll }`: the part is `grant`, `pointer`, `user`, `hidden` or
+ * `shown`; `who` is a grantee, field or group; `what` is an action or a field. Members of a group without hidden fields
+ * see everything. `isForAll` marks a grant to everyone, or a field shown to everyone.
  */
 export function difference(before, after) {
   const [old, now] = [facts(before), facts(after)];
@@ -105,7 +105,7 @@ export function difference(before, after) {
   ];
 }
 
-/** Each thing that permissions say, as a text that can be compared. */
+/** Each fact of the permissions, as a comparable text. */
 function facts(permissions) {
   const whole = complete(permissions);
   const found = new Set();

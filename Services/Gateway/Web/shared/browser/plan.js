@@ -1,10 +1,12 @@
-// The database's plan for a query, in words that say what it costs: whether an index finds the rows, or each is looked at.
+// The database's plan for a query and its cost: whether an index finds the rows, or every row is scanned.
 
-// SQLite's words, and PostgreSQL's.
+// The words of SQLite and PostgreSQL.
 const INDEX =
   /USING (?:COVERING )?INDEX (\S+)|^(?:Parallel )?(?:Index(?: Only)? Scan (?:Backward )?using|Bitmap Index Scan on) (\S+)/;
 
-/** What a step does: `search` by an index, `ordered` through a whole index, `scan` of all rows, `sort`, or `other`. */
+/**
+ * The kind of a step: `search` by an index, `ordered` through a whole index, `scan` of all rows, `sort`, or `other`.
+ */
 export function kindOf(detail) {
   if (/^SCAN /.test(detail)) {
     if (/VIRTUAL TABLE|json_each|CONSTANT ROW|SUBQUERY/i.test(detail)) return 'other';
@@ -17,8 +19,8 @@ export function kindOf(detail) {
 }
 
 /**
- * The steps in their order, `{ depth, kind, index, detail }`; `index` is the name of the one that is used.
- * @param steps as the server answers them, `{ id, parent, detail }`.
+ * The steps in order, `{ depth, kind, index, detail }`; `index` is the name of the used index.
+ * @param steps as the server returns them, `{ id, parent, detail }`.
  */
 export function stepsOf(steps) {
   const depths = new Map([[0, -1]]);
@@ -35,7 +37,7 @@ function indexOf(detail) {
   return found?.[1] ?? found?.[2];
 }
 
-/** What the whole costs: the dearest of its steps. Nothing to do is `none`. */
+/** The cost of the whole plan: its most expensive step; `none` without a step. */
 export function verdict(steps) {
   const kinds = steps.map(({ detail }) => kindOf(detail));
   return ['scan', 'ordered', 'search'].find((kind) => kinds.includes(kind)) ?? 'none';

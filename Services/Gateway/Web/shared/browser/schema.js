@@ -1,8 +1,8 @@
-// Classes as their schemas say: their columns, what is sent to add one, and their indexes with who made them.
+// The schemas of classes: their columns, the request to add one, and their indexes with their origin.
 
 import { fixed, parse, columnsOf as rowColumns } from './types.js';
 
-/** The protocol's types with the kind of their values (`types.js`), in the order in which people are offered them. */
+/** The protocol's types with the kind of their values (`types.js`), in the order of the selection list. */
 const kinds = {
   String: 'text',
   Number: 'number',
@@ -20,12 +20,12 @@ const kinds = {
 
 export const types = Object.keys(kinds);
 export const hasTarget = (type) => type === 'Pointer' || type === 'Relation';
-/** Types whose default can be typed; a relation has none, and a file is not there before it is sent. */
+/** Types whose default value can be typed; a relation has none, and a file would have to be uploaded first. */
 export const hasDefault = (type) => !['Relation', 'File', 'Bytes', 'Polygon'].includes(type);
 export const isClassName = (name) => /^_?[A-Za-z][A-Za-z0-9_]{0,127}$/.test(name);
 export const isFieldName = (name) => /^[A-Za-z][A-Za-z0-9_]{0,127}$/.test(name);
 
-/** Fields that every class has; nobody adds or deletes them. */
+/** Fields that every class has; they cannot be added or deleted. */
 export const standard = [...fixed, 'ACL'];
 
 /** A class' own columns, `{ name, kind, type, target, required, defaultValue }`, in the schema's order. */
@@ -43,8 +43,8 @@ export function fieldsOf(schema) {
 }
 
 /**
- * The columns of a class: those of its schema, then those that rows have and the schema does not yet, between the
- * standard ones. Without a schema, those of the rows.
+ * The columns of a class: the schema's, then the ones that only rows have, between the standard columns. Without a
+ * schema, the columns of the rows.
  */
 export function columnsOf(schema, rows) {
   const [id, ...found] = rowColumns(rows);
@@ -54,9 +54,9 @@ export function columnsOf(schema, rows) {
 }
 
 /**
- * What the server is sent to add a column.
+ * The request to add a column.
  * @param values `{ type, target, required, defaultValue }`; the default as a text, empty for none.
- * @throws Error with `key`, a text's, for what cannot be meant.
+ * @throws Error with the `key` of a text, for an invalid definition.
  */
 export function definition({ type, target = '', required = false, defaultValue = '' }) {
   const field = { type };
@@ -76,7 +76,7 @@ export function definition({ type, target = '', required = false, defaultValue =
   return field;
 }
 
-/** A default or another value of JSON as a short text. */
+/** A default value or another JSON value as a short text. */
 export function valueText(value) {
   if (value === undefined || value === null) return '';
   if (typeof value !== 'object') return String(value);
@@ -87,9 +87,9 @@ export function valueText(value) {
 }
 
 /**
- * A class' indexes, `{ name, fields, by, state, at, isDropped }`: `by` is `satchel` for one that was made by itself,
- * `wish` for one that somebody asked to be built in the background, `operator` for any other. One that somebody deleted
- * and that is not made again has the state `unwanted`.
+ * A class' indexes, `{ name, fields, by, state, at, isDropped }`: `by` is `satchel` for an automatic index, `wish` for
+ * one requested to be built in the background, `operator` for any other. An automatic index that an operator deleted
+ * has the state `unwanted`.
  */
 export function indexesOf(schema) {
   const automatic = schema?.automaticIndexes ?? {};
@@ -118,9 +118,9 @@ function fieldNames(fields) {
 }
 
 /**
- * What the server is sent to add an index.
- * @param text names with commas between them, those with a minus sign in descending order.
- * @throws Error with `key`, a text's.
+ * The request to add an index.
+ * @param text names separated by commas; a minus sign means descending order.
+ * @throws Error with the `key` of a text.
  */
 export function indexOf(text, known) {
   const names = text

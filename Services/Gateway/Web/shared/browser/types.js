@@ -1,8 +1,8 @@
-// Fields of Parse objects: what kind each is, how it reads in a cell, and how a typed text becomes a value again.
+// Fields of Parse objects: their kinds, their text in a cell, and parsing typed texts.
 
 import { dateTime } from '../format.js';
 
-/** Fields that every object has, and that the server alone writes. */
+/** Fields that every object has and only the server writes. */
 export const fixed = ['objectId', 'createdAt', 'updatedAt'];
 
 const wireKinds = {
@@ -16,7 +16,7 @@ const wireKinds = {
   Polygon: 'polygon',
 };
 
-/** The kind of a value; null for what says nothing about its field. */
+/** The kind of a value; null when the value does not show it. */
 export function kindOf(value) {
   if (value === null || value === undefined) return null;
   if (Array.isArray(value)) return 'array';
@@ -24,13 +24,13 @@ export function kindOf(value) {
   return { string: 'text', number: 'number', boolean: 'boolean' }[typeof value] ?? null;
 }
 
-/** Kinds whose values have an order. */
+/** Kinds whose values can be sorted. */
 export const isSortable = (kind) => ['text', 'number', 'boolean', 'date'].includes(kind);
 export const isEditable = (column) => !fixed.includes(column.name);
-/** Kinds that a form has a field for; the others have dialogs of their own. */
+/** Kinds with a form field; the others have dialogs. */
 export const isTyped = (column) => isEditable(column) && !['file', 'relation', 'acl'].includes(column.kind);
 
-/** The columns that some rows have, `{ name, kind, target }`; `target` is the class that a pointer or relation names. */
+/** The columns of some rows, `{ name, kind, target }`; `target` is the class of a pointer or relation. */
 export function columnsOf(rows) {
   const found = new Map([['objectId', { name: 'objectId', kind: 'text' }]]);
   for (const row of rows) {
@@ -67,7 +67,7 @@ const texts = {
 export function shown(value, kind = kindOf(value)) {
   if (value === null || value === undefined) return '';
   if (kind === 'acl') return shownACL(value);
-  // A field may hold another kind than its first row's; the server's own moments are texts.
+  // A field may hold another kind than in the first row; the server's dates are texts.
   const own = kind === 'date' ? kind : kindOf(value);
   const text = texts[own]?.(value) ?? JSON.stringify(value);
   return text.length > CELL ? `${text.slice(0, CELL)}…` : text;
@@ -80,8 +80,8 @@ function shownACL(acl) {
 }
 
 /**
- * What somebody typed for a field of a kind.
- * @throws a SyntaxError for what is no such value.
+ * The value of a typed text for a field of a kind.
+ * @throws a SyntaxError for an invalid text.
  */
 export function parse(kind, text, target) {
   const bare = text.trim();
@@ -118,7 +118,7 @@ export function parse(kind, text, target) {
   return value;
 }
 
-/** Polygons and bytes are written as the protocol has them, polygons also as their corners alone. */
+/** Polygons and bytes are typed in the protocol's form; for a polygon its corners are enough. */
 function wireValue(kind, value, wrong) {
   if (kind === 'bytes') {
     const isBase64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(value?.base64);
@@ -132,7 +132,7 @@ function wireValue(kind, value, wrong) {
   return { __type: 'Polygon', coordinates: corners };
 }
 
-/** A value as the text that `parse` reads: a moment as fields of a page have it, in the reader's own time. */
+/** A value as a text for `parse`; a date has the format of a date field, in local time. */
 export function editable(value, kind) {
   if (value === null || value === undefined) return '';
   if (kind === 'text' || kind === 'number' || kind === 'boolean') return String(value);
@@ -148,8 +148,8 @@ function localMoment(iso) {
 }
 
 /**
- * What to send so that one object becomes another: changed and new fields, and `Delete` for those that are gone.
- * Objects are compared as the server writes them.
+ * The request that turns one object into another: changed and new fields, and `Delete` for removed ones. Objects are
+ * compared in the server's form.
  */
 export function changes(before, after) {
   const names = new Set([...Object.keys(before), ...Object.keys(after)]);

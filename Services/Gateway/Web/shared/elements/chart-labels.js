@@ -1,19 +1,19 @@
-// Which labels have room below a chart, and where.
+// Selects and places the labels that fit below a chart.
 
 /** Pixels between two labels. */
 const GAP = 12;
-/** Signs of a label; the whole text is in the reading and the table. */
+/** Characters of a label; the reading and the table have the whole text. */
 const LONGEST = 18;
 
-/** A label as the axis has it. */
+/** A label, cut for the axis. */
 export const cut = (text) => (text.length > LONGEST ? `${text.slice(0, LONGEST - 1)}…` : text);
 
 /**
- * The labels that are written, `[{ index, x }]`, each with its middle: every one, or every second, third and so on from
- * the last, as far as they keep apart. One at the edge moves inwards.
+ * The shown labels, `[{ index, x }]`, with their centres: every label, or every second, third and so on from the last,
+ * so that they do not overlap. A label at the edge is moved inwards.
  * @param widths pixels of each label.
- * @param places `{ x(index) }`, the middle of each point.
- * @param width pixels of the picture.
+ * @param places `{ x(index) }`, the centre of each point.
+ * @param width pixels of the chart.
  */
 export function labelPlaces(widths, { x }, width) {
   const last = widths.length - 1;
@@ -33,7 +33,7 @@ const apart = (widths, one, next) => next.x - one.x >= (widths[one.index] + widt
 
 let pen = null;
 
-/** The pixels that a text of an axis takes. It need not be on the page. */
+/** The width in pixels of a text on an axis. The text need not be on the page. */
 export function textWidth(text) {
   pen ??= document.createElement('canvas').getContext('2d');
   pen.font = `12px ${getComputedStyle(document.body).fontFamily}`;

@@ -1,8 +1,8 @@
-// Where the values of a chart are in its picture.
+// Maps the values of a chart to pixels.
 
 /**
- * Places of values: round steps to above the greatest, also of the figures to compare with.
- * @param from the value at which the axis begins, where none is less.
+ * The scale: round steps up to the largest value, earlier figures included.
+ * @param from the value at which the axis begins, when none is lower.
  */
 export function scale(points, width, height, edge, from = 0) {
   const values = points.flatMap((point) => [point.value, point.before ?? point.value]);
@@ -28,7 +28,7 @@ export function scale(points, width, height, edge, from = 0) {
   };
 }
 
-/** The values that an axis names, from the lowest. */
+/** The values with a label on the axis, lowest first. */
 export function ticks({ step, top, bottom }) {
   return Array.from({ length: Math.round((top - bottom) / step) + 1 }, (_, index) => bottom + index * step);
 }

@@ -1,5 +1,4 @@
-// Charts of our own: SVG for the eyes, a table of the same figures for everybody else, and a reading of each point for
-// mouse and arrow keys.
+// Charts: SVG, a table of the same figures for screen readers, and a reading of each point for mouse and arrow keys.
 
 import { fill, freshId, h, svg } from '../dom.js';
 import { t } from '../i18n.js';
@@ -8,7 +7,7 @@ import { scale, ticks } from './chart-scale.js';
 
 const HEIGHT = 220;
 const EDGE = { top: 12, end: 12, bottom: 26, start: 56 };
-/** Pixels between the values of the axis and the picture. */
+/** Pixels between the labels of the axis and the chart. */
 const GAP = 10;
 
 class Chart extends HTMLElement {
@@ -20,7 +19,7 @@ class Chart extends HTMLElement {
   #places = null;
   #at = -1;
   #width = 720;
-  /** Letters keep their size: the picture is drawn anew for the width that there is. */
+  /** Redraws the chart when its width changes, so that letters keep their size. */
   #sizes = new ResizeObserver(([entry]) => {
     const width = Math.round(entry.contentRect.width);
     if (!width || width === this.#width) return;
@@ -37,10 +36,10 @@ class Chart extends HTMLElement {
   }
 
   /**
-   * @param points `{ label, tick, value, before }` in their order; `tick` stands for a long label below the picture,
-   *   `before` is the figure to compare with, where there is one.
-   * @param options `{ title, value(number), short(number), summary, least }`; the texts of numbers are the caller's, the
-   *   axis begins at `least`, else at zero.
+   * @param points `{ label, tick, value, before }` in order; `tick` replaces a long label below the chart, `before` is
+   *   the figure of the earlier period, if any.
+   * @param options `{ title, value(number), short(number), summary, least }`; the caller formats numbers; the axis
+   *   begins at `least`, by default at zero.
    */
   show(points, options) {
     this.#points = points;
@@ -70,7 +69,7 @@ class Chart extends HTMLElement {
     this.#read(this.#at);
   }
 
-  /** Values that are long as texts move the picture away from the edge. */
+  /** Wide labels of values move the chart away from the edge. */
   #scale() {
     const { least, short } = this.#options;
     const start = Math.max(

@@ -1,12 +1,12 @@
-// A photo with a part of it to be kept: chosen with the mouse, a finger or the keyboard. The photo is drawn on a canvas,
-// the part above it as SVG.
+// A photo with a selection, made with the mouse, a finger or the keyboard. The photo is drawn on a canvas, the
+// selection above it as SVG.
 
 import { fill, freshId, h, svg } from '../dom.js';
 import { number } from '../format.js';
 import { t } from '../i18n.js';
 import { cornerAt, corners, largest, moved, placeOf, resized, squared, viewOf, ZOOM_MAX } from '../pictures/part.js';
 
-/** Pixels of the screen about a corner in which it is taken, and the size that it is drawn with. */
+/** Screen pixels around a corner in which a press grabs it, and the drawn size of a corner. */
 const REACH = 24;
 const CORNER = 7;
 
@@ -26,7 +26,7 @@ export class Crop extends HTMLElement {
 
   /**
    * @param photo an ImageBitmap.
-   * @param chosen what was chosen before, `{ part, isSquare }`, or nothing.
+   * @param chosen an earlier selection, `{ part, isSquare }`, or nothing.
    */
   show(photo, chosen) {
     this.#photo = photo;
@@ -43,7 +43,7 @@ export class Crop extends HTMLElement {
     return this;
   }
 
-  /** What is chosen, `{ part, isSquare }`. */
+  /** The selection, `{ part, isSquare }`. */
   get chosen() {
     return { part: this.#part, isSquare: this.#isSquare };
   }
@@ -89,7 +89,7 @@ export class Crop extends HTMLElement {
     this.#change(this.#part);
   }
 
-  /** The photo stands still while a part is dragged, and follows the part otherwise. */
+  /** The photo does not move while the selection is dragged; otherwise it follows the selection. */
   #change(part) {
     this.#part = part;
     if (!this.#drag) this.#view = viewOf(part, this.#photo, this.#zoom);
@@ -129,7 +129,7 @@ export class Crop extends HTMLElement {
     );
   }
 
-  /** A place on the screen as one of the photo. */
+  /** Converts a point of the screen to one of the photo. */
   #place(event) {
     const box = this.#marks.getBoundingClientRect();
     const view = this.#view;

@@ -1,4 +1,4 @@
-// The heading of a column of a data grid: where rows can be sorted by it, a button.
+// The heading of a data grid's column: a button when rows can be sorted by it.
 
 import { h } from '../dom.js';
 

@@ -1,11 +1,11 @@
-// The rows of a data grid: as many elements as are in sight, which stand for other rows as somebody scrolls. Nothing is
-// dropped and made anew, nor moved in the document before scrolling is over: a browser makes all that it knows of an
-// element anew when that is moved, and the garbage of it is tens of megabytes after some hundred screens.
+// The rows of a data grid: one element per visible row, reused for other rows while scrolling. Elements are not
+// recreated, and not moved in the document before scrolling ends: a browser rebuilds its data of a moved element, which
+// leaves tens of megabytes of garbage after some hundred screens.
 
 import { Garbage } from '../browser/garbage.js';
 import { h } from '../dom.js';
 
-/** A value that is being typed: its row is drawn anew when that is over, not when an earlier answer comes. */
+/** A field with a value being typed: its row is redrawn after editing, not when an earlier response arrives. */
 const FIELD = ':scope > .cellOfData > :is(input:not([type="checkbox"]), select)';
 
 export class GridRows {
@@ -16,12 +16,12 @@ export class GridRows {
   #rows = new Map();
   #firstText;
   #garbage = new Garbage();
-  /** Texts that became others since they were told of as garbage. */
+  /** Replaced texts since the last report to `garbage.js`. */
   #changed = 0;
 
   /**
-   * @param columns as of `DataGrid.define`.
-   * @param at answers the row of an index: undefined while it is not here, null when it was deleted.
+   * @param columns as in `DataGrid.define`.
+   * @param at returns the row of an index: undefined while it is not loaded, null when it was deleted.
    */
   constructor(body, columns, { classOf, at }) {
     this.#body = body;
@@ -31,17 +31,17 @@ export class GridRows {
     this.#firstText = columns.findIndex((column) => !column.control);
   }
 
-  /** The cell of a place; undefined when its row is no element. */
+  /** The cell at a place; undefined when its row has no element. */
   cell(row, column) {
     return this.#rows.get(row)?.element.children[column];
   }
 
   /**
-   * Makes elements stand for the rows from `first` to `last`. The row that has the focus stays where it is.
-   * @param start the row at the top of what scrolls; each has the height `height`.
-   * @param length rows that there are.
-   * @param isWhole whether elements that stand for other rows go.
-   * @returns whether one stands for another row than before.
+   * Assigns elements to the rows from `first` to `last`. The row with the focus keeps its element.
+   * @param start the first row of the scroll range; each row has the height `height`.
+   * @param length number of rows.
+   * @param isWhole whether surplus elements are removed.
+   * @returns whether an element was assigned to another row.
    */
   draw(first, last, { start, height, length, isWhole }) {
     const free = this.#free(first, last);
@@ -71,14 +71,14 @@ export class GridRows {
     return isMoved || this.#rows.size !== known;
   }
 
-  /** Rows whose elements may stand for others: neither among these nor with the focus. */
+  /** Rows whose elements can be reused: outside this range and without the focus. */
   #free(first, last) {
     const focused = document.activeElement;
     const others = [...this.#rows].filter(([index]) => index < first || index > last);
     return others.filter(([, { element }]) => !element.contains(focused)).map(([index]) => index);
   }
 
-  /** Brings the elements into the rows' order, for who hears them one after the other. The one with the focus stays. */
+  /** Sorts the elements in the order of rows, for screen readers. The one with the focus does not move. */
   sort() {
     const rows = [...this.#rows].sort(([one], [other]) => one - other).map(([, { element }]) => element);
     const focused = rows.findIndex((element) => element.contains(document.activeElement));
@@ -134,7 +134,7 @@ export class GridRows {
     });
   }
 
-  /** A text in the place of another one, in the node that is there. */
+  /** Replaces a text in its existing node. */
   #write({ element, texts }, at, text) {
     const cell = element.children[at];
     const known = texts[at];

@@ -1,5 +1,5 @@
-// A grid of a great many rows, of which only those in sight are elements. It behaves as `s-table` does: one stop for
-// Tab, arrows and page keys go from cell to cell, Enter goes into one, Escape comes out.
+// A grid for very many rows, with elements for the visible ones only. It behaves like `s-table`: one tab stop; arrow
+// and page keys move between cells, Enter enters a cell, Escape leaves it.
 
 import { SPAN, spanStart } from '../browser/cursor-pages.js';
 import { fill, h } from '../dom.js';
@@ -8,10 +8,12 @@ import { GridRows } from './data-grid-rows.js';
 import { destination } from './table-keys.js';
 
 const ROW = 40;
-/** Rows above and below those in sight, so that scrolling shows no gap: as elements, and as far as they are asked for. */
+/**
+ * Rows above and below the visible ones, so that scrolling shows no gap: `BEYOND` have elements, `AHEAD` are loaded.
+ */
 const BEYOND = 5;
 const AHEAD = 60;
-/** Milliseconds after which scrolling is over. */
+/** Milliseconds without a scroll event after which scrolling has ended. */
 const RESTS = 300;
 
 export class DataGrid extends HTMLElement {
@@ -23,9 +25,9 @@ export class DataGrid extends HTMLElement {
   #at = { row: 0, column: 0 };
   #frame = 0;
   #timer = 0;
-  /** The row at the top when it was drawn last. */
+  /** The first row at the last drawing. */
   #top = 0;
-  /** Whether somebody goes farther than a screen at once: then only rows in sight are drawn before that is over. */
+  /** Whether the user scrolls more than a screen at once: then only visible rows are drawn until scrolling ends. */
   #isFar = false;
   #pressed = null;
   /** The cell that Tab reaches. */
@@ -34,11 +36,11 @@ export class DataGrid extends HTMLElement {
   #sizes = new ResizeObserver(() => this.draw());
 
   /**
-   * @param columns `{ title, width, kind, sort, cell(row), control }`; widths in rem. `cell` answers a text. A `control`
-   *   stands in its place, `{ make(row), show(element, row) }`: `make` makes an element, which asks `row` whose it is
-   *   now, and `show` makes it that of a row.
-   * @param options `{ label, pages, sorted, onsort, enter(place), classOf(row) }`: `enter` is told `{ row, column, cell,
-   *   index }` when somebody goes into a cell.
+   * @param columns `{ title, width, kind, sort, cell(row), control }`; widths in rem. `cell` returns a text. A
+   *   `control`, `{ make(row), show(element, row) }`, replaces it: `make` creates an element, which calls `row` for its
+   *   current row, and `show` assigns it to a row.
+   * @param options `{ label, pages, sorted, onsort, enter(place), classOf(row) }`: `enter` is called with `{ row,
+   *   column, cell, index }` when the user enters a cell.
    */
   define(columns, options) {
     this.#columns = columns;
@@ -81,7 +83,7 @@ export class DataGrid extends HTMLElement {
     });
   };
 
-  /** Makes elements stand for the rows in sight: at every scroll, and when rows changed. */
+  /** Assigns elements to the visible rows, at every scroll and when rows changed. */
   draw() {
     if (!this.#pages || !this.isConnected) return;
     const length = this.#pages.length;
@@ -99,7 +101,8 @@ export class DataGrid extends HTMLElement {
     if (Math.abs(top - this.#top) > sight) this.#isFar = true;
     this.#top = top;
     const beyond = this.#isFar ? 0 : BEYOND;
-    // As many rows everywhere, also at both ends: elements that come and go are laid out anew.
+    // The number of elements is the same everywhere, also at both ends, because added and removed elements need a
+    // layout.
     const first = Math.max(start, Math.min(top - beyond, length - sight - 2 * beyond));
     const last = Math.min(length, first + sight + 2 * beyond) - 1;
     if (this.#rows.draw(first, last, { start, height: ROW, length, isWhole: !this.#isFar })) {
@@ -116,7 +119,7 @@ export class DataGrid extends HTMLElement {
     this.#rows.sort();
   }
 
-  /** One cell can be reached by Tab: the one that had the focus, or the first in sight. */
+  /** Makes one cell reachable by Tab: the cell that had the focus, or the first visible one. */
   #settle(first) {
     const { row, column } = this.#at;
     const cell = this.#rows.cell(row, column) ?? this.#rows.cell(first, column);
@@ -156,7 +159,7 @@ export class DataGrid extends HTMLElement {
     if (place) this.#settle(place.row);
   };
 
-  /** The first press chooses a cell, the second goes into it. */
+  /** The first press focuses a cell, the second enters it. */
   #press = (event) => {
     this.#pressed = event.target === document.activeElement ? event.target : null;
   };

@@ -1,4 +1,4 @@
-// Questions that stand before the page: the browser's own dialog, which keeps the focus and gives it back.
+// Modal dialogs: the browser's dialog element, which traps the focus and restores it.
 
 import { fill, freshId, h } from '../dom.js';
 import { icon } from '../icons.js';
@@ -6,10 +6,10 @@ import { t } from '../i18n.js';
 import { errorText } from './toast.js';
 
 /**
- * Asks for some values and does something with them.
- * @param options `{ title, text, fields, content, confirm, isDanger, isWide, submit(values, form) }`; fields are what `field`
- *   takes. `submit` may throw, then the dialog stays and says why.
- * @returns what `submit` returned, or null when it was dismissed.
+ * Asks for values and submits them.
+ * @param options `{ title, text, fields, content, confirm, isDanger, isWide, submit(values, form) }`; fields are
+ *   options of `field`. When `submit` throws, the dialog stays open and shows the error.
+ * @returns the result of `submit`, or null when the dialog was dismissed.
  */
 export function dialog(options) {
   return new Promise((resolve) => {
@@ -66,7 +66,7 @@ export function dialog(options) {
   });
 }
 
-/** A label with its control and what is said about it. */
+/** A label with its control and its hint. */
 export function field(options) {
   const id = freshId('field');
   const hint = options.hint ? freshId('hint') : null;

@@ -1,5 +1,5 @@
-// A table whose cells are the darker the greater their share is. Each cell has its figures as text, so that nothing is
-// said by colour alone, and a reader of the screen has the same table with its headings.
+// A table whose cells are darker for larger shares. Each cell has its figures as text, so that colour is not the only
+// carrier, and a screen reader gets the same table with its headings.
 
 import { shade } from '../figures/cohorts.js';
 import { number, portion } from '../format.js';
@@ -7,9 +7,9 @@ import { fill, h } from '../dom.js';
 
 export class HeatMap extends HTMLElement {
   /**
-   * @param rows `{ label, size, note, cells: [{ count, share, isOpen }] }`; the cells of a row may be fewer than columns.
+   * @param rows `{ label, size, note, cells: [{ count, share, isOpen }] }`; a row may have fewer cells than columns.
    * @param options `{ title, corner, size, columns, open, averages }`: the table's name, the headings of the first two
-   *   columns and of all others, a word for a cell that may still grow, and `{ label, cells }` for the last row.
+   *   columns and of all others, a text for a cell whose period is not over, and `{ label, cells }` for the last row.
    */
   show(rows, { title, corner, size, columns, open, averages }) {
     const head = [corner, size, ...columns].map((text, at) => h(at === 1 ? 'th.end' : 'th', { scope: 'col' }, text));
@@ -32,7 +32,7 @@ export class HeatMap extends HTMLElement {
       ),
       last ? h('tfoot', last) : null,
     );
-    // Wider than a phone: it scrolls by itself, also by keys.
+    // Wider than a phone: the table scrolls on its own, also by keyboard.
     return fill(this, h('div.heat', { role: 'region', tabindex: 0, 'aria-label': title }, table));
   }
 }

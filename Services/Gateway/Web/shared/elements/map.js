@@ -1,5 +1,5 @@
-// A map of points, with the mouse, a finger or the keyboard: lines of degrees and what is drawn on them, or the pictures
-// of a host that the operator named below that. A place can be chosen on it.
+// A map of points for mouse, finger and keyboard: lines of degrees with the points on them, and below them the tiles of
+// the configured host. A place can be chosen on it.
 
 import { fill, freshId, h, svg } from '../dom.js';
 import { icon } from '../icons.js';
@@ -9,9 +9,9 @@ import { Gestures } from '../map/gestures.js';
 import { fitted, isSeen, kept, panned, project, toPlace, zoomed } from '../map/mercator.js';
 import { attribution, TileLayer } from '../map/tile-layer.js';
 
-/** Pixels that an arrow moves the map. */
+/** Pixels that an arrow key moves the map. */
 const STEP = { plain: 80, fine: 8 };
-/** Pixels that a press may be beside a pin, and those from its place to the middle of its picture. */
+/** Pixels by which a press may miss a pin, and the distance from a pin's tip to its centre. */
 const REACH = 20;
 const PIN_HEIGHT = 12;
 
@@ -30,8 +30,8 @@ export class WorldMap extends HTMLElement {
   #sizes = new ResizeObserver(([entry]) => this.#resized(entry.contentRect));
 
   /**
-   * @param options `{ label, hint, open(id), pick(place) }`: `open` is told the point that was pressed; with `pick` it is
-   *   a map on which a place is chosen.
+   * @param options `{ label, hint, open(id), pick(place) }`: `open` is called with the pressed point; with `pick` the
+   *   map is for choosing a place.
    */
   define(options) {
     this.#options = options;
@@ -57,8 +57,8 @@ export class WorldMap extends HTMLElement {
   }
 
   /**
-   * @param points `{ id, name, place, isFaint }`; faint ones are there to find one's way.
-   * @param wanted a place that is to be in sight.
+   * @param points `{ id, name, place, isFaint }`; faint points are for orientation.
+   * @param wanted a place that has to be visible.
    */
   show(points, wanted) {
     this.#points = points;
@@ -82,7 +82,7 @@ export class WorldMap extends HTMLElement {
     this.#look(this.#view ? kept(this.#view, this.#size) : this.#whole());
   }
 
-  /** The view that a map begins with: of the one place that can be chosen where there is one, else of all. */
+  /** The initial view of a map: the place that can be chosen, if there is one, otherwise all points. */
   #whole() {
     const own = this.#points.filter(({ isFaint }) => !isFaint);
     return fitted(
@@ -125,7 +125,7 @@ export class WorldMap extends HTMLElement {
     this.#options.pick(place);
   }
 
-  /** From point to point in their order, each brought to the middle. */
+  /** Moves from point to point in order, and centres each. */
   #go(step) {
     const points = this.#points.filter(({ isFaint }) => !isFaint);
     if (!points.length) return;

@@ -1,11 +1,11 @@
-// Where a key leads in a table.
+// The targets of keys in a table.
 
 const PAGE = 10;
 
 /**
- * The cell that a key moves the focus to, `[row, column]`; undefined for a key that moves nothing.
- * @param place the cell that has the focus, `{ row, column }`.
- * @param last the last one of all.
+ * The cell to which a key moves the focus, `[row, column]`; undefined for other keys.
+ * @param place the cell with the focus, `{ row, column }`.
+ * @param last the last cell of the table.
  */
 export function destination({ key, ctrlKey }, { row, column }, last, isRightToLeft) {
   const forward = isRightToLeft ? -1 : 1;

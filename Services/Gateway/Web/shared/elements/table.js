@@ -1,6 +1,6 @@
 // A table for keyboard, mouse and screen reader: the grid of https://www.w3.org/WAI/ARIA/apg/patterns/grid/. One cell
-// has the focus; arrows, Home, End and Page keys move it; Enter opens the row or goes into what is in the cell, Escape
-// comes out of it. On narrow screens each row is a card; roles say that it is a table all the same.
+// has the focus; arrow, Home, End and Page keys move it; Enter opens the row or enters the cell, Escape leaves it. On
+// narrow screens each row is a card; roles still mark it as a table.
 
 import { fill, h } from '../dom.js';
 import { t } from '../i18n.js';
@@ -17,7 +17,7 @@ export class Table extends HTMLElement {
 
   /**
    * @param columns `{ title, cell(row), lead, end, narrow, sort }`: `lead` is a card's title, `end` aligns numbers,
-   *   `narrow: false` leaves the column out of cards, `sort` is the key that `onsort` is told.
+   *   `narrow: false` leaves the column out of cards, `sort` is the key for `onsort`.
    * @param options `{ label, id(row), open(row), empty, sorted, onsort }`.
    */
   define(columns, options) {
@@ -48,7 +48,7 @@ export class Table extends HTMLElement {
     this.#drawRows();
   }
 
-  /** Draws one row anew, by its id, where it stands. */
+  /** Redraws one row in place, by its id. */
   renew(row) {
     const id = this.#options.id(row);
     const index = this.#rows.findIndex((other) => this.#options.id(other) === id);
@@ -129,7 +129,7 @@ export class Table extends HTMLElement {
     return tr;
   }
 
-  /** One cell can be reached by Tab; from there on the arrows lead. */
+  /** Makes one cell reachable by Tab; arrow keys lead to the others. */
   #settle() {
     for (const cell of this.#body.querySelectorAll('td[tabindex="0"]')) cell.tabIndex = -1;
     const cell = this.#cell(this.#at.row, this.#at.column);

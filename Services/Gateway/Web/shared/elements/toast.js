@@ -1,4 +1,4 @@
-// Short news at the edge of the page, read out by screen readers; and what an error is in plain words.
+// Short notes at the edge of the page, announced by screen readers, and the plain text of an error.
 
 import { h } from '../dom.js';
 import { icon } from '../icons.js';
@@ -12,13 +12,13 @@ function region() {
     place = h('div.toasts', { role: 'status', 'aria-live': 'polite', popover: 'manual' });
     document.body.append(place);
   }
-  // The top layer: above dialogs, which are there as well.
+  // The top layer, above open dialogs.
   if (place.matches(':popover-open')) place.hidePopover();
   place.showPopover();
   return place;
 }
 
-/** Says that something was done. Hovering or focusing keeps it. */
+/** Shows that an action succeeded. Hovering or focusing keeps the note. */
 export function toast(text, kind = 'good') {
   const note = h(
     `div.toast.${kind}`,
@@ -35,7 +35,7 @@ export function toast(text, kind = 'good') {
     if (note.matches(':hover, :focus-within')) setTimeout(leave, STAYS);
     else note.remove();
   };
-  // What went wrong stays until somebody has seen it.
+  // An error note stays until it is dismissed.
   if (kind === 'good') setTimeout(leave, STAYS);
 }
 
@@ -43,7 +43,7 @@ export function failure(error) {
   if (error?.name !== 'AbortError') toast(errorText(error), 'bad');
 }
 
-/** What went wrong for a person: our own text where there is one for the code, else the server's sentence. */
+/** The text of an error for users: the translated text for its code, if any, otherwise the server's message. */
 export function errorText(error) {
   if (error?.code !== undefined && hasText(`error.${error.code}`)) return t(`error.${error.code}`);
   return error?.message || t('error.other');

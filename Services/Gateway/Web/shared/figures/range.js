@@ -1,7 +1,7 @@
-// The stretch of time of a view of figures. Days are the server's, which are in UTC.
+// The period of a view with figures. Days are the server's, in UTC.
 
 const DAY = 86400000;
-/** What the server draws at most (`SeriesRange`). */
+/** The server's limit (`SeriesRange`). */
 export const DAYS_MAX = 1000;
 
 export const presets = [1, 7, 30, 90, 365];
@@ -10,9 +10,9 @@ const STANDARD = 30;
 const startOfDay = (milliseconds) => Math.floor(milliseconds / DAY) * DAY;
 
 /**
- * The stretch that an address names: `days` back from today, or `from` and `to`, both included.
- * @returns `{ from, to, days, preset, interval, before }`: moments, `to` and `before.to` not included; `before` is as
- *   long and ends where this one begins.
+ * The period in a URL: the last `days` days, or `from` and `to`, both included.
+ * @returns `{ from, to, days, preset, interval, before }`: moments, `to` and `before.to` excluded; `before` is the
+ *   equally long period that ends where this one begins.
  */
 export function range({ days, from, to } = {}, now = Date.now()) {
   const first = Date.parse(`${from}T00:00Z`);
@@ -38,16 +38,16 @@ function stretch(from, to, preset) {
   };
 }
 
-/** The parameters that the functions of figures take. */
+/** The parameters of the functions for figures. */
 export function parameters({ from, to }, interval) {
   const wire = (at) => ({ __type: 'Date', iso: at.toISOString() });
   return { from: wire(from), to: wire(to), ...(interval ? { interval } : {}) };
 }
 
-/** A day as an address and a field of a page have it. */
+/** A day in the format of a URL and a date field. */
 export const dayText = (at) => at.toISOString().slice(0, 10);
 
-/** Points with those of the period before beside them, place by place. */
+/** Points with the values of the earlier period, by position. */
 export function beside(points, before) {
   return points.map((point, index) => (before?.[index] ? { ...point, before: before[index].value } : point));
 }

@@ -1,20 +1,20 @@
-// One connection for all live queries of a tab: Parse's LiveQuery protocol over a WebSocket. It is there from the first
-// who listens until a while after the last one left, and comes back by itself. Socket, clock and chance come from
-// outside, so that nothing here needs a browser.
+// One connection for all live queries of a tab: Parse's LiveQuery protocol over a WebSocket. It opens with the first
+// listener, closes some time after the last one, and reconnects automatically. Socket, clock and random numbers are
+// injected, so that tests need no browser.
 
-/** A view that follows within this time finds the connection still there. */
+/** The time that the connection stays open for the next view. */
 const LINGERS = 20000;
 const PAUSE = 1000;
 const LONGEST = 60000;
-/** A connection that held so long was a good one: the next pause is the first one again. */
+/** A connection that lasted so long resets the backoff. */
 const HELD = 30000;
-/** Connections that fail before any worked, such as behind a proxy that knows no WebSockets: then there are none. */
+/** After so many failures before any success, such as behind a proxy without WebSocket support, it gives up. */
 const TRIES = 3;
 const OPEN = 1;
-/** RFC 6455, section 7.4.1: the server says that it will not have it. */
+/** RFC 6455, section 7.4.1: the server's policy refuses the connection. */
 const REFUSED = 1008;
 const kinds = ['create', 'enter', 'update', 'leave', 'delete'];
-/** Errors that end a subscription which was there; past others it goes on. */
+/** Errors that end a running subscription; it survives all others. */
 const ends = [102, 119, 154, 155];
 const NO_SESSION = 209;
 const ownClock = {
@@ -29,7 +29,7 @@ export class LiveConnection {
   #clock;
   #random;
   #socket = null;
-  /** When the server took it; null before. */
+  /** The time at which the server accepted the connection; null before. */
   #since = null;
   #listeners = new Map();
   #last = 0;
@@ -40,14 +40,14 @@ export class LiveConnection {
   #timer = null;
   #lingering = null;
   isLive = false;
-  /** Told whether somebody hears of changes now. */
+  /** Called with whether live changes are received. */
   onstate = () => {};
-  /** Told that the session is over. */
+  /** Called when the session has ended. */
   onsession = () => {};
 
   /**
-   * @param open makes a socket, as `new WebSocket` does.
-   * @param hello answers who connects: the members of `connect`.
+   * @param open creates a socket, as `new WebSocket` does.
+   * @param hello returns the members of the `connect` message.
    */
   constructor(open, hello, { clock = ownClock, random = Math.random } = {}) {
     this.#open = open;
@@ -57,9 +57,9 @@ export class LiveConnection {
   }
 
   /**
-   * Listens to a query, `{ className, where, keys }`, until the signal ends. A query that is refused is never heard of.
-   * @param tell is called with `{ kind, object }` for each change. `kind` is `unsure` where anything may have happened:
-   *   when it begins, and after a time of which the server does not know any more.
+   * Listens to a query, `{ className, where, keys }`, until the signal ends. A refused query never gets an event.
+   * @param tell is called with `{ kind, object }` for each change. `kind` is `unsure` when changes may have been
+   *   missed: at the beginning, and after a gap that the server cannot fill.
    */
   listen(query, tell, signal) {
     if (this.#isOver || signal.aborted) return;
@@ -73,7 +73,7 @@ export class LiveConnection {
     this.#lingering = null;
   }
 
-  /** Nobody looks: the connection goes, and comes back with `resume` where it was. */
+  /** Closes the connection while the page is hidden; `resume` continues from the last cursor. */
   pause() {
     this.#isPaused = true;
     this.#leave();
@@ -85,7 +85,7 @@ export class LiveConnection {
     this.#connect();
   }
 
-  /** Somebody signs out: nobody listens any more. */
+  /** Removes all listeners at sign-out. */
   end() {
     this.#listeners.clear();
     this.#leave();
@@ -108,7 +108,7 @@ export class LiveConnection {
     this.#socket = socket;
     const isMine = () => this.#socket === socket;
     socket.onopen = () => {
-      // One that is not wanted any more is closed only now: before, the browser would call that an error.
+      // An unwanted socket is closed only after it has opened: closing it earlier would log an error.
       if (isMine()) this.#send({ op: 'connect', ...this.#hello() });
       else socket.close();
     };
@@ -171,7 +171,7 @@ export class LiveConnection {
       this.end();
       return this.onsession();
     }
-    // The server closes the connection, and it is opened anew.
+    // The server closes the connection, and the client reconnects.
     if (reconnect) return;
     if (requestId === null || requestId === undefined) this.#isOver = true;
     if (listener && (!listener.isThere || ends.includes(code))) {

@@ -1,16 +1,16 @@
-// Changes by others, as the server tells them (docs/livequery.md). Where it tells none, nothing happens: the page says
-// beforehand whether there are any, since a handshake that is refused would be an error in the console.
+// Live changes by others (docs/guides/livequery.md). The page states whether the server offers them, because the
+// console would log a refused handshake as an error; without them nothing happens.
 
 import { auth } from '../api.js';
 import { meta, server } from '../settings.js';
 import { LiveConnection } from './connection.js';
 
-/** A tab that nobody looks at for so long gives its connection back. */
+/** A tab that was hidden so long closes its connection. */
 const HIDDEN = 180000;
 
 const connection = new LiveConnection(
   () => new WebSocket(address()),
-  // Here and nowhere else: what is in an address is in logs.
+  // Credentials are sent in the message only, because URLs are logged.
   () => ({
     applicationId: server.applicationId,
     ...(server.clientKey ? { javascriptKey: server.clientKey } : {}),
@@ -30,21 +30,23 @@ function address() {
 
 /**
  * Listens to the objects of a class until the signal ends.
- * @param query `{ where, keys }`: the condition, and the fields that the events are to have beside the object's id and
- *   times.
- * @param tell as of `LiveConnection.listen`.
+ * @param query `{ where, keys }`: the condition, and the fields in events besides the object's id and times.
+ * @param tell as in `LiveConnection.listen`.
  */
 export function listen(className, { where = {}, keys = ['objectId'] }, tell, signal) {
   if (meta('live') !== 'true' || !auth.current) return;
   connection.listen({ className, where, keys }, tell, signal);
 }
 
-/** Before a session is ended on purpose: the server would say of it that it has expired. */
+/** Called before sign-out: otherwise the server would report an expired session. */
 export function endListening() {
   connection.end();
 }
 
-/** @param listener is told now and later whether changes by others are heard of; the last one who asked is. */
+/**
+ * @param listener is called now and on each change with whether live changes are received; it replaces the earlier
+ *   listener.
+ */
 export function onLive(listener) {
   told = listener;
   listener(connection.isLive);
@@ -57,7 +59,7 @@ if (globalThis.window) {
     if (document.hidden) timer = setTimeout(() => connection.pause(), HIDDEN);
     else connection.resume();
   });
-  // A page with a connection is not kept for the way back.
+  // Browsers do not keep a page with an open connection for the back button.
   addEventListener('pagehide', () => connection.pause());
   addEventListener('pageshow', ({ persisted }) => persisted && connection.resume());
   addEventListener('online', () => connection.resume());

@@ -1,14 +1,14 @@
-// Work that many events ask for, done seldom.
+// Throttles work that many events trigger.
 
 import { APIError, isChanging } from '../api.js';
 
-/** Events of one change come together. */
+/** Events of one change arrive together. */
 const SETTLES = 120;
 
 /**
- * A function that asks for some work: it is done soon, at most once in a pause, one at a time, and not while a change
- * of this tab's own is under way, which the view shows by itself. What the server refuses is left to the next time.
- * @param work is told the signal.
+ * A function that requests the work. It runs soon, at most once per pause, never concurrently, and not while a change
+ * of this tab is in flight, because the view shows that itself. An error is left to the next run.
+ * @param work is called with the signal.
  * @param signal ends it.
  */
 export function paced(work, signal, { pause = 1000, isBusy = isChanging, clock = globalThis } = {}) {

@@ -1,4 +1,4 @@
-// What is drawn on a map: its lines and their degrees, the points, the scale.
+// Draws a map: lines with their degrees, points and scale.
 
 import { svg } from '../dom.js';
 import { degrees, distance } from '../format.js';
@@ -9,13 +9,13 @@ import { scaleBar, toScreen } from './mercator.js';
 const SCALE_MAX = 120;
 /** A pin whose tip is at 0, 0. */
 const PIN = 'M0 0C-2-7-8-10-8-17a8 8 0 1 1 16 0c0 7-6 10-8 17z';
-/** Pixels that a pin may be outside of the map and still be seen. */
+/** Pixels by which a pin may be outside of the map and still be visible. */
 const BESIDE = 30;
 
-/** At 0 and 180 degrees there is no side. */
+/** 0 and 180 degrees have no direction. */
 const side = (value, positive, negative) => (value % 180 === 0 ? 'map.degrees' : value > 0 ? positive : negative);
 
-/** A latitude or longitude as people write it: 52.5° N. */
+/** A latitude or longitude in words: 52.5° N. */
 export const north = (value, digits) =>
   t(side(value, 'map.north', 'map.south'), { degrees: degrees(Math.abs(value), digits) });
 export const east = (value, digits) =>
@@ -35,7 +35,7 @@ export function ground(view, size) {
   ];
 }
 
-/** The points in sight, from north to south, so that a pin stands before those behind it. */
+/** The visible points from north to south, so that a pin covers the ones behind it. */
 export function seen(points, view, size) {
   return points
     .map((point) => ({ ...point, ...toScreen(view, size, point.place) }))
@@ -43,9 +43,9 @@ export function seen(points, view, size) {
     .sort((a, b) => a.y - b.y);
 }
 
-/** @param points as `seen` has them. */
+/** @param points from `seen`. */
 export function pins(points, size, chosen) {
-  // The names of the one that is chosen and of those that can be chosen come first.
+  // The name of the chosen point takes precedence, then the names of points that can be chosen.
   const rank = ({ id, isFaint }) => (id === chosen ? 0 : isFaint ? 2 : 1);
   const inOrder = [...points].sort((a, b) => rank(a) - rank(b));
   const marks = points.map((point) =>
@@ -77,7 +77,7 @@ export function scaleLine(view, { width, height }) {
   );
 }
 
-/** Where somebody is with the keyboard: the middle of the map. */
+/** The keyboard position: the centre of the map. */
 export function cross({ width, height }) {
   const [x, y] = [width / 2, height / 2];
   return svg('path.cross', { d: `M${x - 14} ${y}h10m8 0h10M${x} ${y - 14}v10m0 8v10` });

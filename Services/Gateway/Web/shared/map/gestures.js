@@ -1,7 +1,7 @@
-// What fingers, a mouse and its wheel do on a map: one moves it, two also make it larger or smaller, and one that stays
-// where it is chooses.
+// Gestures of fingers, mouse and wheel on a map: one pointer moves it, two also zoom, and a press without movement
+// chooses.
 
-/** Pixels that a press may wander. */
+/** Pixels that a press may move. */
 const STILL = 6;
 const WHEEL = 200;
 
@@ -56,7 +56,7 @@ export class Gestures {
   };
 
   #wheel = (event) => {
-    // Without Control it scrolls the page.
+    // Without Control the wheel scrolls the page.
     if (!event.ctrlKey) return;
     event.preventDefault();
     this.#does.zoom(-event.deltaY / WHEEL, this.#place(event));

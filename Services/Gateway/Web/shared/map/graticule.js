@@ -1,15 +1,15 @@
-// The lines of a map: meridians and parallels at round degrees, as many as there is room for.
+// The lines of a map: meridians and parallels at round degrees, as many as fit.
 
 import { LATITUDE_MAX, TILE, toScreen, unproject } from './mercator.js';
 
-/** Degrees between lines, from the widest on. */
+/** Degrees between lines, widest first. */
 const STEPS = [60, 30, 15, 10, 5, 2, 1, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001];
-/** Pixels between two lines, at least. */
+/** The minimum of pixels between two lines. */
 const ROOM = 80;
 
 /**
- * The lines that a view shows: `{ meridians: [{ degree, x }], parallels: [{ degree, y }], digits }`, with so many digits
- * behind the point as the step between them has.
+ * The lines in a view: `{ meridians: [{ degree, x }], parallels: [{ degree, y }], digits }`; `digits` is the number of
+ * decimals in the step.
  */
 export function graticule(view, size) {
   const pixels = TILE * 2 ** view.zoom;
@@ -22,7 +22,7 @@ export function graticule(view, size) {
   const [west, east] = [view.x - half.x, view.x + half.x].map((x) => x * 360 - 180);
   for (let index = Math.ceil(west / step); index * step <= east; index += 1) {
     const degree = round(index * step);
-    // A world further to the left or right has the same degrees.
+    // The neighbouring worlds to the left and right have the same degrees.
     const turned = round(degree - 360 * Math.floor((degree + 180) / 360));
     meridians.push({ degree: turned, x: size.width / 2 + ((degree + 180) / 360 - view.x) * pixels });
   }
@@ -38,8 +38,8 @@ export function graticule(view, size) {
 }
 
 /**
- * The points whose names are shown, with the side that they are on, `isBefore`: those that cover none of the points
- * before them. How long a name is, is told by its letters.
+ * The points whose names are shown, with their side in `isBefore`: names that overlap none of the earlier ones. The
+ * width of a name is estimated by its letters.
  */
 export function labelled(points, size) {
   const taken = [];

@@ -1,17 +1,17 @@
-// The projection of maps: web Mercator (EPSG:3857), as tiles of pictures have it. The world is a square from 0 to 1,
-// whose upper left corner is at 180° west and about 85° north; at zoom 0 it has 256 pixels on the screen, and twice as
-// many at each further one. A view is `{ x, y, zoom }`: the place in its middle in the world, and the zoom.
+// The projection of maps: web Mercator (EPSG:3857), as in map tiles. The world is a square from 0 to 1, with its upper
+// left corner at 180° west and about 85° north. At zoom 0 it has 256 pixels on the screen, and twice as many at each
+// further level. A view is `{ x, y, zoom }`: its centre in the world, and the zoom.
 
 export const TILE = 256;
 export const ZOOM_MAX = 19;
 /** Beyond it the world would not be a square. */
 export const LATITUDE_MAX = (Math.atan(Math.sinh(Math.PI)) * 180) / Math.PI;
-/** Metres around the equator, as the projection has them. */
+/** Metres around the equator in the projection. */
 const EQUATOR = 2 * Math.PI * 6378137;
 
 const between = (value, least, most) => Math.max(least, Math.min(most, value));
 const pixelsOf = (zoom) => TILE * 2 ** zoom;
-/** A place of the world that goes on to the left and right, in the one from 0 to 1. */
+/** Wraps a horizontal position into 0 to 1; the world repeats to the left and right. */
 const within = (x) => x - Math.floor(x);
 
 export function project({ latitude, longitude }) {
@@ -26,14 +26,14 @@ export function unproject({ x, y }) {
   };
 }
 
-/** The view with nothing beside the world in it: it goes on to the left and right, above and below it ends. */
+/** The view limited to the world: it repeats to the left and right, and ends above and below. */
 export function kept(view, { width, height }) {
   const zoom = between(view.zoom, Math.max(0, Math.log2(Math.max(width, height) / TILE)), ZOOM_MAX);
   const half = height / 2 / pixelsOf(zoom);
   return { x: within(view.x), y: between(view.y, half, 1 - half), zoom };
 }
 
-/** Where a place is on the screen: of all its pictures in a world that goes on, the one nearest to the middle. */
+/** The position of a place on the screen: of its repetitions the one nearest to the centre. */
 export function toScreen(view, { width, height }, place) {
   const { x, y } = project(place);
   const right = within(x - view.x + 0.5) - 0.5;
@@ -45,7 +45,7 @@ export function isSeen(view, size, place) {
   return x > 0 && y > 0 && x < size.width && y < size.height;
 }
 
-/** The place at a point of the screen, in as many digits as a pixel tells apart. */
+/** The place at a point of the screen, with the decimals that a pixel can distinguish. */
 export function toPlace(view, { width, height }, point) {
   const pixels = pixelsOf(view.zoom);
   const y = between(view.y + (point.y - height / 2) / pixels, 0, 1);
@@ -55,13 +55,13 @@ export function toPlace(view, { width, height }, point) {
   return { latitude: rounded(latitude), longitude: rounded(longitude) };
 }
 
-/** The view after so many pixels of the screen to the right and down. */
+/** The view moved by a number of screen pixels. */
 export function panned(view, size, right, down) {
   const pixels = pixelsOf(view.zoom);
   return kept({ ...view, x: view.x + right / pixels, y: view.y + down / pixels }, size);
 }
 
-/** The view at another zoom, in which what is at a point of the screen stays there. */
+/** The view at another zoom, with the place at a point of the screen unmoved. */
 export function zoomed(view, size, zoom, point = { x: size.width / 2, y: size.height / 2 }) {
   const next = between(zoom, Math.max(0, Math.log2(Math.max(size.width, size.height) / TILE)), ZOOM_MAX);
   const share = 1 / pixelsOf(view.zoom) - 1 / pixelsOf(next);
@@ -71,9 +71,9 @@ export function zoomed(view, size, zoom, point = { x: size.width / 2, y: size.he
 }
 
 /**
- * The view in which all places are to be seen, none nearer to an edge than `margin` pixels; that of the whole world
- * where there is none. Places on both sides of 180° are near each other.
- * @param closest the zoom that one place, or places at the same address, are looked at with.
+ * The view that shows all places with a margin of `margin` pixels; without places the whole world. Places on both sides
+ * of 180° count as near.
+ * @param closest the zoom for a single place, or for places at the same address.
  */
 export function fitted(places, size, closest = 12, margin = 48) {
   if (!places.length) return kept({ x: 0.5, y: 0.4, zoom: 0 }, size);
@@ -86,7 +86,7 @@ export function fitted(places, size, closest = 12, margin = 48) {
   return kept({ x: across.start + across.width / 2, y: (top + bottom) / 2, zoom }, size);
 }
 
-/** The shortest way around the world that has all of these in it, `{ start, width }`. */
+/** The narrowest range around the world that includes all positions, `{ start, width }`. */
 function narrowest(all) {
   const sorted = [...all].sort((a, b) => a - b);
   let [start, gap] = [sorted[0], 1 - (sorted.at(-1) - sorted[0])];
@@ -99,8 +99,8 @@ function narrowest(all) {
 }
 
 /**
- * The tiles that a view shows, `{ z, x, y, column, left, top, size }`: their names, and where they are on the screen.
- * `column` is `x` in a world that goes on to both sides.
+ * The tiles in a view, `{ z, x, y, column, left, top, size }`: their names and screen positions. `column` is `x`
+ * counted across repetitions of the world.
  */
 export function tiles(view, { width, height }) {
   const z = Math.round(view.zoom);
@@ -116,13 +116,13 @@ export function tiles(view, { width, height }) {
   return found;
 }
 
-/** Metres that a pixel in the middle of a view stands for. */
+/** Metres per pixel at the centre of a view. */
 export function metresPerPixel(view) {
   const { latitude } = unproject(view);
   return (EQUATOR * Math.cos((latitude * Math.PI) / 180)) / pixelsOf(view.zoom);
 }
 
-/** A round distance for the scale of a map and its length, `{ metres, pixels }`, at most so many pixels. */
+/** A round distance for the scale and its length, `{ metres, pixels }`, at most `pixelsMax` pixels. */
 export function scaleBar(view, pixelsMax) {
   const each = metresPerPixel(view);
   const most = each * pixelsMax;

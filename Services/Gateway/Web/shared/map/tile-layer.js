@@ -1,5 +1,4 @@
-// The pictures of a map, from the host that the operator named. Without them, or where one does not come, the lines of
-// the map are seen.
+// The tiles of a map, from the configured host. Without tiles, or for a missing tile, the lines of the map are visible.
 
 import { fill, h } from '../dom.js';
 import { server } from '../settings.js';
@@ -23,14 +22,14 @@ export class TileLayer {
       if (!this.#images.has(key)) this.#images.set(key, this.#add(tile));
       const { style } = this.#images.get(key);
       style.transform = `translate(${tile.left}px, ${tile.top}px)`;
-      // A little more, so that no line is seen between two.
+      // Rounded up, so that no gap shows between tiles.
       style.width = `${Math.ceil(tile.size)}px`;
       style.height = style.width;
     }
   }
 
   #add(tile) {
-    // Many hosts of tiles answer only those who say of which site they are.
+    // Many tile hosts require the site's origin in the request.
     const image = h('img', { alt: '', draggable: 'false', decoding: 'async', referrerpolicy: 'strict-origin' });
     image.addEventListener('error', () => {
       image.hidden = true;
@@ -41,7 +40,7 @@ export class TileLayer {
   }
 }
 
-/** Whose the pictures are: a text, and where it ends with an address, a link to that. */
+/** The attribution: a text, with a link when it ends with a URL. */
 export function attribution() {
   if (!hasTiles) return null;
   const [, text, url] = /^(.*?)\s*(https?:\/\/\S+)?$/.exec(server.tilesAttribution) ?? [];

@@ -1,12 +1,12 @@
-// The part of a photo that is kept: a rectangle of whole pixels within it, and what is seen of the photo meanwhile.
+// The selected part of a photo: a rectangle of whole pixels, and the visible section of the photo meanwhile.
 
-/** Pixels below which a side is not made shorter. */
+/** Minimum length of a side in pixels. */
 export const LEAST = 16;
 export const ZOOM_MAX = 8;
 
 const between = (value, least, most) => Math.max(least, Math.min(most, value));
 
-/** The largest part of a shape: the photo itself, or the square in its middle. */
+/** The largest selection of a shape: the whole photo, or the square in its centre. */
 export function largest(photo, isSquare) {
   const side = Math.min(photo.width, photo.height);
   const width = isSquare ? side : photo.width;
@@ -18,7 +18,7 @@ export function isWhole(part, photo) {
   return part.width === photo.width && part.height === photo.height;
 }
 
-/** The part of the same size elsewhere; it stops at the photo's edges. */
+/** The selection moved; it stops at the photo's edges. */
 export function moved(part, photo, right, down) {
   return {
     ...part,
@@ -28,8 +28,8 @@ export function moved(part, photo, right, down) {
 }
 
 /**
- * The part with one of its corners elsewhere; the opposite one stays.
- * @param corner `{ x, y }`: 0 is the left or upper one, 1 the right or lower one.
+ * The selection with one corner moved; the opposite corner stays.
+ * @param corner `{ x, y }`: 0 is left or top, 1 is right or bottom.
  */
 export function resized(part, photo, corner, right, down, isSquare) {
   const least = Math.min(LEAST, photo.width, photo.height);
@@ -38,7 +38,7 @@ export function resized(part, photo, corner, right, down, isSquare) {
   let width = part.width + (corner.x ? right : -right);
   let height = part.height + (corner.y ? down : -down);
   if (isSquare) {
-    // The side that was moved further leads.
+    // The side that was moved further determines the square.
     const side = Math.abs(width - part.width) >= Math.abs(height - part.height) ? width : height;
     width = between(side, least, Math.min(roomX, roomY));
     height = width;
@@ -53,7 +53,7 @@ export function resized(part, photo, corner, right, down, isSquare) {
   };
 }
 
-/** The largest square within a part, about its middle. */
+/** The largest square within a part, around its centre. */
 export function squared(part) {
   const side = Math.min(part.width, part.height);
   return {
@@ -64,7 +64,7 @@ export function squared(part) {
   };
 }
 
-/** What is seen of a photo: all of it, or at a zoom the share about a part's middle, within the photo. */
+/** The visible section of a photo: all of it, or at a zoom the area around a part's centre, within the photo. */
 export function viewOf(part, photo, zoom) {
   const width = photo.width / zoom;
   const height = photo.height / zoom;
@@ -76,13 +76,13 @@ export function viewOf(part, photo, zoom) {
   };
 }
 
-/** The size of the picture that is made of a part: its own, or smaller where a side would be longer than `most`. */
+/** The size of the resulting picture: the part's, or smaller when a side would be longer than `most`. */
 export function sizeOf(part, most) {
   const share = Math.min(1, most / Math.max(part.width, part.height));
   return { width: Math.max(1, Math.round(part.width * share)), height: Math.max(1, Math.round(part.height * share)) };
 }
 
-/** The corner of a part that is nearest to a point, or null where none is within reach. */
+/** The corner of a part nearest to a point; null when none is within reach. */
 export function cornerAt(part, point, reach) {
   let nearest = null;
   let least = reach;
@@ -98,7 +98,7 @@ export function cornerAt(part, point, reach) {
 
 export const corners = [0, 1].flatMap((y) => [0, 1].map((x) => ({ x, y })));
 
-/** Where a corner is in the photo. */
+/** The position of a corner in the photo. */
 export function placeOf(part, corner) {
   return { x: part.x + corner.x * part.width, y: part.y + corner.y * part.height };
 }

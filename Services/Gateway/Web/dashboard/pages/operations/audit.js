@@ -1,16 +1,16 @@
-// Who changed what: the services' own list, as far as they keep one.
+// The audit log: changes and their authors, as far as the services record them.
 
 import { h } from '../../../shared/dom.js';
 import { field } from '../../../shared/elements/dialog.js';
 import { table } from '../../../shared/elements/table.js';
 import { dateTime } from '../../../shared/format.js';
 import { t } from '../../../shared/i18n.js';
-import { askIfThere } from '../../areas.js';
 import { guarded, head } from '../../operations/shared.js';
+import { askIfThere } from '../../shell/areas.js';
 
 const PAGE = 100;
 const filters = ['who', 'className', 'objectId'];
-/** Codes of a function that is not there: 141 of ours, 108 of a route. */
+/** Codes of a missing function: 141 for Satchel's functions, 108 for a route. */
 const absent = [108, 141];
 
 export async function render({ router, query }) {

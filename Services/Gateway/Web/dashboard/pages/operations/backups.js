@@ -1,4 +1,4 @@
-// The last backups, as scripts/backup noted them, and whether the last one is young enough.
+// The last backups, as scripts/backup recorded them, and whether the last one is recent enough.
 
 import { call } from '../../../shared/api.js';
 import { h } from '../../../shared/dom.js';

@@ -1,5 +1,5 @@
-// Parameters of the app (Config): typed values, and which of them the master key alone is told. Nothing is saved before
-// somebody saw what it was and what it becomes.
+// The app's parameters (Config): typed values, some readable with the master key only. The operator reviews the old and
+// new value before each save.
 
 import { call } from '../../../shared/api.js';
 import { kindOf, shown } from '../../../shared/browser/types.js';
@@ -8,9 +8,9 @@ import { dialog } from '../../../shared/elements/dialog.js';
 import { table } from '../../../shared/elements/table.js';
 import { toast } from '../../../shared/elements/toast.js';
 import { t } from '../../../shared/i18n.js';
-import { runs } from '../../areas.js';
 import { change, fieldsOf, kinds, typedValue } from '../../operations/config-change.js';
 import { guarded, head } from '../../operations/shared.js';
+import { runs } from '../../shell/areas.js';
 
 export async function render({ router, signal, redraw }) {
   return guarded(router, 'config', async () => {
@@ -23,7 +23,7 @@ export async function render({ router, signal, redraw }) {
 
 /** Every parameter: `{ name, value, isHidden }`, by name. */
 async function read(signal) {
-  // Hidden ones are told to admins alone.
+  // Only admins may read hidden parameters.
   const path = runs('admins') ? '/operations/config' : '/config';
   const { params, masterKeyOnly = {} } = await call('GET', path, { signal });
   return Object.entries(params)
@@ -56,7 +56,7 @@ function list(all, after) {
 const readers = (isHidden) =>
   isHidden ? h('span.tag.warn', t('ops.masterKeyOnly')) : h('span.tag', t('ops.readByEverybody'));
 
-/** First what it shall be, then what that changes. */
+/** First the form for the new value, then the review of the change. */
 async function edit(before) {
   const wanted = await dialog({
     title: before ? before.name : t('ops.addParameter'),

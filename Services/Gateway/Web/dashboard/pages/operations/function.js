@@ -1,11 +1,11 @@
-// One cloud function: what is known of it, and a form to run it with the rights of whoever is signed in.
+// One cloud function: its description, and a form to run it with the operator's rights.
 
 import { call } from '../../../shared/api.js';
 import { fill, h } from '../../../shared/dom.js';
 import { field } from '../../../shared/elements/dialog.js';
 import { errorText } from '../../../shared/elements/toast.js';
 import { t } from '../../../shared/i18n.js';
-import { heading } from '../../listing.js';
+import { heading } from '../../lists/listing.js';
 import { guarded, objectOf, parametersField } from '../../operations/shared.js';
 
 export async function render({ params, router, signal }) {
@@ -53,7 +53,7 @@ function form(name, { request }, changes, signal) {
   );
 }
 
-/** What the function says itself helps more here than our words for its code. */
+/** The function's own message helps more here than Satchel's text for the code. */
 const words = (error) => (error.code > 100 ? `${error.code}: ${error.message}` : errorText(error));
 
 function answer(value, milliseconds) {

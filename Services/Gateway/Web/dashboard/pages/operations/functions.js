@@ -1,10 +1,10 @@
-// Cloud functions: Satchel's own with what is declared of each, and the shop's. Each can be run as whoever is signed in.
+// Cloud functions: Satchel's with their declarations, and the shop's. The operator can run each with their own rights.
 
 import { call } from '../../../shared/api.js';
 import { h } from '../../../shared/dom.js';
 import { table } from '../../../shared/elements/table.js';
 import { t } from '../../../shared/i18n.js';
-import { counted, searchField } from '../../listing.js';
+import { counted, searchField } from '../../lists/listing.js';
 import { guarded, head } from '../../operations/shared.js';
 
 export async function render({ router, query, signal }) {
@@ -28,12 +28,13 @@ export async function render({ router, query, signal }) {
   });
 }
 
-function codeCard({ functions, jobs, triggers, version }) {
+function codeCard({ functions, unused = [], jobs, triggers, version }) {
   const isThere = functions.length + jobs.length + triggers.length > 0;
   const row = (title, value) => h('div', h('dt', title), h('dd', value || '–'));
   return h(
     'section.card.spaced',
     h('header', h('h2', t('ops.code')), version ? h('span.tag.calm', t('ops.version', { version })) : null),
+    unused.length ? h('p.problem', { role: 'alert' }, t('ops.unusedFunctions', { names: unused.join(', ') })) : null,
     isThere
       ? h(
           'dl.facts',

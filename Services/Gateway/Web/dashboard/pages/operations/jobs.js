@@ -1,4 +1,4 @@
-// Jobs: those there are, when they run by themselves, and what became of their runs.
+// Jobs: their names, schedules and runs.
 
 import { call } from '../../../shared/api.js';
 import { h } from '../../../shared/dom.js';
@@ -42,7 +42,7 @@ export async function render({ router, signal, redraw }) {
 
 const runs = async (signal) => (await call('GET', '/operations/jobs', { query: { limit: RUNS }, signal })).results;
 
-/** Nothing is drawn anew that did not change: somebody may be on it. */
+/** Rows that did not change are not redrawn, because one may have the focus. */
 function renew(shown, rows) {
   const before = new Map(shown.rows.map((row) => [row.objectId, row]));
   const isSame = rows.length === shown.rows.length && rows.every((row, at) => row.objectId === shown.rows[at].objectId);

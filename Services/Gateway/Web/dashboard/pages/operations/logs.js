@@ -1,12 +1,12 @@
-// The log of all processes: looked through, or followed as it is written. Where the next answer begins is said by the
-// one before, so that no line is missed or shown twice, also after a pause.
+// The log of all processes: searched, or followed live. Each response has the cursor of the next request, so that no
+// line is missed or repeated, also after a pause.
 
 import { call } from '../../../shared/api.js';
 import { h } from '../../../shared/dom.js';
 import { errorText } from '../../../shared/elements/toast.js';
 import { moment, number } from '../../../shared/format.js';
 import { t } from '../../../shared/i18n.js';
-import { searchField, stateChips } from '../../listing.js';
+import { searchField, stateChips } from '../../lists/listing.js';
 import { LINES_MAX, LogFeed } from '../../operations/log-feed.js';
 import { every, guarded, head } from '../../operations/shared.js';
 
@@ -21,7 +21,7 @@ export async function render({ router, query, signal }) {
   return guarded(router, 'logs', async () => {
     const view = new LogView({ level, ...filtersOf(query) }, signal);
     await view.ask();
-    // What is over gets no new lines.
+    // A past period gets no new lines.
     if (!query.until) view.follow();
     return [
       head(router, 'logs', view.button),
@@ -89,7 +89,7 @@ class LogView {
     this.#signal = signal;
   }
 
-  /** Asks for what is new, until there is nothing more for now. */
+  /** Requests new lines until there are none left. */
   async ask() {
     if (this.#isAsking) return;
     this.#isAsking = true;
@@ -118,7 +118,7 @@ class LogView {
       try {
         await this.ask();
       } catch (error) {
-        // The next round asks for the same again.
+        // The next round repeats the request.
         if (!this.#signal.aborted) this.state.textContent = errorText(error);
       }
     });
@@ -137,7 +137,7 @@ class LogView {
     this.state.textContent = t(key, { count, max: number(LINES_MAX) });
   }
 
-  /** Whoever reads further up stays where he is. */
+  /** Scrolls to the end only when the operator was there already. */
   #show({ added, removed }) {
     const { list } = this;
     const isAtEnd = list.scrollHeight - list.scrollTop - list.clientHeight < 40;

@@ -1,4 +1,4 @@
-// How the suite is: each service with its figures over the last minutes.
+// The state of the suite: each service with its figures over the last minutes.
 
 import { call } from '../../../shared/api.js';
 import { fill, h, svg } from '../../../shared/dom.js';
@@ -8,7 +8,7 @@ import { History } from '../../operations/rates.js';
 import { every, guarded, head } from '../../operations/shared.js';
 
 const PAUSE = 5000;
-/** Kept while the page is open, so that a look at another view loses nothing but the time of it. */
+/** Kept while the page is open, so that visiting another view only leaves a gap. */
 const history = new History();
 
 export async function render({ router, signal }) {
@@ -44,7 +44,7 @@ function overall({ services }) {
   ]);
 }
 
-/** Nobody needs `cloud` where there is no code. */
+/** `cloud` is not needed without cloud code. */
 const isSpare = (name, status) => name === 'cloud' && status === 'missing';
 
 const word = (status) => (hasText(`ops.status.${status}`) ? t(`ops.status.${status}`) : status);
@@ -91,7 +91,7 @@ const time = (milliseconds) => (milliseconds === null ? '–' : t('ops.milliseco
 const WIDTH = 240;
 const HEIGHT = 48;
 
-/** A small picture of the last minutes; its greatest and last value are in its name. */
+/** A small chart of the last minutes; its label has the largest and the last value. */
 function spark(points, figure, title) {
   const values = points.map((point) => point[figure] ?? 0);
   const greatest = Math.max(...values, 1);

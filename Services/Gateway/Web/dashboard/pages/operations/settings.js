@@ -1,10 +1,10 @@
-// The settings that each process runs with. Secrets were masked before they got here.
+// The settings of each process. The server has masked the secrets.
 
 import { call } from '../../../shared/api.js';
 import { h } from '../../../shared/dom.js';
 import { table } from '../../../shared/elements/table.js';
 import { t } from '../../../shared/i18n.js';
-import { counted, searchField, stateChips } from '../../listing.js';
+import { counted, searchField, stateChips } from '../../lists/listing.js';
 import { merged } from '../../operations/settings-list.js';
 import { guarded, head } from '../../operations/shared.js';
 

@@ -1,4 +1,4 @@
-// Functions and triggers that other hosts answer. The key that they are called with is shown nowhere.
+// Functions and triggers that webhooks answer. The webhook key is never shown.
 
 import { call } from '../../../shared/api.js';
 import { h } from '../../../shared/dom.js';
@@ -6,9 +6,9 @@ import { dialog } from '../../../shared/elements/dialog.js';
 import { table } from '../../../shared/elements/table.js';
 import { toast } from '../../../shared/elements/toast.js';
 import { t } from '../../../shared/i18n.js';
-import { runs } from '../../areas.js';
 import { maskedURL } from '../../operations/settings-list.js';
 import { guarded, head } from '../../operations/shared.js';
+import { runs } from '../../shell/areas.js';
 
 const triggers = [
   'beforeSave',
@@ -54,7 +54,7 @@ function pathOf({ functionName, className, triggerName }) {
   return `/hooks/${parts.map(encodeURIComponent).join('/')}`;
 }
 
-/** Developers declare functions; triggers see what passes, and are the admins'. */
+/** Developers may register functions; triggers see passing data, so that only admins may register them. */
 const isMine = (hook) => Boolean(hook.functionName) || runs('admins');
 
 function list(hooks, after) {
@@ -105,7 +105,7 @@ function add(kind) {
   });
 }
 
-/** The address is written anew where it has a password: what is masked is not sent back as it is shown. */
+/** A URL with a password has to be typed again, because the masked form cannot be sent back. */
 function edit(hook) {
   const isMasked = maskedURL(hook.url) !== hook.url;
   return dialog({

@@ -1,0 +1,60 @@
+import MessageBus
+import Messages
+import ServiceKit
+import Synchronization
+
+/// The registration state of the code: the definitions that it has (`wanted`), those registered with the catalog
+/// (`told`), and the problem that prevents calls.
+final class CodeRegistration: Sendable {
+    private struct State {
+        var wanted: CodeDefinitions?
+        var told: CodeDefinitions?
+        var problem = ""
+
+        /// The reported problem. Until it is registered with the catalog, a version gets no calls, so the writer
+        /// reports it as loading.
+        func said(asWriter isWriter: Bool) -> String {
+            let isUnregistered = isWriter && wanted != told && wanted != CodeDefinitions()
+            return problem.isEmpty && isUnregistered ? CodeRegistration.loading : problem
+        }
+    }
+
+    static let loading = "The cloud code is being loaded."
+    private let state = Mutex(State())
+    /// Whether this process registers the definitions.
+    private let isWriter: @Sendable () -> Bool
+
+    init(isWriter: @escaping @Sendable () -> Bool) { self.isWriter = isWriter }
+
+    /// Stores the definitions; returns whether they changed.
+    func set(_ definitions: CodeDefinitions) -> Bool {
+        state.withLock { state in
+            defer { state.wanted = definitions }
+            return state.wanted != definitions
+        }
+    }
+
+    /// Reports why no code can run; empty when it can.
+    func say(_ problem: String, to bus: BusEndpoint) {
+        // Under the lock, so that the last reported problem is the current one.
+        state.withLock { state in
+            state.problem = problem
+            bus.setProblem(state.said(asWriter: isWriter()))
+        }
+    }
+
+    /// Registers the definitions with the catalog; until then the previous ones are valid. Runs in the writer.
+    func round(_ host: ServiceHost) async throws -> BackgroundWork.Round {
+        let (wanted, told) = state.withLock { state in
+            host.bus.setProblem(state.said(asWriter: true))
+            return (state.wanted, state.told)
+        }
+        guard let wanted, wanted != told else { return .idle }
+        let _: Accepted = try await host.call(HookCalls.setCode, wanted, writes: true)
+        state.withLock { state in
+            state.told = wanted
+            host.bus.setProblem(state.said(asWriter: true))
+        }
+        return .more
+    }
+}

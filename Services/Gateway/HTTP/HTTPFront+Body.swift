@@ -1,0 +1,122 @@
+import Compression
+import HTTPTypes
+import ParseProtocol
+
+/// The stage before the machine: a task reads the body of a request, inflates it and waits for its turn.
+extension HTTPFront {
+    /// Reads the body, then drives the machine.
+    func received(_ request: Request, _ exchange: inout RequestExchange) async throws -> ParseResponse {
+        let parsed = exchange.machine.request
+        guard !exchange.machine.isRefused else { return await drive(&exchange.machine) }
+        let isUpload = parsed.method == .post && router.mount.stripped(from: parsed.path)?.first == "files"
+        // A body of GET and DELETE counts only when the client announces it.
+        guard
+            isUpload || parsed.method == .post || parsed.method == .put || request.headers[.contentLength] != nil
+                || request.headers[.transferEncoding] != nil
+        else {
+            // The condition in the URL is JSON.
+            if let query = parsed.query { try await turns.turn(of: parsed.network, .stranger, Array(query.utf8)) }
+            return await drive(&exchange.machine)
+        }
+        // `crash` inflates the reports, whose routes are outside the mount.
+        let isOutside = router.mount.stripped(from: parsed.path) == nil
+        let stated = isOutside ? "" : request.headers[.contentEncoding] ?? ""
+        guard let encoding = ContentEncoding(header: stated) else { return Self.unsupportedEncoding }
+        var sender = LargeBodyTurns.Sender.stranger
+        if !BodyReader.isSmall(request.headers) {
+            switch await reception(of: parsed) {
+            case .refused(let answer, let path):
+                exchange.machine.refused(at: path)
+                return answer
+            case .read(let known): sender = known
+            }
+        }
+        let isTunnelled = parsed.credentials.applicationId == nil
+        let fileBytesMax = configuration.fileBytesMax
+        let bytesMax =
+            !isUpload
+            ? configuration.bodyBytesMax : isTunnelled ? fileBytesMax / 3 * 4 + BodyReader.tunnelBytesMax : fileBytesMax
+        let tooLarge: any Error = isUpload ? ParseError.fileTooLarge(fileBytesMax) : BodyTooLarge()
+        var body = try await bodies.read(
+            request, bytesMax: bytesMax, for: .init(network: parsed.network, isKnown: sender != .stranger),
+            tooLarge: tooLarge)
+        if encoding != .identity {
+            do {
+                body = try await inflated(body, encoding, bytesMax: bytesMax, sender, parsed.network)
+            } catch Inflater.Problem.tooLarge {
+                throw tooLarge
+            }
+        }
+        defer { withExtendedLifetime(body.hold) {} }
+        // The content of a file is not decoded.
+        let isFile = isUpload && !isTunnelled
+        if !isFile { try await turns.turn(of: parsed.network, sender, body.bytes) }
+        exchange.machine.received(body.bytes, isFile: isFile)
+        return await drive(&exchange.machine)
+    }
+
+    /// Inflates a body. A large body waits in the queue before, because inflating takes time.
+    private func inflated(
+        _ body: BodyReader.Body, _ encoding: ContentEncoding, bytesMax: Int, _ sender: LargeBodyTurns.Sender,
+        _ network: String
+    ) async throws -> BodyReader.Body {
+        do {
+            return try bodies.inflated(body, encoding, bytesMax: min(BodyTurns.quickBytes, bytesMax))
+        } catch Inflater.Problem.tooLarge where BodyTurns.quickBytes < bytesMax {
+            let bytes = min(bytesMax, Inflater.limit(for: body.bytes.count))
+            try await turns.turn(of: network, sender, work: BodyTurns.work(toInflate: bytes))
+        }
+        do {
+            return try bodies.inflated(body, encoding, bytesMax: bytesMax)
+        } catch Inflater.Problem.noRoom {
+            await BodyGate.delay()
+            throw BodyReader.full
+        }
+    }
+
+    private static var unsupportedEncoding: ParseResponse {
+        let error = ParseError(.invalidJSON, "The Content-Encoding of a body is gzip, deflate or identity.")
+        var answer = ParseResponse(status: 415, body: error.body.serialized)
+        answer.headers[.acceptEncoding] = "gzip, deflate"
+        return answer
+    }
+
+    // MARK: - Before a large body
+
+    /// The decision about a large body before it is read.
+    private enum Reception {
+        /// The request is refused without its body.
+        /// - path: under the mount.
+        case refused(ParseResponse, path: [Substring])
+        /// The body is read. Known clients and the operator have larger limits.
+        case read(from: LargeBodyTurns.Sender)
+    }
+
+    /// Checks keys, session and the right to upload, as far as they are in the headers. A tunnelled request has them in
+    /// its body, which is read like an unknown client's.
+    private func reception(of request: ParseRequest) async -> Reception {
+        guard let path = router.mount.stripped(from: request.path) else { return .read(from: .stranger) }
+        var request = request
+        request.path = path
+        let route = RouteTable.mounted.route(request.method, path)
+        if route?.access == .anyone || path.first == "apps" { return .read(from: .stranger) }
+        let isFile = path.first == "files"
+        guard let client = router.principals.admit(request) else {
+            let credentials = request.credentials
+            let isDecided =
+                credentials.applicationId == configuration.applicationId
+                && (isFile || credentials.masterKey != nil || credentials.maintenanceKey != nil)
+            guard request.method != .post || path.first == "import" || isDecided else { return .read(from: .stranger) }
+            return .refused(router.admission.refusal(byAddress: request, nil) ?? .forbidden(), path: path)
+        }
+        do throws(ParseError) {
+            let principal = try await router.signedIn(client, request, route)
+            if isFile, request.method == .post { try router.controllers.files.authorize(principal) }
+            // Every client can become an anonymous user at once.
+            let isKnown = !principal.userID.isEmpty && !principal.anonymous
+            return .read(from: principal.isPrivileged ? .operator : isKnown ? .customer : .stranger)
+        } catch {
+            return .refused(router.response(to: error), path: path)
+        }
+    }
+}

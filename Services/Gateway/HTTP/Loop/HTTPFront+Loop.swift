@@ -1,0 +1,76 @@
+import HTTPTypes
+import NIOCore
+import ParseProtocol
+
+/// The requests that a connection's event loop answers.
+extension HTTPFront {
+    /// The largest body that an event loop sends: an object or a page of a shop. A larger one is sent a part at a time
+    /// (`AnswerWriter`), by a task.
+    static let loopAnswerBytesMax = 256 << 10
+
+    /// Bytes of a URL whose condition is decoded on an event loop: tens of microseconds. Longer ones are for a task.
+    private static let urlBytesMax = 8 << 10
+
+    /// The size of the body of a request that the event loop may answer, by its head; 0 for a read. Nil when it is for
+    /// a task.
+    func loopBodyBytes(_ head: HTTPRequest) -> Int? {
+        let isRead = head.method == .get
+        guard isRead || head.method == .post || head.method == .put, let path = head.path,
+            path.utf8.count <= Self.urlBytesMax,
+            mayBeChange(path) || isRead && (files.isFile(path) || isDownload(path))
+        else { return nil }
+        var bodyBytes: Int?
+        for field in head.headerFields {
+            switch field.name {
+            case .transferEncoding, .contentEncoding, .expect, .upgrade: return nil
+            case .contentLength:
+                guard !isRead, bodyBytes == nil, let count = Int(field.value), count > 0,
+                    count <= min(BodyTurns.quickBytes, configuration.bodyBytesMax)
+                else { return nil }
+                bodyBytes = count
+            case .connection: if field.value.lowercased() != "keep-alive" { return nil }
+            default: break
+            }
+        }
+        return isRead ? 0 : bodyBytes
+    }
+
+    /// Whether a path is one of objects by the name of their class, or of an event, in its usual spelling.
+    private func mayBeChange(_ path: String) -> Bool {
+        changePaths.contains { path.utf8.starts(with: $0) }
+    }
+
+    /// Whether a path is one of uploaded files, in its usual spelling.
+    private func isDownload(_ path: String) -> Bool {
+        filePaths.contains { path.utf8.starts(with: $0) }
+    }
+
+    /// The response to a request for a file of the pages, counted and logged; nil for every other request.
+    func file(for request: SmallRequest) -> OutgoingResponse? {
+        let head = request.head
+        guard let (form, isKnown) = files.found(by: head), Self.areFew(head.headerFields) else { return nil }
+        let requestId = RequestIds.next()
+        log(isKnown ? 304 : 200, to: head, path: head.path ?? "", requestId: requestId, since: request.start)
+        return writer.outgoing(form.body, form.heads, requestId: requestId, isKnown: isKnown)
+    }
+
+    /// The traffic of an event loop with the broker. Called on the loop.
+    func traffic(of loop: any EventLoop) -> LoopTraffic {
+        traffic.of(loop, with: router.controllers.objects.services.broker)
+    }
+
+    /// Sends a message to a service.
+    /// - Parameter completion: called on the event loop whose traffic it is.
+    func ask(
+        _ question: ServiceQuestion, of exchange: RequestExchange, over traffic: LoopTraffic,
+        completion: @escaping @Sendable (ServiceAnswer) -> Void
+    ) {
+        router.controllers.objects.services.ask(
+            question, for: exchange.machine.principal, trace: exchange.requestId,
+            budget: configuration.requestBudgetMicroseconds, exchange.hold
+        ) { answer in
+            traffic.replied { completion(answer) }
+        }
+        traffic.madeRequest()
+    }
+}

@@ -1,0 +1,29 @@
+/// The body of a small request, until it is complete. Pure.
+package struct HeldBody {
+    package enum Step: Equatable {
+        /// The body is incomplete.
+        case more
+        case whole
+        /// The body differs from its announced length: a task answers the request.
+        case unfit
+    }
+
+    /// The announced length in bytes.
+    package let count: Int
+    package private(set) var bytes: [UInt8] = []
+
+    /// - Parameter count: the announced length in bytes; 0 for a request without a body.
+    package init(count: Int) { self.count = count }
+
+    /// Adds the next part.
+    package mutating func add(_ part: some Collection<UInt8>) -> Step {
+        guard part.count <= count - bytes.count else { return .unfit }
+        if bytes.isEmpty { bytes.reserveCapacity(count) }
+        bytes.append(contentsOf: part)
+        return .more
+    }
+
+    /// The request has ended.
+    /// - Parameter hasTrailers: whether fields follow the body, which makes the body unfit.
+    package func ended(hasTrailers: Bool) -> Step { bytes.count == count && !hasTrailers ? .whole : .unfit }
+}

@@ -1,0 +1,47 @@
+/// Decides whether the listener accepts connections, by the file descriptors that the process has left. Pure.
+///
+/// The last descriptors are reserved for connections of services, log files and webhooks. A connection that cannot be
+/// accepted leaves the listener readable, so that an event loop that only retries would spin.
+package struct AcceptLimit {
+    package enum Action: Equatable {
+        case none
+        /// Accept nothing until `resume`.
+        /// - Parameter shouldReport: false when the last pause was logged a short time ago.
+        case pause(shouldReport: Bool)
+        case resume
+    }
+
+    /// Reserved descriptors: an eighth of all, between these bounds. A service has two connections for each replica.
+    private static let keptMin = 32
+    private static let keptMax = 256
+    /// Seconds without a pause after which another one is logged.
+    private static let quietSeconds = 60.0
+
+    private var isPaused = false
+    private var resumedAt: Double?
+
+    package init() {}
+
+    /// Connections were accepted, or the interval between two checks of a pause is over.
+    /// - Parameters:
+    ///   - lowestFree: the lowest free descriptor, which the next connection would get; nil when none is free.
+    ///   - descriptorsMax: the limit of the process (`RLIMIT_NOFILE`).
+    ///   - now: seconds of a monotonic clock.
+    package mutating func looked(lowestFree: Int?, of descriptorsMax: Int, now: Double) -> Action {
+        let kept = min(Self.keptMax, max(Self.keptMin, descriptorsMax / 8))
+        guard let lowestFree, lowestFree < descriptorsMax - kept else { return pause(now) }
+        guard isPaused else { return .none }
+        isPaused = false
+        resumedAt = now
+        return .resume
+    }
+
+    /// A connection could not be accepted.
+    package mutating func failed(now: Double) -> Action { pause(now) }
+
+    private mutating func pause(_ now: Double) -> Action {
+        guard !isPaused else { return .none }
+        isPaused = true
+        return .pause(shouldReport: resumedAt.map { now - $0 > Self.quietSeconds } ?? true)
+    }
+}

@@ -1,0 +1,117 @@
+import HTTPTypes
+import NIOCore
+import NIOHTTPTypes
+
+/// Small requests: the event loop drives their machines, asks services and sends the answers. The only hops are to the
+/// broker's thread and back.
+extension RequestHandler {
+    func answerOnLoop(_ request: SmallRequest, _ context: ChannelHandlerContext) {
+        guard let front else { return }
+        if let file = front.file(for: request) { return send(file, nil, context) }
+        var exchange = front.begin(
+            request.head, URI(request.head.path ?? ""), over: context.channel, start: request.start)
+        if request.body.count > 0 { exchange.machine.received(request.body.bytes) }
+        switch exchange.machine.next() {
+        case .ask(let question):
+            ask(question, front, exchange, context)
+            // The reply comes later, on this event loop.
+            self.exchange = consume exchange
+        case let action: follow(action, front, exchange, context)
+        }
+    }
+
+    private func ask(
+        _ question: ServiceQuestion, _ front: HTTPFront, _ exchange: RequestExchange, _ context: ChannelHandlerContext
+    ) {
+        guard let traffic else { return }
+        isWorking = true
+        let bound = NIOLoopBound((handler: self, context: context), eventLoop: context.eventLoop)
+        front.ask(question, of: exchange, over: traffic) { answer in
+            let (handler, context) = bound.value
+            handler.resume(with: answer, context)
+        }
+    }
+
+    private func follow(
+        _ action: RequestMachine.Action, _ front: HTTPFront, _ exchange: RequestExchange,
+        _ context: ChannelHandlerContext
+    ) {
+        switch action {
+        case .respond(let answer): finish(answer, front, exchange, context)
+        case .needsTask(let isShort): beginTask(context, isShort: isShort) { await front.complete(exchange) }
+        // The event loop asks once, and gets no other action.
+        case .ask, .perform: beginTask(context, isShort: false) { await front.complete(exchange) }
+        }
+    }
+
+    private func finish(
+        _ answer: ParseResponse, _ front: HTTPFront, _ exchange: RequestExchange, _ context: ChannelHandlerContext
+    ) {
+        // A large answer is sent in parts, as the client takes it.
+        guard answer.stream == nil, answer.bodyBytes <= HTTPFront.loopAnswerBytesMax else {
+            return beginTask(context, isShort: false) {
+                front.outgoing(answer, to: exchange, bytesMax: CapacitySettings.smallBytes)
+            }
+        }
+        let outgoing = front.outgoing(answer, to: exchange, bytesMax: HTTPFront.loopAnswerBytesMax)
+        if case .response(let response) = outgoing, case .stream = response.body {
+            return beginTask(context, isShort: false) { outgoing }
+        }
+        send(outgoing, exchange.hold, context)
+    }
+
+    /// The service has replied to the present request.
+    private func resume(with answer: ServiceAnswer, _ context: ChannelHandlerContext) {
+        guard let front, var exchange = self.exchange.take() else { return }
+        isWorking = false
+        let action = exchange.machine.resume(with: answer)
+        guard !isClosed, context.channel.isActive else {
+            // A change was made, although its client has gone.
+            if exchange.head.method != .get, case .respond(let answer) = action { front.count(answer, to: exchange) }
+            return leave()
+        }
+        follow(action, front, exchange, context)
+        goOnAfterReply(context)
+    }
+
+    /// - Parameter hold: the memory of the answer; nil for a file of the pages, which is always in memory.
+    private func send(_ outgoing: OutgoingResponse, _ hold: ByteHold?, _ context: ChannelHandlerContext) {
+        var sent: EventLoopPromise<Void>?
+        if let hold, outgoing.count > CapacitySettings.smallBytes {
+            // Given back when the client has it.
+            sent = context.eventLoop.makePromise()
+            sent?.futureResult.whenComplete { _ in withExtendedLifetime(hold) {} }
+        }
+        write(outgoing, sent, context)
+        answeredOnLoop(context)
+    }
+
+    /// Writes a response that has no stream.
+    func write(_ outgoing: OutgoingResponse, _ sent: EventLoopPromise<Void>?, _ context: ChannelHandlerContext) {
+        switch outgoing {
+        case .bytes(let first, let more):
+            outlet.send(first, more, promise: sent) { context.write(wrapOutboundOut(.end(nil)), promise: nil) }
+        case .response(let response):
+            context.write(wrapOutboundOut(.head(response.head)), promise: nil)
+            if case .whole(let buffer) = response.body, buffer.readableBytes > 0 {
+                context.write(wrapOutboundOut(.body(buffer)), promise: nil)
+            }
+            context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: sent)
+        }
+    }
+}
+
+/// A small request, until it is complete.
+struct SmallRequest {
+    let head: HTTPRequest
+    /// The time at which its head arrived.
+    let start: ContinuousClock.Instant
+    var body: HeldBody
+
+    /// - Parameter bodyBytes: as `HTTPFront.loopBodyBytes` says.
+    init(_ head: HTTPRequest, bodyBytes: Int) {
+        self.head = head
+        start = .now
+        body = HeldBody(count: bodyBytes)
+    }
+}

@@ -1,0 +1,40 @@
+import NIOCore
+
+/// Writes responses that are bytes already, past the handlers that encode responses. It stands between these and the
+/// socket.
+final class ResponseOutlet: ChannelOutboundHandler, RemovableChannelHandler {
+    typealias OutboundIn = IOData
+    typealias OutboundOut = IOData
+
+    private var context: ChannelHandlerContext?
+    private var isEnding = false
+
+    func handlerAdded(context: ChannelHandlerContext) { self.context = context }
+
+    func handlerRemoved(context: ChannelHandlerContext) { self.context = nil }
+
+    /// Sends the bytes of a whole response.
+    /// - Parameters:
+    ///   - promise: succeeds when the socket has the last byte.
+    ///   - end: writes the end of a response, by which the other handlers know of this one.
+    func send(_ first: ByteBuffer, _ more: ByteBuffer?, promise: EventLoopPromise<Void>?, end: () -> Void) {
+        // The handler has left the pipeline: the connection is closed.
+        guard let context else {
+            promise?.fail(ChannelError.ioOnClosedChannel)
+            return
+        }
+        context.write(wrapOutboundOut(.byteBuffer(first)), promise: more == nil ? promise : nil)
+        if let more { context.write(wrapOutboundOut(.byteBuffer(more)), promise: promise) }
+        isEnding = true
+        end()
+        isEnding = false
+        context.flush()
+    }
+
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        // After a chunked response, the encoder would write the end of another one.
+        guard isEnding else { return context.write(data, promise: promise) }
+        // The promise succeeds with the response's last byte.
+        if let promise { context.write(wrapOutboundOut(.byteBuffer(ByteBuffer())), promise: promise) }
+    }
+}

@@ -1,0 +1,288 @@
+import Messages
+import ParseProtocol
+
+/// The stages of a request between HTTP and its response, without I/O: page, mount, open route, tunnel, keys, session,
+/// admission, viewer, request id, route.
+///
+/// A driver calls `next()` and carries out the action. The connection's event loop drives the machine first. At
+/// `needsTask` the machine moves into a task, which calls `enterTask()` and `next()`: no stage runs twice.
+struct RequestMachine: Sendable {
+    enum Action: Sendable {
+        /// The request ends with this response.
+        case respond(ParseResponse)
+        /// One message to a service, whose reply goes to `resume(with:)`. Only the event loop gets it.
+        case ask(ServiceQuestion)
+        /// The next stage waits, or takes too long for an event loop.
+        /// - isShort: the task may run on the event loop's own thread, because it decodes little.
+        case needsTask(isShort: Bool)
+        /// A step that waits. Only a task gets it.
+        case perform(Step)
+    }
+
+    enum Step: Sendable {
+        /// Look up the session of the admitted client; then `signedIn(_:)`.
+        case signIn
+        /// Look up the user whose view an operator wants; then `viewed(by:)`.
+        case view
+        /// Store the request id, so that the request runs once; then `claimed(_:)`.
+        case claim(String)
+        /// The page for a link that leads nowhere.
+        case brokenLink
+        /// The handler of the request's route.
+        indirect case route(RouteCall)
+    }
+
+    /// The next stage. Without payloads, because it changes with each stage.
+    private enum State: Sendable {
+        case page, mount, open, brokenLink, tunnel, keys, session, admission, viewer, once, route
+        /// The route's handler has to run.
+        case handler
+        /// A service has to reply to `question`.
+        case asked
+        /// The request ends with `refusal`.
+        case refused
+    }
+
+    /// The question whose reply the machine waits for.
+    enum Question: Sendable {
+        case object(ReadCache.Missing?)
+        case file(FileRequest, FileCache.Look)
+        case change(Change)
+        case event
+    }
+
+    let router: ParseRouter
+    private(set) var request: ParseRequest
+    /// Known from the mount stage on; nil where there is none.
+    private(set) var route: Route?
+    /// The admitted client from the keys stage on, with its user from the session stage on.
+    private(set) var principal = Principal()
+    /// The request id that is stored for this request.
+    private(set) var claimedId: String?
+    private var isInTask = false
+    private var state = State.page
+    private var question: Question?
+    private let refusal: ParseResponse?
+
+    /// - Parameter request: with the mount in its path. Its body may follow.
+    init(_ router: ParseRouter, _ request: ParseRequest) {
+        self.router = router
+        self.request = request
+        refusal = nil
+    }
+
+    /// A request that is not one of the protocol.
+    init(_ router: ParseRouter, refusing requestId: String, with response: ParseResponse) {
+        self.router = router
+        request = ParseRequest(method: .get, path: [], requestId: requestId, clientAddress: nil)
+        refusal = response
+        state = .refused
+    }
+
+    // MARK: - Events
+
+    /// The body is complete. To be called before the first `next()`.
+    /// - Parameter isFile: whether the body is a file; else it is text, and loses its byte order mark.
+    mutating func received(_ body: [UInt8], isFile: Bool = false) {
+        let hasMark = !isFile && body.starts(with: Self.byteOrderMark)
+        request.body = hasMark ? Array(body.dropFirst(Self.byteOrderMark.count)) : body
+    }
+
+    /// Windows clients begin UTF-8 texts with it.
+    private static let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
+
+    /// Whether the request ends without any stage.
+    var isRefused: Bool { refusal != nil }
+
+    /// A stage before the body refused the request.
+    /// - Parameter path: under the mount.
+    mutating func refused(at path: [Substring]) {
+        request.path = path
+        request.isCounted = true
+    }
+
+    /// A task drives the machine from now on.
+    mutating func enterTask() { isInTask = true }
+
+    /// The session was looked up.
+    mutating func signedIn(_ principal: Principal) -> Action {
+        self.principal = principal
+        state = .admission
+        return next()
+    }
+
+    /// The user whose view the operator wants was looked up.
+    mutating func viewed(by viewer: Viewer?) -> Action {
+        request.viewer = viewer
+        state = .once
+        return next()
+    }
+
+    /// The request id is stored.
+    mutating func claimed(_ id: String) -> Action {
+        claimedId = id
+        state = .route
+        return next()
+    }
+
+    /// The service has replied.
+    mutating func resume(with answer: ServiceAnswer) -> Action {
+        guard let question else { return .respond(ParseResponse(.internalError)) }
+        self.question = nil
+        state = .handler
+        return outcome(of: question, answer)
+    }
+
+    /// Waits for a reply.
+    mutating func ask(_ question: Question, _ message: ServiceQuestion) -> Action {
+        self.question = question
+        state = .asked
+        return .ask(message)
+    }
+
+    /// Keeps what is known of a read for its route's handler.
+    mutating func prepared(_ read: PreparedRead) { request.prepared = read }
+
+    // MARK: - Stages
+
+    /// Runs stages until one ends the request or has to wait.
+    mutating func next() -> Action {
+        do throws(ParseError) {
+            while true {
+                if let action = try stage() { return action }
+            }
+        } catch {
+            return .respond(router.response(to: error))
+        }
+    }
+
+    /// Runs one stage.
+    /// - Returns: nil when the next stage follows at once.
+    private mutating func stage() throws(ParseError) -> Action? {
+        switch state {
+        case .page: return page()
+        case .mount: return mount()
+        case .open: return open()
+        case .tunnel: return try tunnel()
+        case .keys: return keys()
+        case .session: return session()
+        case .admission: return admission()
+        case .viewer: return viewer()
+        case .once: return try once()
+        case .route:
+            state = .handler
+            return isInTask ? nil : plain()
+        case .handler: return try handler()
+        case .brokenLink: return isInTask ? .perform(.brokenLink) : .needsTask(isShort: false)
+        case .asked, .refused: return .respond(refusal ?? ParseResponse(.internalError))
+        }
+    }
+
+    /// Pages for people, which are outside the mount and need no keys.
+    private mutating func page() -> Action? {
+        state = .mount
+        guard WebSite.mayAnswer(request.path), let page = router.controllers.site?.answer(request) else { return nil }
+        return .respond(page)
+    }
+
+    /// Takes the mount off the path. Paths outside of it have their own routes.
+    private mutating func mount() -> Action? {
+        guard let path = router.mount.stripped(from: request.path) else {
+            route = RouteTable.outside.route(request.method, request.path)
+            principal = .stranger(request.network)
+            state = .handler
+            return nil
+        }
+        request.path = path
+        route = RouteTable.mounted.route(request.method, path)
+        guard route?.access != .anyone, path.first != "apps" else {
+            state = .open
+            return nil
+        }
+        request.isCounted = true
+        state = .tunnel
+        return nil
+    }
+
+    /// A route that needs no keys. Load balancers and payment providers do not count for rate limits.
+    private mutating func open() -> Action? {
+        if route?.access != .anyone { route = nil }
+        if route?.tag != .system, let refusal = router.admission.refusal(byAddress: request, nil) {
+            return .respond(refusal)
+        }
+        guard route != nil else {
+            state = .brokenLink
+            return nil
+        }
+        state = .handler
+        if !isInTask, let action = plainDownload() { return action }
+        principal = .stranger(request.network)
+        return nil
+    }
+
+    /// Takes credentials and method out of a body that carries them.
+    private mutating func tunnel() throws(ParseError) -> Action? {
+        let isPlain = request.body.isEmpty ? request.method != .post : router.tunnel.isEmpty(request)
+        if !isPlain {
+            guard isInTask else { return .needsTask(isShort: false) }
+            if try router.tunnel.open(&request) { route = RouteTable.mounted.route(request.method, request.path) }
+        }
+        state = .keys
+        return nil
+    }
+
+    /// The keys identify the app, and the operator. Requests with wrong keys count for rate limits, too.
+    private mutating func keys() -> Action? {
+        let admitted = router.principals.admit(request)
+        if let refusal = router.admission.refusal(byAddress: request, admitted) { return .respond(refusal) }
+        guard let client = admitted else { return .respond(.forbidden()) }
+        principal = client
+        state = .session
+        return nil
+    }
+
+    /// The session identifies the user.
+    private mutating func session() -> Action? {
+        if route?.ignoresSession != true {
+            guard let known = router.principals.known(principal, request.credentials) else {
+                return isInTask ? .perform(.signIn) : .needsTask(isShort: false)
+            }
+            principal = known
+        }
+        state = .admission
+        return nil
+    }
+
+    /// The read-only key, the routes that are open to clients, and the rate limits by user.
+    private mutating func admission() -> Action? {
+        if let refusal = router.admission.refusal(to: request, principal) { return .respond(refusal) }
+        state = .viewer
+        return nil
+    }
+
+    /// An operator may read objects as another user.
+    private mutating func viewer() -> Action? {
+        if request.credentials.asUser != nil { return isInTask ? .perform(.view) : .needsTask(isShort: false) }
+        state = .once
+        return nil
+    }
+
+    /// A request whose id was here before does not run again.
+    private mutating func once() throws(ParseError) -> Action? {
+        if router.admission.mayBeOnce(request) {
+            guard isInTask else { return .needsTask(isShort: false) }
+            if let id = try router.admission.onceId(of: request) { return .perform(.claim(id)) }
+        }
+        state = .route
+        return nil
+    }
+
+    /// Everything else is for the route's handler.
+    private func handler() throws(ParseError) -> Action {
+        guard isInTask else { return .needsTask(isShort: false) }
+        switch try router.call(request, route, principal) {
+        case .call(let call): return .perform(.route(call))
+        case .refused(let answer): return .respond(answer)
+        }
+    }
+}

@@ -1,0 +1,107 @@
+import MessageBus
+import Messages
+import ParseProtocol
+
+/// One message to a service, which the event loop sends without a task.
+enum ServiceQuestion: Sendable {
+    case get(GetRequest)
+    case find(FindRequest)
+    case file(FileRequest)
+    case change(Change, document: [UInt8])
+    case event(AppEvent, document: [UInt8])
+}
+
+/// The reply to a `ServiceQuestion`.
+enum ServiceAnswer: Sendable {
+    /// - alike: whether callers of the same kind get the same.
+    /// - everybody: whether users get the same as callers without a session.
+    case document([UInt8], alike: Bool, everybody: Bool)
+    /// The page is larger than the message allowed; it needs so many bytes.
+    case tooLarge(needed: Int)
+    case file(FileReply, firstPart: [UInt8])
+    /// Decoded by the event loop, as the next one.
+    case written(ServiceReply<WriteReply>)
+    case accepted(ServiceReply<Accepted>)
+    case failure(ParseError)
+}
+
+extension ServiceClient {
+    /// Sends the message. `broker.wake` has to follow.
+    /// - Parameters:
+    ///   - budget: microseconds of processor time.
+    ///   - hold: the memory of the answer.
+    ///   - completion: called once, on the broker's thread or at once, so that it must only hand over.
+    func ask(
+        _ question: ServiceQuestion, for principal: Principal, trace: String, budget: Int64, _ hold: ByteHold,
+        completion: @escaping @Sendable (ServiceAnswer) -> Void
+    ) {
+        switch question {
+        case .get(let message):
+            let calls = ServiceDirectory.calls(ofClass: message.className)
+            ask(calls.get, message, for: principal, trace: trace, budget, hold) {
+                completion(Self.documentAnswer($0) { ($0.alike, $0.everybody, needed: 0) })
+            }
+        case .find(var message):
+            let calls = ServiceDirectory.calls(ofClass: message.className)
+            message.answerBytesMax = UInt32(AnswerRoom(for: hold).bytesMax)
+            ask(calls.find, message, for: principal, trace: trace, budget, hold) {
+                completion(Self.documentAnswer($0) { ($0.alike, $0.everybody, needed: Int($0.bytesNeeded)) })
+            }
+        case .file(let message):
+            ask(FileCalls.get, message, for: principal, trace: trace, budget, hold) { completion(Self.fileAnswer($0)) }
+        case .change(let change, let document):
+            let message = WriteRequest.with {
+                $0.changes = [change]
+                $0.atomic = true
+            }
+            ask(
+                ServiceDirectory.calls(ofClass: change.className).write, toChange: message, document, for: principal,
+                trace: trace, Self.left(of: budget, document), hold, timeout: ObjectsController.writeTimeout
+            ) { result in completion(Self.changeAnswer(result) { .written($0) }) }
+        case .event(let event, let document):
+            ask(
+                AnalyticsCalls.event, toChange: event, document, for: principal, trace: trace,
+                Self.left(of: budget, document), hold, timeout: EventsController.timeout
+            ) { result in completion(Self.changeAnswer(result) { .accepted($0) }) }
+        }
+    }
+
+    /// A budget without the work of reading a document.
+    private static func left(of microseconds: Int64, _ document: [UInt8]) -> Int64 {
+        let budget = RequestBudget(microseconds: microseconds)
+        budget.use(jsonBytes: document.count)
+        return budget.left
+    }
+
+    private static func changeAnswer<Reply>(
+        _ result: Result<ServiceReply<Reply>, ParseError>, _ made: (ServiceReply<Reply>) -> ServiceAnswer
+    ) -> ServiceAnswer {
+        switch result {
+        case .success(let reply): made(reply)
+        case .failure(let error): .failure(error)
+        }
+    }
+
+    private static func fileAnswer(_ result: Result<ServiceReply<FileReply>, ParseError>) -> ServiceAnswer {
+        do throws(ParseError) {
+            let reply = try result.get()
+            return .file(try reply.message, firstPart: reply.documents.first ?? [])
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    private static func documentAnswer<Reply>(
+        _ result: Result<ServiceReply<Reply>, ParseError>,
+        _ read: (Reply) -> (alike: Bool, everybody: Bool, needed: Int)
+    ) -> ServiceAnswer {
+        do throws(ParseError) {
+            let reply = try result.get()
+            let (alike, everybody, needed) = read(try reply.message)
+            guard let document = reply.documents.first else { return .tooLarge(needed: needed) }
+            return .document(document, alike: alike, everybody: everybody)
+        } catch {
+            return .failure(error)
+        }
+    }
+}

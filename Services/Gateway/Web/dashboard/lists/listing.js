@@ -1,0 +1,80 @@
+// The parts around a list: heading, search, choices and pages.
+
+import { freshId, h } from '../../shared/dom.js';
+import { number } from '../../shared/format.js';
+import { t } from '../../shared/i18n.js';
+import { icon } from '../../shared/icons.js';
+
+const PAUSE = 350;
+let focused = null;
+
+/** The heading of a view: title, note and actions. */
+export function heading(title, note, ...actions) {
+  return h('div.heading', h('div', h('h1', title), h('p', note)), actions);
+}
+
+/** A text with a number in the reader's format. */
+export function counted(key, n) {
+  return t(key, { n, count: number(n) });
+}
+
+/** A search field that searches after a short pause in typing. It keeps the focus when the view is redrawn. */
+export function searchField(label, value, onsearch) {
+  const id = freshId('search');
+  const input = h('input', {
+    id,
+    type: 'search',
+    value: value ?? '',
+    placeholder: label,
+    autocomplete: 'off',
+    spellcheck: 'false',
+  });
+  const path = location.pathname;
+  let timer = 0;
+  const search = () => {
+    clearTimeout(timer);
+    // Does nothing after the operator has left the view. The same view may have been redrawn in the meantime.
+    if (location.pathname !== path || input.value === (value ?? '')) return;
+    focused = { label, at: input.selectionStart };
+    onsearch(input.value);
+  };
+  input.addEventListener('input', () => {
+    clearTimeout(timer);
+    timer = setTimeout(search, PAUSE);
+  });
+  input.addEventListener('keydown', (event) => event.key === 'Enter' && search());
+  if (focused?.label === label) {
+    const { at } = focused;
+    focused = null;
+    requestAnimationFrame(() => {
+      input.focus();
+      input.setSelectionRange(at, at);
+    });
+  }
+  return h('div.search', icon('search'), h('label.unseen', { for: id }, label), input);
+}
+
+/** A choice of one option, as buttons. */
+export function stateChips(label, choices, chosen, onchoose) {
+  return h(
+    'div.chips',
+    { role: 'group', 'aria-label': label },
+    choices.map(([value, text]) =>
+      h('button', { type: 'button', 'aria-pressed': String(value === chosen), onclick: () => onchoose(value) }, text),
+    ),
+  );
+}
+
+export function pager(page, size, count, go) {
+  if (count <= size && page === 1) return null;
+  const first = (page - 1) * size + 1;
+  const last = Math.min(page * size, count);
+  const button = (text, next, isThere) =>
+    h('button', { type: 'button', disabled: !isThere, onclick: () => go(next) }, text);
+  return h(
+    'nav.pager',
+    { 'aria-label': t('pager.label') },
+    h('span', t('pager.range', { first: number(first), last: number(last), count: number(count) })),
+    h('span.actions', button(t('pager.previous'), page - 1, page > 1), button(t('pager.next'), page + 1, last < count)),
+  );
+}

@@ -1,0 +1,105 @@
+// An operator's actions on an order. Each is one idempotent function of the server.
+
+import { run } from '../../shared/api.js';
+import { dialog } from '../../shared/elements/dialog.js';
+import { toast } from '../../shared/elements/toast.js';
+import { editableMoney, money, parseMoney } from '../../shared/format.js';
+import { t } from '../../shared/i18n.js';
+import { left, stateOf } from './shared.js';
+
+const REASON = { name: 'reason', type: 'textarea', maxlength: 400 };
+
+function filled(values) {
+  return Object.fromEntries(
+    Object.entries(values)
+      .map(([name, text]) => [name, text.trim()])
+      .filter(([, text]) => text),
+  );
+}
+
+export function ship(order) {
+  return dialog({
+    title: t('ship.title', { number: order.orderNo }),
+    text: t('ship.text'),
+    confirm: t('order.ship'),
+    fields: [
+      { name: 'carrier', label: t('ship.carrier'), maxlength: 60 },
+      { name: 'trackingNumber', label: t('ship.number'), maxlength: 60 },
+      { name: 'trackingUrl', label: t('ship.url'), type: 'url', placeholder: 'https://' },
+    ],
+    async submit(values) {
+      await run('shipOrder', { orderId: order.objectId, ...filled(values) });
+      toast(t('ship.done', { number: order.orderNo }));
+    },
+  });
+}
+
+export function deliver(order) {
+  return dialog({
+    title: t('deliver.title', { number: order.orderNo }),
+    text: t('deliver.text'),
+    confirm: t('order.deliver'),
+    async submit() {
+      await run('deliverOrder', { orderId: order.objectId });
+      toast(t('deliver.done', { number: order.orderNo }));
+    },
+  });
+}
+
+export function cancel(order) {
+  return dialog({
+    title: t('cancel.title', { number: order.orderNo }),
+    isDanger: true,
+    confirm: t('order.cancel'),
+    text: t('cancel.text', { amount: money(left(order), order.currency) }),
+    fields: [{ ...REASON, label: t('reason.mailed') }],
+    async submit(values) {
+      await run('cancelOrder', { orderId: order.objectId, ...filled(values) });
+      toast(t('cancel.done', { number: order.orderNo }));
+    },
+  });
+}
+
+/** A refund has an idempotency key, so that a second press or a lost response never refunds twice. */
+export function refund(order) {
+  const key =
+    crypto.randomUUID?.() ??
+    Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('');
+  return dialog({
+    title: t('refund.title', { number: order.orderNo }),
+    isDanger: true,
+    confirm: t('order.refund'),
+    text: [
+      t('refund.text', { amount: money(left(order), order.currency) }),
+      stateOf(order) === 'made' ? t('refund.unshipped') : '',
+    ].join(' '),
+    fields: [
+      {
+        name: 'amount',
+        label: t('refund.amount'),
+        required: true,
+        inputmode: 'decimal',
+        value: editableMoney(left(order), order.currency),
+      },
+      { ...REASON, label: t('reason.mailed') },
+      { name: 'restock', type: 'checkbox', label: t('refund.restock') },
+    ],
+    async submit({ amount, reason, restock }) {
+      const wanted = parseMoney(amount, order.currency);
+      if (!(wanted >= 1 && wanted <= left(order)))
+        throw new Error(t('refund.range', { amount: money(left(order), order.currency) }));
+      const answer = await run('refundOrder', {
+        orderId: order.objectId,
+        amount: wanted,
+        restock: restock === 'on',
+        idempotencyKey: `dashboard:${key}`,
+        ...filled({ reason }),
+      });
+      toast(
+        answer.refundState === 'pending'
+          ? t('refund.pending')
+          : t('refund.done', { amount: money(wanted, order.currency) }),
+      );
+    },
+  });
+}

@@ -1,0 +1,57 @@
+// The common parts of the order views: states, lines and people.
+
+import { ask } from '../../shared/api.js';
+import { h } from '../../shared/dom.js';
+import { moment, money } from '../../shared/format.js';
+import { t } from '../../shared/i18n.js';
+
+/** The states of a placed order, with their styles. */
+export const states = { made: 'warn', shipped: 'calm', delivered: 'good', cancelled: '', refunded: 'bad' };
+
+/** The state of an order; an imported order may only be marked as placed. */
+export function stateOf(order) {
+  return order.orderState ?? 'made';
+}
+
+export function stateTag(order) {
+  const state = stateOf(order);
+  const pending = order.refundState === 'pending' ? ` · ${t('order.refundPending')}` : '';
+  return h(`span.tag${states[state] ? `.${states[state]}` : ''}`, t(`state.${state}`) + pending);
+}
+
+/** Matches placed orders, without the customers' open bags. */
+export const made = { orderStatus: 1 };
+
+/** Matches placed orders in one state. */
+export function inState(state) {
+  if (state === 'made')
+    return { ...made, orderState: { $nin: Object.keys(states).filter((other) => other !== 'made') } };
+  return state ? { ...made, orderState: state } : made;
+}
+
+export function nameOf(order) {
+  const address = order.shippingAddress ?? {};
+  return [address.firstName, address.lastName].filter(Boolean).join(' ') || t('order.nobody');
+}
+
+export function total(order) {
+  return money(order.total ?? 0, order.currency);
+}
+
+export function pieces(order) {
+  return (order.items ?? []).reduce((sum, item) => sum + (item.quantity ?? 0), 0);
+}
+
+/** The amount that is not refunded yet. */
+export function left(order) {
+  return (order.total ?? 0) - (order.refundedTotal ?? 0);
+}
+
+/** The customer's current address. Only the function that lists orders has it: the order is found there by its date. */
+export async function contactOf(order, signal) {
+  const from = moment(order.orderDate);
+  if (!from) return null;
+  const to = new Date(from.getTime() + 1).toISOString();
+  const { results } = await ask('orders', { from: order.orderDate, to, limit: 100 }, signal);
+  return results.find((other) => other.objectId === order.objectId)?.contact ?? null;
+}

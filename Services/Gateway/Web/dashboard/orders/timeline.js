@@ -1,0 +1,79 @@
+// The history of an order, step by step, with the operators' notes.
+
+import { h } from '../../shared/dom.js';
+import { dateTime, moment, money } from '../../shared/format.js';
+import { hasText, t } from '../../shared/i18n.js';
+import { noteStep } from './notes.js';
+import { stateOf } from './shared.js';
+
+/**
+ * The steps by time. A step without a recorded time gets none.
+ * @param history the result of `historyOf`.
+ * @param redraw redraws the view after a note was removed.
+ */
+export function timeline(order, { charge, notes, mails, pushes, isMine }, redraw) {
+  const steps = [
+    [charge?.createdAt, t('timeline.charged', { amount: charge ? money(charge.amount, charge.currency) : '' })],
+    [order.orderDate, t('timeline.made')],
+    [order.shippedAt, t('timeline.shipped'), shipment(order)],
+    [order.deliveredAt, t('timeline.delivered')],
+    [order.cancelledAt, t('timeline.cancelled'), order.cancelReason, 'bad'],
+    ...refunds(order, charge),
+    ...mails.map(mailStep),
+    ...pushes.map(pushStep),
+    ...notes.map((note) => noteStep(note, isMine(note) ? redraw : null)),
+  ]
+    .filter(([at]) => at)
+    .sort((a, b) => moment(a[0]) - moment(b[0]));
+  const items = steps.map(([at, title, more, kind]) =>
+    h(`li.${kind ?? 'done'}`, h('strong', title), h('p.soft.small', dateTime(at)), more ? h('p.small', more) : null),
+  );
+  if (stateOf(order) === 'made') items.push(h('li', h('span.soft', t('timeline.toShip'))));
+  if (stateOf(order) === 'shipped') items.push(h('li', h('span.soft', t('timeline.underWay'))));
+  return h('ol.timeline', items);
+}
+
+function refunds(order, charge) {
+  const known = (charge?.refunds ?? []).filter((one) => one.createdAt);
+  if (!known.length)
+    return [
+      [
+        order.refundedAt,
+        t('timeline.refunded', { amount: money(order.refundedTotal ?? 0, order.currency) }),
+        null,
+        'bad',
+      ],
+    ];
+  return known.map((one) => [
+    one.createdAt,
+    t('timeline.refunded', { amount: money(one.amount, charge.currency) }),
+    one.state === 'succeeded' ? null : one.state,
+    'bad',
+  ]);
+}
+
+function shipment(order) {
+  const text = [order.carrier, order.trackingNumber].filter(Boolean).join(' · ');
+  if (!order.trackingUrl) return text;
+  return h('a', { href: order.trackingUrl, target: '_blank', rel: 'noreferrer noopener' }, text || t('order.track'));
+}
+
+/** A mail at the time it was sent; an unsent one at the time it was queued. */
+export function mailStep({ template, state, to, queuedAt, sentAt, problem }) {
+  const what = `mail.${template}`;
+  const how = state === 'sent' ? to : [to, word(`mail.state.${state}`, state), problem].filter(Boolean).join(' · ');
+  const kind = ['failed', 'bounced', 'suppressed', 'held'].includes(state) ? 'told.bad' : 'told';
+  return [sentAt ?? queuedAt, t('timeline.mail', { what: word(what, template) }), how, kind];
+}
+
+/** A push notification by its event. The number of devices is known, but not whether a customer saw it. */
+export function pushStep({ news, madeAt, devices }) {
+  const what = word(`push.${news}`, news);
+  const to = devices === undefined ? null : t('timeline.devices', { n: devices, count: devices });
+  return [madeAt, t('timeline.push', { what }), to, 'told'];
+}
+
+/** Satchel's text, or the service's own word when there is none. */
+function word(key, other) {
+  return hasText(key) ? t(key) : String(other ?? '');
+}

@@ -1,0 +1,20 @@
+// The values of a product's form.
+
+import { editableMoney } from '../../shared/format.js';
+import { minorOf } from './changes.js';
+
+/** The form's values of a product. A form has the line ends of the protocol. */
+export function valuesOf({ name, unitPrice, stock, brand, detail }) {
+  return {
+    name: name ?? '',
+    price: unitPrice === undefined ? '' : editableMoney(minorOf(unitPrice)),
+    stock: String(stock ?? ''),
+    brand: brand?.objectId ?? '',
+    detail: (detail ?? '').replaceAll('\r\n', '\n'),
+  };
+}
+
+export function typedIn(form) {
+  const values = Object.fromEntries(new FormData(form));
+  return { ...values, stock: values.stock.trim(), detail: values.detail.replaceAll('\r\n', '\n') };
+}

@@ -1,0 +1,137 @@
+// The frame around every view: the menu, at the side or on a phone at the bottom, and the account menu.
+
+import { auth } from '../../shared/api.js';
+import { fill, h } from '../../shared/dom.js';
+import { chooseLanguage, currentLanguage, languages, t } from '../../shared/i18n.js';
+import { icon } from '../../shared/icons.js';
+import { onLive } from '../../shared/live/live.js';
+import { server, theme } from '../../shared/settings.js';
+import { sees } from './areas.js';
+import { leave } from './sign-in.js';
+
+/** The menu, in its order. */
+export const entries = {
+  today: '/',
+  orders: '/orders',
+  products: '/products',
+  reviews: '/reviews',
+  customers: '/customers',
+  analytics: '/analytics',
+  data: '/data',
+  promotions: '/promotions',
+  crashes: '/crashes',
+  operations: '/operations',
+};
+
+export class Shell {
+  #router;
+  #main = h('main', { id: 'content' });
+  #links = new Map();
+
+  constructor(router) {
+    this.#router = router;
+  }
+
+  element() {
+    this.#links.clear();
+    const links = Object.entries(entries).filter(([area]) => sees(area));
+    const items = links.map(([area, path]) => {
+      const link = h('a', { href: this.#router.href(path) }, icon(area), h('span', t(`area.${area}`)));
+      this.#links.set(area, link);
+      return h('li', link);
+    });
+    const brand = h(
+      'a.brand',
+      { href: this.#router.href('/') },
+      h('span.mark', { 'aria-hidden': 'true' }),
+      h('span', server.shop),
+    );
+    return [
+      h('a.skip', { href: '#content', onclick: (event) => this.#skip(event) }, t('shell.skip')),
+      h(
+        'div.frame',
+        h('header.top', brand, this.#account()),
+        h('nav.rail', { 'aria-label': t('shell.menu') }, h('ul', items)),
+        this.#main,
+      ),
+    ];
+  }
+
+  /** The view's container, with a placeholder until the content arrives. It is kept while a view is redrawn. */
+  begin() {
+    if (!this.#main.querySelector('h1'))
+      fill(this.#main, h('div.bones', { role: 'status', 'aria-label': t('shell.loading') }));
+    return this.#main;
+  }
+
+  select(area) {
+    for (const [name, link] of this.#links) {
+      if (name === area) {
+        link.setAttribute('aria-current', 'page');
+        // On a phone the menu scrolls horizontally.
+        link.scrollIntoView({ block: 'nearest', inline: 'nearest' });
+      } else link.removeAttribute('aria-current');
+    }
+  }
+
+  #skip(event) {
+    event.preventDefault();
+    const heading = this.#main.querySelector('h1');
+    heading?.setAttribute('tabindex', '-1');
+    heading?.focus();
+  }
+
+  #account() {
+    const name = auth.current?.user.name ?? '';
+    const language = h(
+      'select',
+      {
+        'aria-label': t('account.language'),
+        onchange: (event) => {
+          chooseLanguage(event.target.value);
+          location.reload();
+        },
+      },
+      Object.entries(languages).map(([code, label]) =>
+        h('option', { value: code, selected: code === currentLanguage(), title: label }, code.toUpperCase()),
+      ),
+    );
+    const look = h('button.quiet.square', { type: 'button' });
+    const draw = () => {
+      fill(look, icon(theme.isDark() ? 'sun' : 'moon'));
+      look.setAttribute('aria-label', t(theme.isDark() ? 'account.light' : 'account.dark'));
+    };
+    look.addEventListener('click', () => {
+      theme.toggle();
+      draw();
+    });
+    draw();
+    return h(
+      'div.account',
+      liveSign(),
+      h('span.who.clip', { title: name }, name),
+      language,
+      look,
+      h('button.quiet.square', { type: 'button', 'aria-label': t('account.signOut'), onclick: signOut }, icon('leave')),
+    );
+  }
+}
+
+/** A sign that changes by others appear automatically; visible while that works. */
+function liveSign() {
+  const sign = h(
+    'span.live',
+    { title: t('live.sign') },
+    h('span', { 'aria-hidden': 'true' }, t('live.short')),
+    h('span.unseen', t('live.sign')),
+  );
+  onLive((isLive) => {
+    sign.hidden = !isLive;
+  });
+  return sign;
+}
+
+async function signOut() {
+  await leave();
+  auth.end(false);
+}

@@ -1,0 +1,120 @@
+// Sign-in with an operator's account of any role, with a second factor when the account has one. The master key must
+// not be used in a browser.
+
+import { auth, call } from '../../shared/api.js';
+import { fill, h } from '../../shared/dom.js';
+import { field } from '../../shared/elements/dialog.js';
+import { errorText } from '../../shared/elements/toast.js';
+import { t } from '../../shared/i18n.js';
+import { endListening } from '../../shared/live/live.js';
+import { server } from '../../shared/settings.js';
+import { areas } from './areas.js';
+
+const CODE_WANTED = 211;
+
+/**
+ * The form.
+ * @param note why an earlier session ended.
+ * @param done is called after sign-in.
+ */
+export function signIn({ note: text, done }) {
+  const note = h('p.problem', { role: 'alert' }, text);
+  const factor = h('div', { hidden: true });
+  const send = h('button.primary', { type: 'submit' }, t('signIn.send'));
+  const form = h(
+    'form',
+    { onsubmit: submit },
+    field({ name: 'username', label: t('signIn.name'), required: true, autocomplete: 'username', inputmode: 'email' }),
+    field({
+      name: 'password',
+      label: t('signIn.password'),
+      required: true,
+      type: 'password',
+      autocomplete: 'current-password',
+    }),
+    factor,
+    field({ name: 'keeps', type: 'checkbox', label: t('signIn.keep') }),
+    note,
+    send,
+  );
+
+  function askForCode() {
+    factor.hidden = false;
+    fill(
+      factor,
+      field({
+        name: 'code',
+        label: t('signIn.code'),
+        hint: t('signIn.codeHint'),
+        required: true,
+        autocomplete: 'one-time-code',
+        maxlength: 32,
+      }),
+    );
+    factor.querySelector('input').focus();
+  }
+
+  async function submit(event) {
+    event.preventDefault();
+    const values = Object.fromEntries(new FormData(form));
+    send.disabled = true;
+    fill(note);
+    try {
+      const user = await call('POST', '/login', {
+        body: {
+          username: values.username.trim(),
+          password: values.password,
+          ...(values.code ? { authData: { mfa: { token: values.code.replace(/\s/g, '') } } } : {}),
+        },
+      });
+      await enter(user, values.keeps === 'on');
+      done();
+    } catch (error) {
+      send.disabled = false;
+      if (error.code === CODE_WANTED) askForCode();
+      else fill(note, reason(error, values.code));
+    }
+  }
+
+  return h(
+    'main.entry',
+    h(
+      'div.card',
+      h('div.mark', { 'aria-hidden': 'true' }),
+      h('h1', t('signIn.title')),
+      h('p.soft', t('signIn.text', { shop: server.shop })),
+      form,
+    ),
+  );
+}
+
+/**
+ * Stores the session once the services have confirmed that it is an operator's. The services check every call in any
+ * case.
+ */
+async function enter(user, keeps) {
+  const { sessionToken, objectId, username, name, firstName } = user;
+  const shown = { objectId, name: name || firstName || username, firstName: firstName || name || '' };
+  auth.begin(sessionToken, shown, false);
+  try {
+    if (!(await areas.learn()).length) throw new Error(t('signIn.noOperator'));
+  } catch (error) {
+    await leave();
+    throw error;
+  }
+  auth.begin(sessionToken, shown, keeps);
+}
+
+/** Ends the session at the server; when it cannot be reached, only in the browser. */
+export async function leave() {
+  endListening();
+  await call('POST', '/logout', { body: {} }).catch(() => {});
+  auth.drop();
+}
+
+function reason(error, code) {
+  if (code && error.code === 141) return t('signIn.wrongCode');
+  if (error.code === 101 && !/locked/i.test(error.message)) return t('signIn.wrong');
+  // Errors about locked accounts and limits explain themselves.
+  return error.code === 101 ? error.message : errorText(error);
+}

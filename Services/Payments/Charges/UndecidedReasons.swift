@@ -1,0 +1,34 @@
+import Logging
+import ObjectStore
+import ParseProtocol
+
+/// Why charges and refunds are still undecided. Operators see the reason beside the charge or refund. A decision
+/// removes it.
+enum UndecidedReasons {
+    /// Enough for a reason and the provider's request id.
+    private static let textMax = 300
+
+    /// Records the reason of an attempt without a decision. A failure to store it is only logged.
+    static func note(_ operationId: String, _ error: any Error, in store: ClassStore, _ logger: Logger) async {
+        do {
+            try await store.write {
+                _ = try $0.execute(
+                    """
+                    INSERT INTO openProblems(operationId, attempts, problem, changedAt) VALUES (?, 1, ?, ?)
+                    ON CONFLICT(operationId) DO UPDATE SET attempts = openProblems.attempts + 1,
+                    problem = excluded.problem,
+                    changedAt = excluded.changedAt
+                    """,
+                    [
+                        .text(operationId), .text(String("\(error)".prefix(textMax))), .int($0.now.milliseconds),
+                    ])
+            }
+        } catch {
+            logger.error("The reason of an undecided payment could not be stored.", metadata: ["error": "\(error)"])
+        }
+    }
+
+    static func clear(_ operationId: String, in transaction: StoreTransaction) throws {
+        _ = try transaction.execute("DELETE FROM openProblems WHERE operationId = ?", [.text(operationId)])
+    }
+}

@@ -1,0 +1,92 @@
+import Logging
+import MessageBus
+import ObjectStore
+import ParseProtocol
+import Synchronization
+
+/// Outbox messages that their receivers refuse repeatedly. They are moved to a separate table and sent again when a
+/// process of the service becomes the writer, that is after a restart or an upgrade.
+package final class ParkedMessages: Sendable {
+    /// Refusals after which a message is parked; this takes about 15 minutes.
+    package static let refusalsMax: Int64 = 20
+    /// Messages returned to the outbox per transaction.
+    private static let returnedAtOnce: Int64 = 200
+
+    private let store: ClassStore
+    private let logger: Logger
+    private let wakeUp = WakeUp()
+    private let haveReturned = Atomic(false)
+
+    init(store: ClassStore, logger: Logger) {
+        self.store = store
+        self.logger = logger
+    }
+
+    /// Whether the receiver is expected to give the same answer again. Temporary failures reported by the bus or the
+    /// receiver are not refusals.
+    package static func isRefusal(_ error: any Error) -> Bool {
+        guard let failure = (error as? BusFailure)?.failure, !failure.retriable else { return false }
+        let passing: [ParseError.Code] = [
+            .internalServerError, .serviceUnavailable, .connectionFailed, .timeout, .requestLimitExceeded,
+        ]
+        return !passing.contains { $0.rawValue == Int(failure.code) }
+    }
+
+    /// Moves a message from the outbox to the parked messages.
+    func park(_ id: Int64, _ problem: String, in transaction: StoreTransaction) throws {
+        let rows = try transaction.rows("SELECT key, kind, body FROM outbox WHERE id = ?", [.int(id)])
+        guard let row = rows.first else { return }
+        _ = try transaction.execute(
+            """
+            INSERT INTO parkedMessages(key, kind, body, problem, parkedAt) VALUES (?, ?, ?, ?, ?)
+            ON CONFLICT(key) DO NOTHING
+            """, [row["key"], row["kind"], row["body"], .text(problem), .int(transaction.now.milliseconds)])
+        _ = try transaction.execute("DELETE FROM outbox WHERE id = ?", [.int(id)])
+        let kind = try row.text("kind")
+        transaction.afterCommit { [self] in
+            logger.error(
+                "A message is refused by its receiver and is parked. It is sent again after a restart.",
+                metadata: ["outbox.kind": "\(kind)", "error": "\(problem)"])
+            wakeUp.ring()
+        }
+    }
+
+    /// The background work that returns the parked messages to the outbox once, and then reports how many are parked.
+    /// - Parameters:
+    ///   - mayWork: whether this process is responsible for it.
+    ///   - returned: called when messages are back in the outbox.
+    ///   - tell: called with the number of parked messages.
+    func work(
+        mayWork: @escaping @Sendable () -> Bool, returned: @escaping @Sendable () -> Void,
+        tell: @escaping @Sendable (Int64) -> Void
+    ) -> BackgroundWork {
+        BackgroundWork(
+            "outbox.parked", every: .seconds(60), problem: "The parked messages could not be read.", logger: logger,
+            wakeUp: wakeUp
+        ) { [self] in
+            guard mayWork() else { return .idle }
+            if !haveReturned.load(ordering: .relaxed) {
+                while try await store.write({ [self] in try returnSome(in: $0) }) { returned() }
+                haveReturned.store(true, ordering: .relaxed)
+            }
+            let count = try await store.read {
+                try $0.rows("SELECT count(*) AS count FROM parkedMessages", []).first?.int("count")
+            }
+            tell(count ?? 0)
+            return .idle
+        }
+    }
+
+    /// - Returns: whether there were any.
+    private func returnSome(in transaction: StoreTransaction) throws -> Bool {
+        let rows = try transaction.rows(
+            "SELECT id, key, kind, body FROM parkedMessages ORDER BY id LIMIT ?", [.int(Self.returnedAtOnce)])
+        for row in rows {
+            _ = try transaction.execute(
+                "INSERT INTO outbox(key, kind, body, dueAt) VALUES (?, ?, ?, ?) ON CONFLICT(key) DO NOTHING",
+                [row["key"], row["kind"], row["body"], .int(transaction.now.milliseconds)])
+            _ = try transaction.execute("DELETE FROM parkedMessages WHERE id = ?", [row["id"]])
+        }
+        return !rows.isEmpty
+    }
+}

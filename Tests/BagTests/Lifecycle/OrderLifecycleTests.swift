@@ -1,0 +1,151 @@
+import BagService
+import ParseProtocol
+import Testing
+
+/// The permitted steps of an order in every state, without a store.
+@Suite struct OrderLifecycleTests {
+    typealias Step = OrderLifecycle.Step
+    typealias Decision = OrderLifecycle.Decision
+
+    /// A paid order of 19.00.
+    static func order(_ status: OrderStatus, givenBack: Int64 = 0) -> OrderLifecycle {
+        var order = OrderLifecycle(status, charged: 1900)
+        order.givenBack = givenBack
+        return order
+    }
+
+    static let steps: [Step] = [.ship(Shipment()), .deliver, .cancel, .refund(nil)]
+
+    /// For each status, the result of each step in `steps`; nil is a refusal.
+    static let table: [(OrderLifecycle, [Decision?])] = [
+        (order(.open), [nil, nil, nil, nil]),
+        (
+            order(.made),
+            [.change(.shipped), nil, .giveBack(1900, then: .cancelled), .giveBack(1900, then: .refunded)]
+        ),
+        (order(.shipped), [.nothing, .change(.delivered), nil, .giveBack(1900, then: .refunded)]),
+        (order(.delivered), [nil, .nothing, nil, .giveBack(1900, then: .refunded)]),
+        (order(.cancelled, givenBack: 1900), [nil, nil, .nothing, nil]),
+        (order(.refunded, givenBack: 1900), [nil, nil, nil, .nothing]),
+        (order(.refunded, givenBack: 500), [nil, nil, nil, .giveBack(1400, then: .refunded)]),
+    ]
+
+    @Test(arguments: table)
+    func eachStepIsTakenRefusedOrRepeated(order: OrderLifecycle, decisions: [Decision?]) throws {
+        try #require(decisions.count == Self.steps.count)
+        for (step, decision) in zip(Self.steps, decisions) {
+            #expect((try? order.decide(step)) == decision, "\(step) of \(order)")
+        }
+    }
+
+    @Test(arguments: [
+        (OrderStatus.open, "The order is still in the bag and cannot be shipped."),
+        (.delivered, "The order is delivered and cannot be shipped."),
+        (.cancelled, "The order is cancelled and cannot be shipped."),
+        (.refunded, "The order is refunded and cannot be shipped."),
+    ])
+    func aRefusalSaysTheState(status: OrderStatus, text: String) {
+        #expect(throws: ParseError(.validationError, text)) { try Self.order(status).decide(.ship(Shipment())) }
+    }
+
+    @Test func whatWasNotShippedIsNotDelivered() {
+        #expect(throws: ParseError(.validationError, "The order is made and not shipped yet.")) {
+            try Self.order(.made).decide(.deliver)
+        }
+    }
+
+    @Test func unknownStatusesPermitNoStep() {
+        for step in Self.steps {
+            #expect(throws: ParseError.self) { try OrderLifecycle(nil).decide(step) }
+        }
+    }
+
+    @Test func shippingAgainIsTheSameOnlyWithTheSameWords() throws {
+        var order = Self.order(.shipped)
+        order.shipment.carrier = "Post"
+        #expect(try order.decide(.ship(order.shipment)) == .nothing)
+        #expect(try order.decide(.ship(Shipment())) == .nothing)
+        var other = Shipment()
+        other.carrier = "Ship"
+        #expect(throws: ParseError.self) { try order.decide(.ship(other)) }
+    }
+
+    // MARK: Money
+
+    static let amounts: [(OrderLifecycle, Int64?, Decision?)] = [
+        (order(.shipped), 1, .giveBack(1, then: .refunded)),
+        (order(.shipped), 1900, .giveBack(1900, then: .refunded)),
+        (order(.shipped), 1901, nil),
+        (order(.shipped), .max, nil),
+        (order(.shipped), 0, nil),
+        (order(.shipped), -1, nil),
+        (order(.refunded, givenBack: 500), 500, .giveBack(500, then: .refunded)),
+        (order(.refunded, givenBack: 500), 1400, .giveBack(1400, then: .refunded)),
+        (order(.refunded, givenBack: 500), 1401, nil),
+        (order(.refunded, givenBack: 1900), 1900, nil),
+        (order(.refunded, givenBack: 1900), 500, nil),
+    ]
+
+    @Test(arguments: amounts)
+    func neverMoreGoesBackThanWasPaid(order: OrderLifecycle, amount: Int64?, decision: Decision?) {
+        #expect((try? order.decide(.refund(amount))) == decision)
+    }
+
+    @Test func anImportedOrderHasNothingToGiveBack() throws {
+        #expect(try OrderLifecycle(.made).decide(.cancel) == .change(.cancelled))
+        #expect(try OrderLifecycle(.refunded).decide(.refund(nil)) == .nothing)
+        for amount in [nil, 0, 5] as [Int64?] {
+            let error = #expect(throws: ParseError.self) { try OrderLifecycle(.shipped).decide(.refund(amount)) }
+            #expect(error?.code == .validationError)
+            #expect(error?.message.contains("took no money for this order") == true)
+        }
+    }
+
+    /// During a refund, the same step waits for it, and every other step is refused.
+    @Test func aRunningRefundIsJoinedOrBlocksOthers() throws {
+        var cancelling = Self.order(.made)
+        cancelling.underWay = .init(.cancel, 1900)
+        #expect(try cancelling.decide(.cancel) == .join)
+        for step in [.ship(Shipment()), .deliver, .refund(nil), .refund(1900)] as [Step] {
+            #expect(throws: ParseError(.validationError, "The order is being cancelled; its refund is pending.")) {
+                try cancelling.decide(step)
+            }
+        }
+        var refunding = Self.order(.shipped)
+        refunding.underWay = .init(.refund, 500)
+        // T8a: the same amount again is a second refund, unless it has the same key.
+        for step in [.ship(Shipment()), .deliver, .refund(nil), .refund(500), .refund(1900), .cancel] as [Step] {
+            #expect(throws: ParseError(.validationError, "The order is being refunded; its refund is pending.")) {
+                try refunding.decide(step)
+            }
+        }
+        refunding.underWay = .init(.refund, 1900)
+        #expect(try refunding.decide(.refund(nil)) == .join)
+    }
+
+    // MARK: Shipments
+
+    @Test func aShipmentIsWhatTheShopSays() throws {
+        let shipment = try Shipment([
+            "carrier": "Post", "trackingNumber": "X1", "trackingUrl": "https://post.example/t?n=X1", "orderId": "o",
+        ])
+        #expect(shipment.carrier == "Post")
+        #expect(shipment.trackingNumber == "X1")
+        #expect(shipment.trackingUrl == "https://post.example/t?n=X1")
+        #expect(try Shipment(["carrier": .null]) == Shipment())
+    }
+
+    static let badShipments: [JSON] = [
+        ["trackingUrl": "javascript:alert(1)"], ["trackingUrl": "ftp://post.example/"], ["trackingUrl": "post.example"],
+        ["trackingUrl": "https://"], ["trackingUrl": "https://post.example/<b>"],
+        ["trackingUrl": "https://a b.example/"],
+        ["trackingUrl": "https://shop@evil.example/"], ["trackingUrl": "data:text/html,x"],
+        ["trackingUrl": .string("https://post.example/" + String(repeating: "x", count: 2000))], ["carrier": 5],
+        ["carrier": "a\nb"], ["carrier": .string(String(repeating: "x", count: 101))], ["trackingNumber": ["a"]],
+        ["trackingNumber": "\u{0}"],
+    ]
+
+    @Test(arguments: badShipments) func shipmentsThatCannotBeAreRefused(parameters: JSON) {
+        #expect(throws: ParseError.self) { try Shipment(parameters) }
+    }
+}

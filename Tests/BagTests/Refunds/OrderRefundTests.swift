@@ -1,0 +1,188 @@
+import BagService
+import Logging
+import Messages
+import ParseProtocol
+import ServiceSupport
+import Testing
+
+/// Money is refunded once, from whichever point the work continues.
+@Suite struct OrderRefundTests {
+    @Test func aCancelledOrderGivesMoneyAndGoodsBackOnce() async throws {
+        let (bag, order) = try await BagStore.paid()
+        let id = try await bag.begin(.cancel, order, reason: "Changed my mind")
+        #expect(try await bag.document("Order", order)?["refundState"] == "pending")
+        #expect(try await bag.document("Order", order)?["orderStatus"] == 1)
+        #expect(bag.events.kinds == [])
+        let payments = RefundPayments()
+        let runner = bag.runner(payments, email: "new@shop.example")
+        #expect(await runner.progress(of: id, within: .seconds(20)) == .done)
+        let cancelled = try #require(await bag.document("Order", order))
+        #expect(cancelled["orderState"] == "cancelled")
+        #expect(cancelled["refundedTotal"] == 700)
+        #expect(cancelled["refundState"] == "done")
+        #expect(cancelled["cancelReason"] == "Changed my mind")
+        #expect(cancelled["cancelledAt"]?.wireType == "Date")
+        #expect(cancelled["refundedAt"] == cancelled["cancelledAt"])
+        #expect(
+            bag.events.kinds.sorted()
+                == sortedKinds(NotificationCalls.orderChanged, [CatalogCalls.restock, MailCalls.send]))
+        let restock = try #require(try bag.events.all(CatalogCalls.restock).first)
+        #expect(restock.restockID == "order:\(order)")
+        #expect(restock.lines.map(\.quantity) == [2])
+        let mail = try #require(try bag.events.all(MailCalls.send).first)
+        #expect(mail.template == "order-cancelled")
+        #expect(mail.toAddress == "new@shop.example")
+        #expect(try mail.values()["refundedMinorUnits"] == 700)
+        #expect(try mail.values()["reason"] == "Changed my mind")
+        #expect(try bag.events.all(NotificationCalls(to: "analytics").orderChanged).map(\.refundedMinorUnits) == [700])
+        // A repetition returns the stored answer, and no money moves.
+        #expect(try await bag.take(.cancel, order) == .done(try await bag.orders.answer(order)))
+        #expect(await runner.progress(of: id, within: .seconds(20)) == .done)
+        #expect(payments.total == 700)
+        #expect(bag.events.kinds.count == 4)
+    }
+
+    @Test func manyCancelsOfAnOrderAreOneRefund() async throws {
+        let (bag, order) = try await BagStore.paid()
+        let payments = RefundPayments(lost: 2)
+        let runner = bag.runner(payments)
+        let answers = try await withThrowingTaskGroup(of: JSON.self) { group in
+            for _ in 0..<8 {
+                group.addTask {
+                    switch try await bag.take(.cancel, order) {
+                    case .done(let answer): return answer
+                    case .waits(let id):
+                        #expect(await runner.progress(of: id, within: .seconds(20)) == .done)
+                        return try await bag.orders.answer(order)
+                    }
+                }
+            }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(Set(answers).count == 1)
+        #expect(payments.seen.withLock { $0.refunds.count } == 1)
+        #expect(payments.total == 700)
+    }
+
+    /// Another process stores the outcome while this one queries payments again.
+    @Test(.timeLimit(.minutes(2))) func whatWasStoredWithoutAnAnswerCounts() async throws {
+        struct Late: RefundStepping {
+            let other: RefundRunner
+            func giveBack(_ refund: Refund) async -> Result<String, CheckoutMachine.StepFailure> {
+                #expect(await other.progress(of: refund.id, within: .seconds(20)) == .done)
+                return .success("re_\(refund.id)")
+            }
+        }
+        let (bag, order) = try await BagStore.paid()
+        let id = try await bag.begin(.cancel, order)
+        let runner = RefundRunner(
+            ledger: bag.refunds, steps: Late(other: bag.runner(RefundPayments())), logger: Logger(label: "test")
+        ) { _ in nil }
+        #expect(await runner.progress(of: id, within: .seconds(20)) == .done)
+        #expect(try await bag.document("Order", order)?["refundedTotal"] == 700)
+    }
+
+    @Test func aRefundGoesOnAfterARestart() async throws {
+        let (bag, order) = try await BagStore.paid()
+        let id = try await bag.begin(.cancel, order)
+        let away = bag.runner(RefundPayments(lost: .max))
+        #expect(await away.progress(of: id, within: .zero) == .pending)
+        for step in [.ship(Shipment()), .refund(nil)] as [OrderLifecycle.Step] {
+            #expect(await parseCode { _ = try await bag.take(step, order) } == 142)
+        }
+        #expect(try await bag.take(.cancel, order) == .waits(refundId: id))
+        let other = BagStore.Events()
+        let ledger = RefundLedger(store: bag.store, outbox: other, currency: .standard)
+        let payments = RefundPayments(lost: 1)
+        let runner = RefundRunner(ledger: ledger, steps: payments, logger: Logger(label: "test")) { _ in nil }
+        try await runner.resumeUnfinished()
+        #expect(await runner.progress(of: id, within: .seconds(20)) == .done)
+        #expect(try await bag.document("Order", order)?["orderState"] == "cancelled")
+        #expect(other.kinds.count == 4)
+    }
+
+    @Test func aRefundThatWasRefusedShowsAndCanBeTriedAgain() async throws {
+        let (bag, order) = try await BagStore.paid()
+        let refusal = ParseError(.validationError, "The charge is disputed.")
+        let id = try await bag.begin(.cancel, order)
+        #expect(
+            await bag.runner(RefundPayments(refusal: refusal)).progress(of: id, within: .seconds(20))
+                == .refused(refusal))
+        let document = try #require(await bag.document("Order", order))
+        #expect(document["refundState"] == "failed")
+        #expect(document["orderStatus"] == 1)
+        #expect(document["refundedTotal"] == nil)
+        #expect(bag.events.kinds == [])
+        let second = try await bag.begin(.cancel, order)
+        #expect(second != id)
+        #expect(await bag.runner(RefundPayments()).progress(of: second, within: .seconds(20)) == .done)
+        #expect(try await bag.document("Order", order)?["refundState"] == "done")
+    }
+
+    @Test func partsOfAnOrderAreRefundedUpToItsTotal() async throws {
+        let (bag, order) = try await BagStore.paid()
+        let payments = RefundPayments()
+        let runner = bag.runner(payments)
+        _ = try await bag.take(.ship(Shipment()), order)
+        bag.events.forget()
+        let first = try await bag.begin(.refund(200), order, reason: "Broken")
+        #expect(await runner.progress(of: first, within: .seconds(20)) == .done)
+        #expect(!bag.events.kinds.contains(CatalogCalls.restock.kind))
+        #expect(try await bag.document("Order", order)?["orderState"] == "refunded")
+        // T8a: the same refund again is a second one, unless it has the key of the first.
+        var keyed = OrderLedger.Wish(.refund(100), by: nil)
+        keyed.keys = ["client:k1"]
+        guard case .waits(let second) = try await bag.orders.take(keyed, order, contact: nil) else {
+            Issue.record("Another refund begins.")
+            return
+        }
+        #expect(await runner.progress(of: second, within: .seconds(20)) == .done)
+        #expect(try await bag.orders.take(keyed, order, contact: nil) == .waits(refundId: second))
+        #expect(try await bag.orders.answer(order, refund: second)["refundedNow"] == 100)
+        keyed = OrderLedger.Wish(.refund(101), by: nil)
+        keyed.keys = ["client:k1"]
+        let other = keyed
+        #expect(await parseCode { _ = try await bag.orders.take(other, order, contact: nil) } == 142)
+        #expect(await parseCode { _ = try await bag.take(.refund(401), order) } == 142)
+        let rest = try await bag.begin(.refund(nil), order, restock: true)
+        #expect(await runner.progress(of: rest, within: .seconds(20)) == .done)
+        #expect(try await bag.document("Order", order)?["refundedTotal"] == 700)
+        #expect(payments.total == 700)
+        #expect(try bag.events.all(CatalogCalls.restock).count == 1)
+        let mails = try bag.events.all(MailCalls.send).map { try $0.values() }
+        #expect(mails.map { $0["refundedMinorUnits"] } == [200, 100, 400])
+        #expect(mails.first?["reason"] == "Broken")
+    }
+
+    @Test func aRefundsKeyIsForTheSameRefundAlone() async throws {
+        let (bag, order) = try await BagStore.paid()
+        func take(_ amount: Int64, reason: String = "Broken", restock: Bool = false) async throws -> OrderLedger.Taken {
+            var wish = OrderLedger.Wish(.refund(amount), by: nil, reason: reason, restock: restock)
+            wish.keys = ["client:k"]
+            return try await bag.orders.take(wish, order, contact: nil)
+        }
+        guard case .waits(let refused) = try await take(100) else { throw ParseError.internalError }
+        let refusal = ParseError(.validationError, "The charge is disputed.")
+        #expect(
+            await bag.runner(RefundPayments(refusal: refusal)).progress(of: refused, within: .seconds(20))
+                == .refused(refusal))
+        // A refused refund does not use up its key.
+        guard case .waits(let id) = try await take(200) else { throw ParseError.internalError }
+        #expect(id != refused)
+        #expect(await bag.runner(RefundPayments()).progress(of: id, within: .seconds(20)) == .done)
+        #expect(try await take(200) == .waits(refundId: id))
+        #expect(await parseCode { _ = try await take(200, reason: "Late") } == 142)
+        #expect(await parseCode { _ = try await take(200, restock: true) } == 142)
+        #expect(await parseCode { _ = try await take(100) } == 142)
+    }
+
+    /// An order almost at the size limit, so that the refund's data would exceed it.
+    @Test func whatTheStoreWouldRefuseIsRefusedBeforeMoneyGoesBack() async throws {
+        let (bag, order) = try await BagStore.paid()
+        let present = try #require(await bag.document("Order", order)).serialized.count
+        let text = JSON.string(String(repeating: "x", count: 128 * 1024 - present - 120))
+        _ = try await bag.store.write { try $0.update("Order", order, ["legacy": text], caller: .master) }
+        #expect(await parseCode { _ = try await bag.take(.cancel, order) } == 116)
+        #expect(try await bag.document("Order", order)?["refundState"] == nil)
+    }
+}

@@ -1,0 +1,64 @@
+import CrashService
+import ParseProtocol
+import ServiceSupport
+import Testing
+
+/// Limits on stored crash data; a deleted account leaves no trace in it.
+@Suite struct CrashIssueTests {
+    private let sandbox: SandboxStore
+
+    init() async throws { sandbox = try await SandboxStore(crashPlan) }
+
+    private func add(_ id: Int, type: String = "E", release: String = "shop@1.0.0", user: JSON = .null) async throws {
+        let digits = String(id, radix: 16)
+        let eventId = String(repeating: "0", count: 32 - digits.count) + digits
+        let event = StoredEvent(
+            [
+                "exception": ["values": [["type": .string(type), "value": "of ann@example.com"]]],
+                "release": .string(release), "user": user,
+            ], eventId: eventId)
+        try await sandbox.store.write { try IssueLog.add(event, projectId: 1, in: $0) }
+    }
+
+    @Test func theNewestEventsOfAnIssueAreKeptAndAllAreCounted() async throws {
+        for id in 0..<50 { try await add(id) }
+        try await add(49)
+        #expect(try await sandbox.count("SELECT count FROM issues") == 50)
+        #expect(try await sandbox.count("SELECT count(*) FROM crashEvents") == EventStore.perIssueMax)
+        #expect(try await sandbox.count("SELECT min(id) FROM crashEvents") == 21)
+        #expect(
+            try await sandbox.count("SELECT total - (SELECT sum(bytes) FROM crashEvents) FROM crashBytes") == 0)
+        #expect(try await sandbox.count("SELECT total FROM crashBytes") > 0)
+    }
+
+    @Test func releasesAndUsersAreCountedPerIssue() async throws {
+        try await add(1, user: ["id": "u1"])
+        try await add(2, release: "shop@1.1.0", user: ["id": "u1"])
+        try await add(3, release: "shop@1.1.0", user: ["email": "b@example.com"])
+        try await add(4, type: "Other", user: ["id": 7])
+        #expect(try await sandbox.count("SELECT users FROM issues WHERE title LIKE 'E:%'") == 2)
+        #expect(
+            try await sandbox.count("SELECT count FROM issueReleases WHERE release = 'shop@1.1.0' AND issueId = 1") == 2
+        )
+        #expect(try await sandbox.count("SELECT count(*) FROM issues") == 2)
+    }
+
+    @Test(.enabled(if: testsRunOnSQLite)) func aDeletedAccountIsTakenOutOfItsEvents() async throws {
+        let user: JSON = ["id": "user1", "email": "ann@example.com", "ip_address": "10.1.2.3"]
+        try await add(1, user: user)
+        try await add(2, user: ["id": "user2"])
+        try await sandbox.store.write {
+            try EventStore.forget("user1", in: $0)
+            try IssueLog.forget("user1", in: $0)
+        }
+        let text = "SELECT count(*) FROM crashEvents WHERE id = 1 AND instr(CAST(event AS TEXT) || message"
+        for trace in ["user1", "ann@example.com", "10.1.2.3"] {
+            #expect(try await sandbox.count("\(text), '\(trace)')") == 0, "\(trace)")
+        }
+        #expect(try await sandbox.count("\(text), '[Filtered]')") == 1)
+        #expect(try await sandbox.count("SELECT count(*) FROM crashEvents WHERE userId = 'user1'") == 0)
+        #expect(try await sandbox.count("SELECT count(*) FROM crashEvents WHERE userId = 'user2'") == 1)
+        #expect(try await sandbox.count("SELECT users FROM issues") == 2)
+        #expect(try await sandbox.count("SELECT count(*) FROM issueUsers") == 1)
+    }
+}

@@ -1,0 +1,103 @@
+import Foundation
+import ParseProtocol
+import TestSupport
+import Testing
+
+/// Linearizability: no read returns data older than what any client knew when the read began. Runs random concurrent
+/// reads and writes with two replicas and kills the writing one.
+@Suite(.serialized) struct ReadCacheHistoryTests {
+    /// `SATCHEL_HISTORY_SECONDS` makes the run longer and more thorough, at most an hour.
+    private static let seconds =
+        ProcessInfo.processInfo.environment["SATCHEL_HISTORY_SECONDS"].flatMap(Double.init) ?? 4
+
+    /// - Parameter isServed: whether the catalog is in PostgreSQL.
+    @Test(.timeLimit(.minutes(90)), arguments: [false, true])
+    func readsAreLinearizableWhileWritersAreKilled(isServed: Bool) async throws {
+        let database = isServed ? try await PostgreSQLServer.shared.newDatabase() : ""
+        try await Suite.with(scale: "catalog=2", settings: ["SATCHEL_DATABASE": database]) { suite in
+            try await suite.untilHealthy(replicas: ["catalog": 2])
+            let recorder = ReadHistoryRecorder()
+            let shelf = try await Registers.make(suite, count: 4, recorder)
+            let customer = try await Customer.signUp(suite).client
+            let clients = [
+                ParseClient(suite), ParseClient(suite, style: .tunnelled), customer, ParseClient.master(suite),
+            ]
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                let end = ContinuousClock.now + .seconds(Self.seconds)
+                for id in shelf.ids { group.addTask { try await shelf.write(id, until: end) } }
+                for client in clients {
+                    for _ in 0..<2 { group.addTask { await shelf.read(by: client, until: end) } }
+                }
+                var killed = 0
+                repeat {
+                    killed += 1
+                    // Either of the two replicas may be the writer.
+                    try await suite.kill("catalog-\(killed % 2 + 1)")
+                    try await suite.untilHealthy(replicas: ["catalog": 2])
+                } while killed < 2 || ContinuousClock.now < end
+                try await group.waitForAll()
+            }
+            let history = recorder.recorded
+            #expect(history.violations.isEmpty, "\(history.violations)")
+            #expect(history.operations.count { $0.isWrite } > 20)
+            let cache = try await ParseClient.master(suite).get("/serverInfo")["readCache"]
+            #expect(cache?["hits"]?.intValue ?? 0 > 20, "\(cache ?? .null)")
+            #expect(cache?["invalidations"]?.intValue ?? 0 > 5, "\(cache ?? .null)")
+        }
+    }
+}
+
+/// Objects of a new class, each with a growing version.
+private struct Registers: Sendable {
+    let className: String
+    let ids: [String]
+    let master: ParseClient
+    let recorder: ReadHistoryRecorder
+
+    static func make(_ suite: Suite, count: Int, _ recorder: ReadHistoryRecorder) async throws -> Registers {
+        let master = ParseClient.master(suite)
+        let className = "Register\(Names.random(8))"
+        var ids: [String] = []
+        for _ in 0..<count {
+            let answer = try await master.create(className, ["version": 0])
+            guard answer.status == 201 else { throw Unexpected("create", answer) }
+            ids.append(answer.objectId)
+        }
+        return Registers(className: className, ids: ids, master: master, recorder: recorder)
+    }
+
+    /// Writes 1, 2, 3…, and repeats each until it is acknowledged; a repetition changes nothing.
+    func write(_ id: String, until end: ContinuousClock.Instant) async throws {
+        var version: Int64 = 0
+        while ContinuousClock.now < end {
+            version += 1
+            let begin = recorder.now
+            try await eventually("version \(version) is written", within: .seconds(60)) {
+                let answer = try? await master.call(.PUT, "/classes/\(className)/\(id)", ["version": .int(version)])
+                return answer?.status == 200
+            }
+            recorder.ended([id: version], isWrite: true, begin: begin)
+            // The pause lets answers be cached and reused.
+            try await Task.sleep(for: .milliseconds(Int.random(in: 0...20)))
+        }
+    }
+
+    /// Alternates reads of objects and pages. Reads that fail while a replica is down are not recorded.
+    func read(by client: ParseClient, until end: ContinuousClock.Instant) async {
+        var client = client
+        client.timeout = .seconds(12)
+        while ContinuousClock.now < end {
+            let id = ids[Int.random(in: 0..<ids.count)]
+            let begin = recorder.now
+            let isPage = Int.random(in: 0..<3) == 0
+            let path = isPage ? "/classes/\(className)" : "/classes/\(className)/\(id)"
+            guard let answer = try? await client.get(path), answer.status == 200 else { continue }
+            let objects = isPage ? answer.results : [answer.json]
+            var versions: [String: Int64] = [:]
+            for object in objects {
+                if let id = object["objectId"]?.stringValue { versions[id] = object["version"]?.intValue }
+            }
+            recorder.ended(versions, isWrite: false, begin: begin)
+        }
+    }
+}

@@ -1,0 +1,93 @@
+import ObjectStore
+import ParseProtocol
+import Testing
+
+/// The writer thread's time for an operator grows at most linearly with the operator's size.
+@Suite(.serialized) struct OperatorCostTests {
+    /// A change of an object, for a size.
+    struct Change: Sendable, CustomTestStringConvertible {
+        let testDescription: String
+        let size: Int
+        let changes: @Sendable (Int) -> JSON
+    }
+
+    private static func pointers(_ letter: String, _ count: Int) -> JSON {
+        .array((0..<count).map { .pointer("Fan", letter + String($0)) })
+    }
+
+    private static func numbers(_ count: Int) -> JSON { .array((0..<count).map { .int(Int64($0)) }) }
+
+    static let changes: [Change] = [
+        Change(testDescription: "a Batch of AddRelation and RemoveRelation", size: 3000) { size in
+            let operations: [JSON] = [
+                ["__op": "AddRelation", "objects": pointers("a", size)],
+                ["__op": "RemoveRelation", "objects": pointers("b", size)],
+            ]
+            return ["fans": ["__op": "Batch", "ops": .array(operations)]]
+        },
+        Change(testDescription: "a Batch of 100 operators", size: 4000) { size in
+            let operations = (0..<100).map { number -> JSON in
+                let name = number.isMultiple(of: 2) ? "AddRelation" : "RemoveRelation"
+                return ["__op": .string(name), "objects": pointers("p\(number)-", size / 100)]
+            }
+            return ["fans": ["__op": "Batch", "ops": .array(operations)]]
+        },
+        Change(testDescription: "AddUnique", size: 4000) { ["list": ["__op": "AddUnique", "objects": numbers($0)]] },
+        Change(testDescription: "Remove", size: 4000) { ["list": ["__op": "Remove", "objects": numbers($0)]] },
+        Change(testDescription: "Add", size: 2000) { ["list": ["__op": "Add", "objects": numbers($0)]] },
+        Change(testDescription: "members of one value", size: 2000) { size in
+            .object(Dictionary((0..<size).map { ("box.m\($0)", JSON.int(1)) }) { first, _ in first })
+        },
+        Change(testDescription: "elements of one value", size: 2000) { size in
+            .object(Dictionary((0..<size).map { ("list.\($0)", JSON.int(1)) }) { first, _ in first })
+        },
+    ]
+
+    /// A delete does not pay for the relations of other objects.
+    @Test func aDeleteLooksAtTheRelationsOfItsObjectAlone() async throws {
+        func time(_ size: Int) async throws -> Double {
+            let test = try await TestStore()
+            try await test.create("Band", ["fans": ["__op": "AddRelation", "objects": Self.pointers("a", size)]])
+            var least = Double.infinity
+            for _ in 0..<3 {
+                let used = try await test.store.write { transaction in
+                    let fans: JSON = ["fans": ["__op": "AddRelation", "objects": Self.pointers("b", 3)]]
+                    let ids = try (0..<50).map { _ in
+                        try transaction.create("Band", fans, caller: .master).objectId
+                    }
+                    let start = ThreadTime.nanoseconds
+                    for id in ids { try transaction.delete("Band", id, caller: .master) }
+                    return Double(ThreadTime.nanoseconds - start)
+                }
+                least = min(least, used)
+            }
+            let rows = try await test.store.read { try $0.rows("SELECT count(*) AS n FROM relations") }
+            #expect(try rows[0].int("n") == Int64(size))
+            return least
+        }
+        let (small, large) = (try await time(2000), try await time(32_000))
+        #expect(large / small < 4, "\(small / 1e6) ms, then \(large / 1e6) ms")
+    }
+
+    @Test(arguments: changes) func timeGrowsNoFasterThanTheOperator(_ change: Change) async throws {
+        let test = try await TestStore()
+        func time(_ size: Int) async throws -> Double {
+            let changes = change.changes(size)
+            var least = Double.infinity
+            for _ in 0..<7 {
+                // The object is as large as the operator, so that quadratic cost shows.
+                let id = try await test.create("Band", ["list": Self.numbers(size), "box": [:]])
+                let used = try await test.store.write { transaction in
+                    let start = ThreadTime.nanoseconds
+                    _ = try transaction.update("Band", id, changes, caller: .master)
+                    return Double(ThreadTime.nanoseconds - start)
+                }
+                least = min(least, used)
+            }
+            return least
+        }
+        let (small, large) = (try await time(change.size), try await time(change.size * 4))
+        #expect(small > 0)
+        #expect(large / small <= 4 * 1.3, "\(small / 1e6) ms, then \(large / 1e6) ms")
+    }
+}

@@ -1,0 +1,119 @@
+"""Flows of the promotion views: writing, sending, cancelling, and the results."""
+import datetime
+
+from playwright.sync_api import expect
+
+from dashboard import enter, flow, step, toast
+from dashboard_shop import DIALOG, for_everybody, no_markup, press
+
+
+@flow
+def promotions(visit, given):
+    """A promotion is written with its preview, sent to a channel, and viewed; another is scheduled and cancelled."""
+    page = visit.page
+    enter(visit, given, "/dashboard/promotions")
+    page.get_by_role("link", name="Add a promotion").press("Enter")
+    expect(page.get_by_role("heading", name="Add a promotion")).to_be_visible()
+    page.get_by_label("Text", exact=True).fill(given["content"])
+    page.get_by_label("Discount code").fill("SAVE10")
+    phone = page.get_by_role("group", name="Preview on a phone")
+    expect(phone.locator(".note")).to_contain_text(given["content"])
+    expect(phone.locator(".flyer")).to_contain_text("SAVE10")
+    step(phone.locator("img, script").count() == 0, "The preview made markup of the text.")
+    # The audience is counted while it is edited; an invalid audience is not queried.
+    line = page.get_by_role("status").filter(has_text="evice")
+    expect(line).to_contain_text("Reaches")
+    asked = lambda: sum("countAudience" in (request.post_data or "") for request in visit.requests)
+    page.get_by_label("Recipients").select_option("channels")
+    expect(line).to_contain_text("when the condition is complete")
+    before = asked()
+    page.get_by_label("Channels").fill("2bad")
+    page.get_by_role("button", name="Save").click()
+    step(asked() == before, "What is no audience was counted.")
+    expect(page.get_by_role("alert").filter(has_text="2bad is not a valid channel name")).to_be_visible()
+    page.get_by_label("Channels").fill("")
+    page.get_by_label("Channels").press_sequentially(given["channel"], delay=20)
+    expect(line).to_have_text(f"Reaches {given['devices']} devices now.")
+    step(asked() - before <= 3, f"It was counted {asked() - before} times while a name was typed.")
+    page.get_by_role("button", name="Save").click()
+    toast(page, "The promotion was saved.")
+    page.get_by_role("button", name="Send", exact=True).wait_for()
+    no_markup(page, "a promotion")
+    page.get_by_label("Discount code").fill("SAVE20")
+    page.get_by_role("button", name="Send", exact=True).click()
+    toast(page, "Please save your changes first.")
+    page.get_by_role("button", name="Save").click()
+    toast(page, "was saved.")
+    page.get_by_role("button", name="Send", exact=True).click()
+    for_everybody(page, "sending")
+    expect(page.locator(DIALOG)).to_contain_text(f"Channels: {given['channel']}")
+    expect(page.locator(DIALOG)).to_contain_text(f"Reaches {given['devices']} devices now.")
+    page.get_by_label("Heading").fill("News")
+    press(page, "Send now")
+    toast(page, "The promotion is being sent.")
+    refresh_until(page, page.locator(".figuresRow dd").nth(1), str(given["devices"]))
+    expect(page.locator(".result s-table .tag")).to_have_text("Sent")
+    tomorrow = datetime.datetime.now() + datetime.timedelta(days=1)
+    page.get_by_label("Time of the push").fill(tomorrow.strftime("%Y-%m-%dT%H:%M"))
+    page.get_by_role("button", name="Save").click()
+    toast(page, "was saved.")
+    page.get_by_role("button", name="Send", exact=True).click()
+    press(page, "Schedule")
+    toast(page, "The promotion is scheduled.")
+    page.get_by_role("button", name="Stop pushes").click()
+    press(page, "Stop pushes")
+    toast(page, "1 push was stopped.")
+    refresh_until(page, page.locator(".result s-table .tag").first, "Stopped")
+    visit.open("/dashboard/promotions")
+    page.get_by_label("Text or discount code").fill(given["search"])
+    expect(page.locator("s-table tbody tr")).to_have_count(1)
+    expect(page.locator("s-table")).to_contain_text(f"Channels: {given['channel']}")
+    no_markup(page, "promotions")
+
+
+@flow
+def promotion_result(visit, given):
+    """The orders after a promotion with their revenue, and failures by reason; without analytics, no number is shown."""
+    page = visit.page
+    enter(visit, given, f"/dashboard/promotions/{given['promotion']}")
+    followed = page.locator(".followed .figure")
+    expect(followed).to_have_count(2)
+    orders, revenue = followed.nth(0), followed.nth(1)
+    expect(orders.locator("dt")).to_have_text("Orders that followed")
+    expect(orders.locator("dd").first).to_have_text(given["orders"])
+    expect(orders.locator(".note")).to_have_text(given["cancelled"])
+    expect(revenue.locator("dt")).to_have_text("Revenue (USD)")
+    expect(revenue.locator("dd").first).to_have_text(given["revenue"])
+    expect(revenue.locator(".note")).to_have_text(given["refunded"])
+    expect(page.locator(".result")).to_contain_text("Orders within 7 days after the customer opened the push.")
+    expect(page.get_by_role("heading", name="Failed by reason")).to_be_visible()
+    reasons = page.locator(".result s-table").last.locator("tbody tr")
+    expect(reasons).to_have_count(1)
+    expect(reasons.locator("td").first).to_contain_text("Stopped before it was sent")
+    expect(reasons.locator("td").last).to_have_text(given["failed"])
+    wide = page.evaluate("document.documentElement.scrollWidth - innerWidth")
+    step(wide <= 0, f"The page is {wide} pixels wider than the screen.")
+    for_everybody(page, "a promotion's result")
+    page.route("**/functions/promotionReport", without_analytics)
+    page.get_by_role("button", name="Refresh").click()
+    expect(orders.locator("dd").first).to_have_text("–")
+    expect(revenue.locator("dd").first).to_have_text("–")
+    page.unroute("**/functions/promotionReport")
+
+
+def without_analytics(route):
+    answer = route.fetch()
+    result = answer.json()["result"]
+    route.fulfill(response=answer, json={"result": {key: result[key] for key in result if key not in ("opened", "orders", "sales")}})
+
+
+def refresh_until(page, place, text):
+    """Sending happens in the background."""
+    for _ in range(60):
+        expect(place).to_be_visible()
+        if place.inner_text() == text:
+            return
+        page.get_by_role("button", name="Refresh").click()
+        page.wait_for_load_state("networkidle")
+        page.wait_for_timeout(250)
+    expect(place).to_have_text(text)

@@ -1,0 +1,82 @@
+"""Operators with a role: the parts of the dashboard that they see, and that nothing they open is refused."""
+import json
+import urllib.request
+
+from playwright.sync_api import expect
+
+from dashboard import everybody, flow, in_both_schemes, sign_in, step
+
+
+# Views whose name differs from their menu entry.
+HEADINGS = {"Operations": "Health"}
+
+
+@flow
+def one_role(visit, given):
+    """The menu and the first view contain the role's parts; every view opens without a refusal; another role's view is refused."""
+    page, refused = visit.page, []
+    page.on("response", lambda answer: answer.status >= 400 and refused.append(f"{answer.status} {answer.url}"))
+    page.on("response", lambda answer: noted_refusals(answer, refused))
+    visit.open("/dashboard")
+    sign_in(visit, given, keep=True)
+    heading = page.locator("#content h1")
+    expect(heading).to_contain_text("Good ")
+    menu = page.get_by_role("navigation", name="Menu").get_by_role("link")
+    expect(menu).to_have_text(["Today", *given["entries"]])
+    for card in given["cards"]:
+        found = any(page.locator("#content").get_by_text(text).count() for text in card.split("|"))
+        step(found, f"The first view has nothing of {card}.")
+    page.wait_for_load_state("networkidle")
+    in_both_schemes(page, "today of a role")
+    for entry in given["entries"]:
+        menu.filter(has_text=entry).click()
+        expect(heading).to_contain_text(HEADINGS.get(entry, entry))
+        opened(page, heading, entry)
+    for path in given["paths"]:
+        visit.open("/dashboard" + path)
+        opened(page, heading, path)
+    visit.open("/dashboard" + given["foreign"])
+    expect(heading).to_have_text("This belongs to another role")
+    in_both_schemes(page, "elsewhere")
+    page.locator("#content").get_by_role("link", name=given["entries"][0]).click()
+    expect(heading).to_contain_text(HEADINGS.get(given["entries"][0], given["entries"][0]))
+    opened(page, heading, "the way back")
+    step(not refused, f"Refused: {refused}")
+
+
+def noted_refusals(answer, refused):
+    """A refusal within a batch is no console error, but counts as an error here."""
+    if answer.request.method == "POST" and answer.url.endswith("/batch"):
+        parts = answer.json()
+        refused += [part["error"] for part in parts if part.get("error", {}).get("code") == 119]
+
+
+def opened(page, heading, place):
+    page.wait_for_load_state("networkidle")
+    expect(page.locator("#content .bones")).to_have_count(0)
+    text = heading.inner_text()
+    step(text not in ("This did not work", "Page not found", "This belongs to another role"), f"{place}: {text}")
+    step(page.get_by_text("Your account may not do this").count() == 0, f"{place} shows a refusal.")
+
+
+@flow
+def role_taken_away(visit, given):
+    """After the role is removed, the tab's stored session does not lead to an empty dashboard."""
+    page = visit.page
+    visit.open("/dashboard")
+    sign_in(visit, given, keep=True)
+    expect(page.get_by_role("navigation", name="Menu")).to_be_visible()
+    opened(page, page.locator("#content h1"), "today")
+    leave(given)
+    page.reload()
+    expect(page.get_by_role("alert").filter(has_text="not one of the shop")).to_be_visible()
+    step(page.evaluate("sessionStorage.length") == 0, "A session was kept that leads nowhere.")
+    everybody(page, "sign-in after leaving")
+
+
+def leave(given):
+    user = {"__type": "Pointer", "className": "_User", "objectId": given["userId"]}
+    body = json.dumps({"users": {"__op": "RemoveRelation", "objects": [user]}}).encode()
+    headers = {"X-Parse-Application-Id": "satchel", "X-Parse-Master-Key": given["masterKey"], "Content-Type": "application/json"}
+    request = urllib.request.Request(f"{given['api']}/roles/{given['role']}", data=body, headers=headers, method="PUT")
+    urllib.request.urlopen(request).read()

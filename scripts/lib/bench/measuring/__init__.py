@@ -1,0 +1,1 @@
+"""Shared by all groups of workloads: suites, load, baselines, rounds, statistics, tables."""

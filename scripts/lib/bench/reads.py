@@ -1,0 +1,98 @@
+"""Reads: an object by its id and a page, with and without the gateway's cache, and how evenly they are answered."""
+import os
+import random
+
+from measuring import limits, load
+from measuring.figures import Target, Workload
+from measuring.suite import find_path
+from measuring.turns import say
+
+PRODUCTS = int(os.environ.get("BENCH_PRODUCTS", "100000"))
+# Zipf's own exponent: the product of rank n is read in proportion to 1 / n.
+EXPONENT = 1.0
+DRAWS = 100_000
+PAGE = 20
+PAGES_MAX = 10
+COLD = {"SATCHEL_READ_CACHE": "0"}
+TAIL = Target(3)
+
+
+def cold(turns):
+    """An object of about 1 KB and a filtered, sorted page, each read from the database every time."""
+    with turns.suite(COLD) as suite, limits.bare_route(turns) as bare:
+        product = suite.call("POST", "/classes/Product", {
+            "name": "Bench Serum", "detail": "A light serum. " * 45, "unitPrice": 18, "priceUnit": "ea", "stock": 5,
+            "tags": ["bench"], "active": True})
+        brand = suite.find("Product", {"brand": {"$exists": True}}, limit=1)[0]["brand"]["objectId"]
+        yield from beside_bare(
+            turns, suite, bare, "object-cold", "object by id, cache off", [f"/classes/Product/{product['objectId']}"],
+            0.55)
+        page = page_path(brand, 0)
+        yield next(
+            beside_bare(turns, suite, bare, "page-cold", "page of 20 by brand and name, cache off", [page], 0.45))
+
+
+def cached(turns):
+    """The same with the read cache as it is by default, drawn by Zipf's law from a large catalog."""
+    with turns.suite() as suite, limits.bare_route(turns) as bare:
+        say(f"  loads {PRODUCTS} products")
+        suite.script("add-products", str(PRODUCTS))
+        objects, pages = drawn_paths(all_products(suite))
+        drawn = f"cache on, Zipf over {PRODUCTS:,}"
+        yield from beside_bare(turns, suite, bare, "object-cached", f"object by id, {drawn}", objects, 0.75)
+        yield next(beside_bare(turns, suite, bare, "page-cached", f"page of 20 by brand and name, {drawn}", pages, 0.7))
+
+
+def page_path(brand, number):
+    condition = {"brand": {"__type": "Pointer", "className": "Category", "objectId": brand}, "active": True}
+    skip = {"skip": number * PAGE} if number else {}
+    return find_path("Product", condition, order="name", limit=PAGE, **skip)
+
+
+def all_products(suite):
+    """Pairs of a product's id and its brand's."""
+    found, last = [], ""
+    while page := suite.find("Product", {"objectId": {"$gt": last}}, order="objectId", limit=1000, keys="brand"):
+        found += [(product["objectId"], product["brand"]["objectId"]) for product in page if "brand" in product]
+        last = page[-1]["objectId"]
+    return found
+
+
+def zipf(count, draws, chance):
+    """Ranks from 0, each drawn in proportion to 1 / (rank + 1)."""
+    return chance.choices(range(count), weights=[1 / (rank + 1) ** EXPONENT for rank in range(count)], k=draws)
+
+
+def drawn_paths(products):
+    """Paths of objects, and of pages of the brands of such objects, the first pages the most often."""
+    chance = random.Random(20150401)
+    chance.shuffle(products)
+    drawn = [products[rank] for rank in zipf(len(products), DRAWS, chance)]
+    numbers = zipf(PAGES_MAX, DRAWS, chance)
+    return (
+        [f"/classes/Product/{product}" for product, _ in drawn],
+        [page_path(brand, number) for (_, brand), number in zip(drawn, numbers)])
+
+
+def answer_bytes(suite, paths):
+    """What an answer's body has on average."""
+    sample = paths[:50]
+    return round(sum(len(suite.call_text("GET", path, master=False)) for path in sample) / len(sample))
+
+
+def beside_bare(turns, suite, bare, name, title, paths, share):
+    """The rate of reads beside a bare route with as many bytes, then their p99 / p50."""
+    size = answer_bytes(suite, paths)
+    ours, theirs = suite.path(f"{name}.requests"), suite.path(f"{name}.bare")
+    load.write_requests(ours, load.gets("/parse" + path for path in paths))
+    # As many lines, so that the load generator has the same to do.
+    load.write_requests(theirs, load.gets(f"/bare/{size}?{number}" for number in range(len(paths))))
+    workload = Workload(name, f"{title} ({size:,} bytes)", limit="bare Hummingbird route", target=Target.share(share))
+    loads = turns.measure(
+        workload, suite, lambda: load.wrk(suite.port, ours, turns.seconds),
+        lambda: load.wrk(bare, theirs, turns.seconds).rate)
+    yield workload
+    yield Workload(
+        f"{name}-tail", f"p99 / p50 of {title}, 64 connections", unit="", better="less",
+        rounds=[met.p99 / met.p50 for met in loads if met.p50], target=TAIL, steal=workload.steal,
+        note=f"p50 {min(met.p50 for met in loads):.2f} ms, p99 {max(met.p99 for met in loads):.2f} ms at most")
