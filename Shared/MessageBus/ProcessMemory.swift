@@ -81,17 +81,10 @@ package struct TrimSchedule {
     private static let quietShare = 0.25
     /// Intervals after which a process that is never quiet is trimmed nevertheless (one minute).
     private static let patience = 30
-    /// Trims that follow each growth. A trim returns only blocks that are free at that moment: requests in progress
-    /// free theirs later, and the process does not grow by that.
-    private static let followingTrims = 3
-    /// Intervals before a following trim.
-    private static let followingIntervals = 4
 
     private var restingBytes = 0
     private var lastCPU = 0
     private var busyIntervals = 0
-    private var followingLeft = 0
-    private var intervalsSinceTrim = 0
 
     package init() {}
 
@@ -100,14 +93,11 @@ package struct TrimSchedule {
     ///   - cpuMicroseconds: the processor time of the process since its start.
     package mutating func isDue(residentBytes: Int, cpuMicroseconds: Int) -> Bool {
         defer { lastCPU = cpuMicroseconds }
-        intervalsSinceTrim += 1
-        let hasGrown = residentBytes > restingBytes + Self.growthBytes
-        guard hasGrown || followingLeft > 0 && intervalsSinceTrim >= Self.followingIntervals else {
+        guard residentBytes > restingBytes + Self.growthBytes else {
             restingBytes = min(restingBytes, residentBytes)
             busyIntervals = 0
             return false
         }
-        if hasGrown { followingLeft = Self.followingTrims + 1 }
         let share = Double(cpuMicroseconds - lastCPU) / Double(Int(Self.intervalSeconds) * 1_000_000)
         guard share > Self.quietShare, busyIntervals < Self.patience else { return true }
         busyIntervals += 1
@@ -117,7 +107,5 @@ package struct TrimSchedule {
     package mutating func trimmed(residentBytes: Int) {
         restingBytes = residentBytes
         busyIntervals = 0
-        intervalsSinceTrim = 0
-        followingLeft = max(0, followingLeft - 1)
     }
 }

@@ -49,20 +49,44 @@ package struct ReadQueue {
 
     package init() {}
 
-    /// - Parameter isCostly: the read already exceeded its time slice elsewhere.
-    package mutating func enter(_ client: WorkClient, isCostly: Bool) throws(Refusal) -> Ticket {
+    /// Adds a read. If the queue is full, the read takes the place of one whose client has more recent use, so that
+    /// many clients that keep the readers busy cannot keep others out.
+    /// - Parameter isCostly: the read already exceeded its time slice elsewhere, or a lane has no time for it.
+    /// - Returns: the new read's ticket, and that of the read that lost its place.
+    package mutating func enter(
+        _ client: WorkClient, isCostly: Bool, now: UInt64
+    ) throws(Refusal) -> (ticket: Ticket, displaced: Ticket?) {
         let alike = waiting.count { $0.isCostly == isCostly }
-        // The operator has twice the limit, so clients that fill the queue leave as many slots for the operator.
-        let max = (isCostly ? Self.costlyMax : Self.waitingMax) * (client == .shop ? 2 : 1)
-        guard alike < max else { throw .full }
         if client != .shop, alike >= (isCostly ? Self.costlyPerClientMax : Self.waitingPerClientMax) {
             let own = waiting.count { $0.isCostly == isCostly && $0.client == client }
             guard own < (isCostly ? Self.costlyPerClientMax : Self.waitingPerClientMax) else { throw .clientHasTooMany }
         }
         if let network = client.network, !(isCostly ? costly : usual).hasRoom(network) { throw .clientHasTooMany }
+        // The operator has twice the limit, so clients that fill the queue leave as many slots for the operator.
+        let max = (isCostly ? Self.costlyMax : Self.waitingMax) * (client == .shop ? 2 : 1)
+        let displaced = alike < max ? nil : try displace(for: client, isCostly: isCostly, now)
         lastTicket += 1
         append(Item(ticket: lastTicket, client: client, kind: .short, isCostly: isCostly))
-        return lastTicket
+        return (lastTicket, displaced)
+    }
+
+    /// Removes the read of the client with the most recent use, if that is more than this client's.
+    private mutating func displace(for client: WorkClient, isCostly: Bool, _ now: UInt64) throws(Refusal) -> Ticket {
+        var most = (use: use(of: client, now), place: -1)
+        for (place, item) in waiting.enumerated() where item.isCostly == isCostly && item.client != .shop {
+            let use = use(of: item.client, now)
+            if use > most.use { most = (use, place) }
+        }
+        guard most.place >= 0 else { throw .full }
+        let item = waiting.remove(at: most.place)
+        count(-1, item)
+        return item.ticket
+    }
+
+    /// The recent use of the client's network and of the client itself.
+    private func use(of client: WorkClient, _ now: UInt64) -> (network: Int, own: Int) {
+        let own = Int(usage.amount(of: client, at: now) / Self.step)
+        return (client.network.map { Int(networkUsage.amount(of: $0, at: now) / Self.step) } ?? own, own)
     }
 
     /// The next read for a reader thread of this kind. The thread for long reads takes a short one when no long one
@@ -109,13 +133,10 @@ package struct ReadQueue {
             if let network = item.client.network { networkRuns[network.near, default: 0] += 1 }
         }
         for (place, item) in waiting.enumerated() where item.kind == kind {
-            let used = usage.amount(of: item.client, at: now)
-            let ofNetwork = item.client.network.map { network in
-                (networkRuns[network.near] ?? 0, Int(networkUsage.amount(of: network, at: now) / Self.step))
-            }
-            let own = (runs[item.client] ?? 0, Int(used / Self.step))
-            let first = ofNetwork ?? own
-            let rank = (first.0, first.1, own.0, own.1)
+            let use = use(of: item.client, now)
+            let ownRuns = runs[item.client] ?? 0
+            let networkRuns = item.client.network.map { networkRuns[$0.near] ?? 0 } ?? ownRuns
+            let rank = (networkRuns, use.network, ownRuns, use.own)
             if let current = best, current.rank == rank {
                 best = (rank, current.first, place, current.count + 1)
             } else if best.map({ rank < $0.rank }) ?? true {

@@ -31,28 +31,36 @@ final class ReaderPool: @unchecked Sendable {
 
     init(open: @escaping @Sendable () throws -> StoreReader) { self.open = open }
 
-    /// Accepts a read, or completes it at once with `.requestLimitExceeded` (155) or `.serviceUnavailable` (2).
+    /// Accepts a read, or completes it at once with `.requestLimitExceeded` (155) or `.serviceUnavailable` (2). A read
+    /// that loses its place to the new one is completed with 155.
     func submit(_ job: Job, isCostly: Bool) {
-        let refusal: ParseError? = condition.withLock {
-            guard !isStopping else { return ParseError(.serviceUnavailable, "The service is stopping. Try again.") }
+        let refused: (job: Job, error: ParseError)? = condition.withLock {
+            guard !isStopping else {
+                return (job, ParseError(.serviceUnavailable, "The service is stopping. Try again."))
+            }
+            let displaced: Job?
             do throws(ReadQueue.Refusal) {
-                jobs[try queue.enter(job.share?.client ?? .shop, isCostly: isCostly)] = job
+                let entered = try queue.enter(job.share?.client ?? .shop, isCostly: isCostly, now: TimeLimit.monotonic)
+                jobs[entered.ticket] = job
+                displaced = entered.displaced.flatMap { jobs.removeValue(forKey: $0) }
             } catch {
-                return switch error {
-                case .clientHasTooMany:
-                    .tooManyRequests(
-                        "Too many of your costly requests are waiting. Try again later.", retryAfterSeconds: 2)
-                case .full:
-                    .tooManyRequests("Too many costly requests are waiting. Try again later.", retryAfterSeconds: 2)
-                }
+                return (job, Self.error(error))
             }
             startThreads()
             // Not every thread may take every read, so all are woken. `signal` must not be used where several threads
             // wait: glibc may lose such a wake-up (glibc bug 25847).
             condition.broadcast()
-            return nil
+            return displaced.map { ($0, Self.error(.full)) }
         }
-        if let refusal { job.finish(refusal) }
+        if let refused { refused.job.finish(refused.error) }
+    }
+
+    private static func error(_ refusal: ReadQueue.Refusal) -> ParseError {
+        switch refusal {
+        case .clientHasTooMany:
+            .tooManyRequests("Too many of your costly requests are waiting. Try again later.", retryAfterSeconds: 2)
+        case .full: .tooManyRequests("Too many costly requests are waiting. Try again later.", retryAfterSeconds: 2)
+        }
     }
 
     /// Finishes the accepted reads, then returns.

@@ -160,17 +160,6 @@ import Testing
         #expect(isDue(500, cpu), "Quiet.")
     }
 
-    /// Requests in progress free their memory after a trim, and the process does not grow by that.
-    @Test func aTrimIsRepeatedAFewTimes() {
-        var schedule = TrimSchedule()
-        var trims: [Int] = []
-        for interval in 0..<40 where schedule.isDue(residentBytes: 500 << 20, cpuMicroseconds: 0) {
-            trims.append(interval)
-            schedule.trimmed(residentBytes: 500 << 20)
-        }
-        #expect(trims == [0, 4, 8, 12])
-    }
-
     /// T10g of docs/internals/hardening.md.
     @Test func secretsAreComparedToTheirEnd() {
         let key = Array("0123456789abcdef".utf8)

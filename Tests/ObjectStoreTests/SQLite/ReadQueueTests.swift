@@ -8,7 +8,7 @@ import Testing
     private let second: UInt64 = 1_000_000_000
 
     private func enter(_ client: Int, isCostly: Bool = true) throws -> ReadQueue.Ticket {
-        try queue.enter(.client(client), isCostly: isCostly)
+        try queue.enter(.client(client), isCostly: isCostly, now: 0).ticket
     }
 
     @Test func amongEqualsTheFirstIsFirst() throws {
@@ -84,11 +84,11 @@ import Testing
         // Reads not known to be costly have their own limits.
         _ = try enter(1, isCostly: false)
         // The shop itself is exempt from the limit per client.
-        for _ in 0...ReadQueue.costlyPerClientMax { _ = try queue.enter(.shop, isCostly: true) }
+        for _ in 0...ReadQueue.costlyPerClientMax { _ = try queue.enter(.shop, isCostly: true, now: 0) }
     }
 
     private func enter(_ client: Int, at network: String) throws -> ReadQueue.Ticket {
-        try queue.enter(.client(client, at: ClientNetwork(network)), isCostly: true)
+        try queue.enter(.client(client, at: ClientNetwork(network)), isCostly: true, now: 0).ticket
     }
 
     @Test func accountsOfOneNetworkCannotFillTheQueue() throws {
@@ -116,8 +116,25 @@ import Testing
     @Test func allTogetherAreBounded() throws {
         for client in 0..<ReadQueue.costlyMax { _ = try enter(client) }
         #expect(throws: ReadQueue.Refusal.full) { try self.enter(-1) }
-        for _ in 0..<ReadQueue.costlyMax { _ = try queue.enter(.shop, isCostly: true) }
-        #expect(throws: ReadQueue.Refusal.full) { try self.queue.enter(.shop, isCostly: true) }
+        for _ in 0..<ReadQueue.costlyMax { _ = try queue.enter(.shop, isCostly: true, now: 0) }
+        #expect(throws: ReadQueue.Refusal.full) { try self.queue.enter(.shop, isCostly: true, now: 0) }
+    }
+
+    @Test func whoUsedLittleTakesThePlaceOfWhoUsedMost() throws {
+        for (client, used) in [(1, second), (2, 3 * second), (3, 2 * second)] {
+            let ticket = try enter(client)
+            #expect(queue.next(for: .short, now: 0)?.ticket == ticket)
+            queue.ended(ticket, used: used, now: 0)
+        }
+        let first = try enter(1)
+        let heaviest = try enter(2)
+        for client in 4...ReadQueue.costlyMax + 1 { _ = try enter(client) }
+        #expect(try queue.enter(.client(1000), isCostly: true, now: 0).displaced == heaviest)
+        #expect(throws: ReadQueue.Refusal.full, "Everyone who waits used less.") { try self.enter(3) }
+        // The operator's limit is not reached, so no client loses its place.
+        #expect(try queue.enter(.shop, isCostly: true, now: 0).displaced == nil)
+        #expect(try queue.enter(.client(1001), isCostly: true, now: 0).displaced == first)
+        #expect(queue.waitingCount == ReadQueue.costlyMax + 1)
     }
 
     /// A hundred clients send reads of 50 ms back to back, and one client reads occasionally: it never waits for more
