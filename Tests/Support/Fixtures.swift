@@ -129,7 +129,7 @@ package struct Customer: Sendable {
     private static func whenNotBusy(
         _ request: () async throws -> ParseClient.Answer
     ) async throws -> ParseClient.Answer {
-        let end = ContinuousClock.now + .seconds(30)
+        let end = ContinuousClock.now + .seconds(120)
         while true {
             let answer = try await request()
             guard [429, 503].contains(answer.status), ContinuousClock.now < end else { return answer }

@@ -426,7 +426,7 @@ def analytics(visit, given):
     expect(page.locator("s-line-chart .before").first).to_be_attached()
     labels_apart(page, "analytics")
     if given["viewport"] == "desk":
-        tops = [place.bounding_box()["y"] for place in (page.get_by_label("From"), page.get_by_role("button", name="Compare with"))]
+        tops = [place.bounding_box()["y"] for place in (page.get_by_label("From", exact=True), page.get_by_role("button", name="Compare with"))]
         step(abs(tops[0] - tops[1]) < 20, f"The button is not on the line of the days: {tops}")
     step("compare=yes" in page.url and "days=7" in page.url, f"The address has not the whole view: {page.url}")
     card = page.locator("section.card", has_text="Net sales")
@@ -457,8 +457,8 @@ def analytics(visit, given):
     figures.get_by_role("button", name="API requests").click()
     for title in ("class", "verb", "device", "SDK"):
         expect(page.locator("section.card", has_text=f"Requests by {title}").locator("tbody tr").first).to_be_visible()
-    page.get_by_label("From").fill("2030-01-01")
-    page.get_by_label("To").fill("2029-01-01")
+    page.get_by_label("From", exact=True).fill("2030-01-01")
+    page.get_by_label("To", exact=True).fill("2029-01-01")
     expect(page.get_by_role("button", name="30 days")).to_be_visible()
     step(page.locator(".ranks img, .ranks script").count() == 0, "An event became markup.")
 
