@@ -73,20 +73,19 @@ import Testing
         let test = try await TestStore()
         func time(_ size: Int) async throws -> Double {
             let changes = change.changes(size)
-            var least = Double.infinity
-            for _ in 0..<7 {
-                // The object is as large as the operator, so that quadratic cost shows.
-                let id = try await test.create("Band", ["list": Self.numbers(size), "box": [:]])
-                let used = try await test.store.write { transaction in
-                    let start = ThreadTime.nanoseconds
-                    _ = try transaction.update("Band", id, changes, caller: .master)
-                    return Double(ThreadTime.nanoseconds - start)
-                }
-                least = min(least, used)
+            // The object is as large as the operator, so that quadratic cost shows.
+            let id = try await test.create("Band", ["list": Self.numbers(size), "box": [:]])
+            return try await test.store.write { transaction in
+                let start = ThreadTime.nanoseconds
+                _ = try transaction.update("Band", id, changes, caller: .master)
+                return Double(ThreadTime.nanoseconds - start)
             }
-            return least
         }
-        let (small, large) = (try await time(change.size), try await time(change.size * 4))
+        var (small, large) = (Double.infinity, Double.infinity)
+        // Other processes can only increase a time, so the minimum of several runs counts.
+        for round in 0..<60 where round < 7 || large / small > 4 * 1.3 {
+            (small, large) = (min(small, try await time(change.size)), min(large, try await time(change.size * 4)))
+        }
         #expect(small > 0)
         #expect(large / small <= 4 * 1.3, "\(small / 1e6) ms, then \(large / 1e6) ms")
     }
