@@ -1,6 +1,7 @@
 import Foundation
 import MessageBus
 import ParseProtocol
+import ProcessKit
 
 /// `gateway` serves HTTP; `gateway make-bus-keys FILE` writes new CURVE keys for a bus between hosts.
 @main
@@ -14,7 +15,7 @@ struct Gateway {
             } catch {
                 // Throwing out of `main` would end in a trap and a backtrace, which hide the configuration error.
                 FileHandle.standardError.write(Data("The gateway cannot run: \(error)\n".utf8))
-                exit(1)
+                exit(error is StartupProblem ? StartupProblem.exitStatus : 1)
             }
         case "make-bus-keys" where arguments.count == 2:
             try makeBusKeys(path: arguments[2])

@@ -29,7 +29,7 @@ public func runService(
     } catch {
         // An error thrown out of `main` would print a trap and a backtrace, which hide the configuration problem.
         Logger(label: "satchel").critical("The service cannot run.", metadata: ["error": "\(error)"])
-        exit(1)
+        exit(error is StartupProblem ? StartupProblem.exitStatus : 1)
     }
 }
 
@@ -51,7 +51,7 @@ private func run(
 /// Ends the process at once, so that the database remains as it is for a repair. Every later start refuses it again.
 private func refuse(_ problem: any Error, _ logger: Logger) {
     logger.critical("The service does not open its database.", metadata: ["problem": "\(problem)"])
-    _exit(1)
+    _exit(StartupProblem.exitStatus)
 }
 
 /// A service from its start to its stop.

@@ -27,6 +27,17 @@ die() {
     exit 1
 }
 
+# For --help in any place: prints the comment at the head of the script and ends. OWN_HELP=true: the script does it itself.
+show_help() {
+    local argument
+    for argument in "$@"; do
+        [[ $argument == -h || $argument == --help ]] || continue
+        sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0"
+        exit 0
+    done
+}
+${OWN_HELP:-false} || show_help "$@"
+
 # A free port on loopback. Chosen below the range from which the kernel gives ports to clients.
 free_port() {
     local port
@@ -192,6 +203,9 @@ adopt_running() {
     done 2>/dev/null <"/proc/$pid/environ" || return 0
     [[ -z $kept ]] || warn "The suite is running and keeps its own settings of:$kept"
 }
+
+# Ends when a SATCHEL_* variable is none of docs/reference/settings.md: a misspelt one would have no effect.
+check_setting_names() { /usr/bin/python3 -B "$ROOT/scripts/lib/settings.py" "$ROOT/docs/reference/settings.md" || exit 1; }
 
 need_running() { manager_pid >/dev/null || die "the suite is not running ($SATCHEL_DATA); start it with scripts/up"; }
 
@@ -368,10 +382,32 @@ state_of() { [[ ! $2 =~ \"$1\"[[:space:]]*:[[:space:]]*(\{[^}]*\}) ]] || say "${
 # The fault in what a /health body says of a service ($1); nothing when there is none.
 problem_in() { [[ ! $1 =~ \"problem\"[[:space:]]*:[[:space:]]*\"([^\"]+)\" ]] || say "${BASH_REMATCH[1]}"; }
 
+# The status with which a process ends that an operator must help: a setting, a file or a database is refused (EX_CONFIG of
+# sysexits.h, `StartupProblem.exitStatus`).
+REFUSED_STATUS=78
+
+# The bytes of the process manager's log so far.
+manager_log_size() { stat -c %s "$SATCHEL_DATA/logs/supervisord.log" 2>/dev/null || say 0; }
+
+# Prints the first replica that refused to start after byte $1 of the process manager's log; fails when there is none.
+refused_since() {
+    local line
+    line=$(tail -c +"$(($1 + 1))" "$SATCHEL_DATA/logs/supervisord.log" 2>/dev/null | grep -am 1 "exit status $REFUSED_STATUS;") ||
+        return 1
+    line=${line#*exited: }
+    say "${line%% *}"
+}
+
 # Waits until every service has a writer and all its replicas, $1 seconds at most. Prints the missing ones meanwhile.
+# Returns 2 as soon as a process refuses to start, after byte $2 of the process manager's log.
 wait_healthy() {
-    local missing shown='' started=$SECONDS ok
+    local missing shown='' started=$SECONDS ok replica logged=${2:-$(manager_log_size)}
     while :; do
+        if replica=$(refused_since "$logged"); then
+            warn "$replica refuses to start:"
+            tail -n 1 "$SATCHEL_DATA/logs/$replica.log" >&2
+            return 2
+        fi
         ok=true
         health >/dev/null || ok=false
         missing=$(missing_anywhere)

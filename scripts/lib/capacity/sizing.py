@@ -108,7 +108,7 @@ class Sizing:
 
     @cached_property
     def replicas(self):
-        """Replicas by service, as its readers, lanes and tasks need. The gateway and each writer count one."""
+        """Replicas by service, as its readers, lanes and tasks need; gateways as their brokers need."""
         lanes = self.costs.figures["threads"]["lanes"]
         found = {}
         for service in SERVICES:
@@ -120,7 +120,8 @@ class Sizing:
             found["catalog"], math.ceil(self.long_reads / self.utilisation),
             math.ceil(self.short_reads / self.short_readers / self.utilisation))
         # Only the writer's process signs in, and its hashes have threads of their own.
-        return found | {"gateway": 1, "users": 1}
+        gateways = max(1, math.ceil(self.messages / self.costs.figures["gateway"]["brokerPassed"]))
+        return found | {"gateway": gateways, "users": 1}
 
     # The bus
 
@@ -211,13 +212,13 @@ class Sizing:
             Bottleneck("processors", sum(self.processors.values()), self.cores * share, "processors",
                        "a machine with more, then services on other hosts over tcp"),
             Bottleneck("gateway's processors", self.processors["gateway"], self.cores * share, "processors",
-                       "a host of its own for the gateway; a second gateway is not built"),
+                       "gateways on other hosts (scripts/scale gateway=2)"),
             Bottleneck("catalog's reader of long searches", self.long_reads, share, "threads",
                        "replicas of catalog (scripts/scale)"),
             Bottleneck("catalog's readers of short searches", self.short_reads, self.short_readers * share, "threads",
                        "replicas of catalog (scripts/scale)"),
             Bottleneck("the broker, as far as measured", self.messages, figures["gateway"]["brokerPassed"],
-                       "questions/s", "measure it; its thread is one, a second gateway is not built"),
+                       "questions/s", "more gateways, each with a broker (scripts/scale gateway=2)"),
             Bottleneck("connections", self.connections, figures["connections"]["most"], "connections",
                        "SATCHEL_CONNECTIONS_MAX"),
             Bottleneck("password hashes", self.hashing, max(1, self.cores // 2) * share, "threads",
@@ -227,7 +228,7 @@ class Sizing:
         ]
         found += [
             Bottleneck(f"the writer of {service}", self.writes(service), self.writer_limit(service) * share, "writes/s",
-                       "none by setting: the file has one writer. Cut by customer or by class, not built")
+                       "PostgreSQL, in which each replica writes (SATCHEL_WRITERS=every)")
             for service in SERVICES if service != "gateway"
         ]
         return sorted(found, key=lambda one: one.room)
