@@ -60,6 +60,22 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(10)), arguments: Desk.Screen.allCases)
+    func ordersArePrintedAsSlipInvoiceAndPickingList(_ screen: Desk.Screen) async throws {
+        let (_, number) = try await Self.desk.paid()
+        let query: JSON = ["orderNo": number]
+        let found = try await Customer.admin(Self.desk.suite).find("Order", query, ["include": "items"]).results
+        let order = try #require(found.first)
+        let product = try #require(order.at("items", 0, "name"))
+        try await Self.desk.check(
+            "paper", on: screen, ["order": .string(order.text("objectId")), "number": number, "product": product])
+    }
+
+    @Test(.timeLimit(.minutes(10)), arguments: Desk.Screen.allCases)
+    func aSearchKeepsWhatIsTypedMeanwhile(_ screen: Desk.Screen) async throws {
+        try await Self.desk.check("typing", on: screen)
+    }
+
+    @Test(.timeLimit(.minutes(10)), arguments: Desk.Screen.allCases)
     func aViewOfTheOrdersGetsANameAndIsTakenUpAgain(_ screen: Desk.Screen) async throws {
         _ = try await Self.desk.paid()
         let name = "<b>Shipped</b> \(Names.random(6))"

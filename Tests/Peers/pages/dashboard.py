@@ -756,6 +756,7 @@ def main():
 import dashboard_live  # noqa: E402,F401 (its flows)
 import dashboard_maps  # noqa: E402,F401 (its flows)
 import dashboard_operations  # noqa: E402,F401 (its flows)
+import dashboard_orders  # noqa: E402,F401 (its flows)
 import dashboard_photos  # noqa: E402,F401 (its flows)
 import dashboard_promotions  # noqa: E402,F401 (its flows)
 import dashboard_roles  # noqa: E402,F401 (its flows)

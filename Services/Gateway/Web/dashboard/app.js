@@ -18,7 +18,9 @@ import { elsewhere, problem } from './shell/sorry.js';
 const routes = {
   '/': { area: 'today', load: () => import('./pages/today.js') },
   '/orders': { area: 'orders', load: () => import('./pages/orders.js') },
+  '/orders/picking-list': { area: 'orders', load: () => import('./pages/picking-list.js') },
   '/orders/:id': { area: 'orders', load: () => import('./pages/order.js') },
+  '/orders/:id/:form': { area: 'orders', load: () => import('./pages/sheet.js') },
   '/products': { area: 'products', load: () => import('./pages/products.js') },
   '/products/:id': { area: 'products', load: () => import('./pages/product.js') },
   '/brands': { area: 'products', load: () => import('./pages/brands.js') },

@@ -6,7 +6,7 @@ import { h } from '../../shared/dom.js';
 import { table } from '../../shared/elements/table.js';
 import { date } from '../../shared/format.js';
 import { t } from '../../shared/i18n.js';
-import { searchField } from '../lists/listing.js';
+import { searchField } from '../lists/search-field.js';
 import { runs } from '../shell/areas.js';
 
 const LIMIT = 50;

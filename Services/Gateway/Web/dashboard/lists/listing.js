@@ -1,12 +1,8 @@
-// The parts around a list: heading, search, choices and pages.
+// The parts around a list: heading, choices and pages. The search field is in search-field.js.
 
-import { freshId, h } from '../../shared/dom.js';
+import { h } from '../../shared/dom.js';
 import { number } from '../../shared/format.js';
 import { t } from '../../shared/i18n.js';
-import { icon } from '../../shared/icons.js';
-
-const PAUSE = 350;
-let focused = null;
 
 /** The heading of a view: title, note and actions. */
 export function heading(title, note, ...actions) {
@@ -16,42 +12,6 @@ export function heading(title, note, ...actions) {
 /** A text with a number in the reader's format. */
 export function counted(key, n) {
   return t(key, { n, count: number(n) });
-}
-
-/** A search field that searches after a short pause in typing. It keeps the focus when the view is redrawn. */
-export function searchField(label, value, onsearch) {
-  const id = freshId('search');
-  const input = h('input', {
-    id,
-    type: 'search',
-    value: value ?? '',
-    placeholder: label,
-    autocomplete: 'off',
-    spellcheck: 'false',
-  });
-  const path = location.pathname;
-  let timer = 0;
-  const search = () => {
-    clearTimeout(timer);
-    // Does nothing after the operator has left the view. The same view may have been redrawn in the meantime.
-    if (location.pathname !== path || input.value === (value ?? '')) return;
-    focused = { label, at: input.selectionStart };
-    onsearch(input.value);
-  };
-  input.addEventListener('input', () => {
-    clearTimeout(timer);
-    timer = setTimeout(search, PAUSE);
-  });
-  input.addEventListener('keydown', (event) => event.key === 'Enter' && search());
-  if (focused?.label === label) {
-    const { at } = focused;
-    focused = null;
-    requestAnimationFrame(() => {
-      input.focus();
-      input.setSelectionRange(at, at);
-    });
-  }
-  return h('div.search', icon('search'), h('label.unseen', { for: id }, label), input);
 }
 
 /** A choice of one option, as buttons. */

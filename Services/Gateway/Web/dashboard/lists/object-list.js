@@ -9,7 +9,8 @@ import { t } from '../../shared/i18n.js';
 import { icon } from '../../shared/icons.js';
 import { productTabs } from '../products/tabs.js';
 import { viewBar, wantedColumns } from './list-views.js';
-import { counted, heading, pager, searchField } from './listing.js';
+import { counted, heading, pager } from './listing.js';
+import { searchField } from './search-field.js';
 
 const PAGE = 50;
 

@@ -9,7 +9,8 @@ import { t } from '../../shared/i18n.js';
 import { crashFigures } from '../crashes/figures.js';
 import { levelTag, statusTag } from '../crashes/shared.js';
 import { viewBar, wantedColumns } from '../lists/list-views.js';
-import { counted, heading, searchField, stateChips } from '../lists/listing.js';
+import { counted, heading, stateChips } from '../lists/listing.js';
+import { searchField } from '../lists/search-field.js';
 
 const LIMIT = 200;
 /** Each choice with the states it includes; none means all. */

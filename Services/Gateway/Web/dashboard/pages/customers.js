@@ -7,7 +7,8 @@ import { ago, money, number } from '../../shared/format.js';
 import { t } from '../../shared/i18n.js';
 import { accounts } from '../customers/accounts.js';
 import { viewBar, wantedColumns } from '../lists/list-views.js';
-import { counted, heading, searchField, stateChips } from '../lists/listing.js';
+import { counted, heading, stateChips } from '../lists/listing.js';
+import { searchField } from '../lists/search-field.js';
 import { left, made, nameOf } from '../orders/shared.js';
 import { runs } from '../shell/areas.js';
 

@@ -25,7 +25,7 @@ export async function render({ params, router, signal, redraw }) {
   const [bought, steps, aside] = [h('div'), h('div.steps'), h('div.stack')];
   const draw = ({ order, contact, history }) => {
     fill(state, stateTag(order));
-    refill(doings, actions(order, redraw));
+    refill(doings, actions(order, router, redraw));
     fill(bought, lines(order));
     refill(steps, timeline(order, history, redraw));
     refill(aside, people(order, contact, router), money_(order, history.charge), wishes(order));
@@ -53,12 +53,13 @@ export async function render({ params, router, signal, redraw }) {
   ];
 }
 
-function actions(order, redraw) {
+function actions(order, router, redraw) {
   const state = stateOf(order);
-  if (order.refundState === 'pending') return null;
-  const print_ = h('button', { type: 'button', onclick: () => print() }, t('order.print'));
+  const sheets = ['packing-slip', 'invoice'].map((form) =>
+    h('a.button', { href: router.href(`/orders/${order.objectId}/${form}`) }, t(`sheet.${form}`)),
+  );
   // Support may read orders; only the order desk may act on them.
-  if (!runs('orders')) return print_;
+  if (!runs('orders') || order.refundState === 'pending') return sheets;
   const button = (kind, key, work) =>
     h(`button${kind}`, { type: 'button', onclick: () => work(order).then((done) => done && redraw()) }, t(key));
   return [
@@ -68,7 +69,7 @@ function actions(order, redraw) {
       left(order) > 0 &&
       button('', 'order.refund', refund),
     state === 'made' && button('.danger', 'order.cancel', cancel),
-    print_,
+    sheets,
   ];
 }
 

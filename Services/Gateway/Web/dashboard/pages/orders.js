@@ -8,7 +8,8 @@ import { t } from '../../shared/i18n.js';
 import { viewBar, wantedColumns } from '../lists/list-views.js';
 import { followList } from '../live/list.js';
 import { newsLine } from '../live/news.js';
-import { counted, heading, pager, searchField, stateChips } from '../lists/listing.js';
+import { counted, heading, pager, stateChips } from '../lists/listing.js';
+import { searchField } from '../lists/search-field.js';
 import { inState, nameOf, pieces, states, stateTag, total } from '../orders/shared.js';
 
 const PAGE = 25;
@@ -40,7 +41,11 @@ export async function render(view) {
   const newest = Math.max(0, ...found.results.map((order) => order.orderNo));
   followList('Order', { where, keys }, { shown, news, load, put, note, words: wordsAfter(newest) }, signal);
   return [
-    heading(t('area.orders'), many),
+    heading(
+      t('area.orders'),
+      many,
+      h('div.actions', h('a.button', { href: router.href('/orders/picking-list') }, t('sheet.picking'))),
+    ),
     h(
       'div.bar',
       searchField(t('orders.search'), query.search, (search) => go({ search })),

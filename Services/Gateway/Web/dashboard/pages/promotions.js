@@ -7,7 +7,8 @@ import { ago, beginning, dateTime } from '../../shared/format.js';
 import { t } from '../../shared/i18n.js';
 import { icon } from '../../shared/icons.js';
 import { viewBar, wantedColumns } from '../lists/list-views.js';
-import { counted, heading, pager, searchField } from '../lists/listing.js';
+import { counted, heading, pager } from '../lists/listing.js';
+import { searchField } from '../lists/search-field.js';
 import { picture } from '../products/picture.js';
 import { audienceWords } from '../promotions/audience.js';
 

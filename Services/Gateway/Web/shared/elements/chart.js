@@ -61,7 +61,7 @@ class Chart extends HTMLElement {
       onpointerleave: () => this.#read(this.#points.length - 1),
       onkeydown: (event) => this.#key(event),
     });
-    this.#mark = svg('g.mark', { 'aria-hidden': 'true' });
+    this.#mark = svg('g.point', { 'aria-hidden': 'true' });
     const places = this.#scale();
     this.#places = places;
     fill(picture, this.#axis(places), this.draw(this.#points, places), this.#labels(places), this.#mark);
@@ -175,7 +175,7 @@ export class BarChart extends Chart {
       });
     return points.flatMap((point, index) => [
       ...(point.before === undefined ? [] : [bar('rect.barBefore', point.before, index)]),
-      bar('rect.bar', point.value, index),
+      bar('rect.column', point.value, index),
     ]);
   }
 }

@@ -4,7 +4,8 @@ import { call } from '../../../shared/api.js';
 import { h } from '../../../shared/dom.js';
 import { table } from '../../../shared/elements/table.js';
 import { t } from '../../../shared/i18n.js';
-import { counted, searchField } from '../../lists/listing.js';
+import { counted } from '../../lists/listing.js';
+import { searchField } from '../../lists/search-field.js';
 import { guarded, head } from '../../operations/shared.js';
 
 export async function render({ router, query, signal }) {

@@ -6,7 +6,8 @@ import { h } from '../../../shared/dom.js';
 import { errorText } from '../../../shared/elements/toast.js';
 import { moment, number } from '../../../shared/format.js';
 import { t } from '../../../shared/i18n.js';
-import { searchField, stateChips } from '../../lists/listing.js';
+import { stateChips } from '../../lists/listing.js';
+import { searchField } from '../../lists/search-field.js';
 import { LINES_MAX, LogFeed } from '../../operations/log-feed.js';
 import { every, guarded, head } from '../../operations/shared.js';
 

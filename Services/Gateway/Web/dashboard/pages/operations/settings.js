@@ -4,7 +4,8 @@ import { call } from '../../../shared/api.js';
 import { h } from '../../../shared/dom.js';
 import { table } from '../../../shared/elements/table.js';
 import { t } from '../../../shared/i18n.js';
-import { counted, searchField, stateChips } from '../../lists/listing.js';
+import { counted, stateChips } from '../../lists/listing.js';
+import { searchField } from '../../lists/search-field.js';
 import { merged } from '../../operations/settings-list.js';
 import { guarded, head } from '../../operations/shared.js';
 
