@@ -71,6 +71,20 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(10)), arguments: Desk.Screen.allCases)
+    func countsOfFailuresLeadToChargesAndMails(_ screen: Desk.Screen) async throws {
+        let (customer, number) = try await Self.desk.paid()
+        let suite = try await Self.desk.suite
+        let shelf = try await Shelf.fill(suite, names: ["Dear \(Names.random(6))"])
+        _ = try await customer.client.run("addToBag", ["productId": .string(shelf.productIds[0])])
+        let declined = try await customer.client.run(
+            "checkout", ["tokenId": "tok_chargeDeclined", "shippingAddress": Customer.address])
+        #expect(declined.status == 400, "\(declined.text)")
+        let query = "SELECT state FROM mails WHERE orderNo = \(number.intValue ?? 0)"
+        try await eventually("the order is mailed") { try await suite.rows("mail", query) == [["sent"]] }
+        try await Self.desk.check("failures", on: screen, ["number": number])
+    }
+
+    @Test(.timeLimit(.minutes(10)), arguments: Desk.Screen.allCases)
     func aSearchKeepsWhatIsTypedMeanwhile(_ screen: Desk.Screen) async throws {
         try await Self.desk.check("typing", on: screen)
     }

@@ -69,3 +69,26 @@ def typing(visit, given):
     expect(search).to_have_value("Midnight rose")
     expect(page).to_have_url(visit.base + "/dashboard/orders?search=Midnight+rose")
     expect(search).to_be_focused()
+
+
+@flow
+def failures(visit, given):
+    """Today's counts of failures lead to the charges and mails behind them."""
+    page = visit.page
+    enter(visit, given)
+    page.get_by_role("link", name="Payments declined").click()
+    expect(page.get_by_role("heading", name="Charges")).to_be_visible()
+    expect(page.get_by_role("button", name="declined")).to_have_attribute("aria-pressed", "true")
+    expect(page.get_by_role("gridcell", name="declined").first).to_be_visible()
+    page.get_by_role("button", name="succeeded").click()
+    expect(page.get_by_role("gridcell", name="declined")).to_have_count(0)
+    page.get_by_role("link", name="Open the order").first.press("Enter")
+    expect(page.locator(".timeline")).to_be_visible()
+    visit.open("/dashboard")
+    page.get_by_role("link", name="Mails that failed").click()
+    expect(page.get_by_role("heading", name="Mails", exact=True)).to_be_visible()
+    expect(page.get_by_role("button", name="failed")).to_have_attribute("aria-pressed", "true")
+    page.get_by_role("button", name="sent", exact=True).click()
+    page.get_by_role("link", name=f"№ {given['number']}").first.press("Enter")
+    expect(page.get_by_role("heading", name="Orders")).to_be_visible()
+    expect(page.locator("s-table tbody tr")).to_have_count(1)

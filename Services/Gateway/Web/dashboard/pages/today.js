@@ -38,9 +38,9 @@ export async function render({ router, signal }) {
       ? h(
           'div.columns',
           h('div.stack', salesChart(sales.points), cards.some(Boolean) ? h('div.halves', cards) : null),
-          h('div.stack', troubles(state), moderation, ordersChart(sales.points)),
+          h('div.stack', troubles(state, router), moderation, ordersChart(sales.points)),
         )
-      : h('div.halves', cards, moderation, troubles(state)),
+      : h('div.halves', cards, moderation, troubles(state, router)),
   ];
 }
 

@@ -14,6 +14,8 @@ const needs = {
   products: ['catalog'],
   reviews: ['catalog', 'support'],
   customers: ['orders', 'support'],
+  charges: ['orders'],
+  mails: ['support'],
   data: ['catalog', 'developers'],
   schema: ['developers'],
   crashes: ['developers', 'support'],

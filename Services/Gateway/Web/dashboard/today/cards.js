@@ -68,11 +68,12 @@ export function toModerate(reviews, router) {
 }
 
 /** Failures of services, mails and payments; null when the operator may see none of them. */
-export function troubles({ health, mails, declined }) {
+export function troubles({ health, mails, declined }, router) {
+  const link = (key, path, state) => h('a', { href: router.href(path, { state }) }, t(key));
   const rows = [
     health && services(health),
-    mails && [t('today.mails'), mails.length ? 'bad' : 'good', counted(mails)],
-    declined && payments(declined),
+    mails && [link('today.mails', '/mails', 'failed'), mails.length ? 'bad' : 'good', counted(mails)],
+    declined && [link('today.declined', '/charges', 'declined'), ...payments(declined)],
   ].filter(Boolean);
   if (!rows.length) return null;
   return h(
@@ -96,5 +97,5 @@ function services(health) {
 
 function payments(declined) {
   const recent = declined.filter((charge) => Date.now() - new Date(charge.createdAt) < 7 * 86400000);
-  return [t('today.declined'), recent.length ? 'warn' : 'good', counted(recent)];
+  return [recent.length ? 'warn' : 'good', counted(recent)];
 }

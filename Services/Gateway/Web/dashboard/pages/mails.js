@@ -1,0 +1,106 @@
+// Mails by state, newest first, and the addresses that get no mail.
+
+import { ask, run } from '../../shared/api.js';
+import { h } from '../../shared/dom.js';
+import { table } from '../../shared/elements/table.js';
+import { failure, toast } from '../../shared/elements/toast.js';
+import { dateTime, number } from '../../shared/format.js';
+import { hasText, t } from '../../shared/i18n.js';
+import { heading, stateChips } from '../lists/listing.js';
+
+const MOST = 200;
+/** The states of a mail, with their styles. */
+const states = { failed: 'bad', bounced: 'bad', suppressed: 'warn', held: 'warn', queued: 'calm', sent: 'good' };
+/** The states from which a mail is sent only when an operator wants it. */
+const ended = ['failed', 'bounced', 'suppressed', 'held'];
+
+export async function render({ query, router, redraw, signal }) {
+  const state = Object.hasOwn(states, query.state ?? '') ? query.state : '';
+  const [mails, addresses] = await Promise.all([
+    ask('mails', { limit: MOST, ...(state ? { state } : {}) }, signal),
+    ask('suppressedAddresses', { limit: MOST }, signal),
+  ]);
+  const choices = [['', t('orders.all')], ...Object.keys(states).map((name) => [name, t(`mail.state.${name}`)])];
+  const go = (chosen) => router.go('/mails', { state: chosen }, { replace: true });
+  return [
+    heading(t('mails.title'), mails.length < MOST ? '' : t('mails.newest', { n: number(MOST) })),
+    h('div.bar', stateChips(t('order.state'), choices, state, go)),
+    mailTable(mails, router, redraw),
+    h('div.heading', h('h2', t('mails.addresses'))),
+    addressTable(addresses, redraw),
+  ];
+}
+
+function mailTable(mails, router, redraw) {
+  const shown = table(
+    [
+      { title: t('order.date'), lead: true, cell: ({ queuedAt }) => dateTime(queuedAt) },
+      { title: t('mails.what'), cell: ({ template }) => word(template) },
+      { title: t('mails.to'), cell: ({ to }) => to },
+      {
+        title: t('order.number'),
+        cell: ({ orderNo }) =>
+          orderNo ? h('a', { href: router.href('/orders', { search: orderNo }) }, `№ ${orderNo}`) : '',
+      },
+      {
+        title: t('order.state'),
+        cell: ({ state }) => h(`span.tag.${states[state] ?? 'calm'}`, t(`mail.state.${state}`)),
+      },
+      { title: t('order.problem'), cell: ({ problem }) => h('span.words', problem ?? '') },
+      {
+        title: '',
+        end: true,
+        cell: ({ id, state, to }) =>
+          ended.includes(state)
+            ? action('mails.retry', to, () => run('retryMail', { id }), t('mails.retried'), redraw)
+            : null,
+      },
+    ],
+    { label: t('mails.title'), id: ({ id }) => id, empty: t('mails.none') },
+  );
+  shown.rows = mails;
+  return shown;
+}
+
+function addressTable(addresses, redraw) {
+  const shown = table(
+    [
+      { title: t('mails.address'), lead: true, cell: ({ address }) => address },
+      { title: t('order.date'), cell: ({ suppressedAt }) => dateTime(suppressedAt) },
+      { title: t('order.problem'), cell: ({ reason }) => h('span.words', reason ?? '') },
+      {
+        title: '',
+        end: true,
+        cell: ({ address }) =>
+          action(
+            'mails.allow',
+            address,
+            () => run('unsuppressAddress', { address }),
+            t('mails.allowed', { address }),
+            redraw,
+          ),
+      },
+    ],
+    { label: t('mails.addresses'), id: ({ address }) => address, empty: t('mails.noAddresses') },
+  );
+  shown.rows = addresses;
+  return shown;
+}
+
+function action(key, about, work, done, redraw) {
+  const press = async () => {
+    try {
+      await work();
+      toast(done);
+      redraw();
+    } catch (error) {
+      failure(error);
+    }
+  };
+  return h('button.quiet', { type: 'button', 'aria-label': `${t(key)}: ${about}`, onclick: press }, t(key));
+}
+
+/** The name of a mail; templates of the shop's own have none. */
+function word(template) {
+  return hasText(`mail.${template}`) ? t('timeline.mail', { what: t(`mail.${template}`) }) : template;
+}
