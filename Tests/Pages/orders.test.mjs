@@ -1,9 +1,11 @@
 // An order's timeline: the services' data about mails and notifications, as steps.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { loadView } from './pages.mjs';
+import { load, loadView } from './pages.mjs';
 
 const { mailStep, pushStep } = await loadView('orders/timeline.js');
+const { ordersAsCSV, readParcels } = await loadView('orders/csv.js');
+const { parseCSV } = await load('csv.js');
 const at = (iso) => ({ __type: 'Date', iso });
 
 test('a mail stands where it was sent, and one that was not where it was asked for', () => {
@@ -19,4 +21,44 @@ test('a notification whose devices are not known says nothing of them', () => {
   const madeAt = at('2030-01-01T00:00:00.000Z');
   assert.deepEqual(pushStep({ news: 'made', madeAt })[2], null);
   assert.notEqual(pushStep({ news: 'made', madeAt, devices: 0 })[2], null);
+});
+
+test('orders become one row for each line, and their totals stand once', () => {
+  const item = (name, quantity, unitPriceMinorUnits) => ({ __type: 'Object', name, quantity, unitPriceMinorUnits });
+  const order = {
+    orderNo: 1000001,
+    orderDate: at('2030-01-01T00:00:00.000Z'),
+    currency: 'usd',
+    total: 1050,
+    refundedTotal: 50,
+    email: '=cmd@x.example',
+    shippingAddress: { firstName: 'Ann', lastName: 'Lee', city: 'Springfield' },
+    items: [item('Soap', 2, 350), item('Oil', 1, 350), { __type: 'Pointer', objectId: 'deleted' }],
+  };
+  const [head, first, second, ...more] = parseCSV(ordersAsCSV([order])).map(({ cells }) => cells);
+  assert.equal(more.length, 0);
+  const cells = (row) => Object.fromEntries(head.map((name, index) => [name, row[index]]));
+  assert.deepEqual(
+    ['order', 'customer', 'product', 'quantity', 'each', 'sum', 'total', 'refunded'].map((name) => cells(first)[name]),
+    ['1000001', 'Ann Lee', 'Soap', '2', '3.5', '7', '10.5', '0.5'],
+  );
+  assert.deepEqual([cells(second).total, cells(second).sum, cells(second).refunded], ['', '3.5', '']);
+  assert.match(ordersAsCSV([order]), /'=cmd@x\.example/);
+});
+
+test('a pasted table gives each order its parcel', () => {
+  const orders = [
+    { objectId: 'a', orderNo: 1000001 },
+    { objectId: 'b', orderNo: 1000002 },
+    { objectId: 'c', orderNo: 1000003 },
+  ];
+  const text = 'number\tcarrier\tcode\n№ 1000002\tPost, Inc.\tPP-7\n1000001\t\t\n';
+  assert.deepEqual(readParcels(text, orders), [
+    { orderId: 'a' },
+    { orderId: 'b', carrier: 'Post, Inc.', trackingNumber: 'PP-7' },
+    { orderId: 'c' },
+  ]);
+  for (const wrong of ['1000009, Post', '1000001, a\n1000001, b', '1000001, a, b, c, d']) {
+    assert.throws(() => readParcels(wrong, orders), Error);
+  }
 });

@@ -19,8 +19,8 @@ import Testing
         _ = try await admin.run("addOrderNote", ["orderId": .string(order), "text": "Called."])
         _ = try await admin.run("saveDeskView", ["list": "orders", "name": "All"])
         let paths: [JSON] = [
-            "", "/orders", "/orders/picking-list", "/charges", "/mails", .string("/orders/\(order)"),
-            .string("/orders/\(order)/invoice"), "/products", "/reviews?show=all", "/customers",
+            "", "/orders", "/orders/sheets/picking-list", "/charges", "/mails", .string("/orders/\(order)"),
+            .string("/orders/sheets/invoice?orders=\(order)"), "/products", "/reviews?show=all", "/customers",
             .string("/customers/\(customer.userId)"), "/customers?show=accounts&search=ada", "/nowhere",
         ]
         let shop = try await Self.desk.shopPaths() + Self.desk.schemaPaths()

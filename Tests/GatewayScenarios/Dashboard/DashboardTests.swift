@@ -71,6 +71,19 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(10)), arguments: Desk.Screen.allCases)
+    func severalOrdersArePrintedShippedAndExportedAtOnce(_ screen: Desk.Screen) async throws {
+        let name = "Batch\(Names.random(8))"
+        let (_, first) = try await Self.desk.paid(lastName: name)
+        let (_, second) = try await Self.desk.paid(lastName: name)
+        try await Self.desk.check("several", on: screen, ["orders": [first, second], "name": .string(name)])
+        let orders = try await Customer.admin(Self.desk.suite).find(
+            "Order", ["orderNo": ["$in": [first, second]]], ["order": "orderNo"]
+        ).results
+        #expect(orders.map { $0["carrier"] } == ["Post", "Post, Inc."])
+        #expect(orders.map { $0["trackingNumber"] } == ["PP-1", "PP-2"])
+    }
+
+    @Test(.timeLimit(.minutes(10)), arguments: Desk.Screen.allCases)
     func countsOfFailuresLeadToChargesAndMails(_ screen: Desk.Screen) async throws {
         let (customer, number) = try await Self.desk.paid()
         let suite = try await Self.desk.suite

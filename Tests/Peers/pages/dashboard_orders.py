@@ -1,10 +1,11 @@
 """Flows of the orders' list and of orders on paper."""
+import csv
 import io
 
 from playwright.sync_api import Error, expect
 from pypdf import PdfReader
 
-from dashboard import enter, flow, step
+from dashboard import enter, flow, step, toast
 
 
 def printed(page):
@@ -42,7 +43,7 @@ def paper(visit, given):
     visit.open("/dashboard/orders")
     page.get_by_role("link", name="Picking list").click()
     check_sheet(page, "Picking list", [number, given["product"]], ["$"])
-    visit.open(f"/dashboard/orders/{given['order']}/poster")
+    visit.open("/dashboard/orders/sheets/poster")
     expect(page.get_by_role("button", name="Try again")).to_be_visible()
 
 
@@ -92,3 +93,51 @@ def failures(visit, given):
     page.get_by_role("link", name=f"№ {given['number']}").first.press("Enter")
     expect(page.get_by_role("heading", name="Orders")).to_be_visible()
     expect(page.locator("s-table tbody tr")).to_have_count(1)
+
+
+@flow
+def several(visit, given):
+    """The quick search leads to an order, and back to the list as it was; two orders are printed, shipped and exported at once."""
+    page, name = visit.page, given["name"]
+    first, second = given["orders"]
+    enter(visit, given, "/dashboard/orders")
+    page.get_by_label("Number, name, city or tracking").fill(name)
+    rows = page.locator("s-table tbody tr")
+    expect(rows).to_have_count(2)
+    page.locator("h1").focus()
+    page.keyboard.press("/")
+    page.get_by_role("searchbox", name="Find orders, products and customers").fill(str(first))
+    expect(page.locator("dialog").get_by_role("link", name=f"№ {first}")).to_be_visible()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name=f"№ {first}")).to_be_visible()
+    page.locator("a.back").click()
+    expect(rows).to_have_count(2)
+    choose(page, first, second)
+    bulk = page.get_by_role("group", name="Bulk changes")
+    bulk.get_by_role("link", name="Packing slip").click()
+    expect(page.locator("article.sheet")).to_have_count(2)
+    step(len(printed(page)) == 2, "Two slips are not on a page each.")
+    page.locator("a.back").click()
+    expect(page.get_by_label("Number, name, city or tracking")).to_have_value(name)
+    choose(page, first, second)
+    bulk.get_by_role("button", name="Ship 2 orders").click()
+    box = page.locator("dialog")
+    box.get_by_label("Parcels").fill(f"{first}, Post, PP-1\n7, Post, PP-2")
+    box.get_by_role("button", name="Ship", exact=True).click()
+    expect(box.locator(".problem")).to_contain_text("Line 2")
+    box.get_by_label("Parcels").fill(f"{first}, Post, PP-1\n{second}, \"Post, Inc.\", PP-2")
+    box.get_by_role("button", name="Ship", exact=True).click()
+    toast(page, "2 orders are on their way.")
+    expect(page.get_by_role("gridcell", name="Shipped")).to_have_count(2)
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Export").click()
+    with open(download.value.path(), encoding="utf-8-sig", newline="") as file:
+        lines = list(csv.DictReader(file))
+    step([line["order"] for line in lines] == [str(first), str(second)], f"The file has {lines}.")
+    step(all(line["sum"] == "7" and line["state"] == "shipped" for line in lines), f"The file has {lines}.")
+
+
+def choose(page, *numbers):
+    for number in numbers:
+        page.get_by_label(f"Choose № {number}", exact=True).check()
+    expect(page.get_by_text(f"{len(numbers)} chosen")).to_be_visible()

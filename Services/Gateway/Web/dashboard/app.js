@@ -7,6 +7,7 @@ import { Router } from '../shared/router.js';
 import { server, theme } from '../shared/settings.js';
 import { forgetAll } from '../shared/store.js';
 import { areas, sees } from './shell/areas.js';
+import { listenForSearch } from './shell/quick-search.js';
 import { Shell } from './shell/shell.js';
 import { leave, signIn } from './shell/sign-in.js';
 import { elsewhere, problem } from './shell/sorry.js';
@@ -18,9 +19,8 @@ import { elsewhere, problem } from './shell/sorry.js';
 const routes = {
   '/': { area: 'today', load: () => import('./pages/today.js') },
   '/orders': { area: 'orders', load: () => import('./pages/orders.js') },
-  '/orders/picking-list': { area: 'orders', load: () => import('./pages/picking-list.js') },
   '/orders/:id': { area: 'orders', load: () => import('./pages/order.js') },
-  '/orders/:id/:form': { area: 'orders', load: () => import('./pages/sheet.js') },
+  '/orders/sheets/:form': { area: 'orders', load: () => import('./pages/sheet.js') },
   '/charges': { area: 'orders', sheet: 'charges', load: () => import('./pages/charges.js') },
   '/mails': { area: 'customers', sheet: 'mails', load: () => import('./pages/mails.js') },
   '/products': { area: 'products', load: () => import('./pages/products.js') },
@@ -151,5 +151,6 @@ theme.apply();
 await loadTexts(new URL('texts/', import.meta.url));
 auth.onEnd((expired) => askToSignIn(expired ? t('signIn.expired') : null));
 router.start();
+listenForSearch(router);
 if (auth.restore()) await comeBack();
 else askToSignIn(null);

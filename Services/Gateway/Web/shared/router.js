@@ -5,6 +5,8 @@ export class Router {
   #base;
   #show;
   #abort = new AbortController();
+  /** The last query of each path. */
+  #queries = new Map();
 
   /**
    * @param base the path above all views, `/dashboard`.
@@ -30,6 +32,11 @@ export class Router {
     return this.#base + (path === '/' ? '' : path) + (text ? `?${text}` : '');
   }
 
+  /** The URL of a list as it was last shown, with its search and filter. */
+  back(path) {
+    return this.#base + path + (this.#queries.get(path) ?? '');
+  }
+
   go(path, query, { replace = false } = {}) {
     history[replace ? 'replaceState' : 'pushState'](null, '', this.href(path, query));
     return this.refresh();
@@ -45,6 +52,7 @@ export class Router {
     this.#abort = new AbortController();
     const path = location.pathname.slice(this.#base.length) || '/';
     const given = parts(path);
+    this.#queries.set(path, location.search);
     let found = { route: null, params: {} };
     for (const { parts: wanted, route } of this.#routes) {
       const params = match(wanted, given);

@@ -1,6 +1,6 @@
 // The common parts of the order views: states, lines and people.
 
-import { ask } from '../../shared/api.js';
+import { ask, containing } from '../../shared/api.js';
 import { h } from '../../shared/dom.js';
 import { moment, money } from '../../shared/format.js';
 import { t } from '../../shared/i18n.js';
@@ -27,6 +27,23 @@ export function inState(state) {
   if (state === 'made')
     return { ...made, orderState: { $nin: Object.keys(states).filter((other) => other !== 'made') } };
   return state ? { ...made, orderState: state } : made;
+}
+
+const searched = [
+  'shippingAddress.firstName',
+  'shippingAddress.lastName',
+  'shippingAddress.city',
+  'email',
+  'trackingNumber',
+];
+
+/** Matches placed orders by number, or by all words of a name, a city, an address or a tracking number. */
+export function matching(text) {
+  const number = text.replace(/^(№|#|no\.?)\s*/i, '');
+  if (/^\d{4,}$/.test(number)) return { ...made, orderNo: Number(number) };
+  const words = text.split(/\s+/).filter(Boolean).slice(0, 4);
+  if (!words.length) return made;
+  return { ...made, $and: words.map((word) => ({ $or: searched.map((field) => ({ [field]: containing(word) })) })) };
 }
 
 export function nameOf(order) {

@@ -57,7 +57,7 @@ export function pickingList(orders) {
   }
   const byName = [...products].sort(([a], [b]) => a.localeCompare(b));
   return sheet(
-    t('sheet.picking'),
+    t('sheet.picking-list'),
     h('p', [date(new Date().toISOString()), ' · ', counted('orders.count', orders.length)]),
     linesOf(
       [t('order.product'), t('order.pieces'), t('area.orders')],
@@ -68,15 +68,6 @@ export function pickingList(orders) {
       orders.map((order) => [`№ ${order.orderNo}`, nameOf(order), number(pieces(order))]),
     ),
   );
-}
-
-/** A sheet below a link back and the button that prints it. */
-export function printable(href, label, content) {
-  return [
-    h('a.back', { href }, `← ${label}`),
-    h('p.actions', h('button.primary', { type: 'button', onclick: () => print() }, t('order.print'))),
-    content,
-  ];
 }
 
 function sheet(title, ...content) {

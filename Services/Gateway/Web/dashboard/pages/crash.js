@@ -19,7 +19,7 @@ const RELEASES = 20;
 export async function render({ params, router, signal, redraw }) {
   const issue = await ask('crashIssue', { issueId: params.id }, signal);
   return [
-    h('a.back', { href: router.href('/crashes') }, `← ${t('area.crashes')}`),
+    h('a.back', { href: router.back('/crashes') }, `← ${t('area.crashes')}`),
     heading(
       issue.title || t('crash.untitled'),
       [statusTag(issue), ' ', levelTag(issue), ' ', h('span.small', issue.culprit ?? '')],

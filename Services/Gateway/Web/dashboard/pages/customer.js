@@ -26,7 +26,7 @@ export async function render({ params, router, signal, redraw }) {
   const contact = orders.length ? await contactOf(orders[0], signal) : null;
   const name = personName(orders, contact, account);
   return [
-    h('a.back', { href: router.href('/customers') }, `← ${t('area.customers')}`),
+    h('a.back', { href: router.back('/customers') }, `← ${t('area.customers')}`),
     heading(name, since(orders, account)),
     h(
       'div.columns',

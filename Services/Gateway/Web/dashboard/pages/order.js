@@ -34,7 +34,7 @@ export async function render({ params, router, signal, redraw }) {
   followOrder(first, load, draw, signal);
   const { order, history } = first;
   return [
-    h('a.back', { href: router.href('/orders') }, `← ${t('area.orders')}`),
+    h('a.back', { href: router.back('/orders') }, `← ${t('area.orders')}`),
     heading(`№ ${order.orderNo ?? ''}`, [dateTime(order.orderDate), ' ', state], doings),
     h(
       'div.columns',
@@ -56,7 +56,7 @@ export async function render({ params, router, signal, redraw }) {
 function actions(order, router, redraw) {
   const state = stateOf(order);
   const sheets = ['packing-slip', 'invoice'].map((form) =>
-    h('a.button', { href: router.href(`/orders/${order.objectId}/${form}`) }, t(`sheet.${form}`)),
+    h('a.button', { href: router.href(`/orders/sheets/${form}`, { orders: order.objectId }) }, t(`sheet.${form}`)),
   );
   // Support may read orders; only the order desk may act on them.
   if (!runs('orders') || order.refundState === 'pending') return sheets;

@@ -1,6 +1,6 @@
 // Orders, newest first: by state, days, number or recipient.
 
-import { containing, find } from '../../shared/api.js';
+import { find } from '../../shared/api.js';
 import { fill, h } from '../../shared/dom.js';
 import { table } from '../../shared/elements/table.js';
 import { dateTime, number } from '../../shared/format.js';
@@ -10,17 +10,22 @@ import { followList } from '../live/list.js';
 import { newsLine } from '../live/news.js';
 import { counted, heading, pager, stateChips } from '../lists/listing.js';
 import { searchField } from '../lists/search-field.js';
-import { inState, nameOf, pieces, states, stateTag, total } from '../orders/shared.js';
+import { bulkBar, exportOrders } from '../orders/bulk.js';
+import { inState, matching, nameOf, pieces, states, stateTag, total } from '../orders/shared.js';
 
 const PAGE = 25;
 /** Newest first by default. */
-const sorts = ['-orderNo', 'orderNo'];
+const sorts = ['-orderNo', 'orderNo', '-orderDate', 'orderDate', '-total', 'total'];
 
 export async function render(view) {
-  const { router, query, signal } = view;
+  const { router, query, signal, redraw } = view;
   const sorted = sorts.includes(query.sort) ? query.sort : sorts[0];
   const page = Math.max(1, Number.parseInt(query.page ?? '1', 10) || 1);
-  const columns = columnsOf(router);
+  const selected = new Map();
+  const bulk = h('div.bar.bulk', { role: 'group', 'aria-label': t('bulk.label') });
+  const drawBulk = () => fill(bulk, bulkBar(selected, router, redraw));
+  const columns = columnsOf(router, selected, drawBulk);
+  drawBulk();
   const where = condition(query);
   const options = { where, order: sorted, limit: PAGE, skip: (page - 1) * PAGE, count: 1, include: 'items', signal };
   const load = () => find('Order', options);
@@ -44,7 +49,11 @@ export async function render(view) {
     heading(
       t('area.orders'),
       many,
-      h('div.actions', h('a.button', { href: router.href('/orders/picking-list') }, t('sheet.picking'))),
+      h(
+        'div.actions',
+        h('a.button', { href: router.href('/orders/sheets/picking-list') }, t('sheet.picking-list')),
+        h('button', { type: 'button', onclick: (event) => exportOrders(where, event.currentTarget) }, t('csv.export')),
+      ),
     ),
     h(
       'div.bar',
@@ -56,6 +65,7 @@ export async function render(view) {
       stateChips(t('orders.state'), choices, query.state ?? '', (state) => go({ state })),
     ),
     views,
+    bulk,
     news.element,
     shown,
     pages,
@@ -76,24 +86,7 @@ function condition({ state, search, from, to }) {
   if (from) days.$gte = moment(from, 0);
   if (to) days.$lt = moment(to, 1);
   if (Object.keys(days).length) where.orderDate = days;
-  const text = (search ?? '').trim();
-  if (!text) return where;
-  const number = text.replace(/^(№|#|no\.?)\s*/i, '');
-  // A text of digits is searched as an order number; a name is searched word by word.
-  if (/^\d{4,}$/.test(number)) return { ...where, orderNo: Number(number) };
-  const words = text
-    .split(/\s+/)
-    .slice(0, 4)
-    .map((word) => ({
-      $or: [
-        'shippingAddress.firstName',
-        'shippingAddress.lastName',
-        'shippingAddress.city',
-        'email',
-        'trackingNumber',
-      ].map((field) => ({ [field]: containing(word) })),
-    }));
-  return { ...where, $and: words };
+  return { ...where, ...matching((search ?? '').trim()) };
 }
 
 /** The first moment of a day in the reader's time zone, plus a number of days. */
@@ -121,20 +114,34 @@ function period(query, go) {
   );
 }
 
-function columnsOf(router) {
+function columnsOf(router, selected, onselect) {
   return [
+    { title: t('bulk.select'), narrow: true, cell: (order) => choice(order, selected, onselect) },
     {
       title: t('order.number'),
       lead: true,
       sort: 'orderNo',
       cell: (order) => h('a', { href: router.href(`/orders/${order.objectId}`) }, `№ ${order.orderNo}`),
     },
-    { name: 'date', title: t('order.date'), cell: (order) => dateTime(order.orderDate) },
+    { name: 'date', title: t('order.date'), sort: 'orderDate', cell: (order) => dateTime(order.orderDate) },
     { name: 'customer', title: t('order.customer'), cell: nameOf },
     { name: 'pieces', title: t('order.pieces'), end: true, cell: (order) => number(pieces(order)) },
-    { name: 'total', title: t('order.total'), end: true, cell: total },
+    { name: 'total', title: t('order.total'), end: true, sort: 'total', cell: total },
     { name: 'state', title: t('order.state'), cell: stateTag },
   ];
+}
+
+function choice(order, selected, onselect) {
+  return h('input', {
+    type: 'checkbox',
+    checked: selected.has(order.objectId),
+    'aria-label': t('bulk.selectOne', { name: `№ ${order.orderNo}` }),
+    onchange: (event) => {
+      if (event.target.checked) selected.set(order.objectId, order);
+      else selected.delete(order.objectId);
+      onselect();
+    },
+  });
 }
 
 function list(orders, columns, { router, sorted, onsort }) {

@@ -39,7 +39,7 @@ export async function render({ params, router, signal, redraw }) {
   };
   followProduct(product, load, renew, signal);
   return [
-    h('a.back', { href: router.href('/products') }, `← ${t('area.products')}`),
+    h('a.back', { href: router.back('/products') }, `← ${t('area.products')}`),
     heading(product.name, sale, doings),
     form,
     history,

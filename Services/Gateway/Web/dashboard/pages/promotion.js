@@ -23,7 +23,7 @@ export async function render({ params, router, signal, redraw }) {
       ]);
   const form = promotionForm(promotion, saver(promotion, isNew, router, redraw), signal);
   return [
-    h('a.back', { href: router.href('/promotions') }, `← ${t('area.promotions')}`),
+    h('a.back', { href: router.back('/promotions') }, `← ${t('area.promotions')}`),
     heading(
       isNew ? t('promotions.add') : beginning(promotion.content, 60) || promotion.objectId,
       isNew ? t('promotion.newNote') : t('promotion.since', { date: dateTime(promotion.createdAt) }),

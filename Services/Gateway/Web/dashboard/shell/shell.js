@@ -7,6 +7,7 @@ import { icon } from '../../shared/icons.js';
 import { onLive } from '../../shared/live/live.js';
 import { server, theme } from '../../shared/settings.js';
 import { sees } from './areas.js';
+import { openSearch } from './quick-search.js';
 import { leave } from './sign-in.js';
 
 /** The menu, in its order. */
@@ -109,6 +110,16 @@ export class Shell {
     return h(
       'div.account',
       liveSign(),
+      h(
+        'button.quiet.square',
+        {
+          type: 'button',
+          'aria-label': t('quick.label'),
+          title: t('quick.keys'),
+          onclick: () => openSearch(this.#router),
+        },
+        icon('search'),
+      ),
       h('span.who.clip', { title: name }, name),
       language,
       look,

@@ -1,0 +1,95 @@
+// Actions on several orders at once.
+
+import { APIError, find } from '../../shared/api.js';
+import { batch } from '../../shared/batch.js';
+import { h } from '../../shared/dom.js';
+import { dialog } from '../../shared/elements/dialog.js';
+import { errorText, failure, toast } from '../../shared/elements/toast.js';
+import { t } from '../../shared/i18n.js';
+import { saveFile } from '../forms/save-file.js';
+import { counted } from '../lists/listing.js';
+import { runs } from '../shell/areas.js';
+import { ordersAsCSV, readParcels } from './csv.js';
+import { stateOf } from './shared.js';
+
+const PAGE = 500;
+
+/**
+ * The bar above the list.
+ * @param selected the orders with a tick.
+ * @param redraw redraws the list after a change.
+ */
+export function bulkBar(selected, router, redraw) {
+  const orders = [...selected.values()];
+  const ids = orders.map((order) => order.objectId).join(',');
+  const toShip = orders.filter((order) => stateOf(order) === 'made');
+  const sheet = (form) =>
+    h('a.button', { href: router.href(`/orders/sheets/${form}`, { orders: ids }) }, t(`sheet.${form}`));
+  const ship = () => shipMany(toShip).then((done) => done && redraw());
+  return [
+    h('span.soft.small', { role: 'status' }, orders.length ? counted('bulk.count', orders.length) : t('bulk.none')),
+    orders.length
+      ? h(
+          'div.actions',
+          runs('orders') && toShip.length
+            ? h('button', { type: 'button', onclick: ship }, counted('ship.many', toShip.length))
+            : null,
+          ['packing-slip', 'invoice', 'picking-list'].map(sheet),
+        )
+      : null,
+  ];
+}
+
+/** Ships orders, with the tracking numbers of a pasted table. Pressing the button again retries the failed ones. */
+function shipMany(orders) {
+  let waiting = orders;
+  return dialog({
+    title: counted('ship.manyTitle', orders.length),
+    text: t('ship.manyText'),
+    confirm: t('order.ship'),
+    fields: [
+      {
+        name: 'parcels',
+        type: 'textarea',
+        rows: Math.min(12, orders.length + 2),
+        label: t('ship.parcels'),
+        hint: t('ship.parcelsHint'),
+        value: orders.map((order) => `${order.orderNo}, , `).join('\n'),
+      },
+    ],
+    async submit({ parcels }) {
+      const bodies = readParcels(parcels, orders).filter((body) =>
+        waiting.some((one) => one.objectId === body.orderId),
+      );
+      const answers = await batch(bodies.map((body) => ({ method: 'POST', path: '/functions/shipOrder', body })));
+      const failed = bodies.filter((_, index) => answers[index] instanceof APIError);
+      toast(counted('ship.manyDone', bodies.length - failed.length));
+      if (!failed.length) return true;
+      waiting = waiting.filter((one) => failed.some((body) => body.orderId === one.objectId));
+      const first = answers.find((answer) => answer instanceof APIError);
+      const numbers = waiting.map((order) => `№ ${order.orderNo}`).join(', ');
+      throw new Error(t('ship.manyFailed', { numbers, problem: errorText(first) }));
+    },
+  });
+}
+
+/** Saves all orders of a list to a file. Pages follow the objectId, so that a change meanwhile skips none. */
+export async function exportOrders(where, button) {
+  button.disabled = true;
+  try {
+    const all = [];
+    for (let last = ''; ; last = all.at(-1).objectId) {
+      const rest = last ? { $and: [where, { objectId: { $gt: last } }] } : where;
+      const { results } = await find('Order', { where: rest, order: 'objectId', limit: PAGE, include: 'items' });
+      all.push(...results);
+      if (results.length < PAGE) break;
+    }
+    all.sort((a, b) => (a.orderNo ?? 0) - (b.orderNo ?? 0));
+    saveFile(`orders-${new Date().toISOString().slice(0, 10)}.csv`, 'text/csv', ordersAsCSV(all));
+    toast(counted('orders.exported', all.length));
+  } catch (error) {
+    failure(error);
+  } finally {
+    button.disabled = false;
+  }
+}
