@@ -34,14 +34,14 @@ import Testing
         }
     }
 
-    /// Sends many requests, 48 at a time: more could exceed the time limit of a request on a busy machine.
+    /// Sends many requests, 16 at a time: more could exceed the time limit of a request on a busy machine.
     private static func together(
         _ count: Int, _ request: @escaping @Sendable (Int) async throws -> ParseClient.Answer
     ) async throws -> [ParseClient.Answer] {
         try await withThrowingTaskGroup(of: ParseClient.Answer.self) { group in
             var answers: [ParseClient.Answer] = []
             for number in 0..<count {
-                if number >= 48, let answer = try await group.next() { answers.append(answer) }
+                if number >= 16, let answer = try await group.next() { answers.append(answer) }
                 group.addTask { try await untilTaken { try await request(number) } }
             }
             return try await group.reduce(into: answers) { $0.append($1) }
