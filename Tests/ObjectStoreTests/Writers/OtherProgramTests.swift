@@ -45,7 +45,7 @@ import Testing
             // Its deadlock timeout is longer than the store's, which detects the deadlock after a second.
             let program = try Program(
                 """
-                SET deadlock_timeout = '20s'; BEGIN; UPDATE mine SET n = n + 100 WHERE id = 2; SELECT pg_sleep(0.5);
+                SET deadlock_timeout = '20s'; BEGIN; UPDATE mine SET n = n + 100 WHERE id = 2; SELECT pg_sleep(2);
                 UPDATE mine SET n = n + 100 WHERE id = 1; COMMIT
                 """, in: test)
             #expect(
