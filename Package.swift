@@ -123,6 +123,16 @@ let package = Package(
             ],
             path: "Shared/ServiceKit"
         ),
+        .target(
+            name: "Platform",
+            dependencies: [
+                "Cryptography", "MessageBus", "Messages", "ObjectStore", "Outbound", "ParseProtocol", "ProcessKit",
+                "ServiceKit",
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            path: "Shared/Platform",
+            exclude: ["README.md"]
+        ),
 
         // Services.
         .executableTarget(
@@ -145,7 +155,7 @@ let package = Package(
             exclude: ["README.md"],
             resources: [.copy("Resources/Pages"), .copy("Resources/OpenAPI"), .copy("Web")]
         ),
-        service("Catalog", dependencies: ["Cryptography", "Outbound"]),
+        service("Catalog", dependencies: ["Platform"]),
         service("Users", dependencies: ["Cryptography", "Outbound", "SignedTokens"]),
         service("Bag", dependencies: ["Cryptography"]),
         service("Payments", dependencies: ["Cryptography", "Outbound"]),
@@ -301,7 +311,13 @@ if Context.environment["SATCHEL_SHOP_ONLY"] != "1" {
                 .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
             ],
             swiftSettings: unoptimised),
-        serviceTests("Catalog", dependencies: ["Outbound", "TestSupport"]),
+        .testTarget(
+            name: "PlatformTests",
+            dependencies: [
+                "Platform", "ServiceSupport", "ServiceKit", "Outbound", "ProcessKit", "ObjectStore", "Messages",
+                "ParseProtocol",
+            ], swiftSettings: unoptimised),
+        serviceTests("Catalog"),
         serviceTests("Users", dependencies: ["TestSupport"]),
         serviceTests("Bag", dependencies: ["TestSupport"]),
         serviceTests("Payments", dependencies: ["Outbound", "TestSupport"]),

@@ -1,30 +1,27 @@
-import MessageBus
 import Messages
 import ObjectStore
 import ParseProtocol
+import Platform
 import ServiceKit
 
-/// Classes, rules and tables of the catalog.
+/// Classes, rules and tables of the catalog, which also hosts the platform.
 /// - Parameter bucket: the bucket that stores file contents; nil for the disk.
 package func catalogPlan(_ currency: Currency, _ bucket: FileBucket? = nil) -> ServicePlan {
     ServicePlan(
         name: "catalog",
-        classes: [
-            .category, .product, .inAppProduct, .productReview, .favoriteProduct, .store, .page, .requestClaim,
-            .jobStatus,
-            .jobSchedule,
-        ],
+        classes: [.category, .product, .inAppProduct, .productReview, .favoriteProduct, .store, .page]
+            + platformClasses,
         migrations: catalogMigrations,
         ownsUnknownClasses: true
     ) { host in
         let files = FileStorage(host, bucket)
-        return [
+        let rules: [String: any ClassRules] = [
             "Product": ProductRules(photos: ProductPhotos(home: files), currency: currency, outbox: host.outbox),
             "ProductReview": ReviewRules(authors: ReviewAuthors(bus: host.bus)),
             "FavoriteProduct": FavoriteRules(), "Page": PageRules(),
             "_Product": InAppProductRules(files: PurchasedFiles(home: files)),
-            "_JobStatus": JobStatusRules(), "_JobSchedule": JobScheduleRules(jobs: catalogJobs),
         ]
+        return rules.merging(platformRules(jobs: catalogJobs(host))) { own, _ in own }
     }
 }
 
@@ -52,31 +49,9 @@ package func buildCatalog(
     routes.accept(CatalogCalls.restock) { message, _, transaction in
         try Restocks.add(message, in: transaction)
     }
-    routes.read(framed: CatalogCalls.config) { _, request, reader in
-        try BusReply(ConfigReply(), documents: [ConfigParameters.answer(in: reader, caller: request.caller)])
-    }
-    routes.accept(CatalogCalls.setConfig) { _, request, transaction in
-        try request.requireMaster(or: .developers)
-        let change = try request.document()
-        if !request.isFromAdmin { try ConfigParameters.requireVisible(change, in: transaction) }
-        let before = try ConfigParameters.all(in: transaction)
-        let wasHidden = try ConfigParameters.hidden(in: transaction)
-        try ConfigParameters.apply(change, in: transaction)
-        let hidden = try ConfigParameters.hidden(in: transaction).union(wasHidden)
-        let after = try ConfigParameters.all(in: transaction)
-        try host.audit.note(
-            .init("config", "_GlobalConfig", before: before, after: after, hiding: hidden), by: request,
-            in: transaction)
-    }
     routes.task(CatalogCalls.countReceipt) { _, request in
         try host.quotas.take(of: .receipts, by: request.caller)
         return Accepted()
-    }
-    routes.accept(CatalogCalls.claimRequest) { message, _, transaction in
-        try RequestClaims.claim(message, in: transaction)
-    }
-    routes.accept(CatalogCalls.releaseRequest) { message, _, transaction in
-        try RequestClaims.release(message.requestID, in: transaction)
     }
     routes.accept(NotificationCalls(to: "catalog").userDeleted) { message, _, transaction in
         try AccountDeletion.forget(message.userID, in: transaction)
@@ -91,14 +66,16 @@ package func buildCatalog(
     ReviewFunctions(host: host).install(in: &routes)
     scheduleCleanup(host, reservations)
     let files = FileStorage(host, bucket)
-    let keeper = installFiles(host, files, &routes)
+    try buildPlatform(host, &routes, files, jobs: catalogJobs(host))
     let purchasedFiles = PurchasedFiles(home: files)
     host.whenWriter("purchases", every: .seconds(1), problem: "Files of products could not be made private.") {
         try await purchasedFiles.convert()
         return .finished
     }
-    installHooks(host, &routes)
-    try installJobs(host, keeper, &routes)
+}
+
+private func catalogJobs(_ host: ServiceHost) -> [Job] {
+    [Job(name: "recountRatings", run: RatingRecount(store: host.store).run)]
 }
 
 /// Reservations last at least one minute, so a few extra seconds are harmless.
@@ -106,7 +83,7 @@ private let expiryPause = Duration.seconds(3)
 
 /// Returns the stock of expired reservations, removes the leftovers of deleted products, and renames review authors.
 private func scheduleCleanup(_ host: ServiceHost, _ reservations: Reservations) {
-    host.shorten(Reservations.waits, BucketDeletions.waits)
+    host.shorten(Reservations.waits)
     host.whenWriter(
         "house", every: expiryPause,
         problem: "Expired reservations, deleted products or former names could not be cleaned up."

@@ -1,4 +1,5 @@
 import ParseProtocol
+import Platform
 import ServiceKit
 
 /// The catalog service: brands, products with their stock, reviews, favourites, stores, and all classes without another

@@ -1,19 +1,19 @@
 import ObjectStore
+import Platform
 
 /// The migrations of `catalog.sqlite`, oldest first. To change a table, append an entry; never edit an entry of a
 /// release (docs/guides/upgrading.md).
 let catalogMigrations = [
-    Migration(1, "tables", catalogTables),
+    Migration(1, "tables", catalogTables + platformTables),
     Migration(2, "authorRenames", authorRenameTables),
     Migration(3, "codeHooks", codeHookTables),
-    // Whether an operator asked a running job to stop.
-    Migration(4, "stoppedJobs", ["ALTER TABLE jobRuns ADD COLUMN isStopped INTEGER NOT NULL DEFAULT 0"]),
+    Migration(4, "stoppedJobs", stoppedJobColumns),
     Migration(5, "editorRights") { try EditorRights.grant(in: $0) },
     Migration(6, "fileBucket", fileBucketTables),
     Migration(7, "ownersOfReviews") { try ReviewRules.closeImports(in: $0) },
 ]
 
-/// The tables of release 0.1.0, whose files record no migrations. Existing tables are left unchanged.
+/// The shop's tables of release 0.1.0, whose files record no migrations. Existing tables are left unchanged.
 private let catalogTables = [
     // MARK: ProductRatings
 
@@ -63,58 +63,6 @@ private let catalogTables = [
     // MARK: ProductRemoval
 
     "CREATE TABLE IF NOT EXISTS removedProducts(productId TEXT PRIMARY KEY) WITHOUT ROWID",
-
-    // MARK: ConfigParameters
-
-    """
-    CREATE TABLE IF NOT EXISTS configParameters(
-        name TEXT PRIMARY KEY, value TEXT NOT NULL, masterKeyOnly INTEGER NOT NULL, changedAt INTEGER NOT NULL)
-    """,
-
-    // MARK: FileTable
-
-    """
-    CREATE TABLE IF NOT EXISTS files(name TEXT PRIMARY KEY, contentType TEXT NOT NULL, size INTEGER NOT NULL, \
-    owner TEXT,
-    metadata TEXT NOT NULL, createdAt INTEGER NOT NULL) WITHOUT ROWID
-    """,
-    "CREATE INDEX IF NOT EXISTS filesByOwner ON files(owner, size) WHERE owner IS NOT NULL",
-
-    // MARK: HookDefinitions
-
-    """
-    CREATE TABLE IF NOT EXISTS hooks(
-        className TEXT NOT NULL, name TEXT NOT NULL, url TEXT NOT NULL, changedAt INTEGER NOT NULL,
-        PRIMARY KEY(className, name)) WITHOUT ROWID
-    """,
-
-    // MARK: Jobs
-
-    // A requested run of a job; the row exists until the run ends.
-    """
-    CREATE TABLE IF NOT EXISTS jobRuns(
-        id INTEGER PRIMARY KEY, status TEXT NOT NULL UNIQUE, name TEXT NOT NULL, attempts INTEGER NOT NULL DEFAULT 0)
-    """,
-    // When a schedule is due next; no row when it never runs again.
-    "CREATE TABLE IF NOT EXISTS jobTimes(schedule TEXT PRIMARY KEY, dueAt INTEGER NOT NULL)",
-    "CREATE INDEX IF NOT EXISTS jobTimesDue ON jobTimes(dueAt)",
-]
-
-/// The definitions of cloud code (`CodeHooks`). Functions and jobs have no class.
-private let codeHookTables = [
-    """
-    CREATE TABLE codeHooks(kind TEXT NOT NULL, className TEXT NOT NULL, name TEXT NOT NULL,
-    PRIMARY KEY(kind, className, name)) WITHOUT ROWID
-    """
-]
-
-/// Where each file's content is stored, and the bucket objects to delete (`BucketDeletions`). Without a bucket the
-/// index of files is empty.
-private let fileBucketTables = [
-    "ALTER TABLE files ADD COLUMN inBucket INTEGER NOT NULL DEFAULT 0",
-    "CREATE INDEX filesInBucket ON files(inBucket) WHERE inBucket = 1",
-    "CREATE TABLE bucketDrops(name TEXT PRIMARY KEY, dueAt INTEGER NOT NULL) WITHOUT ROWID",
-    "CREATE INDEX bucketDropsDue ON bucketDrops(dueAt)",
 ]
 
 private let authorRenameTables = [

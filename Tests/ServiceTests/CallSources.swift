@@ -3,7 +3,7 @@ import TestSupport
 
 /// Where the sources declare calls, and which lines send them.
 ///
-/// This is a text search. A sender is a line of Services or of the outbox that names a declaration:
+/// This is a text search. A sender is a line of Services, Platform or the outbox that names a declaration:
 /// `CatalogCalls.price`, or for a family `ObjectCalls(of: …).find`, `ServiceDirectory.calls(ofClass: …).find`,
 /// `DeliveryCalls(to: …).deliver` and `NotificationCalls.orderMade`. Lines that begin with `routes.` register a
 /// receiver.
@@ -45,7 +45,7 @@ struct CallSources {
         }
     }
 
-    /// Whether a line of Services sends the call.
+    /// Whether a line of `sendingLines` sends the call.
     func isSent(_ call: Declaration, by lines: [String]) -> Bool {
         lines.contains { line in
             if Self.names(line, "\(call.type).\(call.name)") { return true }
@@ -59,9 +59,9 @@ struct CallSources {
         }
     }
 
-    /// The lines of Services and of the outbox that name calls, without comments and registrations of receivers.
+    /// The lines of Services, Platform and the outbox that name calls, without comments and registrations of receivers.
     static func sendingLines() throws -> [String] {
-        try (files(in: "Services") + files(in: "Shared/ServiceKit/Outbox")).flatMap { path in
+        try ["Services", "Shared/Platform", "Shared/ServiceKit/Outbox"].flatMap(files(in:)).flatMap { path in
             try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n")
                 .filter { $0.contains("Calls") || $0.contains("ServiceDirectory.calls") }
                 .map { $0.trimmingCharacters(in: .whitespaces) }

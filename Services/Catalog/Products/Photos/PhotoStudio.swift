@@ -1,5 +1,6 @@
 import Foundation
 import ParseProtocol
+import Platform
 
 /// Makes the two pictures of a product from a photo: upright, without metadata (such as place and author), never
 /// enlarged.

@@ -1,6 +1,7 @@
 import Foundation
 import ObjectStore
 import ParseProtocol
+import Platform
 import ServiceKit
 
 /// The pictures of products. When a product gets a photo without a thumbnail, the catalog makes both pictures;

@@ -8,8 +8,8 @@ import ServiceKit
 /// The row changes after the content is at the new place and before it is deleted from the old one. A reader that
 /// checks both places therefore always finds the content.
 package struct FileStorage: Sendable {
-    let store: ClassStore
-    let folder: FileFolder
+    package let store: ClassStore
+    package let folder: FileFolder
     let bucket: FileBucket?
     let logger: Logger
 
@@ -20,7 +20,7 @@ package struct FileStorage: Sendable {
         self.logger = logger
     }
 
-    init(_ host: ServiceHost, _ bucket: FileBucket?) {
+    package init(_ host: ServiceHost, _ bucket: FileBucket?) {
         self.init(
             store: host.store, folder: FileFolder(dataDirectory: host.configuration.dataDirectory), bucket: bucket,
             logger: host.logger)
@@ -61,7 +61,7 @@ package struct FileStorage: Sendable {
 
     /// Moves a new file on the disk that has no row yet to the place for new files.
     /// - Throws: as `keep`; then nothing remains on the disk.
-    func settle(_ entry: FileTable.Entry) async throws -> FileTable.Entry {
+    package func settle(_ entry: FileTable.Entry) async throws -> FileTable.Entry {
         guard target != nil else { return entry }
         defer { folder.remove(entry.name) }
         return try await keep(content(onDisk: entry), for: entry)
@@ -95,7 +95,7 @@ package struct FileStorage: Sendable {
 
     /// The whole content of a file.
     /// - Throws: as `part`.
-    func content(of entry: FileTable.Entry) async throws -> [UInt8] {
+    package func content(of entry: FileTable.Entry) async throws -> [UInt8] {
         var content: [UInt8] = []
         while content.count < entry.size {
             let found = try await part(

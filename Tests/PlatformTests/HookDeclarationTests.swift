@@ -1,6 +1,6 @@
-import CatalogService
 import Messages
 import ParseProtocol
+import Platform
 import Testing
 
 /// Declarations of webhooks by operators.

@@ -6,7 +6,6 @@ import ServiceKit
 import Synchronization
 
 /// The message kinds for files (Shared/Messages/Protos/files.proto).
-@discardableResult
 func installFiles(_ host: ServiceHost, _ home: FileStorage, _ routes: inout ServiceRoutes) -> FileKeeper {
     let folder = home.folder
     let keeper = FileKeeper(host: host, home: home, quota: FileQuota(quotas: host.quotas))

@@ -5,10 +5,17 @@ import ServiceKit
 
 /// Background work that an operator starts. After a crash it restarts from the beginning, so every job must be safe to
 /// repeat.
-struct Job: Sendable {
+package struct Job: Sendable {
+    /// Calls `tell` with progress messages and returns the final message.
+    package typealias Work = @Sendable (_ tell: @Sendable (String) async throws -> Void) async throws -> String
+
     let name: String
-    /// Does the work and returns the final message. Calls `tell` with progress messages.
-    let run: @Sendable (_ tell: @Sendable (String) async throws -> Void) async throws -> String
+    let run: Work
+
+    package init(name: String, run: @escaping Work) {
+        self.name = name
+        self.run = run
+    }
 }
 
 extension ClassDefinition {

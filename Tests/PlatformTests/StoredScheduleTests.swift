@@ -1,6 +1,6 @@
-import CatalogService
 import ObjectStore
 import ParseProtocol
+import Platform
 import ServiceSupport
 import Testing
 
@@ -8,7 +8,7 @@ import Testing
 @Suite struct StoredScheduleTests {
     private let sandbox: SandboxStore
 
-    init() async throws { sandbox = try await SandboxStore(catalogPlan(.standard)) }
+    init() async throws { sandbox = try await SandboxStore(platformPlan) }
 
     private func schedule(startAfter: String) async throws -> String {
         let object: JSON = ["jobName": "j", "startAfter": .string(startAfter)]

@@ -9,7 +9,7 @@ package enum BucketTrouble: Error, Hashable, CustomStringConvertible {
     case refused(String)
     /// There is no such object.
     case missing
-    /// The bucket returned other content than the catalog uploaded.
+    /// The bucket returned other content than the service uploaded.
     case different
 
     /// For logs and `/health`; contains neither keys nor file names.

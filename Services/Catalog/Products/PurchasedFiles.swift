@@ -1,5 +1,6 @@
 import ObjectStore
 import ParseProtocol
+import Platform
 import ServiceKit
 
 /// The private files of in-app products. An operator's tool uploads a file like any other. When the file becomes a

@@ -1,5 +1,5 @@
-import CatalogService
 import Messages
+import Platform
 import Testing
 
 /// The decisions about a job of cloud code. No I/O.

@@ -2,22 +2,19 @@ import MessageBus
 import Messages
 import ServiceKit
 
-/// The names of the catalog's own jobs.
-let catalogJobs: Set<String> = [RatingRecount.name, "sweepFiles"]
+/// The name of the platform's own job.
+let fileSweep = "sweepFiles"
 
 /// The message kinds for jobs (Shared/Messages/Protos/jobs.proto), and the jobs themselves.
-func installJobs(_ host: ServiceHost, _ keeper: FileKeeper, _ routes: inout ServiceRoutes) throws {
-    let recount = RatingRecount(store: host.store)
+func installJobs(_ host: ServiceHost, _ keeper: FileKeeper, _ jobs: [Job], _ routes: inout ServiceRoutes) throws {
     let runner = try JobRunner(
-        [
-            Job(name: RatingRecount.name, run: recount.run),
+        jobs + [
             // Leftovers of crashes and broken uploads are removed automatically later; this job is for a disk that is
             // full now.
-            Job(name: "sweepFiles") { _ in "\(try await keeper.sweepAbandoned()) files removed." },
+            Job(name: fileSweep) { _ in "\(try await keeper.sweepAbandoned()) files removed." },
         ], host: host)
-    precondition(Set(runner.jobs.keys) == catalogJobs, "catalogJobs must list all jobs.")
     routes.read(JobCalls.names) { _, _, reader in
-        let names = catalogJobs.union(try CodeHooks.jobs(in: reader))
+        let names = Set(runner.jobs.keys).union(try CodeHooks.jobs(in: reader))
         return JobsReply.with { $0.names = names.sorted() }
     }
     routes.task(framed: JobCalls.start) { message, request in

@@ -1,7 +1,7 @@
-import CatalogService
 import Foundation
 import Logging
 import ParseProtocol
+import Platform
 import ServiceKit
 import ServiceSupport
 import Testing
@@ -12,7 +12,7 @@ import Testing
     private let path = FileManager.default.temporaryDirectory.path + "/satchel-files-\(Names.random(10))"
     private let double = BucketDouble()
 
-    init() async throws { sandbox = try await SandboxStore(catalogPlan(.standard)) }
+    init() async throws { sandbox = try await SandboxStore(platformPlan) }
 
     private func home(_ bucket: FileBucket?) -> FileStorage {
         FileStorage(

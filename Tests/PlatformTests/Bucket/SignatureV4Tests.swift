@@ -1,5 +1,5 @@
-import CatalogService
 import ParseProtocol
+import Platform
 import Testing
 
 /// The signer against the examples that AWS publishes

@@ -69,7 +69,7 @@ package final class FileFolder: Sendable {
     }
 
     /// A work folder that contains one file with this content.
-    func workCopy(of content: [UInt8]) async throws -> (folder: String, file: String) {
+    package func workCopy(of content: [UInt8]) async throws -> (folder: String, file: String) {
         try await onDisk { [self] in
             let folder = try makeWorkFolder()
             do throws(DurableFile.Failure) {

@@ -1,4 +1,4 @@
-import CatalogService
+import Platform
 import Testing
 
 /// Decisions about a failing bucket. No I/O.

@@ -12,7 +12,7 @@ extension ClassDefinition {
 
 /// The used request ids, one row each, unique by id. If two requests with one id arrive concurrently, even through
 /// different gateways, the second finds the row or fails to insert it.
-enum RequestClaims {
+package enum RequestClaims {
     private static let className = "_Idempotency"
     /// Takes a few milliseconds of one transaction; the next transaction removes the rest.
     private static let removedAtOnce = 500
@@ -39,7 +39,7 @@ enum RequestClaims {
     }
 
     /// Removes expired ids; true when more may remain.
-    static func removeExpired(in transaction: StoreTransaction) throws -> Bool {
+    package static func removeExpired(in transaction: StoreTransaction) throws -> Bool {
         let old = try find(["expire": ["$lte": transaction.now.wire]], limit: removedAtOnce, in: transaction)
         for row in old { try remove(row, in: transaction) }
         return old.count == removedAtOnce

@@ -4,7 +4,7 @@ import ParseProtocol
 import ProcessKit
 import ServiceKit
 
-/// A run of a job that cloud code defines: `cloud` runs it, and the catalog polls its progress.
+/// A run of a job that cloud code defines: `cloud` runs it, and the service polls its progress.
 struct CodeJobRun: Sendable {
     /// The objectId of its `_JobStatus`.
     let id: String

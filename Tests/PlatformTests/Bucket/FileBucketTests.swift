@@ -1,7 +1,7 @@
-import CatalogService
 import Foundation
 import Logging
 import ParseProtocol
+import Platform
 import ProcessKit
 import ServiceSupport
 import Testing

@@ -1,7 +1,7 @@
-import CatalogService
 import Foundation
 import Outbound
 import ParseProtocol
+import Platform
 import ProcessKit
 import Synchronization
 

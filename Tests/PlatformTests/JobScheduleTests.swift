@@ -1,5 +1,5 @@
-import CatalogService
 import ParseProtocol
+import Platform
 import Testing
 
 /// The next time at which a job runs, decided without a clock.

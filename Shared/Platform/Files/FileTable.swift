@@ -11,7 +11,7 @@ package enum FileTable {
         /// The user who uploaded it; empty for a client without a user; nil for the master key.
         var owner: String?
         /// `{"metadata":{…},"tags":{…}}` as JSON text, or empty.
-        var metadata: String
+        package var metadata: String
         /// True when the bucket has the content, false when the disk does.
         package var inBucket: Bool
 

@@ -7,7 +7,6 @@ import ServiceKit
 struct RatingRecount: Sendable {
     let store: ClassStore
 
-    static let name = "recountRatings"
     /// Products per read; the job reports its progress after each read.
     private static let pageMax = 200
 

@@ -1,4 +1,4 @@
-import CatalogService
+import Platform
 import ProcessKit
 import Testing
 
