@@ -249,7 +249,9 @@ public final class ServiceHost: Sendable {
     public func commit(
         _ request: ServiceRequest, _ work: @escaping @Sendable (StoreTransaction) throws -> BusReply
     ) async throws -> BusReply {
-        try await store.write(for: request.share) { [plan] in try KeyedReplies.once(request, plan.replySeal, in: $0, work) }
+        try await store.write(for: request.share) { [plan] in
+            try KeyedReplies.once(request, plan.replySeal, in: $0, work)
+        }
     }
 }
 

@@ -30,7 +30,8 @@ func installJobs(_ host: ServiceHost, _ keeper: FileKeeper, _ routes: inout Serv
                 in: transaction)
             return try BusReply(StartJobReply.with { $0.statusID = id })
         }
-        await runner.waitForEnd(of: try StartJobReply(serializedBytes: reply.body).statusID)
+        await runner.waitForEnd(
+            of: try StartJobReply(serializedBytes: reply.body).statusID, for: request.share)
         return reply
     }
     routes.accept(JobCalls.stop) { message, request, transaction in
