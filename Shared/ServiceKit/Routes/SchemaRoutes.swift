@@ -83,8 +83,7 @@ extension ServiceRoutes {
         var forgets = false
         for id in ids where try rules == nil || transaction.exists(className, id) {
             let change = ProposedChange(
-                verb: .delete, className: className, objectId: id, object: [:], principal: principal,
-                for: nil)
+                verb: .delete, className: className, objectId: id, object: [:], principal: principal, for: nil)
             let outcome = try apply(change, rules, in: transaction)
             if outcome.forget != nil { forgets = true }
         }
