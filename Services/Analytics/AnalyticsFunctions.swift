@@ -52,7 +52,7 @@ struct AnalyticsFunctions: Sendable {
     ) {
         routes.function(name) { [store] parameters, request in
             try request.requireArea(.developers)
-            return try .result(try await store.read { try body(parameters, $0) })
+            return try .result(try await store.read(for: request.share) { try body(parameters, $0) })
         }
     }
 

@@ -19,14 +19,14 @@ package struct Retention: Sendable {
     /// Removes one day's worth, or part of the excess.
     /// - Returns: whether more may remain.
     func removeSome() async throws -> Bool {
-        if try await store.write({ try Self.removeOldest($0) }) { return true }
+        if try await store.write(for: nil, { try Self.removeOldest($0) }) { return true }
         let today = Hour(of: .now).day
-        let stale = try await store.read { try VisitLog.stale(today: today, $0) }
+        let stale = try await store.read(for: nil) { try VisitLog.stale(today: today, $0) }
         if !stale.isEmpty {
-            try await store.write { try VisitLog.remove(stale, today: today, in: $0) }
+            try await store.write(for: nil) { try VisitLog.remove(stale, today: today, in: $0) }
             return true
         }
-        return try await store.write { [logBytesMax] in try EventLog.shrink(to: logBytesMax, in: $0) }
+        return try await store.write(for: nil) { [logBytesMax] in try EventLog.shrink(to: logBytesMax, in: $0) }
     }
 
     /// Removes the oldest expired day of each table; true when it found any.

@@ -101,14 +101,14 @@ package func buildBag(_ host: ServiceHost, _ routes: inout ServiceRoutes, _ curr
     }
 
     host.whenWriter("checkouts.keys", every: .seconds(60), problem: "Old keys of requests could not be removed.") {
-        try await host.store.write { try CheckoutLedger.forgetRequestKeys(in: $0) } ? .more : .idle
+        try await host.store.write(for: nil) { try CheckoutLedger.forgetRequestKeys(in: $0) } ? .more : .idle
     }
 
     let contacts = CustomerContacts(host: host)
     let refunds = RefundRunner(
         ledger: RefundLedger(store: host.store, outbox: host.outbox, currency: currency),
         steps: RefundSteps(bus: host.bus),
-        background: host.background, logger: host.logger, contact: { await contacts.contact(of: $0) })
+        background: host.background, logger: host.logger, contact: { await contacts.contact(of: $0, for: nil) })
     OrderFunctions(
         host: host, ledger: OrderLedger(store: host.store, outbox: host.outbox, currency: currency),
         checkouts: ledger, runner: refunds, contacts: contacts
@@ -118,7 +118,7 @@ package func buildBag(_ host: ServiceHost, _ routes: inout ServiceRoutes, _ curr
     routes.function("retellSales") { parameters, request in
         try request.requireArea(.developers)
         let after = parameters["after"]?.stringValue ?? ""
-        let page = try await host.store.write { try sales.tell(after: after, in: $0) }
+        let page = try await host.store.write(for: request.share) { try sales.tell(after: after, in: $0) }
         return try .result(["orders": .int(Int64(page.orders)), "next": page.next.map(JSON.string) ?? .null])
     }
     host.whenWriter("refunds", every: .seconds(1), problem: "Unfinished refunds could not be read.") {

@@ -127,8 +127,7 @@ struct BagFunctions: Sendable {
     }
 
     private func facts(_ products: Set<String>, _ request: ServiceRequest) async throws -> ProductFacts {
-        try await catalog.facts(
-            about: products, as: request.envelope.principal, traceId: request.envelope.traceID)
+        try await catalog.facts(about: products, as: request.envelope.principal, for: request)
     }
 
     private static func productId(_ parameters: JSON) throws -> String {

@@ -61,7 +61,8 @@ package func buildCatalog(
     }
     routes.function("nearestStores") { parameters, request in
         let search = try NearestStores(parameters)
-        return try .result(await host.store.read { try search.find(in: $0, caller: request.caller) })
+        return try .result(
+            await host.store.read(for: request.share) { try search.find(in: $0, caller: request.caller) })
     }
     ReviewFunctions(host: host).install(in: &routes)
     scheduleCleanup(host, reservations)
@@ -88,14 +89,14 @@ private func scheduleCleanup(_ host: ServiceHost, _ reservations: Reservations) 
         "house", every: expiryPause,
         problem: "Expired reservations, deleted products or former names could not be cleaned up."
     ) {
-        let isMoreLeft = try await host.store.write { transaction in
+        let isMoreLeft = try await host.store.write(for: nil) { transaction in
             try reservations.forgetOld(in: transaction)
             return try reservations.expire(in: transaction)
         }
-        let isMoreToRemove = try await host.store.write { try ProductRemoval.goOn(in: $0) }
+        let isMoreToRemove = try await host.store.write(for: nil) { try ProductRemoval.goOn(in: $0) }
         // Writes nothing when there are no old ids.
-        let areIdsLeft = try await host.store.write { try RequestClaims.removeExpired(in: $0) }
-        let areNamesLeft = try await host.store.write { try AuthorRenames.goOn(in: $0) }
+        let areIdsLeft = try await host.store.write(for: nil) { try RequestClaims.removeExpired(in: $0) }
+        let areNamesLeft = try await host.store.write(for: nil) { try AuthorRenames.goOn(in: $0) }
         return isMoreLeft || isMoreToRemove || areIdsLeft || areNamesLeft ? .more : .idle
     }
 }

@@ -33,7 +33,7 @@ package func buildCrash(_ host: ServiceHost, _ routes: inout ServiceRoutes) thro
     }
     CrashFunctions(host: host, dsn: settings.dsn).install(&routes)
     host.whenWriter("retention", every: CrashRetention.pause, problem: "Old figures could not be removed.") {
-        try await host.store.write { try CrashRetention.removeSome(in: $0) } ? .more : .idle
+        try await host.store.write(for: nil) { try CrashRetention.removeSome(in: $0) } ? .more : .idle
     }
     host.whenWriter("key", every: .seconds(300), problem: "The file with the crash key cannot be used.") {
         try await DefaultKeyFile(path: host.configuration.dataDirectory + "/crash.key").match(host.store)

@@ -44,7 +44,7 @@ struct CrashFunctions: Sendable {
     ) {
         routes.function(name) { [host] parameters, request in
             try request.requireArea(.developers, .support)
-            return try .result(try await host.store.read { try body(parameters, $0) })
+            return try .result(try await host.store.read(for: request.share) { try body(parameters, $0) })
         }
     }
 

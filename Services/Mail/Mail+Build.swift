@@ -40,7 +40,7 @@ package func buildMail(_ host: ServiceHost, _ routes: inout ServiceRoutes) throw
         StoredWaits("fullAt", of: "mailAllowances", atMost: MailQuotaBucket.day))
     host.whenWriting(sender.work)
     host.whenWriter("content", every: .seconds(3600), problem: "The content of old mails could not be removed.") {
-        try await host.store.write {
+        try await host.store.write(for: nil) {
             try MailQueue.forgetContent(in: $0)
             try MailQuotas.forgetFull(in: $0)
         }

@@ -1,3 +1,4 @@
+import ObjectStore
 import ParseProtocol
 
 /// The provider that stores the cards and moves the money. All methods are idempotent by `key`: the same key always has
@@ -5,18 +6,22 @@ import ParseProtocol
 ///
 /// Every method throws `ProviderFailure` for a decision, which is final. Any other error means that the outcome is
 /// unknown; the caller must then retry with the same key.
+///
+/// Work in the service's database counts for `share`.
 package protocol PaymentProvider: Sendable {
     /// Exchanges a one-time token for a customer with that card.
-    func createCustomer(token: String, email: String?, key: String) async throws -> ProviderCustomer
+    func createCustomer(
+        token: String, email: String?, key: String, for share: WorkShare?
+    ) async throws -> ProviderCustomer
     /// Deletes a customer and the card. Succeeds when the customer is already deleted.
-    func deleteCustomer(_ id: String) async throws
+    func deleteCustomer(_ id: String, for share: WorkShare?) async throws
     /// Charges the source.
-    func charge(_ order: ChargeOrder, key: String) async throws -> ProviderCharge
+    func charge(_ order: ChargeOrder, key: String, for share: WorkShare?) async throws -> ProviderCharge
     /// Looks for a charge without making one. Nil: it was not made and never will be, not even by a request that is
     /// still in flight.
-    func findCharge(_ order: ChargeOrder, key: String) async throws -> ProviderCharge?
+    func findCharge(_ order: ChargeOrder, key: String, for share: WorkShare?) async throws -> ProviderCharge?
     /// Refunds a charge.
-    func refund(_ order: RefundOrder, key: String) async throws -> ProviderRefund
+    func refund(_ order: RefundOrder, key: String, for share: WorkShare?) async throws -> ProviderRefund
 }
 
 /// The part of a card that may be stored and shown (PCI DSS 3.4: at most the first six and last four digits).

@@ -19,13 +19,17 @@ struct PaymentReports: Sendable {
                     .validationError, "state must be one of \(Self.states.sorted().joined(separator: ", ")).")
             }
             return try .result(
-                .array(await host.store.read { try Self.charges(limit, state: state.stringValue, in: $0) }))
+                .array(
+                    await host.store.read(for: request.share) {
+                        try Self.charges(limit, state: state.stringValue, in: $0)
+                    }))
         }
         // `paymentEvents {limit?}`: the provider's webhook events, newest first.
         routes.function("paymentEvents") { [host] parameters, request in
             try request.requireArea(.orders)
             let limit = try parameters.listLimit()
-            return try .result(.array(await host.store.read { try PaymentEvents.newest(limit, in: $0) }))
+            return try .result(
+                .array(await host.store.read(for: request.share) { try PaymentEvents.newest(limit, in: $0) }))
         }
     }
 

@@ -14,12 +14,19 @@ package let paymentsPlan = ServicePlan(
 package func buildPayments(_ host: ServiceHost, _ routes: inout ServiceRoutes) throws {
     let (provider, desk, webhooks) = try paymentProvider(host)
     let charges = Charges(store: host.store, provider: provider, logger: host.logger)
-    routes.task(PaymentsCalls.charge) { message, _ in try await charges.charge(message) }
-    routes.task(PaymentsCalls.findCharge) { message, _ in try await charges.find(message) }
+    routes.task(PaymentsCalls.charge) { message, request in
+        try await charges.charge(message, for: request.share)
+    }
+    routes.task(PaymentsCalls.findCharge) { message, request in
+        try await charges.find(message, for: request.share)
+    }
     let refunds = Refunds(store: host.store, provider: provider, logger: host.logger)
-    routes.task(PaymentsCalls.refund) { message, _ in try await refunds.refund(message) }
-    routes.task(PaymentsCalls.undoCharge) { message, _ in
-        try await ChargeUndo(charges: charges, refunds: refunds, logger: host.logger).undo(message.operationID)
+    routes.task(PaymentsCalls.refund) { message, request in
+        try await refunds.refund(message, for: request.share)
+    }
+    routes.task(PaymentsCalls.undoCharge) { message, request in
+        try await ChargeUndo(charges: charges, refunds: refunds, logger: host.logger)
+            .undo(message.operationID, for: request.share)
         return Accepted()
     }
     let news = NotificationCalls(to: paymentsPlan.name)
@@ -34,7 +41,8 @@ package func buildPayments(_ host: ServiceHost, _ routes: inout ServiceRoutes) t
         try AccountDeletion.forget(message.userID, in: transaction)
     }
     routes.task(PaymentsCalls.webhook) { message, request in
-        try await webhooks.receive(request.documents.first ?? [], signature: message.signature)
+        try await webhooks.receive(
+            request.documents.first ?? [], signature: message.signature, for: request.share)
         return Accepted()
     }
     PaymentReports(host: host).install(in: &routes)

@@ -48,7 +48,8 @@ package func buildPush(_ host: ServiceHost, _ routes: inout ServiceRoutes) throw
     routes.function("orderPushes") { parameters, request in
         try request.requireArea(.orders, .support)
         let id = try parameters.objectIdParameter("orderId")
-        return try .result(.array(await host.store.read { try Notifications.list(ofOrder: id, in: $0) }))
+        return try .result(
+            .array(await host.store.read(for: request.share) { try Notifications.list(ofOrder: id, in: $0) }))
     }
     PromotionFunctions(host: host, spreader: spreader).install(in: &routes)
     host.shorten(PushSender.waits, Pushes.waits)

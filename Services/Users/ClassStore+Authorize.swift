@@ -14,6 +14,6 @@ extension ClassStore {
             case .update: .update
             case .delete: .delete
             }
-        try await read { try $0.authorize(action, className, caller: caller) }
+        try await read(for: change.request?.share) { try $0.authorize(action, className, caller: caller) }
     }
 }

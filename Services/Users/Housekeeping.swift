@@ -39,24 +39,28 @@ final class Housekeeping: Sendable {
 
     /// Creates the operators' roles; only the master key and the admins may add members.
     private func seedRoles() async throws {
-        try await host.store.write { transaction in
+        try await host.store.write(for: nil) { transaction in
             for area in OperatorArea.allCases { try OperatorRoles.make(area.role, in: transaction) }
         }
     }
 
     /// Removes expired sessions, links and counters.
     private func removeOld() async throws {
-        try await host.store.write { transaction in
+        try await host.store.write(for: nil) { transaction in
             try Sessions.closeExpired(in: transaction)
             try SignInFailures.clearExpired(in: transaction)
             try KnownDevices.forgetOld(in: transaction)
             try MailedTokens.removeExpired(in: transaction)
             try MailQuota.removeExpired(in: transaction)
         }
-        while try await host.store.write({ [auditDays] in try AuditLog.removeOld(days: auditDays, in: $0) }) {}
+        while try await host.store.write(for: nil, { [auditDays] in
+            try AuditLog.removeOld(days: auditDays, in: $0)
+        }) {}
         for _ in 0..<Self.idlePagesMax {
             let last = lastIdentity.withLock(\.self)
-            let next = try await host.store.write { [idleUsers] in try idleUsers.removePage(after: last, in: $0) }
+            let next = try await host.store.write(for: nil) { [idleUsers] in
+                try idleUsers.removePage(after: last, in: $0)
+            }
             lastIdentity.withLock { $0 = next ?? "" }
             guard next != nil, !Task.isCancelled else { return }
         }

@@ -15,7 +15,10 @@ package struct AccountDependencies: Sendable {
     let settings: UsersSettings
     let key: AccountKey
     /// Asks the bag before an account is deleted.
-    package var beginDeletion: @Sendable (_ userId: String, _ host: ServiceHost) async throws -> Void = askBag
+    package var beginDeletion: BeginDeletion = askBag
+
+    package typealias BeginDeletion =
+        @Sendable (_ userId: String, _ host: ServiceHost, _ request: ServiceRequest?) async throws -> Void
 
     package init(hasher: PasswordHasher, providers: IdentityProviders, settings: UsersSettings, key: AccountKey) {
         self.hasher = hasher
@@ -24,10 +27,11 @@ package struct AccountDependencies: Sendable {
         self.key = key
     }
 
-    private static let askBag: @Sendable (String, ServiceHost) async throws -> Void = { userId, host in
+    private static let askBag: BeginDeletion = { userId, host, request in
         let deleted = UserDeleted.with { $0.userID = userId }
         _ = try await host.call(
-            BagCalls.beginDeletion, deleted, writes: true, idempotencyKey: "deletion:\(Names.random(20))")
+            BagCalls.beginDeletion, deleted, for: request, writes: true,
+            idempotencyKey: "deletion:\(Names.random(20))")
     }
 }
 
@@ -94,6 +98,6 @@ private let roleCreation: ClassPermissions = {
 /// A plan without settings and providers, for tests.
 package func usersPlan(hasher: PasswordHasher, key: AccountKey) -> ServicePlan {
     var means = AccountDependencies(hasher: hasher, providers: IdentityProviders(), settings: UsersSettings(), key: key)
-    means.beginDeletion = { _, _ in }
+    means.beginDeletion = { _, _, _ in }
     return usersPlan(means)
 }

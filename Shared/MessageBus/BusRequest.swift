@@ -21,8 +21,8 @@ public struct BusRequest: Sendable {
     public var deadline: BusClock.Milliseconds
     /// The id of the client's request in the logs of all services; empty when there is none.
     public var traceId = ""
-    /// See `Envelope.budget`.
-    public var budget: Int64 = 0
+    /// The budget of the request that the call is made for; nil for work that belongs to no request.
+    public var budget: RequestBudget?
 
     /// A read or a write of `message` with a timeout.
     public init<Request, Reply>(
@@ -50,7 +50,7 @@ public struct BusRequest: Sendable {
         envelope.shared = shared && writes
         envelope.idempotencyKey = idempotencyKey
         envelope.traceID = traceId
-        envelope.budget = budget
+        envelope.budget = budget?.onTheWire ?? 0
         envelope.clock = BusClock.name
         return envelope
     }

@@ -3,13 +3,10 @@ import Synchronization
 /// The remaining budget of a client request: microseconds of processor time, shared by all work that it causes in all
 /// services.
 ///
-/// The gateway creates one per request (a batch counts as one), and a service creates one per received
-/// `Envelope.budget`. It is bound to the request's task. The bus sends the remaining budget with each call made under
-/// it, and subtracts the usage that the reply reports.
+/// The gateway creates one per request (a batch counts as one), and each service one per received request
+/// (`ServiceRequest.budget`). Work for the request passes it on. The bus sends the remaining budget with each call that
+/// has it (`BusRequest.budget`), and subtracts the usage that the reply reports.
 public final class RequestBudget: Sendable {
-    /// The budget of the request that the current task works for; nil if there is none.
-    @TaskLocal public static var current: RequestBudget?
-
     private let remaining: Atomic<Int64>
     private let spent = Atomic<Int64>(0)
     private let parent: RequestBudget?
@@ -70,16 +67,12 @@ extension BusFailure {
 }
 
 extension BusRequest {
-    /// Sends the request by `call` under the budget of the current task.
+    /// Sends the request by `call`, and subtracts the usage that the reply reports from the request's budget.
     /// - Throws: `BusFailure`; `.timeout` (124) at once when the budget is exhausted.
-    package func budgeted(
-        _ call: (BusRequest) async -> Result<BusReply, BusFailure>
-    ) async throws(BusFailure) -> BusReply {
-        guard let budget = RequestBudget.current else { return try await call(self).get() }
+    package func budgeted(_ call: () async -> Result<BusReply, BusFailure>) async throws(BusFailure) -> BusReply {
+        guard let budget else { return try await call().get() }
         guard !budget.isSpent else { throw .budgetSpent }
-        var request = self
-        request.budget = budget.onTheWire
-        let result = await call(request)
+        let result = await call()
         switch result {
         case .success(let reply): budget.use(reply.used)
         case .failure(let failure): budget.use(failure.used)

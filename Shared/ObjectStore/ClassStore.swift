@@ -184,7 +184,7 @@ public final class ClassStore: Sendable {
     /// Commits a transaction that changes nothing. A successful commit clears `trouble`.
     public func tryWriting() async {
         // Setting the number writes its page even if the value is unchanged.
-        if (try? await write { try $0.connection.setGeneration($0.schema.generation) }) != nil {
+        if (try? await write(for: nil) { try $0.connection.setGeneration($0.schema.generation) }) != nil {
             writer.health.recovered()
         }
     }
@@ -217,13 +217,16 @@ public final class ClassStore: Sendable {
             connecting: connecting)
     }
 
-    /// Reads on one of the store's reader threads and charges the current task's work share. `body` may run twice: a
-    /// long read restarts on the thread for long reads.
+    /// Reads on one of the store's reader threads. `body` may run twice: a long read restarts on the thread for long
+    /// reads.
+    /// - Parameter share: the share of the request that the read is for; nil for the process's own work.
     /// - Throws: what `body` throws; `.requestLimitExceeded` (155) when too many reads wait, `.timeout` (124) when the
     ///   share's budget is spent.
-    public func read<T: Sendable>(_ body: @escaping @Sendable (StoreReader) throws -> T) async throws -> T {
+    public func read<T: Sendable>(
+        for share: WorkShare?, _ body: @escaping @Sendable (StoreReader) throws -> T
+    ) async throws -> T {
         try await withCheckedThrowingContinuation { continuation in
-            submitRead(for: .current, body) { continuation.resume(with: $0) }
+            submitRead(for: share, body) { continuation.resume(with: $0) }
         }
     }
 
@@ -248,12 +251,15 @@ public final class ClassStore: Sendable {
     }
 
     /// Runs a job on the writer and returns when it is committed; with `.full`, when it is on the disk.
+    /// - Parameter share: the share of the request that the job is for; nil for the process's own work.
     /// - Throws: what the job throws; `.serviceUnavailable` (2) when this process does not write or too many jobs wait;
     ///   for a client's job, `.requestLimitExceeded` (155) when too many wait; `StoreError` when the commit failed.
     ///   After any of these errors nothing of the job is stored.
-    public func write<T: Sendable>(_ body: @escaping @Sendable (StoreTransaction) throws -> T) async throws -> T {
+    public func write<T: Sendable>(
+        for share: WorkShare?, _ body: @escaping @Sendable (StoreTransaction) throws -> T
+    ) async throws -> T {
         try await withCheckedThrowingContinuation { continuation in
-            submit(for: .current, body) { continuation.resume(with: $0) }
+            submit(for: share, body) { continuation.resume(with: $0) }
         }
     }
 
@@ -265,7 +271,7 @@ public final class ClassStore: Sendable {
     /// - Parameter changesAtOnce: called before the job; true if the job throws only before its first change and so
     ///   needs no savepoint.
     public func submit<T: Sendable>(
-        for share: WorkShare? = nil, _ body: @escaping @Sendable (StoreTransaction) throws -> T,
+        for share: WorkShare?, _ body: @escaping @Sendable (StoreTransaction) throws -> T,
         completion: @escaping @Sendable (Result<T, any Error>) -> Void,
         changesAtOnce: @escaping @Sendable (StoreTransaction) -> Bool = { _ in false }
     ) {
@@ -297,10 +303,10 @@ public final class ClassStore: Sendable {
     /// index, concurrently with writes.
     /// - Throws: as `write`; `StoreError` when the server rejects the index.
     package func stepIndexes(_ effort: IndexEffort = IndexEffort()) async throws -> IndexStep {
-        guard let builder else { return try await write { try $0.stepIndexes(effort) } }
-        guard let work = try await write({ try $0.nextIndexWork() }) else { return .nothing }
+        guard let builder else { return try await write(for: nil) { try $0.stepIndexes(effort) } }
+        guard let work = try await write(for: nil, { try $0.nextIndexWork() }) else { return .nothing }
         let outcome = try await builder.perform(work)
-        return try await write { try $0.ended(work, outcome) }
+        return try await write(for: nil) { try $0.ended(work, outcome) }
     }
 
     /// Finishes the accepted jobs, closes the file and releases the lock. Readers made by `makeReader` stay usable;

@@ -29,6 +29,8 @@ public final class ServiceHost: Sendable {
     public let quotas: Quotas
     /// The warnings of the service's parts.
     public let warnings: ServiceWarnings
+    /// Collects the replies to the writes of one commit.
+    let replies: ReplyBatch
     /// The logger, which names the service.
     public let logger: Logger
     private let startWorks = Mutex<[BackgroundWork]>([])
@@ -40,6 +42,7 @@ public final class ServiceHost: Sendable {
     package convenience init(plan: ServicePlan, configuration: ServiceConfiguration, logger: Logger) throws {
         let quotas = try Quotas(configuration)
         let keepsBoard = try configuration.keepsBoard(plan)
+        let replies = ReplyBatch()
         let store = try ClassStore(
             configuration.database(plan), classes: plan.classes, synchronous: plan.synchronous,
             writers: try configuration.writers(plan),
@@ -50,8 +53,9 @@ public final class ServiceHost: Sendable {
             migrations: Self.migrations(of: plan),
             memberRecord: plan.isRecreatedAtStart ? nil : configuration.memberRecord(plan.name),
             isMoving: { configuration.isMoving(plan.name) },
-            answering: { ReplyBatch.gather($0) }, logger: logger)
-        try self.init(plan: plan, configuration: configuration, store: store, quotas: quotas, logger: logger)
+            answering: { replies.gather($0) }, logger: logger)
+        try self.init(
+            plan: plan, configuration: configuration, store: store, replies: replies, quotas: quotas, logger: logger)
     }
 
     /// The migrations of a service's tables.
@@ -59,11 +63,13 @@ public final class ServiceHost: Sendable {
 
     /// A host with an existing store.
     package init(
-        plan: ServicePlan, configuration: ServiceConfiguration, store: ClassStore, quotas: Quotas, logger: Logger
+        plan: ServicePlan, configuration: ServiceConfiguration, store: ClassStore, replies: ReplyBatch = ReplyBatch(),
+        quotas: Quotas, logger: Logger
     ) throws {
         self.plan = plan
         self.configuration = configuration
         self.store = store
+        self.replies = replies
         writers = try configuration.writers(plan)
         if writers == .every { store.watch.keepLog() }
         self.quotas = quotas
@@ -185,7 +191,7 @@ public final class ServiceHost: Sendable {
     }
 
     func runOpeningChecks() async throws {
-        for look in openingLooks.withLock({ $0 }) { try await store.read(look) }
+        for look in openingLooks.withLock({ $0 }) { try await store.read(for: nil, look) }
     }
 
     func finish(within limit: Duration) async { await Self.run(stopActions.withLock { $0 }, within: limit) }
@@ -220,16 +226,17 @@ public final class ServiceHost: Sendable {
     }
 
     /// Calls another service on behalf of the caller or of Satchel itself.
+    /// - Parameter origin: the request that the call is made for; nil for the service's own work.
     /// - Throws: `ParseError`: the other service's error, or that it could not be reached.
     public func call<Request, Reply>(
-        _ call: Call<Request, Reply>, _ message: Request, as principal: Principal = .satchel, writes: Bool = false,
-        idempotencyKey: String = "", traceId: String = "", timeout: Duration = .seconds(10)
+        _ call: Call<Request, Reply>, _ message: Request, for origin: ServiceRequest?,
+        as principal: Principal = .satchel, writes: Bool = false, idempotencyKey: String = "",
+        timeout: Duration = .seconds(10)
     ) async throws -> Reply {
-        var request = try BusRequest(call, message, timeout: timeout)
+        var request = try BusRequest(call, message, for: origin, timeout: timeout)
         request.principal = principal
         request.writes = writes
         request.idempotencyKey = idempotencyKey
-        request.traceId = traceId
         do {
             return try Reply(serializedBytes: try await bus.call(request).body)
         } catch let failure as BusFailure {
@@ -242,7 +249,9 @@ public final class ServiceHost: Sendable {
     public func commit(
         _ request: ServiceRequest, _ work: @escaping @Sendable (StoreTransaction) throws -> BusReply
     ) async throws -> BusReply {
-        try await store.write { [plan] in try KeyedReplies.once(request, plan.replySeal, in: $0, work) }
+        try await store.write(for: request.share) { [plan] in
+            try KeyedReplies.once(request, plan.replySeal, in: $0, work)
+        }
     }
 }
 

@@ -79,7 +79,7 @@ private struct RunningService: ProcessPart {
         host.whenWriting(DiskWatch(host: host).work)
         host.whenWriting(QuotaWatch(host: host).work)
         host.whenWriter("replies", every: .seconds(15), problem: "Old replies could not be removed.") { [host] in
-            try await host.store.write { try KeyedReplies.prune($0) } ? .more : .idle
+            try await host.store.write(for: nil) { try KeyedReplies.prune($0) } ? .more : .idle
         }
         let indexes = try AutomaticIndexes(host: host)
         host.whenWriter("indexes", every: AutomaticIndexes.interval, problem: "An index could not be built.") {

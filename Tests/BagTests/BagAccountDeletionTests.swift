@@ -62,7 +62,7 @@ import Testing
     @Test func refundsOfDeletedAccountsAreCompleted() async throws {
         let (bag, order) = try await BagStore.paid()
         let wish = OrderLedger.Wish(.cancel, by: "u1", reason: "Ann moved")
-        guard case .waits(let id) = try await bag.orders.take(wish, order, contact: nil) else {
+        guard case .waits(let id) = try await bag.orders.take(wish, order, contact: nil, for: nil) else {
             Issue.record("A paid order is refunded.")
             return
         }
@@ -77,7 +77,7 @@ import Testing
         #expect(try bag.events.all(MailCalls.send).isEmpty)
         #expect(try bag.events.all(CatalogCalls.restock).count == 1)
         // The shop can still process an order without a customer.
-        #expect(try await bag.orders.answer(order)["refundState"] == "done")
+        #expect(try await bag.orders.answer(order, for: nil)["refundState"] == "done")
     }
 
     @Test(arguments: ["", "*", "role:admins"]) func whatIsNoUserIsRefused(userId: String) async throws {

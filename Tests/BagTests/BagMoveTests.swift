@@ -179,7 +179,7 @@ import Testing
             try $0.count(Query(className: "OrderItem", where: [:] as JSON), caller: .master)
         }
         #expect(lines == 1)
-        guard case .waits = try await bag.orders.take(.init(.cancel, by: "u1"), order, contact: nil) else {
+        guard case .waits = try await bag.orders.take(.init(.cancel, by: "u1"), order, contact: nil, for: nil) else {
             Issue.record("The account cancels it.")
             return
         }

@@ -20,7 +20,7 @@ extension BagStore {
         _ step: OrderLifecycle.Step, _ order: String, by userId: String? = nil, reason: String = "",
         restock: Bool = false
     ) async throws -> OrderLedger.Taken {
-        try await orders.take(.init(step, by: userId, reason: reason, restock: restock), order, contact: nil)
+        try await orders.take(.init(step, by: userId, reason: reason, restock: restock), order, contact: nil, for: nil)
     }
 
     /// Takes a step that refunds money. Returns the refund's id.

@@ -76,7 +76,7 @@ final class BagStore: Sendable {
         prices: JSON = [:]
     ) async throws -> ChangeOutcome {
         var change = ProposedChange(
-            verb: verb, className: className, objectId: objectId, object: object, principal: principal)
+            verb: verb, className: className, objectId: objectId, object: object, principal: principal, for: nil)
         change.notes["prices"] = prices
         let proposed = change
         let rules = rules[className]
@@ -117,7 +117,7 @@ final class BagStore: Sendable {
             keys: keys,
             prices: Prices(
                 asked: ["soap", "comb", "secret"], unitPriceMinorUnits: prices ?? ["soap": 350, "comb": 1200]),
-            began: began)
+            for: nil, began: began)
     }
 }
 

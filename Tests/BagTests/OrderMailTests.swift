@@ -28,7 +28,7 @@ import Testing
         customer.givenEmail = email.isEmpty ? request.email : nil
         let id = try await ledger.start(
             request, by: customer, keys: [],
-            prices: Prices(asked: ["soap"], unitPriceMinorUnits: ["soap": 350]))
+            prices: Prices(asked: ["soap"], unitPriceMinorUnits: ["soap": 350]), for: nil)
         let runner = CheckoutRunner(
             ledger: ledger, steps: CheckoutLedgerTests.Catalog(), logger: Logger(label: "test"))
         _ = try #require(await runner.outcome(of: id, within: .seconds(20))).get()
@@ -49,7 +49,7 @@ import Testing
         #expect(try await bag.document("Order", order)?["email"] == "ann@sheet.example")
         bag.events.forget()
         let contact = CustomerContact(email: "", isVerified: false)
-        _ = try await bag.orders.take(.init(.ship(Shipment()), by: nil), order, contact: contact)
+        _ = try await bag.orders.take(.init(.ship(Shipment()), by: nil), order, contact: contact, for: nil)
         #expect(try Self.mails(bag).map(\.toAddress) == ["ann@sheet.example"])
     }
 
@@ -96,7 +96,7 @@ import Testing
         let code = await parseCode {
             _ = try await bag.ledger.start(
                 request, by: Customer(userId: "u1", email: "", profile: [:]), keys: [],
-                prices: Prices(asked: ["soap"], unitPriceMinorUnits: ["soap": 350]))
+                prices: Prices(asked: ["soap"], unitPriceMinorUnits: ["soap": 350]), for: nil)
         }
         #expect(code == 142)
     }

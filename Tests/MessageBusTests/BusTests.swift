@@ -110,14 +110,15 @@ import Testing
     /// Collects requests until there are `count`, then answers all in one batch.
     private final class Gatherer: LaneHandler {
         private let count: Int
+        private let batch = ReplyBatch()
         private var kept: [ServiceRequest] = []
         init(count: Int) { self.count = count }
 
         func handle(_ request: ServiceRequest) {
             kept.append(request)
             guard kept.count == count else { return }
-            ReplyBatch.gather {
-                for request in kept { request.reply(.success(BusReply(body: request.body))) }
+            batch.gather {
+                for request in kept { request.reply(.success(BusReply(body: request.body)), in: batch) }
             }
             kept = []
         }
@@ -149,16 +150,18 @@ import Testing
         /// Starts a task within the batch that outlives it.
         final class Late: LaneHandler {
             func handle(_ request: ServiceRequest) {
-                ReplyBatch.gather {
+                let batch = batch
+                batch.gather {
                     let left = AsyncStream<Void>.makeStream()
                     Task {
                         for await _ in left.stream {}
-                        request.reply(.success(BusReply(body: request.body)))
+                        request.reply(.success(BusReply(body: request.body)), in: batch)
                     }
                     ended = left.continuation
                 }
                 ended?.finish()
             }
+            private let batch = ReplyBatch()
             private var ended: AsyncStream<Void>.Continuation?
         }
         let configuration = try ipc()

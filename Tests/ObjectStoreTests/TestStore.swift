@@ -137,6 +137,27 @@ extension Trait where Self == ConditionTrait {
     }
 }
 
+extension ClassStore {
+    /// A read that belongs to no request.
+    func read<T: Sendable>(_ body: @escaping @Sendable (StoreReader) throws -> T) async throws -> T {
+        try await read(for: nil, body)
+    }
+
+    /// A job that belongs to no request.
+    func write<T: Sendable>(_ body: @escaping @Sendable (StoreTransaction) throws -> T) async throws -> T {
+        try await write(for: nil, body)
+    }
+
+    /// A job that belongs to no request.
+    func submit<T: Sendable>(
+        _ body: @escaping @Sendable (StoreTransaction) throws -> T,
+        completion: @escaping @Sendable (Result<T, any Error>) -> Void,
+        changesAtOnce: @escaping @Sendable (StoreTransaction) -> Bool = { _ in false }
+    ) {
+        submit(for: nil, body, completion: completion, changesAtOnce: changesAtOnce)
+    }
+}
+
 /// The Parse code of the error that `body` throws; nil when it throws none.
 func code(_ body: () async throws -> Void) async -> Int? {
     do {

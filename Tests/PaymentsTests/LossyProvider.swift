@@ -1,3 +1,4 @@
+import ObjectStore
 import PaymentsService
 
 /// The real provider over a network that loses messages: either every request or every answer.
@@ -12,28 +13,30 @@ struct LossyProvider: PaymentProvider {
         self.losesAnswers = losesAnswers
     }
 
-    func createCustomer(token: String, email: String?, key: String) async throws -> ProviderCustomer {
-        if losesAnswers { _ = try await provider.createCustomer(token: token, email: email, key: key) }
+    func createCustomer(
+        token: String, email: String?, key: String, for share: WorkShare?
+    ) async throws -> ProviderCustomer {
+        if losesAnswers { _ = try await provider.createCustomer(token: token, email: email, key: key, for: share) }
         throw ConnectionLost()
     }
 
-    func deleteCustomer(_ id: String) async throws {
-        if losesAnswers { try await provider.deleteCustomer(id) }
+    func deleteCustomer(_ id: String, for share: WorkShare?) async throws {
+        if losesAnswers { try await provider.deleteCustomer(id, for: share) }
         throw ConnectionLost()
     }
 
-    func charge(_ order: ChargeOrder, key: String) async throws -> ProviderCharge {
-        if losesAnswers { _ = try await provider.charge(order, key: key) }
+    func charge(_ order: ChargeOrder, key: String, for share: WorkShare?) async throws -> ProviderCharge {
+        if losesAnswers { _ = try await provider.charge(order, key: key, for: share) }
         throw ConnectionLost()
     }
 
-    func findCharge(_ order: ChargeOrder, key: String) async throws -> ProviderCharge? {
-        if losesAnswers { _ = try await provider.findCharge(order, key: key) }
+    func findCharge(_ order: ChargeOrder, key: String, for share: WorkShare?) async throws -> ProviderCharge? {
+        if losesAnswers { _ = try await provider.findCharge(order, key: key, for: share) }
         throw ConnectionLost()
     }
 
-    func refund(_ order: RefundOrder, key: String) async throws -> ProviderRefund {
-        if losesAnswers { _ = try await provider.refund(order, key: key) }
+    func refund(_ order: RefundOrder, key: String, for share: WorkShare?) async throws -> ProviderRefund {
+        if losesAnswers { _ = try await provider.refund(order, key: key, for: share) }
         throw ConnectionLost()
     }
 }

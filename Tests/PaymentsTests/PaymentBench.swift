@@ -137,3 +137,44 @@ struct PaymentBench: Sendable {
         try await charges.find(.with { $0.operationID = operation })
     }
 }
+
+// Work that belongs to no request.
+
+extension PaymentProvider {
+    func createCustomer(token: String, email: String?, key: String) async throws -> ProviderCustomer {
+        try await createCustomer(token: token, email: email, key: key, for: nil)
+    }
+
+    func deleteCustomer(_ id: String) async throws { try await deleteCustomer(id, for: nil) }
+
+    func charge(_ order: ChargeOrder, key: String) async throws -> ProviderCharge {
+        try await charge(order, key: key, for: nil)
+    }
+
+    func findCharge(_ order: ChargeOrder, key: String) async throws -> ProviderCharge? {
+        try await findCharge(order, key: key, for: nil)
+    }
+
+    func refund(_ order: RefundOrder, key: String) async throws -> ProviderRefund {
+        try await refund(order, key: key, for: nil)
+    }
+}
+
+extension Charges {
+    func charge(_ request: ChargeRequest) async throws -> ChargeReply { try await charge(request, for: nil) }
+    func find(_ request: FindChargeRequest) async throws -> ChargeReply { try await find(request, for: nil) }
+}
+
+extension Refunds {
+    func refund(_ request: RefundRequest) async throws -> RefundReply { try await refund(request, for: nil) }
+}
+
+extension ChargeUndo {
+    func undo(_ operationId: String) async throws { try await undo(operationId, for: nil) }
+}
+
+extension StripeClient {
+    func answer(_ request: StripeRequest, key: String) async -> StripeAnswer {
+        await answer(request, key: key, for: nil)
+    }
+}

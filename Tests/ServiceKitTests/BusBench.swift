@@ -117,11 +117,12 @@ final class BusBench: Sendable {
     @discardableResult
     func ask(
         _ kind: String, _ message: some Message, key: String? = nil, documents: [[UInt8]] = [],
-        as principal: Principal = .satchel
+        as principal: Principal = .satchel, budget: RequestBudget? = nil
     ) async throws -> BusReply {
         var request = BusRequest(kind: kind, body: try message.serializedBytes(), timeout: .seconds(30))
         request.documents = documents
         request.principal = principal
+        request.budget = budget
         if let key {
             request.writes = true
             request.idempotencyKey = key

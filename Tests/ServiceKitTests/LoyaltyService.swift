@@ -14,7 +14,7 @@ func buildLoyalty(_ host: ServiceHost, _ routes: inout ServiceRoutes) throws {
     // POST /parse/functions/points: a signed-in user reads its own points.
     routes.function("points") { _, request in
         let user = try request.userId
-        return try .result(.int(try await host.store.read { try count(of: user, $0) }))
+        return try .result(.int(try await host.store.read(for: request.share) { try count(of: user, $0) }))
     }
     // POST /parse/functions/givePoints {"userId": "…", "points": 10}: for admins and the master key.
     routes.function("givePoints") { parameters, request in

@@ -16,9 +16,9 @@ import Testing
         try await BusBench.with { bench in
             try await bench.start(ServicePlan(name: "till")) { _, routes in
                 routes.read(Self.who) { _, request, _ in request.envelope.principal }
-                routes.task(Self.work) { _, _ in
-                    RequestBudget.current?.use(300_000)
-                    return UserDeleted.with { $0.deletedAt = RequestBudget.current?.left ?? -1 }
+                routes.task(Self.work) { _, request in
+                    request.budget.use(300_000)
+                    return UserDeleted.with { $0.deletedAt = request.budget.left }
                 }
             }
             let tables = Migration(1, "tables", ["CREATE TABLE marks(user TEXT)"])
@@ -31,11 +31,11 @@ import Testing
 
     private static func install(_ host: ServiceHost, in routes: inout ServiceRoutes) {
         routes.task(Call<UserDeleted, Principal>("shop.relay.v1")) { message, request in
-            if message.userID == "itself" { return try await host.call(Self.who, Accepted()) }
-            return try await host.call(Self.who, Accepted(), as: request.envelope.principal)
+            if message.userID == "itself" { return try await host.call(Self.who, Accepted(), for: request) }
+            return try await host.call(Self.who, Accepted(), for: request, as: request.envelope.principal)
         }
-        routes.task(Call<Accepted, UserDeleted>("shop.work.v1")) { _, _ in
-            try await host.call(Self.work, Accepted())
+        routes.task(Call<Accepted, UserDeleted>("shop.work.v1")) { _, request in
+            try await host.call(Self.work, Accepted(), for: request)
         }
         routes.read(Call<Accepted, UserDeleted>("shop.ponder.v1")) { _, _, reader in
             let million = try reader.ponder()
@@ -90,7 +90,7 @@ import Testing
     private func ask(
         _ bench: BusBench, _ kind: String, key: String? = nil, budget: RequestBudget
     ) async throws -> BusReply {
-        try await RequestBudget.$current.withValue(budget) { try await bench.ask(kind, Accepted(), key: key) }
+        try await bench.ask(kind, Accepted(), key: key, budget: budget)
     }
 
     @Test func nothingIsAskedOnceTheBudgetIsSpent() async throws {

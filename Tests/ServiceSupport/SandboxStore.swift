@@ -36,7 +36,7 @@ package final class SandboxStore: Sendable {
         as principal: Principal
     ) async throws -> ChangeOutcome {
         var change = ProposedChange(
-            verb: verb, className: className, objectId: objectId, object: object, principal: principal)
+            verb: verb, className: className, objectId: objectId, object: object, principal: principal, for: nil)
         let rules = rules[className]
         try await rules?.prepare(&change)
         let prepared = change
@@ -51,6 +51,18 @@ package final class SandboxStore: Sendable {
 
     package func count(_ sql: String) async throws -> Int64 {
         try await store.write { try $0.rows(sql).first?.int(0) ?? 0 }
+    }
+}
+
+extension ClassStore {
+    /// A read that belongs to no request.
+    package func read<T: Sendable>(_ body: @escaping @Sendable (StoreReader) throws -> T) async throws -> T {
+        try await read(for: nil, body)
+    }
+
+    /// A job that belongs to no request.
+    package func write<T: Sendable>(_ body: @escaping @Sendable (StoreTransaction) throws -> T) async throws -> T {
+        try await write(for: nil, body)
     }
 }
 

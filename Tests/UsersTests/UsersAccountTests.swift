@@ -179,7 +179,7 @@ import UsersService
             Self.code {
                 try UserRules.authorize(
                     ProposedChange(
-                        verb: verb, className: "_User", objectId: "u1", object: [:], principal: principal))
+                        verb: verb, className: "_User", objectId: "u1", object: [:], principal: principal, for: nil))
             }
         }
         #expect(code(Principal()) == 206)

@@ -59,7 +59,8 @@ import UsersService
         func forgotten(_ object: JSON, _ verb: ProposedChange.Verb = .update) -> Forget? {
             RoleRules.forgotten(
                 by: ProposedChange(
-                    verb: verb, className: "_Role", objectId: "r1", object: object, principal: Principal()))
+                    verb: verb, className: "_Role", objectId: "r1", object: object, principal: Principal(),
+                    for: nil))
         }
         func operation(_ name: String, _ className: String, _ id: String) -> JSON {
             ["__op": .string(name), "objects": [.pointer(className, id)]]

@@ -89,17 +89,17 @@ struct CheckoutFunctions: Sendable {
         _ request: ServiceRequest
     ) async throws -> String {
         let catalog = Catalog(host: host)
-        let (principal, traceId) = (request.envelope.principal, request.envelope.traceID)
-        async let asked = catalog.prices(of: products, as: principal, traceId: traceId)
+        let principal = request.envelope.principal
+        async let asked = catalog.prices(of: products, as: principal, for: request)
         let customer = try await customer(userId, wanted, request)
         var prices = try await asked
         for _ in 0..<Self.roundsMax {
             do {
-                return try await ledger.start(wanted, by: customer, keys: keys, prices: prices) { [runner] in
-                    runner.begin($0)
-                }
+                return try await ledger.start(
+                    wanted, by: customer, keys: keys, prices: prices, for: request.share
+                ) { [runner] in runner.begin($0) }
             } catch let missing as PricesMissing {
-                prices.merge(try await catalog.prices(of: missing.products, as: principal, traceId: traceId))
+                prices.merge(try await catalog.prices(of: missing.products, as: principal, for: request))
             }
         }
         throw ParseError(.serviceUnavailable, "The bag is changing too fast; try again.")
@@ -131,12 +131,11 @@ struct CheckoutFunctions: Sendable {
     private func customer(
         _ userId: String, _ wanted: CheckoutRequest, _ request: ServiceRequest
     ) async throws -> Customer {
-        let traceId = request.envelope.traceID
         async let contact = host.call(
-            UsersCalls.contact, ContactRequest.with { $0.userID = userId }, traceId: traceId)
+            UsersCalls.contact, ContactRequest.with { $0.userID = userId }, for: request)
         let profile =
             wanted.shippingAddress == nil && wanted.addressId == nil
-            ? try await host.objects("_User", ids: [userId], as: request.envelope.principal, traceId: traceId)[userId]
+            ? try await host.objects("_User", ids: [userId], as: request.envelope.principal, for: request)[userId]
             : nil
         let known: ContactReply
         do {

@@ -9,8 +9,10 @@ extension CheckoutLedger {
     /// - Returns: the function's answer.
     /// - Throws: `.objectNotFound` (101) for a missing order, `.validationError` (142) when no payment of it is
     ///   running.
-    package func free(_ orderId: String, reason: String, by origin: AuditOrigin?) async throws -> JSON {
-        try await store.write { transaction in
+    package func free(
+        _ orderId: String, reason: String, by origin: AuditOrigin?, for share: WorkShare?
+    ) async throws -> JSON {
+        try await store.write(for: share) { transaction in
             let order = try OrderRecord(orderId, in: transaction)
             guard let id = try Self.running(orderId, in: transaction),
                 let row = try transaction.rows("SELECT * FROM checkouts WHERE id = ?", [.text(id)]).first

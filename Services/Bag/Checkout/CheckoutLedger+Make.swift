@@ -11,7 +11,7 @@ extension CheckoutLedger {
     /// - Throws: `.serviceUnavailable` (2) until the bag knows which numbers have been assigned (`OrderNumberGate`).
     package func make(_ checkout: Checkout, _ priced: PricedOrder, chargeId: String) async throws -> CheckoutOutcome {
         try numbers?.requireOpen()
-        return try await store.write { transaction in
+        return try await store.write(for: nil) { transaction in
             guard try !AccountDeletion.happened(to: checkout.customerId, in: transaction) else {
                 return try end(
                     checkout, AccountDeletion.refusal, undoesCharge: !chargeId.isEmpty, in: transaction)

@@ -33,15 +33,16 @@ extension CheckoutLedger {
     ///   - keys: names of this request. All of them identify the checkout from now on.
     ///   - prices: the catalog's prices for this customer. Reservations run as Satchel itself, which sees every
     ///     product, so only products that the customer was offered may be reserved.
+    ///   - share: the share of the request.
     ///   - began: called with a new checkout on the writer thread, after its commit and before the next one. Must not
     ///     block.
     /// - Returns: the id of the checkout.
     /// - Throws: `PricesMissing` when `prices` lacks a product of the bag.
     package func start(
-        _ request: CheckoutRequest, by customer: Customer, keys: [String], prices: Prices,
+        _ request: CheckoutRequest, by customer: Customer, keys: [String], prices: Prices, for share: WorkShare?,
         began: @escaping @Sendable (Checkout) -> Void = { _ in }
     ) async throws -> String {
-        try await store.write { [self] transaction in
+        try await store.write(for: share) { [self] transaction in
             if let id = try CheckoutKeys.checkout(keys, of: customer.userId, request, in: transaction) { return id }
             let (id, isDecided, new) = try start(request, customer, prices, in: transaction)
             try CheckoutKeys.keep(

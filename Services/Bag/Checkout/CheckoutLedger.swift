@@ -70,7 +70,7 @@ package struct CheckoutLedger: Sendable {
     /// - Parameter now: a checkout that a process has leased is included only when the lease has expired at this time.
     func unfinished(at now: Timestamp = .now) async throws -> [String] {
         let end = turns.map { now.advanced(by: $0.length) }
-        return try await store.read { reader in
+        return try await store.read(for: nil) { reader in
             // A lease that ends later than a new one would was written before the clock was set back.
             try reader.rows(
                 """
@@ -85,17 +85,17 @@ package struct CheckoutLedger: Sendable {
     /// - Returns: false while another process drives it, and when it is decided.
     func take(_ id: String) async throws -> Bool {
         guard let turns else { return true }
-        return try await store.write { try turns.take(id, in: $0) }
+        return try await store.write(for: nil) { try turns.take(id, in: $0) }
     }
 
     /// Releases the lease, so that the next process that needs the checkout can take it.
     func give(_ id: String) async throws {
         guard let turns else { return }
-        try await store.write { try turns.give(id, in: $0) }
+        try await store.write(for: nil) { try turns.give(id, in: $0) }
     }
 
     func load(_ id: String) async throws -> CheckoutRecord {
-        try await store.read { reader in
+        try await store.read(for: nil) { reader in
             guard let row = try reader.rows("SELECT * FROM checkouts WHERE id = ?", [.text(id)]).first else {
                 throw ParseError.internalError
             }
@@ -121,7 +121,7 @@ package struct CheckoutLedger: Sendable {
             case .reserved: "'started', 'reserved'"
             case .charged, .decided: "'started', 'reserved', 'charged'"
             }
-        try await store.write { transaction in
+        try await store.write(for: nil) { transaction in
             let changed = try transaction.execute(
                 """
                 UPDATE checkouts SET state = ?, priced = ?, amount = ?, currency = ?, chargeId = ?, updatedAt = ? \
@@ -138,7 +138,7 @@ package struct CheckoutLedger: Sendable {
 
     /// Stores the failure as the checkout's reply and releases its reservation.
     package func fail(_ checkout: Checkout, _ error: ParseError) async throws -> CheckoutOutcome {
-        try await store.write { try end(checkout, error, undoesCharge: false, in: $0) }
+        try await store.write(for: nil) { try end(checkout, error, undoesCharge: false, in: $0) }
     }
 
     /// Ends a checkout without an order.

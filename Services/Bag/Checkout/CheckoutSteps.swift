@@ -98,13 +98,13 @@ struct CheckoutSteps: CheckoutStepping {
 }
 
 extension BusEndpoint {
-    /// Sends a step to another service as a write of the shop itself.
+    /// Sends a step to another service as a write of the shop itself, which belongs to no request.
     /// - Parameter key: the step's idempotency key.
     /// - Throws: `BusFailure`, and SwiftProtobuf's errors for an answer that cannot be decoded.
     func ask<Request, Reply>(
         _ call: Call<Request, Reply>, _ message: Request, key: String, timeout: Duration = .seconds(10)
     ) async throws -> Reply {
-        var request = try BusRequest(call, message, timeout: timeout)
+        var request = try BusRequest(call, message, for: nil, timeout: timeout)
         request.principal = .satchel
         request.writes = true
         request.idempotencyKey = key

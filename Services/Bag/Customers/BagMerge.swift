@@ -150,7 +150,7 @@ struct BagMerges: Sendable {
                 }
             } catch let missing as BagMerge.GoodsMissing {
                 let facts = try await Catalog(host: host).facts(
-                    about: missing.products, as: .satchel, traceId: request.envelope.traceID)
+                    about: missing.products, as: .satchel, for: request)
                 goods.prices.merge(facts.prices)
                 goods.stock.merge(facts.documents.compactMapValues { $0["stock"]?.intValue }) { $1 }
             }

@@ -1,3 +1,4 @@
+import MessageBus
 import Messages
 import ParseProtocol
 import ServiceKit
@@ -23,25 +24,26 @@ struct CustomerContacts: Sendable {
     private static let waitMax = Duration.seconds(3)
 
     /// Nil when `users` does not answer.
-    func contact(of userId: String, traceId: String = "") async -> CustomerContact? {
+    /// - Parameter origin: the request that needs it.
+    func contact(of userId: String, for origin: ServiceRequest?) async -> CustomerContact? {
         guard !userId.isEmpty else { return nil }
         let reply = try? await host.call(
-            UsersCalls.contact, ContactRequest.with { $0.userID = userId }, traceId: traceId, timeout: Self.waitMax)
+            UsersCalls.contact, ContactRequest.with { $0.userID = userId }, for: origin, timeout: Self.waitMax)
         return reply.map { CustomerContact(email: $0.email, isVerified: $0.emailVerified) }
     }
 
     /// The name that operators see for another operator: the account's name, or else its e-mail address. Empty when
     /// `users` does not answer.
-    func name(of userId: String, traceId: String) async -> String {
+    func name(of userId: String, for origin: ServiceRequest) async -> String {
         guard !userId.isEmpty else { return "" }
         let reply = try? await host.call(
-            UsersCalls.contact, ContactRequest.with { $0.userID = userId }, traceId: traceId, timeout: Self.waitMax)
+            UsersCalls.contact, ContactRequest.with { $0.userID = userId }, for: origin, timeout: Self.waitMax)
         return reply.map { $0.name.isEmpty ? $0.email : $0.name } ?? ""
     }
 
     /// E-mail address, name and phone number of users, by objectId, for the shop's admins.
-    func contacts(of userIds: Set<String>, traceId: String) async throws -> [String: JSON] {
-        try await host.objects("_User", ids: userIds, as: .satchel, traceId: traceId).mapValues { user in
+    func contacts(of userIds: Set<String>, for origin: ServiceRequest) async throws -> [String: JSON] {
+        try await host.objects("_User", ids: userIds, as: .satchel, for: origin).mapValues { user in
             var contact: JSON = [:]
             for name in ["email", "firstName", "lastName", "name", "phone"] {
                 if let value = user[name], !value.isNull { contact[name] = value }

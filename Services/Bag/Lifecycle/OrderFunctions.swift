@@ -29,7 +29,8 @@ struct OrderFunctions: Sendable {
                 guard !CardNumber.isPresent(in: parameters) else { throw CardNumber.refused }
                 return try .result(
                     try await checkouts.free(
-                        Self.orderId(parameters), reason: Self.reason(parameters), by: AuditOrigin(request)))
+                        Self.orderId(parameters), reason: Self.reason(parameters), by: AuditOrigin(request),
+                        for: request.share))
             }
             let wish = OrderLedger.Wish(.cancel, by: customerId, reason: try Self.reason(parameters))
             return try await take(wish, parameters, request)
@@ -45,9 +46,9 @@ struct OrderFunctions: Sendable {
         routes.function("orders") { parameters, request in
             try request.requireArea(.orders, .support)
             let list = try OrderList(parameters)
-            let (orders, count) = try await host.store.read { try list.read(in: $0) }
+            let (orders, count) = try await host.store.read(for: request.share) { try list.read(in: $0) }
             let customers = Set(orders.compactMap { $0["customer"]?.pointerTarget?.objectId })
-            let known = try await contacts.contacts(of: customers, traceId: request.envelope.traceID)
+            let known = try await contacts.contacts(of: customers, for: request)
             return try .result(OrderList.json(orders, contacts: known, count: count))
         }
     }
@@ -58,9 +59,10 @@ struct OrderFunctions: Sendable {
         let orderId = try Self.orderId(parameters)
         var wish = wish
         if wish.customerId == nil { wish.origin = AuditOrigin(request) }
-        let customer = try await ledger.customer(orderId, for: wish.customerId)
-        let contact = await contacts.contact(of: customer, traceId: request.envelope.traceID)
-        switch try await ledger.take(wish, orderId, contact: contact) {
+        let share = request.share
+        let customer = try await ledger.customer(orderId, for: wish.customerId, share: share)
+        let contact = await contacts.contact(of: customer, for: request)
+        switch try await ledger.take(wish, orderId, contact: contact, for: share) {
         case .done(var answer):
             if case .refund = wish.step { answer["refundedNow"] = 0 }
             return try .result(answer)
@@ -68,8 +70,8 @@ struct OrderFunctions: Sendable {
             if case .refused(let error) = await runner.progress(of: refundId, within: Self.waitMax) {
                 throw ParseError(.validationError, "The refund was refused: \(error.message)")
             }
-            guard case .refund = wish.step else { return try .result(try await ledger.answer(orderId)) }
-            return try .result(try await ledger.answer(orderId, refund: refundId))
+            guard case .refund = wish.step else { return try .result(try await ledger.answer(orderId, for: share)) }
+            return try .result(try await ledger.answer(orderId, refund: refundId, for: share))
         }
     }
 

@@ -52,8 +52,10 @@ package struct OrderLedger: Sendable {
     /// - Parameter contact: the customer's current address; nil when it is unknown.
     /// - Throws: `.objectNotFound` (101) for an order that is missing or belongs to another customer,
     ///   `.validationError` (142) when the step is not allowed.
-    package func take(_ wish: Wish, _ orderId: String, contact: CustomerContact?) async throws -> Taken {
-        try await store.write { transaction in
+    package func take(
+        _ wish: Wish, _ orderId: String, contact: CustomerContact?, for share: WorkShare?
+    ) async throws -> Taken {
+        try await store.write(for: share) { transaction in
             let order = try Self.order(orderId, of: wish.customerId, in: transaction)
             if case .refund(let amount) = wish.step,
                 let known = try RefundKeys.refund(
@@ -88,14 +90,14 @@ package struct OrderLedger: Sendable {
         """)
 
     /// The order as functions return it.
-    package func answer(_ orderId: String) async throws -> JSON {
-        try await store.read { try OrderRecord(orderId, in: $0).answer }
+    package func answer(_ orderId: String, for share: WorkShare?) async throws -> JSON {
+        try await store.read(for: share) { try OrderRecord(orderId, in: $0).answer }
     }
 
     /// The order as functions return it, with the amount of this refund: `refundedNow` beside `refundedTotal` when it
     /// is done, `refundPending` while it is pending.
-    package func answer(_ orderId: String, refund id: String) async throws -> JSON {
-        try await store.read { reader in
+    package func answer(_ orderId: String, refund id: String, for share: WorkShare?) async throws -> JSON {
+        try await store.read(for: share) { reader in
             var answer = try OrderRecord(orderId, in: reader).answer
             let row = try reader.rows("SELECT amount, state FROM refunds WHERE id = ?", [.text(id)]).first
             guard let row else { throw ParseError.internalError }
@@ -108,8 +110,8 @@ package struct OrderLedger: Sendable {
     }
 
     /// The customer of an order that the caller may act on; empty when the account was deleted.
-    func customer(_ orderId: String, for customerId: String?) async throws -> String {
-        try await store.read { try Self.order(orderId, of: customerId, in: $0).customerId }
+    func customer(_ orderId: String, for customerId: String?, share: WorkShare) async throws -> String {
+        try await store.read(for: share) { try Self.order(orderId, of: customerId, in: $0).customerId }
     }
 
     private static func order(

@@ -17,8 +17,7 @@ struct OrderNoteFunctions: Sendable {
             let orderId = try OrderFunctions.orderId(parameters)
             let text = try OrderNotes.text(parameters)
             let userId = request.envelope.principal.master ? "" : try request.userId
-            let author = OrderNotes.Author(
-                userId: userId, name: await contacts.name(of: userId, traceId: request.envelope.traceID))
+            let author = OrderNotes.Author(userId: userId, name: await contacts.name(of: userId, for: request))
             return try await host.commit(request) { transaction in
                 let note = try OrderNotes.add(text, to: orderId, by: author, in: transaction)
                 try self.note("addOrderNote", orderId, after: Self.told(note), by: request, in: transaction)

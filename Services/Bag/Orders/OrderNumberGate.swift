@@ -27,7 +27,7 @@ package final class OrderNumberGate: Sendable {
     func open(_ host: ServiceHost) async -> Bool {
         do {
             let heard = try await host.call(
-                PaymentsCalls.highestOrder, HighestOrderRequest(), timeout: .seconds(3)
+                PaymentsCalls.highestOrder, HighestOrderRequest(), for: nil, timeout: .seconds(3)
             ).orderNumber
             try await open(host.store, heardByPayments: heard)
             return true
@@ -42,7 +42,7 @@ package final class OrderNumberGate: Sendable {
     /// - Throws: when the mark or the database cannot be used.
     package func open(_ store: ClassStore, heardByPayments: Int64) async throws {
         let marked = try await disk.run { [mark] in try mark.open() }
-        let known = try await store.write { transaction in
+        let known = try await store.write(for: nil) { transaction in
             let known = try OrderNumbers.last(in: transaction)
             try OrderNumbers.raise(to: max(marked, heardByPayments), in: transaction)
             return known

@@ -13,11 +13,12 @@ struct BagPrices: Sendable {
     @discardableResult
     func ask(for change: inout ProposedChange, products: [String], items: [String]) async throws -> Prices {
         guard let userId = change.caller.userId else { return Prices() }  // The transaction refuses it.
-        let inBag = try await host.store.read { reader in
+        let inBag = try await host.store.read(for: change.request?.share) { reader in
             try (OpenOrder.find(for: userId, in: reader)?.items ?? []) + BagItem.load(items, in: reader)
         }
         let own = inBag.filter { $0.customerId == userId }.map(\.productId)
-        let prices = try await Catalog(host: host).prices(of: Set(own + products), as: change.principal)
+        let prices = try await Catalog(host: host).prices(
+            of: Set(own + products), as: change.principal, for: change.request)
         change.notes[Self.note] = prices.note
         return prices
     }

@@ -20,25 +20,29 @@ struct Catalog: Sendable {
     let host: ServiceHost
 
     /// Current prices of the products that `principal` may see. One request for any number of products.
-    func prices(of products: Set<String>, as principal: Principal, traceId: String = "") async throws -> Prices {
+    /// - Parameter origin: the request that needs them.
+    func prices(of products: Set<String>, as principal: Principal, for origin: ServiceRequest?) async throws -> Prices {
         guard !products.isEmpty else { return Prices() }
-        return Prices(try await ask(about: products, withProducts: false, as: principal, traceId).prices, of: products)
+        return Prices(try await ask(about: products, withProducts: false, as: principal, origin).prices, of: products)
     }
 
     /// Prices and the objects that `principal` may read, in one request.
-    func facts(about products: Set<String>, as principal: Principal, traceId: String) async throws -> ProductFacts {
+    /// - Parameter origin: the request that needs them.
+    func facts(
+        about products: Set<String>, as principal: Principal, for origin: ServiceRequest
+    ) async throws -> ProductFacts {
         guard !products.isEmpty else { return ProductFacts() }
-        let (reply, found) = try await ask(about: products, withProducts: true, as: principal, traceId)
+        let (reply, found) = try await ask(about: products, withProducts: true, as: principal, origin)
         // Products with a price are readable. A catalog of an earlier release returns no products in this reply.
         let documents =
             reply.productIds.isEmpty && !reply.lines.isEmpty
-            ? try await host.objects("Product", ids: products, as: principal, traceId: traceId)
+            ? try await host.objects("Product", ids: products, as: principal, for: origin)
             : try zip(reply.productIds, found).reduce(into: [:]) { $0[$1.0] = try JSON(parsing: $1.1) }
         return ProductFacts(prices: Prices(reply, of: products), documents: documents.mapValues(Self.included))
     }
 
     private func ask(
-        about products: Set<String>, withProducts: Bool, as principal: Principal, _ traceId: String
+        about products: Set<String>, withProducts: Bool, as principal: Principal, _ origin: ServiceRequest?
     ) async throws -> (prices: PriceReply, products: [[UInt8]]) {
         let lines = products.sorted().map { product in
             OrderLine.with {
@@ -50,9 +54,8 @@ struct Catalog: Sendable {
             $0.lines = lines
             $0.withProducts = withProducts
         }
-        var request = try BusRequest(CatalogCalls.price, message)
+        var request = try BusRequest(CatalogCalls.price, message, for: origin)
         request.principal = principal
-        request.traceId = traceId
         do {
             let reply = try await host.bus.call(request)
             return (try PriceReply(serializedBytes: reply.body), reply.documents)
@@ -85,7 +88,7 @@ extension ServiceHost {
 
     /// Objects of another service that `principal` may read, by objectId.
     func objects(
-        _ className: String, ids: Set<String>, as principal: Principal, traceId: String
+        _ className: String, ids: Set<String>, as principal: Principal, for origin: ServiceRequest
     ) async throws -> [String: JSON] {
         guard !ids.isEmpty, let owner = Self.owners[className] else { return [:] }
         let wanted = FetchRequest.with {
@@ -95,9 +98,8 @@ extension ServiceHost {
                 }
             ]
         }
-        var request = try BusRequest(ObjectCalls(of: owner).fetch, wanted)
+        var request = try BusRequest(ObjectCalls(of: owner).fetch, wanted, for: origin)
         request.principal = principal
-        request.traceId = traceId
         do {
             let reply = try await bus.call(request)
             let found = try FetchReply(serializedBytes: reply.body).found

@@ -36,11 +36,13 @@ package struct RefundLedger: Sendable {
     }
 
     func unfinished() async throws -> [String] {
-        try await store.read { try $0.rows("SELECT id FROM refunds WHERE state = 'pending'").map { try $0.text("id") } }
+        try await store.read(for: nil) {
+            try $0.rows("SELECT id FROM refunds WHERE state = 'pending'").map { try $0.text("id") }
+        }
     }
 
     func load(_ id: String) async throws -> (refund: Refund, point: RefundMachine.Point, customerId: String) {
-        try await store.read { reader in
+        try await store.read(for: nil) { reader in
             let row = try Self.row(id, in: reader)
             let order = try reader.documentIfFound("Order", row.text("orderId"), caller: .master)
             return (
@@ -88,7 +90,7 @@ package struct RefundLedger: Sendable {
     /// transaction.
     /// - Parameter contact: the customer's current address; nil when it is unknown.
     package func finish(_ refund: Refund, providerId: String, contact: CustomerContact?) async throws {
-        try await store.write { [outbox, currency] transaction in
+        try await store.write(for: nil) { [outbox, currency] transaction in
             let row = try Self.row(refund.id, in: transaction)
             try Self.settle(refund.id, "done", providerId: .text(providerId), in: transaction)
             let reason = try row.text("reason")
@@ -106,7 +108,7 @@ package struct RefundLedger: Sendable {
 
     /// Payments refused the refund. The order keeps its state and records the failure.
     package func fail(_ refund: Refund, _ error: ParseError) async throws {
-        try await store.write { transaction in
+        try await store.write(for: nil) { transaction in
             try Self.settle(refund.id, "failed", problem: error, in: transaction)
             guard try transaction.documentIfFound("Order", refund.orderId, caller: .master) != nil else { return }
             _ = try transaction.update("Order", refund.orderId, ["refundState": "failed"], caller: .master)

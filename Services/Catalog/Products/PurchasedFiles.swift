@@ -21,8 +21,8 @@ struct PurchasedFiles: Sendable {
     ///   (119) for callers that may not change products.
     func prepare(_ change: inout ProposedChange) async throws {
         guard change.verb != .delete, let name = Self.publicName(change.object[Self.field]) else { return }
-        let (verb, caller) = (change.verb, change.caller)
-        let entry = try await store.read { reader in
+        let (verb, caller, share) = (change.verb, change.caller, change.request?.share)
+        let entry = try await store.read(for: share) { reader in
             try reader.authorize(verb == .create ? .create : .update, Self.className, caller: caller)
             return try FileTable.find(name, in: reader)
         }
@@ -31,7 +31,7 @@ struct PurchasedFiles: Sendable {
             if change.isImported { return }
             throw ParseError(.invalidFileName, "download is not a file that was uploaded.")
         }
-        let copy = try await copy(entry)
+        let copy = try await copy(entry, share)
         change.object[Self.field] = Self.file(copy.name)
         change.notes[Self.field] = [
             "uploaded": .string(name),
@@ -83,7 +83,7 @@ struct PurchasedFiles: Sendable {
 
     /// - Returns: the last inspected id; nil when there are no more.
     private func convertPage(after last: String) async throws -> String? {
-        let page = try await store.read { reader in
+        let page = try await store.read(for: nil) { reader in
             try reader.documents(
                 Query(
                     className: Self.className, where: ["objectId": ["$gt": .string(last)]], order: ["objectId"],
@@ -91,10 +91,10 @@ struct PurchasedFiles: Sendable {
         }
         for product in page {
             guard let id = product["objectId"]?.stringValue, let name = Self.publicName(product[Self.field]),
-                let entry = try await store.read({ try FileTable.find(name, in: $0) })
+                let entry = try await store.read(for: nil, { try FileTable.find(name, in: $0) })
             else { continue }
-            let copy = try await copy(entry)
-            try await store.write { transaction in
+            let copy = try await copy(entry, nil)
+            try await store.write(for: nil) { transaction in
                 guard let present = try transaction.documentIfFound(Self.className, id, caller: .master),
                     present[Self.field]?["name"] == .string(name)
                 else { return }
@@ -122,11 +122,11 @@ struct PurchasedFiles: Sendable {
     private static func file(_ name: String) -> JSON { ["__type": "File", "name": .string(name)] }
 
     /// Copied, not linked: the sweeper uses the file's time to recognise uploads in progress.
-    private func copy(_ entry: FileTable.Entry) async throws -> FileTable.Entry {
+    private func copy(_ entry: FileTable.Entry, _ share: WorkShare?) async throws -> FileTable.Entry {
         let name = FileNames.kept(FileNames.original(entry.name), isPrivate: true)
         let content: [UInt8]
         do {
-            content = try await home.content(of: entry)
+            content = try await home.content(of: entry, for: share)
         } catch let error as ParseError where error.code == .serviceUnavailable {
             throw error
         } catch {
@@ -135,6 +135,7 @@ struct PurchasedFiles: Sendable {
         return try await home.keep(
             content,
             for: FileTable.Entry(
-                name: name, contentType: entry.contentType, size: entry.size, metadata: entry.metadata))
+                name: name, contentType: entry.contentType, size: entry.size, metadata: entry.metadata),
+            share: share)
     }
 }

@@ -15,7 +15,7 @@ struct RatingRecount: Sendable {
         var last = ""
         while true {
             let after = last
-            let ids = try await store.read { reader in
+            let ids = try await store.read(for: nil) { reader in
                 try reader.documents(
                     Query(
                         className: "Product", where: ["objectId": ["$gt": .string(after)]], order: ["objectId"],
@@ -24,7 +24,9 @@ struct RatingRecount: Sendable {
             }
             guard let end = ids.last else { break }
             // One transaction per product, so that other writes run in between.
-            for id in ids where try await store.write({ try ProductRatings.recount(id, in: $0) }) { corrected += 1 }
+            for id in ids where try await store.write(for: nil, { try ProductRatings.recount(id, in: $0) }) {
+                corrected += 1
+            }
             seen += ids.count
             last = end
             try await tell("\(seen) products so far.")

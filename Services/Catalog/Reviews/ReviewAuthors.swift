@@ -18,7 +18,7 @@ struct ReviewAuthors: Sendable {
     func prepare(_ change: inout ProposedChange) async {
         guard change.verb == .create, change.object[Self.field] == nil, !change.caller.isMaster,
             !change.principal.anonymous, let userId = change.caller.userId,
-            let name = await displayName(of: userId, as: change.principal)
+            let name = await displayName(of: userId, as: change.principal, for: change.request)
         else { return }
         change.object[Self.field] = .string(name)
     }
@@ -35,7 +35,9 @@ struct ReviewAuthors: Sendable {
     }
 
     /// Nil when there is no name, when it cannot be shown, and when `users` does not answer.
-    private func displayName(of userId: String, as principal: Principal) async -> String? {
+    private func displayName(
+        of userId: String, as principal: Principal, for origin: ServiceRequest?
+    ) async -> String? {
         let wanted = FetchRequest.with {
             $0.wanted = [
                 .with {
@@ -43,9 +45,8 @@ struct ReviewAuthors: Sendable {
                 }
             ]
         }
-        guard var request = try? BusRequest(ObjectCalls(of: "users").fetch, wanted, timeout: Self.waitMax) else {
-            return nil
-        }
+        let call = ObjectCalls(of: "users").fetch
+        guard var request = try? BusRequest(call, wanted, for: origin, timeout: Self.waitMax) else { return nil }
         request.principal = principal
         guard let reply = try? await bus.call(request), let user = reply.documents.first,
             let text = (try? JSON(parsing: user))?["displayName"]?.stringValue

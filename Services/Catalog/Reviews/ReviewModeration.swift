@@ -83,7 +83,8 @@ struct ReviewFunctions: Sendable {
         routes.function("reviewsToModerate") { parameters, request in
             try request.requireArea(.catalog, .support)
             let limit = try parameters.listLimit()
-            return try .result(await host.store.read { try ReviewReports.open(limit: limit, in: $0) })
+            return try .result(
+                await host.store.read(for: request.share) { try ReviewReports.open(limit: limit, in: $0) })
         }
     }
 

@@ -54,7 +54,7 @@ final class CloudRunner: Sendable {
         publishing = BackgroundWork(
             "definitions", every: .seconds(3600), problem: "The cloud code could not be registered.",
             logger: host.logger
-        ) { [host] in try await standing.round(host) }
+        ) { [host] in try await standing.round(host, for: nil) }
         host.whenStopping { [jobs] _ in jobs.stop() }
         // Reported until the first process has loaded the code. Set before the start, so that scripts/restart never
         // sees this replica as ready without its code.
@@ -179,7 +179,7 @@ final class CloudRunner: Sendable {
 
     /// Registers the code's definitions with the catalog, if they changed.
     /// - Throws: when the catalog is unavailable. The background work `publishing` then repeats the registration.
-    func tell() async throws { _ = try await standing.round(host) }
+    func tell(for request: ServiceRequest) async throws { _ = try await standing.round(host, for: request) }
 
     /// Ends the processes of the code and all programs that they started. The processes would end with this process,
     /// but the programs would continue.
@@ -244,7 +244,7 @@ final class CloudRunner: Sendable {
         let principal = request.envelope.principal
         run.network = principal.network
         run.share = principal.fairnessKey == 0 ? nil : ClientNetwork(principal.network)
-        run.budget = RequestBudget.current
+        run.budget = request.budget
         let code = running.withLock { code in
             // Within the lock, so that a version that is being replaced waits for this call.
             code.enter()
@@ -290,7 +290,7 @@ final class CloudRunner: Sendable {
         Task {
             let answer: [UInt8]
             do {
-                answer = try await RequestBudget.$current.withValue(ask.run?.budget) { try await asked(ask) }
+                answer = try await asked(ask)
             } catch let failure as BusFailure {
                 answer = CodeAnswerText.text(of: ParseError(failure))
             } catch {
@@ -302,7 +302,7 @@ final class CloudRunner: Sendable {
 
     private func asked(_ ask: CodeAsk) async throws -> [UInt8] {
         let message = CodeRequest.with { $0.depth = UInt32((ask.run?.depth ?? 0) + 1) }
-        var request = try BusRequest(CloudCalls.ask, message, timeout: Self.ownLimit)
+        var request = try BusRequest(CloudCalls.ask, message, for: nil, timeout: Self.ownLimit)
         // A request that a finished call left behind gets the timeout of a request outside of calls.
         if let run = ask.run, run.deadline > BusClock.now {
             request.deadline = min(run.deadline, BusClock.now + Self.longestLimit.milliseconds)
@@ -312,6 +312,7 @@ final class CloudRunner: Sendable {
         request.documents = [ask.text]
         request.principal.network = ask.run?.network ?? ""
         request.traceId = ask.run?.traceId ?? ""
+        request.budget = ask.run?.budget
         let reply = try await host.bus.call(request)
         guard let answer = reply.documents.first else { throw ParseError.internalError }
         return answer

@@ -44,13 +44,14 @@ final class CodeRegistration: Sendable {
     }
 
     /// Registers the definitions with the catalog; until then the previous ones are valid. Runs in the writer.
-    func round(_ host: ServiceHost) async throws -> BackgroundWork.Round {
+    /// - Parameter request: the request that waits for it; nil in the background.
+    func round(_ host: ServiceHost, for request: ServiceRequest?) async throws -> BackgroundWork.Round {
         let (wanted, told) = state.withLock { state in
             host.bus.setProblem(state.said(asWriter: true))
             return (state.wanted, state.told)
         }
         guard let wanted, wanted != told else { return .idle }
-        let _: Accepted = try await host.call(HookCalls.setCode, wanted, writes: true)
+        let _: Accepted = try await host.call(HookCalls.setCode, wanted, for: request, writes: true)
         state.withLock { state in
             state.told = wanted
             host.bus.setProblem(state.said(asWriter: true))

@@ -19,7 +19,7 @@ struct CodeDeployment: Sendable {
         routes.function("deployCloudCode") { [self] parameters, request in
             try check(request)
             let upload = try CodeUpload(parameters)
-            let (number, known) = try await deploy(upload)
+            let (number, known) = try await deploy(upload, request)
             return try await answer(number, known, "deployCloudCode", to: request)
         }
         routes.function("activateCloudCode") { [self] parameters, request in
@@ -27,7 +27,7 @@ struct CodeDeployment: Sendable {
             guard let number = parameters["version"]?.intValue.flatMap(Int.init(exactly:)), number > 0 else {
                 throw ParseError(.validationError, "version is needed: a number of cloudCodeVersions.")
             }
-            let known = try await activate(number)
+            let known = try await activate(number, request)
             return try await answer(number, known, "activateCloudCode", to: request)
         }
         routes.function("cloudCodeVersions") { [self] _, request in
@@ -60,7 +60,9 @@ struct CodeDeployment: Sendable {
     private func answer(
         _ number: Int, _ known: CodeDefinitions, _ action: String, to request: ServiceRequest
     ) async throws -> BusReply {
-        try await host.store.write { try host.audit.note(.init(action, "", String(number)), by: request, in: $0) }
+        try await host.store.write(for: request.share) {
+            try host.audit.note(.init(action, "", String(number)), by: request, in: $0)
+        }
         return try .result([
             "version": .int(Int64(number)), "functions": .array(known.functions.map(JSON.string)),
             "jobs": .array(known.jobs.map(JSON.string)), "triggers": .int(Int64(known.triggers.count)),
@@ -69,13 +71,15 @@ struct CodeDeployment: Sendable {
 
     // MARK: Changes
 
-    private func deploy(_ upload: CodeUpload) async throws -> (number: Int, known: CodeDefinitions) {
+    private func deploy(
+        _ upload: CodeUpload, _ request: ServiceRequest
+    ) async throws -> (number: Int, known: CodeDefinitions) {
         try await versions.locked {
             // Code that an operator copied by hand becomes the first version, so that it can be reactivated.
             _ = try versions.adopt()
             let number = try versions.add(upload)
             do {
-                return (number, try await take(number))
+                return (number, try await take(number, request))
             } catch {
                 if versions.current != number { versions.remove(number) }
                 throw error
@@ -83,21 +87,21 @@ struct CodeDeployment: Sendable {
         }
     }
 
-    private func activate(_ number: Int) async throws -> CodeDefinitions {
+    private func activate(_ number: Int, _ request: ServiceRequest) async throws -> CodeDefinitions {
         try await versions.locked {
             guard versions.numbers.contains(number) else {
                 throw ParseError(.objectNotFound, "There is no version \(number) of the cloud code.")
             }
-            return try await take(number)
+            return try await take(number, request)
         }
     }
 
-    private func take(_ number: Int) async throws -> CodeDefinitions {
+    private func take(_ number: Int, _ request: ServiceRequest) async throws -> CodeDefinitions {
         let known = try await runner.take(versions.path(of: number)) { try versions.point(to: number) }
         // The other replicas follow; they get no calls until they do.
         try versions.setTaken(number)
         versions.removeOld()
-        try await runner.tell()
+        try await runner.tell(for: request)
         host.logger.notice("A version of the cloud code is in effect.", metadata: ["code.version": "\(number)"])
         return known
     }

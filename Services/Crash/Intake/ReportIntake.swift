@@ -31,17 +31,17 @@ struct ReportIntake: Sendable {
             throw ReportRefusal.unsupportedEncoding
         }
         // A key outside the body is checked before the body is read.
-        if !message.publicKey.isEmpty { try await admit(message.publicKey, message.projectID) }
+        if !message.publicKey.isEmpty { try await admit(message.publicKey, message.projectID, request) }
         let isEvent = message.isEvent
         let report = try await unpacking.run { try Self.read(body, encoding, isEvent: isEvent) }
         if message.publicKey.isEmpty {
             guard let key = report.publicKey else { throw ReportRefusal.keyMissing }
-            try await admit(key, message.projectID)
+            try await admit(key, message.projectID, request)
         }
         guard report.event != nil || !report.sessions.isEmpty, let projectId = Int64(message.projectID) else {
             return report.eventId
         }
-        return try await host.store.write { [reports] transaction in
+        return try await host.store.write(for: request.share) { [reports] transaction in
             let sessions = report.sessions.compactMap {
                 AppSession($0, projectId: projectId, now: transaction.now)
             }
@@ -62,11 +62,11 @@ struct ReportIntake: Sendable {
         guard case .object = report else { throw ParseError(.invalidJSON, "A crash report is a JSON object.") }
         let event = StoredEvent(AppCrashReport.event(report), eventId: Hex.random(bytes: 16))
         let taken = TakenReport(projectId: Projects.defaultId, event: event, sessions: [])
-        try await host.store.write { [reports] in try reports.add(taken, in: $0) }
+        try await host.store.write(for: request.share) { [reports] in try reports.add(taken, in: $0) }
     }
 
-    private func admit(_ key: String, _ projectId: String) async throws {
-        try await host.store.read { try Projects.admit(key, to: projectId, $0) }
+    private func admit(_ key: String, _ projectId: String, _ request: ServiceRequest) async throws {
+        try await host.store.read(for: request.share) { try Projects.admit(key, to: projectId, $0) }
         try rates.take(key)
     }
 

@@ -97,9 +97,9 @@ struct DefaultKeyFile: Sendable {
             guard key.utf8.count == 32, key.allSatisfy(\.isHexDigit) else {
                 throw StartupProblem("\(path) does not contain a key of 32 hex digits.")
             }
-            return try await store.write { try Projects.add(key, to: Projects.defaultId, in: $0) }
+            return try await store.write(for: nil) { try Projects.add(key, to: Projects.defaultId, in: $0) }
         }
-        let key = try await store.write {
+        let key = try await store.write(for: nil) {
             try $0.rows(
                 """
                 SELECT publicKey FROM crashKeys WHERE projectId = 1

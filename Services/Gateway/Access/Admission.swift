@@ -96,18 +96,18 @@ struct Admission: Sendable {
 
     /// Stores the id of a request before it runs.
     /// - Throws: `.duplicateRequest` (159) when a request with this id was here before.
-    func claim(_ id: String, trace: String) async throws(ParseError) {
+    func claim(_ id: String, in context: CallContext) async throws(ParseError) {
         let claim = ClaimRequest.with {
             $0.requestID = id
             $0.lifetimeMs = Int64(settings.onceSeconds) * 1000
         }
-        _ = try await services.write(CatalogCalls.claimRequest, claim, for: .init(), trace: trace)
+        _ = try await services.write(CatalogCalls.claimRequest, claim, for: .init(), in: context)
     }
 
     /// Removes the id of a request that did nothing, so that the client's next attempt runs.
-    func release(_ id: String, trace: String) async {
+    func release(_ id: String, in context: CallContext) async {
         _ = try? await services.write(
-            CatalogCalls.releaseRequest, ReleaseRequest.with { $0.requestID = id }, for: .init(), trace: trace)
+            CatalogCalls.releaseRequest, ReleaseRequest.with { $0.requestID = id }, for: .init(), in: context)
     }
 
     private func isOnce(_ method: ParseRequest.Method, _ path: [Substring]) -> Bool {

@@ -38,24 +38,25 @@ struct PrincipalResolver: Sendable {
     }
 
     /// Requests more time for a session in use. The request does not wait for it: the next look-up tries again.
-    private func extend(_ token: String, trace: String) {
+    private func extend(_ token: String, in context: CallContext) {
         Task {
             _ = try? await services.write(
-                UsersCalls.extendSession, ExtendSession.with { $0.sessionToken = token }, for: .init(), trace: trace)
+                UsersCalls.extendSession, ExtendSession.with { $0.sessionToken = token }, for: .init(), in: context)
         }
     }
 
     /// The admitted principal with the user of its session token.
     /// - Throws: `.invalidSessionToken` (209) for a token that is unknown or expired.
-    func signIn(_ admitted: Principal, _ credentials: Credentials, trace: String) async throws(ParseError) -> Principal
-    {
+    func signIn(
+        _ admitted: Principal, _ credentials: Credentials, in context: CallContext
+    ) async throws(ParseError) -> Principal {
         guard let token = credentials.sessionToken, !admitted.isPrivileged else { return admitted }
         guard token.utf8.count <= 128 else { throw .invalidSession }
         let (cached, generation) = sessions.find(token)
         if let cached { return Self.principal(cached, of: admitted) }
         let reply = try await services.read(
             UsersCalls.session, SessionRequest.with { $0.sessionToken = token },
-            for: .with { $0.network = admitted.network }, trace: trace)
+            for: .with { $0.network = admitted.network }, in: context)
         let session = try reply.message
         var principal = Principal()
         principal.userID = session.userID
@@ -64,7 +65,7 @@ struct PrincipalResolver: Sendable {
         principal.anonymous = session.anonymous
         principal.established = session.established
         principal.restricted = session.restricted
-        if session.extendable { extend(token, trace: trace) }
+        if session.extendable { extend(token, in: context) }
         sessions.keep(principal, expiresAt: session.expiresAt, generation: generation)
         return Self.principal(principal, of: admitted)
     }

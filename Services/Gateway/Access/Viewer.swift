@@ -54,7 +54,7 @@ extension ParseRouter {
             throw ParseError(.missingObjectId, "X-Satchel-As-User is a user's objectId, or * for a guest.")
         }
         let reply = try await principals.services.read(
-            UsersCalls.rights, RightsRequest.with { $0.userID = name }, for: principal, trace: request.requestId)
+            UsersCalls.rights, RightsRequest.with { $0.userID = name }, for: principal, in: request.call)
         let rights = try reply.message
         viewer.userID = rights.userID
         viewer.roles = rights.roles

@@ -87,7 +87,7 @@ struct AccountsController: Sendable {
             $0.email = address
         }
         _ = try await services.write(
-            UsersCalls.requestMail, message, for: .stranger(request.network), trace: request.requestId)
+            UsersCalls.requestMail, message, for: .stranger(request.network), in: request.call)
     }
 
     func logOut(_ request: ParseRequest, _ principal: Principal) async throws(ParseError) -> ParseResponse {
@@ -95,7 +95,8 @@ struct AccountsController: Sendable {
         guard let hooks = try await HookedSessions(request.hooks, principal) else {
             return ParseResponse(body: try await ask(UsersCalls.logOut, request, request.document, principal).answer)
         }
-        let session = try JSON(reply: try await own(UsersCalls.sessionMe, request, principal).body)
+        let reply = try await own(UsersCalls.sessionMe, request, principal).body
+        let session = try JSON(reply: reply, in: request.call)
         let told = try await hooks.logOut(of: session)
         let answer = try await ask(UsersCalls.logOut, request, request.document, principal).answer
         try await hooks.loggedOut(told)
@@ -117,7 +118,7 @@ struct AccountsController: Sendable {
         guard !principal.sessionToken.isEmpty else { throw .invalidSession }
         let reply = try await services.read(
             call, accountRequest(request, principal), documents: [Array("{}".utf8)], for: principal,
-            trace: request.requestId)
+            in: request.call)
         return ParseResponse(body: try reply.document)
     }
 
@@ -129,7 +130,7 @@ struct AccountsController: Sendable {
         do throws(ParseError) {
             let reply = try await services.write(
                 call, accountRequest(request, principal), documents: [document], for: principal,
-                trace: request.requestId)
+                in: request.call)
             return (try reply.message, try reply.document)
         } catch {
             if !principal.master { await refused.slowDown(error, of: request) }

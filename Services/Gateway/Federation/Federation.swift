@@ -75,14 +75,14 @@ struct Federation: Sendable {
         let reply = try await services.read(
             ServiceDirectory.calls(ofClass: className).find,
             inRoom: Self.message(className, options, filter: filter, hooks: request.hooks),
-            needed: request.prepared?.bytesNeeded ?? 0, for: principal, trace: request.requestId)
+            needed: request.prepared?.bytesNeeded ?? 0, for: principal, in: request.call)
         let body = try reply.document
         // A query plan has no objects.
         let isOwners = hooked == nil && !hasSubQueries
         guard let hooked, !options.explains else {
             return Found(body: body, options: options, reply: isOwners ? reply : nil)
         }
-        var answer = try JSON(reply: body)
+        var answer = try JSON(reply: body, in: request.call)
         answer["results"] = .array(try await hooked.after(answer["results"]?.arrayValue ?? []))
         return Found(body: answer.serialized, options: options, reply: nil)
     }
@@ -232,13 +232,13 @@ struct Federation: Sendable {
             }
         }
         let reply = try await services.read(
-            ObjectCalls(of: owner).fetch, inRoom: message, for: principal, trace: request.requestId)
+            ObjectCalls(of: owner).fetch, inRoom: message, for: principal, in: request.call)
         let found = try reply.message.found
         guard found.count == reply.documents.count else { throw .internalError }
         var fetched: [Name: Fetched] = [:]
         for (name, document) in zip(found, reply.documents) {
             fetched[Name(className: name.className, objectId: name.objectID)] = Fetched(
-                object: try JSON(reply: document), bytes: document.count)
+                object: try JSON(reply: document, in: request.call), bytes: document.count)
         }
         for (className, read, restriction) in hooked {
             let own = fetched.filter { $0.key.className == className }

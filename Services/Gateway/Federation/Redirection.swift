@@ -6,17 +6,19 @@ import ParseProtocol
 extension Federation {
     /// The class of a Relation field's members; for every other field, a Pointer included, the class itself, as in
     /// Parse Server. The query may then return only objects that the caller could query by class name.
+    /// - Parameter context: of the request that has the query.
     /// - Throws: `.operationForbidden` (119) and `.invalidSessionToken` (209) for members that the caller may not
     ///   query.
     func target(
-        of key: String, _ className: String, _ principal: Principal, trace: String
+        of key: String, _ className: String, _ principal: Principal, in context: CallContext
     ) async throws(ParseError) -> String {
         let schema: JSON
         do throws(ParseError) {
             let message = SchemasRequest.with { $0.className = className }
             let call = ServiceDirectory.calls(ofClass: className).schemas
             // The caller learns only the class name from the schema.
-            schema = try JSON(reply: try await services.read(call, message, for: .ofSchemas, trace: trace).document)
+            let reply = try await services.read(call, message, for: .ofSchemas, in: context)
+            schema = try JSON(reply: reply.document, in: context)
         } catch  where error.code == .invalidClassName {
             return className  // A class that does not exist yet has no objects.
         }

@@ -13,76 +13,60 @@ struct ServiceClient: Sendable {
     /// A request that changes nothing; a reading cloud function carries its parameters as a document.
     func read<Request, Reply>(
         _ call: Call<Request, Reply>, _ message: Request, documents: [[UInt8]] = [], for principal: Principal,
-        trace: String
+        in context: CallContext
     ) async throws(ParseError) -> ServiceReply<Reply> {
-        try await send(call, message, documents, principal, trace, key: "", timeout: .seconds(10))
-    }
-
-    /// `read` with a separate budget, for concurrent requests.
-    func read<Request, Reply>(
-        _ call: Call<Request, Reply>, _ message: Request, for principal: Principal, trace: String,
-        budget: RequestBudget?
-    ) async throws(ParseError) -> ServiceReply<Reply> {
-        do {
-            return try await RequestBudget.$current.withValue(budget) {
-                try await read(call, message, for: principal, trace: trace)
-            }
-        } catch let error as ParseError {
-            throw error
-        } catch {
-            throw .internalError
-        }
+        try await send(call, message, documents, principal, context, key: "", timeout: .seconds(10))
     }
 
     /// A request that changes something. It may be retried when a process dies: the receiver runs it once.
     func write<Request, Reply>(
         _ call: Call<Request, Reply>, _ message: Request, documents: [[UInt8]] = [], for principal: Principal,
-        trace: String, timeout: Duration = .seconds(10)
+        in context: CallContext, timeout: Duration = .seconds(10)
     ) async throws(ParseError) -> ServiceReply<Reply> {
         guard !principal.readOnly else { throw .readOnlyKey }
-        return try await send(call, message, documents, principal, trace, key: RequestIds.next(), timeout: timeout)
+        return try await send(call, message, documents, principal, context, key: RequestIds.next(), timeout: timeout)
     }
 
     /// A request that must not run twice. It is never retried, even when its reply is lost. Any replica that runs the
     /// writer's version may get it.
     func once<Request, Reply>(
         _ call: Call<Request, Reply>, _ message: Request, documents: [[UInt8]] = [], for principal: Principal,
-        trace: String, timeout: Duration
+        in context: CallContext, timeout: Duration
     ) async throws(ParseError) -> ServiceReply<Reply> {
-        try await send(call, message, documents, principal, trace, writes: true, shared: true, timeout: timeout)
+        try await send(call, message, documents, principal, context, writes: true, shared: true, timeout: timeout)
     }
 
     /// - Parameters:
     ///   - key: the deduplication key of a change that may be retried; empty otherwise.
     ///   - writes: nil to derive it from `key`.
     ///   - shared: see `Envelope.shared`.
-    ///   - reserved: bytes of `AnswerHold.current` that the reply may use.
+    ///   - reserved: bytes of `context.hold` that the reply may use.
     func send<Request, Reply>(
         _ call: Call<Request, Reply>, _ message: Request, _ documents: [[UInt8]] = [], _ principal: Principal,
-        _ trace: String, key: String = "", writes: Bool? = nil, shared: Bool = false,
+        _ context: CallContext, key: String = "", writes: Bool? = nil, shared: Bool = false,
         timeout: Duration = .seconds(10), reserved: Int = 0
     ) async throws(ParseError) -> ServiceReply<Reply> {
-        guard var request = try? Self.request(call, message, principal, trace, timeout) else {
+        guard var request = try? Self.request(call, message, principal, context, timeout) else {
             throw .internalError  // Only for a message that does not encode; Satchel's messages always do.
         }
         request.documents = documents
         request.writes = writes ?? !key.isEmpty
         request.shared = shared || call.spreads
         request.idempotencyKey = key
-        return ServiceReply(try await answer(to: request, of: call.service, reserved: reserved))
+        return ServiceReply(try await answer(to: request, of: call.service, context.hold, reserved: reserved))
     }
 
     /// Separate from `send`, which the compiler specializes for every message type.
     private func answer(
-        to request: BusRequest, of service: String, reserved: Int
+        to request: BusRequest, of service: String, _ hold: ByteHold?, reserved: Int
     ) async throws(ParseError) -> BusReply {
         let start = ContinuousClock.now
         do throws(BusFailure) {
-            let (hold, writes) = (AnswerHold.current, request.writes)
+            let writes = request.writes
             if writes { hold?.changes() }
             // Stops the remaining reads of a batch, or of a query with many parts.
             guard hold?.isAbandoned != true else { throw BusFailure.abandoned }
-            let reply = try await request.budgeted { request in
+            let reply = try await request.budgeted {
                 await withCheckedContinuation { continuation in
                     broker.call(request) { result in
                         continuation.resume(
@@ -102,46 +86,38 @@ struct ServiceClient: Sendable {
 
 extension ServiceClient {
     /// A read outside a task. The caller must call `broker.wake` after it.
-    /// - Parameters:
-    ///   - budget: microseconds of processor time.
-    ///   - hold: the memory reservation for the response.
-    ///   - completion: called once, on the broker's thread; it must only hand the reply over.
+    /// - Parameter completion: called once, on the broker's thread; it must only hand the reply over.
     func ask<Request, Reply>(
-        _ call: Call<Request, Reply>, _ message: Request, for principal: Principal, trace: String, _ budget: Int64,
-        _ hold: ByteHold, completion: @escaping @Sendable (Result<ServiceReply<Reply>, ParseError>) -> Void
+        _ call: Call<Request, Reply>, _ message: Request, for principal: Principal, in context: CallContext,
+        completion: @escaping @Sendable (Result<ServiceReply<Reply>, ParseError>) -> Void
     ) {
-        guard var request = try? Self.request(call, message, principal, trace, .seconds(10)) else {
+        guard let request = try? Self.request(call, message, principal, context, .seconds(10)) else {
             return completion(.failure(.internalError))  // Only for a message that does not encode.
         }
-        request.budget = budget
-        send(request, of: call.service, hold, completion: completion)
+        send(request, of: call.service, context.hold, completion: completion)
     }
 
     /// A change outside a task, as `write`. The caller must call `broker.wake` after it.
-    /// - Parameters:
-    ///   - budget: microseconds of processor time.
-    ///   - hold: the memory reservation for the response.
-    ///   - completion: called once, on the broker's thread or before this method returns; it must only hand the reply
-    ///     over.
+    /// - Parameter completion: called once, on the broker's thread or before this method returns; it must only hand the
+    ///   reply over.
     func ask<Request, Reply>(
         _ call: Call<Request, Reply>, toChange message: Request, _ document: [UInt8], for principal: Principal,
-        trace: String, _ budget: Int64, _ hold: ByteHold, timeout: Duration,
+        in context: CallContext, timeout: Duration,
         completion: @escaping @Sendable (Result<ServiceReply<Reply>, ParseError>) -> Void
     ) {
         guard !principal.readOnly else { return completion(.failure(.readOnlyKey)) }
-        guard var request = try? Self.request(call, message, principal, trace, timeout) else {
+        guard var request = try? Self.request(call, message, principal, context, timeout) else {
             return completion(.failure(.internalError))  // As above.
         }
         request.documents = [document]
         request.writes = true
         request.idempotencyKey = RequestIds.next()
-        request.budget = budget
-        hold.changes()
-        send(request, of: call.service, hold, completion: completion)
+        context.hold?.changes()
+        send(request, of: call.service, context.hold, completion: completion)
     }
 
     private func send<Reply>(
-        _ request: BusRequest, of service: String, _ hold: ByteHold,
+        _ request: BusRequest, of service: String, _ hold: ByteHold?,
         completion: @escaping @Sendable (Result<ServiceReply<Reply>, ParseError>) -> Void
     ) {
         let (times, start, isChange) = (times[service], ContinuousClock.now, request.writes)
@@ -159,19 +135,16 @@ extension ServiceClient {
     }
 
     private static func request<Request, Reply>(
-        _ call: Call<Request, Reply>, _ message: Request, _ principal: Principal, _ trace: String, _ timeout: Duration
+        _ call: Call<Request, Reply>, _ message: Request, _ principal: Principal, _ context: CallContext,
+        _ timeout: Duration
     ) throws -> BusRequest {
         var request = try BusRequest(call, message, timeout: timeout)
         request.principal = principal
-        request.traceId = trace
-        if let limit = CallDeadline.current { request.deadline = min(request.deadline, limit) }
+        request.traceId = context.trace
+        request.budget = context.budget
+        if let limit = context.deadline { request.deadline = min(request.deadline, limit) }
         return request
     }
-}
-
-/// The deadline of the current task's calls to services; nil when each call has its own timeout.
-enum CallDeadline {
-    @TaskLocal static var current: BusClock.Milliseconds?
 }
 
 /// The reply to a call: its message, decoded on first use, and its documents.
@@ -205,13 +178,13 @@ extension JSON {
     /// Smaller replies are not counted.
     private static let countedBytes = 4096
 
-    /// The JSON of a service's reply.
+    /// The JSON of a service's reply to a call in this context.
     /// - Throws: `.invalidQuery` (102) when the reply holds more values than the gateway decodes,
     ///   `.requestLimitExceeded` (155) when there is no memory for them now, `.timeout` (124) when the request's budget
     ///   is used up, `.internalServerError` (1) when it is not JSON.
-    init(reply: [UInt8]) throws(ParseError) {
-        try AnswerHold.decode(reply.count)
-        if reply.count >= Self.countedBytes, let budget = RequestBudget.current {
+    init(reply: [UInt8], in context: CallContext) throws(ParseError) {
+        try AnswerHold.decode(reply.count, context.hold)
+        if reply.count >= Self.countedBytes, let budget = context.budget {
             guard !budget.isSpent else { throw ParseError(.budgetSpent) }
             budget.use(jsonBytes: reply.count)
         }

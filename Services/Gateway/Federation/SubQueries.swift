@@ -62,7 +62,7 @@ struct SubQueries {
         }
         for index in found.indices {
             found[index] = try await found[index].redirected { key, className throws(ParseError) in
-                try await federation.target(of: key, className, principal, trace: request.requestId)
+                try await federation.target(of: key, className, principal, in: request.call)
             }
         }
         let inner = try await resolve(found.map(\.inner), depth: depth + 1)
@@ -89,7 +89,7 @@ struct SubQueries {
             }
             options.filter = JSON.object(filter).serialized
             answers[index] = try query.values(
-                of: try await federation.find(className, options, principal, for: request))
+                of: try await federation.find(className, options, principal, for: request), in: request.call)
         }
         let byOwner = Dictionary(grouping: plain) { queries[$0].query.owner }
         let lookups = byOwner.mapValues { indices in
@@ -99,14 +99,15 @@ struct SubQueries {
                 }
             }
         }
-        let (services, principal, trace) = (federation.services, principal, request.requestId)
-        let share = RequestBudget.current?.share(among: lookups.count)
+        let (services, principal) = (federation.services, principal)
+        var context = request.call
+        context.budget = context.budget?.share(among: lookups.count)
         let replies = await withTaskGroup(of: (String, Result<[[UInt8]], ParseError>).self) { group in
             for (owner, message) in lookups {
-                group.addTask {
+                group.addTask { [context] in
                     do throws(ParseError) {
                         let reply = try await services.read(
-                            ObjectCalls(of: owner).lookup, message, for: principal, trace: trace, budget: share)
+                            ObjectCalls(of: owner).lookup, message, for: principal, in: context)
                         return (owner, .success(reply.documents))
                     } catch {
                         return (owner, .failure(error))
@@ -120,7 +121,7 @@ struct SubQueries {
             let indices = byOwner[owner] ?? []
             guard documents.count == indices.count else { throw .internalError }
             for (index, document) in zip(indices, documents) {
-                answers[index] = try queries[index].query.values(of: document)
+                answers[index] = try queries[index].query.values(of: document, in: request.call)
             }
         }
         return answers

@@ -115,8 +115,8 @@ enum SubQuery {
 
     /// The values of a response: pointers for the query forms, values of the key for the select forms, ids for members.
     /// - Throws: `.invalidQuery` (102) for too many values.
-    func values(of answer: [UInt8]) throws(ParseError) -> [JSON] {
-        let answer = try JSON(reply: answer)
+    func values(of answer: [UInt8], in context: CallContext) throws(ParseError) -> [JSON] {
+        let answer = try JSON(reply: answer, in: context)
         guard case .find(let className, _, _, let key) = self else { return answer.arrayValue ?? [] }
         guard let rows = answer["results"]?.arrayValue else { throw .internalError }
         guard rows.count <= Self.rowsMax else {

@@ -40,7 +40,7 @@ struct FilesController: Sendable {
             $0.metadata = .init(upload.metadata)
         }
         _ = try await services.write(
-            FileCalls.save, message, documents: [upload.content], for: principal, trace: request.requestId,
+            FileCalls.save, message, documents: [upload.content], for: principal, in: request.call,
             timeout: Self.saveTimeout)
         let url = configuration.fileLinks.url(of: message.name, signedBy: configuration.fileSigner)
         try await hooks?.afterSave(message.name, url: url, upload)
@@ -75,7 +75,7 @@ struct FilesController: Sendable {
         try await hooks?.beforeDelete(name, url: url)
         _ = try await services.write(
             FileCalls.delete, DeleteFileRequest.with { $0.name = name }, for: principal,
-            trace: request.requestId)
+            in: request.call)
         try await hooks?.afterDelete(name, url: url)
         return ParseResponse([:])
     }
@@ -113,7 +113,7 @@ struct FilesController: Sendable {
         // A plain download of a small file needs no second message.
         let isPlain =
             !isMetadata && !request.isHead && request.headers[.range] == nil && request.headers[.ifNoneMatch] == nil
-        guard let (file, beginning) = try await lookedUp(name, isPlain ? Self.partBytes : 0, request.requestId) else {
+        guard let (file, beginning) = try await lookedUp(name, isPlain ? Self.partBytes : 0, request.call) else {
             return Self.notFound
         }
         if isMetadata {
@@ -229,19 +229,21 @@ struct FilesController: Sendable {
     /// Names are never reused and files never change, so that the name's random part is the version.
     private static func etag(of name: String) -> String { "\"\(name.prefix(32))\"" }
 
-    /// Streams the bytes; each part is requested when the client has taken the one before.
+    /// Streams the bytes; each part is requested when the client has taken the one before. The stream outlives its
+    /// request, whose limits do not apply to it.
     /// - Parameter beginning: the first bytes of the file, as far as they are known.
     private func stream(
         _ name: String, _ wanted: Range<Int>, _ beginning: ByteBuffer, _ trace: String
     ) -> ResponseBody {
-        .stream(length: wanted.count) { writer in
+        let context = CallContext(trace: trace)
+        return .stream(length: wanted.count) { writer in
             var position = wanted.lowerBound
             while position < wanted.upperBound {
                 let length = min(Self.partBytes, wanted.upperBound - position)
                 let known = beginning.getSlice(at: position, length: min(length, beginning.readableBytes - position))
                 let part =
                     if let known, known.readableBytes > 0 { known } else {
-                        try await self.part(name, position, length, trace, proxied: true)?.content ?? ByteBuffer()
+                        try await self.part(name, position, length, context, proxied: true)?.content ?? ByteBuffer()
                     }
                 // The file was deleted in the meantime. The client detects it by the length.
                 guard part.readableBytes > 0 else { throw ParseError.objectNotFound }
@@ -254,11 +256,11 @@ struct FilesController: Sendable {
     /// A file with its beginning, or with all of its content when it was cached; nil when it does not exist.
     /// - Parameter length: the limit of the beginning when the catalog has to be asked.
     private func lookedUp(
-        _ name: String, _ length: Int, _ trace: String
+        _ name: String, _ length: Int, _ context: CallContext
     ) async throws(ParseError) -> (file: FileReply, beginning: ByteBuffer)? {
         let look = cache?.look(name) ?? .unfit
         if case .found(let kept) = look { return (kept.facts, kept.content) }
-        guard let (file, beginning) = try await part(name, 0, length, trace) else { return nil }
+        guard let (file, beginning) = try await part(name, 0, length, context) else { return nil }
         if case .missing(let missing) = look, beginning.readableBytes == Int(clamping: file.size) {
             cache?.keep(.init(facts: file, content: beginning), for: missing)
         }
@@ -266,12 +268,12 @@ struct FilesController: Sendable {
     }
 
     private func part(
-        _ name: String, _ offset: Int, _ length: Int, _ trace: String, proxied: Bool = false
+        _ name: String, _ offset: Int, _ length: Int, _ context: CallContext, proxied: Bool = false
     ) async throws(ParseError) -> (file: FileReply, content: ByteBuffer)? {
         do {
             var message = Self.request(name, offset, length)
             message.proxied = proxied
-            let reply = try await services.read(FileCalls.get, message, for: .init(), trace: trace)
+            let reply = try await services.read(FileCalls.get, message, for: .init(), in: context)
             return (try reply.message, ByteBuffer(bytes: reply.documents.first ?? []))
         } catch {
             guard error.code == .objectNotFound else { throw error }

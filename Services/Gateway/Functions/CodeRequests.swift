@@ -14,13 +14,12 @@ struct CodeRequests: Sendable {
     func take(_ request: ServiceRequest) {
         Task {
             let budget = RequestBudget(microseconds: microseconds(of: request))
-            let hold = answers.hold(for: .init(network: request.envelope.principal.network, isKnown: false))
-            let answer = await RequestBudget.$current.withValue(budget) {
-                await CallDeadline.$current.withValue(request.envelope.deadline) {
-                    await AnswerHold.$current.withValue(hold) { await self.answer(request) }
-                }
-            }
-            request.reply(answer, used: budget.used)
+            var context = CallContext(
+                budget: budget,
+                hold: answers.hold(for: .init(network: request.envelope.principal.network, isKnown: false)),
+                deadline: request.envelope.deadline)
+            if !request.envelope.traceID.isEmpty { context.trace = request.envelope.traceID }
+            request.reply(await answer(request, in: context), used: budget.used)
         }
     }
 
@@ -31,11 +30,13 @@ struct CodeRequests: Sendable {
         return request.envelope.budget > 0 ? min(own, request.envelope.budget) : own
     }
 
-    private func answer(_ request: ServiceRequest) async -> Result<BusReply, BusFailure> {
+    private func answer(_ request: ServiceRequest, in context: CallContext) async -> Result<BusReply, BusFailure> {
         do {
             guard let message = try? CodeRequest(serializedBytes: request.body), let text = request.documents.first
             else { throw ParseError(.invalidJSON, "The request of cloud code cannot be read.") }
-            let answer = await answer(try JSON(clientText: text), depth: Int(message.depth), request.envelope)
+            let asked = try JSON(clientText: text)
+            let answer = await answer(
+                asked, depth: Int(message.depth), of: request.envelope.principal.network, in: context)
             return .success(try BusReply(CodeAnswer(), documents: [document(of: answer)]))
         } catch let error as ParseError {
             return .failure(BusFailure(error))
@@ -44,9 +45,11 @@ struct CodeRequests: Sendable {
         }
     }
 
-    private func answer(_ asked: JSON, depth: Int, _ envelope: Envelope) async -> ParseResponse {
+    private func answer(
+        _ asked: JSON, depth: Int, of network: String, in context: CallContext
+    ) async -> ParseResponse {
         do throws(ParseError) {
-            let parsed = try parse(asked, depth: max(1, depth), envelope)
+            let parsed = try parse(asked, depth: max(1, depth), of: network, in: context)
             return await router.answer(ofCode: parsed, isMaster: asked["auth"]?["master"] == true)
         } catch {
             return ParseResponse(error)
@@ -54,7 +57,7 @@ struct CodeRequests: Sendable {
     }
 
     private func parse(
-        _ asked: JSON, depth: Int, _ envelope: Envelope
+        _ asked: JSON, depth: Int, of network: String, in context: CallContext
     ) throws(ParseError) -> ParseRequest {
         guard var method = asked["method"]?.stringValue.flatMap({ ParseRequest.Method(rawValue: $0.uppercased()) }),
             let path = asked["path"]?.stringValue
@@ -80,8 +83,7 @@ struct CodeRequests: Sendable {
         let parts = path.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
         var request = ParseRequest(
             method: method, path: try router.mount.path(ofCode: String(parts.first ?? "")),
-            requestId: envelope.traceID.isEmpty ? RequestIds.next() : envelope.traceID,
-            ofCodeFor: envelope.principal.network, depth: depth)
+            call: context, ofCodeFor: network, depth: depth)
         if parts.count > 1 { request.query = String(parts[1]) }
         switch asked["query"] {
         case .object(let options)?: body.merge(options) { _, inQuery in inQuery }

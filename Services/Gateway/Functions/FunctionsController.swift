@@ -39,10 +39,10 @@ struct FunctionsController: Sendable {
         let reply =
             owner.writes
             ? try await services.write(
-                call, message, documents: [document], for: principal, trace: request.requestId,
+                call, message, documents: [document], for: principal, in: request.call,
                 timeout: Self.timeout)
             : try await services.read(
-                call, message, documents: [document], for: principal, trace: request.requestId)
+                call, message, documents: [document], for: principal, in: request.call)
         return ParseResponse(body: Array(#"{"result":"#.utf8) + (try reply.document) + [UInt8(ascii: "}")])
     }
 }

@@ -20,7 +20,7 @@ struct JobsController: Sendable {
         guard let name else { throw ParseError(.scriptFailed, "Invalid job.") }
         let reply = try await services.write(
             JobCalls.start, StartJob.with { $0.name = name }, documents: [JSON.object(parameters).serialized],
-            for: principal, trace: request.requestId)
+            for: principal, in: request.call)
         var response = ParseResponse([:])
         response.headers[Self.statusIdName] = try reply.message.statusID
         return response
@@ -31,13 +31,13 @@ struct JobsController: Sendable {
         _ name: String, _ request: ParseRequest, _ principal: Principal
     ) async throws(ParseError) -> ParseResponse {
         _ = try await services.write(
-            JobCalls.stop, StopJob.with { $0.name = name }, for: principal, trace: request.requestId)
+            JobCalls.stop, StopJob.with { $0.name = name }, for: principal, in: request.call)
         return ParseResponse([:])
     }
 
     /// All jobs, and the ones with a schedule.
     func names(_ request: ParseRequest, _ principal: Principal) async throws(ParseError) -> ParseResponse {
-        let reply = try await services.read(JobCalls.names, JobsRequest(), for: principal, trace: request.requestId)
+        let reply = try await services.read(JobCalls.names, JobsRequest(), for: principal, in: request.call)
         let names = try reply.message.names.map(JSON.string)
         let inUse = try await allSchedules(request, principal).compactMap { $0["jobName"] }
         return ParseResponse(["in_use": .array(inUse), "jobs": .array(names)])
@@ -53,7 +53,7 @@ struct JobsController: Sendable {
         options.limit = 1000
         options.order = ["createdAt"]
         let answer = try await objects.federation.find(Self.scheduleClass, options, principal, for: request)
-        return try JSON(reply: answer)["results"]?.arrayValue ?? []
+        return try JSON(reply: answer, in: request.call)["results"]?.arrayValue ?? []
     }
 
     /// Creates or changes a schedule: `{"job_schedule": {…}}`.

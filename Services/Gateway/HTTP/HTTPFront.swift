@@ -67,7 +67,7 @@ final class HTTPFront: Sendable {
 
     private func answer(_ request: Request, _ exchange: inout RequestExchange) async throws -> ParseResponse {
         do {
-            return try await AnswerHold.$current.withValue(exchange.hold) { try await received(request, &exchange) }
+            return try await received(request, &exchange)
         } catch {
             guard let answer = refusal(of: error) else { throw error }
             return answer
@@ -77,30 +77,28 @@ final class HTTPFront: Sendable {
     /// The response to a request that the event loop began.
     func complete(_ exchange: RequestExchange) async -> OutgoingResponse {
         var exchange = exchange
-        let answer = await AnswerHold.$current.withValue(exchange.hold) { await drive(&exchange.machine) }
+        let answer = await drive(&exchange.machine)
         return outgoing(answer, to: exchange, bytesMax: CapacitySettings.smallBytes)
     }
 
     /// Drives the machine to its end, under the request's budget.
     func drive(_ machine: inout RequestMachine) async -> ParseResponse {
-        machine.enterTask()
         let budget = RequestBudget(microseconds: configuration.requestBudgetMicroseconds)
         budget.use(jsonBytes: machine.request.body.count)
-        return await RequestBudget.$current.withValue(budget) {
-            var action = machine.next()
-            while true {
-                // The operator's exports and imports have no budget. The store limits each of their queries.
-                if machine.principal.isPrivileged { budget.lift() }
-                switch action {
-                case .perform(let step): action = await perform(step, of: &machine)
-                case .respond(let answer):
-                    if answer.status == 503, let id = machine.claimedId {
-                        await router.admission.release(id, trace: machine.request.requestId)
-                    }
-                    return answer
-                // Only the event loop gets these.
-                case .ask, .needsTask: return ParseResponse(.internalError)
+        machine.enterTask(budget)
+        var action = machine.next()
+        while true {
+            // The operator's exports and imports have no budget. The store limits each of their queries.
+            if machine.principal.isPrivileged { budget.lift() }
+            switch action {
+            case .perform(let step): action = await perform(step, of: &machine)
+            case .respond(let answer):
+                if answer.status == 503, let id = machine.claimedId {
+                    await router.admission.release(id, in: machine.request.call)
                 }
+                return answer
+            // Only the event loop gets these.
+            case .ask, .needsTask: return ParseResponse(.internalError)
             }
         }
     }
@@ -116,7 +114,7 @@ final class HTTPFront: Sendable {
                 let viewer = try await router.viewer(of: request, for: machine.principal)
                 return machine.viewed(by: viewer)
             case .claim(let id):
-                try await router.admission.claim(id, trace: request.requestId)
+                try await router.admission.claim(id, in: request.call)
                 return machine.claimed(id)
             case .brokenLink: return .respond(await router.controllers.pages.answer(request))
             case .route(let call): return .respond(try await router.run(call))
@@ -133,7 +131,7 @@ final class HTTPFront: Sendable {
         _ head: HTTPRequest, _ uri: URI, over connection: any Channel, start: ContinuousClock.Instant
     ) -> RequestExchange {
         let requestId = RequestIds.next()
-        let machine: RequestMachine
+        var machine: RequestMachine
         do {
             let parsed = try parse(head, uri, from: connection.remoteAddress, requestId: requestId)
             machine = RequestMachine(router, parsed)
@@ -141,10 +139,9 @@ final class HTTPFront: Sendable {
             machine = RequestMachine(
                 router, refusing: requestId, with: refusal(of: error) ?? ParseResponse(.internalError))
         }
-        return RequestExchange(
-            head: head, path: uri.path, start: start,
-            hold: answers.hold(for: .init(network: machine.request.network, isKnown: false), over: connection),
-            machine: machine)
+        let hold = answers.hold(for: .init(network: machine.request.network, isKnown: false), over: connection)
+        machine.counts(answersIn: hold)
+        return RequestExchange(head: head, path: uri.path, start: start, hold: hold, machine: machine)
     }
 
     /// Counts the answer and makes a response of it.
@@ -194,7 +191,7 @@ final class HTTPFront: Sendable {
             throw ParseError(.commandUnavailable, "The method \(request.method.rawValue.prefix(16)) is not supported.")
         }
         var parsed = ParseRequest(
-            method: method, path: try ParseRequest.path(uri.path), requestId: requestId,
+            method: method, path: try ParseRequest.path(uri.path), call: CallContext(trace: requestId),
             clientAddress: ClientAddress.find(
                 in: headers, from: peer, proxies: configuration.admission.trustedProxies))
         parsed.credentials = Credentials(headers: headers)

@@ -41,8 +41,8 @@ struct CloudCode: Sendable {
         message.depth = UInt32(request.codeDepth)
         let reply = try await services.once(
             CloudCalls.run, message, documents: [links.linked(JSON.object(call.members).serialized)], for: principal,
-            trace: request.requestId, timeout: Self.timeout)
-        let answer = try JSON(reply: reply.document)
+            in: request.call, timeout: Self.timeout)
+        let answer = try JSON(reply: reply.document, in: request.call)
         if let error = answer["error"] { throw WebhookAnswer.refusal(error) }
         var result = try call.answer(to: answer["result"] ?? .null)
         result.isNothing = answer["result"] == nil

@@ -64,11 +64,12 @@ struct HookRegistry: Sendable {
     /// The last known table; nil only before the first reply.
     var last: HookTable? { cache.last }
 
+    /// - Parameter context: of the request that needs the table.
     /// - Throws: `.serviceUnavailable` (2) while the catalog cannot be reached.
-    func table() async throws(ParseError) -> HookTable {
+    func table(in context: CallContext) async throws(ParseError) -> HookTable {
         let (known, generation) = cache.find()
         if let known { return known }
-        let reply = try await services.read(HookCalls.list, HooksRequest(), for: .init(), trace: RequestIds.next())
+        let reply = try await services.read(HookCalls.list, HooksRequest(), for: .init(), in: context)
         let message = try reply.message
         let table = HookTable(message.hooks, code: message.code)
         cache.keep(table, generation: generation)

@@ -25,9 +25,21 @@ final class HookScope: Sendable {
         self.request = request
     }
 
+    private init(_ scope: HookScope, _ request: ParseRequest) {
+        (registry, webhooks, code, services) = (scope.registry, scope.webhooks, scope.code, scope.services)
+        self.request = request
+    }
+
+    /// The same scope with another context for its calls.
+    func calling(in context: CallContext) -> HookScope {
+        var request = request
+        request.call = context
+        return HookScope(self, request)
+    }
+
     /// The table, when the class has one of the triggers.
     func table(with triggers: [HookTable.Trigger], _ className: String) async throws(ParseError) -> HookTable? {
-        let table = try await registry.table()
+        let table = try await registry.table(in: request.call)
         return table.has(triggers, className) ? table : nil
     }
 
@@ -69,8 +81,8 @@ final class HookScope: Sendable {
         }
         do throws(ParseError) {
             let reply = try await services.read(
-                ServiceDirectory.calls(ofClass: className).get, message, for: principal, trace: request.requestId)
-            return HookedObject.told(try JSON(reply: reply.document), of: className)
+                ServiceDirectory.calls(ofClass: className).get, message, for: principal, in: request.call)
+            return HookedObject.told(try JSON(reply: reply.document, in: request.call), of: className)
         } catch  where error.code == .objectNotFound || error.code == .operationForbidden {
             return nil
         }
@@ -92,12 +104,17 @@ final class HookScope: Sendable {
     }
 
     /// Calls a hook after a change.
+    /// - Parameter body: makes its calls of services through the scope.
     /// - Throws: its refusal, when the response waits for it.
     func callAfter(
         _ target: HookTarget, _ principal: Principal,
-        _ body: @escaping @Sendable () async throws -> [String: JSON]
+        _ body: @escaping @Sendable (_ scope: HookScope) async throws -> [String: JSON]
     ) async throws(ParseError) {
-        try await webhooks.afterwards { [self] in _ = try await call(target, body(), principal) }
+        var context = request.call
+        // The call may outlast the response.
+        if !webhooks.awaitsAfter { context.deadline = nil }
+        let scope = calling(in: context)
+        try await webhooks.afterwards { _ = try await scope.call(target, body(scope), principal) }
     }
 
     /// Calls the `afterSave` of an object. Its failures are only logged.
@@ -105,14 +122,14 @@ final class HookScope: Sendable {
     ///   `HookedObject.told(_:afterSave:supportsRemovals:)`.
     func callAfterSave(
         _ target: HookTarget, _ principal: Principal,
-        _ body: @escaping @Sendable () async throws -> [String: JSON]
+        _ body: @escaping @Sendable (_ scope: HookScope) async throws -> [String: JSON]
     ) async -> JSON? {
         guard target == .code, webhooks.awaitsAfter else {
             try? await callAfter(target, principal, body)
             return nil
         }
         return try? await call(
-            target, body().merging([CodeCall.awaited: true]) { _, new in new }, principal
+            target, body(self).merging([CodeCall.awaited: true]) { _, new in new }, principal
         ).value
     }
 
@@ -121,7 +138,7 @@ final class HookScope: Sendable {
     func call(
         function name: String, _ request: ParseRequest, _ principal: Principal
     ) async throws(ParseError) -> JSON? {
-        guard let target = try await registry.table().target(ofFunction: name) else { return nil }
+        guard let target = try await registry.table(in: request.call).target(ofFunction: name) else { return nil }
         return try await call(target, function: name, request, principal)
     }
 
@@ -129,7 +146,7 @@ final class HookScope: Sendable {
     func call(
         codeFunction name: String, _ request: ParseRequest, _ principal: Principal
     ) async throws(ParseError) -> JSON? {
-        guard try await registry.table().target(ofFunction: name) == .code else { return nil }
+        guard try await registry.table(in: request.call).target(ofFunction: name) == .code else { return nil }
         return try await call(.code, function: name, request, principal)
     }
 

@@ -38,12 +38,12 @@ struct HookedAccounts: Sendable {
         guard let target = table.target(.afterLogin, "_User"),
             var user = try await scope.object("_User", userId, as: .ofHooks)
         else { return }
-        user["sessionToken"] = try JSON(reply: answer)["sessionToken"]
+        user["sessionToken"] = try JSON(reply: answer, in: scope.request.call)["sessionToken"]
         var body = try await scope.subject(principal)
         body["triggerName"] = "afterLogin"
         body["object"] = user
         body["user"] = user
-        try await scope.callAfter(target, principal) { [body] in body }
+        try await scope.callAfter(target, principal) { [body] _ in body }
     }
 
     /// The client's document with the hook's fields, and the changed fields for the response.
@@ -74,7 +74,7 @@ struct HookedAccounts: Sendable {
     func afterSave(_ userId: String, context: JSON?) async throws(ParseError) -> JSON? {
         guard let target = table.target(.afterSave, "_User") else { return nil }
         let subject = try await scope.subject(principal)
-        return await scope.callAfterSave(target, principal) { [scope] in
+        return await scope.callAfterSave(target, principal) { scope in
             var body = subject
             body["triggerName"] = "afterSave"
             if let context { body["context"] = context }
@@ -99,7 +99,7 @@ extension AccountsController {
         let (document, changed, context) = try await hooks.beforeSave(wanted, areProven: mayReturn)
         let (account, body) = try await ask(UsersCalls.signUp, request, document.serialized, principal)
         guard account.created else { return try await returned(account.objectID, body, request, hooks) }
-        var answer = try JSON(reply: body)
+        var answer = try JSON(reply: body, in: request.call)
         let user = Principal.with { $0.userID = account.objectID }
         let location = "\(configuration.publicURL)/users/\(account.objectID)"
         let supportsRemovals = hooks.scope.supportsRemovals
@@ -125,7 +125,7 @@ extension AccountsController {
         do throws(ParseError) {
             try await hooks.beforeLogin(userId)
         } catch {
-            let token = try JSON(reply: body)["sessionToken"]?.stringValue ?? ""
+            let token = try JSON(reply: body, in: request.call)["sessionToken"]?.stringValue ?? ""
             let session = Principal.with {
                 $0.userID = userId
                 $0.sessionToken = token
@@ -164,7 +164,7 @@ struct HookedSessions: Sendable {
 
     /// - Throws: the refusal, when the response waits for it; the session has ended.
     func loggedOut(_ told: [String: JSON]) async throws(ParseError) {
-        try await scope.callAfter(target, principal) { told }
+        try await scope.callAfter(target, principal) { _ in told }
     }
 }
 

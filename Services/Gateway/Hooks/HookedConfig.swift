@@ -44,10 +44,15 @@ struct HookedConfig: Sendable {
     }
 
     /// Reports the stored change to the code. A failure does not undo the change.
+    /// - Parameter stored: reads the parameters.
     /// - Throws: its refusal, when the response waits for it.
-    func afterSave(_ stored: @escaping @Sendable () async throws -> JSON) async throws(ParseError) {
+    func afterSave(
+        _ stored: @escaping @Sendable (_ context: CallContext) async throws -> JSON
+    ) async throws(ParseError) {
         guard let target = table.target(.afterSave, Hook.configClass) else { return }
-        try await scope.callAfter(target, principal) { [self] in body("afterSave", try await stored()) }
+        try await scope.callAfter(target, principal) { [self] scope in
+            body("afterSave", try await stored(scope.request.call))
+        }
     }
 
     private func body(_ trigger: String, _ config: JSON) -> [String: JSON] {

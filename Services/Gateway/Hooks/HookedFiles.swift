@@ -43,7 +43,7 @@ struct HookedFiles: Sendable {
     func afterSave(_ name: String, url: String, _ upload: FileUpload?) async throws(ParseError) {
         guard let target = table.target(.afterSaveFile, Hook.fileClass) else { return }
         let body = body("afterSaveFile", Self.told(name, url: url, upload), of: upload)
-        try await scope.callAfter(target, principal) { body }
+        try await scope.callAfter(target, principal) { _ in body }
     }
 
     /// - Throws: the code's refusal.
@@ -57,7 +57,7 @@ struct HookedFiles: Sendable {
     func afterDelete(_ name: String, url: String) async throws(ParseError) {
         guard let target = table.target(.afterDeleteFile, Hook.fileClass) else { return }
         let body = body("afterDeleteFile", Self.told(name, url: url, nil), of: nil)
-        try await scope.callAfter(target, principal) { body }
+        try await scope.callAfter(target, principal) { _ in body }
     }
 
     private func body(_ trigger: String, _ file: JSON, of upload: FileUpload?) -> [String: JSON] {

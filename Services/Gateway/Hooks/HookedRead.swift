@@ -139,9 +139,9 @@ struct HookedRead: Sendable {
             $0.excludeKeys = excludeKeys
         }
         let reply = try await scope.services.read(
-            ServiceDirectory.calls(ofClass: className).find, message, for: principal, trace: scope.request.requestId)
+            ServiceDirectory.calls(ofClass: className).find, message, for: principal, in: scope.request.call)
         var stored: [String: JSON] = [:]
-        for object in try JSON(reply: reply.document)["results"]?.arrayValue ?? [] {
+        for object in try JSON(reply: reply.document, in: scope.request.call)["results"]?.arrayValue ?? [] {
             if let id = object["objectId"]?.stringValue { stored[id] = object }
         }
         return try await after(ids.compactMap { stored[$0] })
@@ -159,8 +159,8 @@ struct HookedRead: Sendable {
             $0.keys = ["objectId"]
         }
         let reply = try await scope.services.read(
-            ServiceDirectory.calls(ofClass: className).find, message, for: .ofHooks, trace: scope.request.requestId)
-        let rows = try JSON(reply: reply.document)["results"]?.arrayValue ?? []
+            ServiceDirectory.calls(ofClass: className).find, message, for: .ofHooks, in: scope.request.call)
+        let rows = try JSON(reply: reply.document, in: scope.request.call)["results"]?.arrayValue ?? []
         return Set(rows.compactMap { $0["objectId"]?.stringValue })
     }
 

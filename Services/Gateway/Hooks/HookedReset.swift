@@ -41,14 +41,14 @@ extension AccountsController {
             $0.email = address
         }
         let owner = try await services.write(
-            UsersCalls.resetOwner, question, for: stranger, trace: request.requestId
+            UsersCalls.resetOwner, question, for: stranger, in: request.call
         ).message.objectID
         if !owner.isEmpty { try await hook.before(owner) }
         let link = MailLink.with {
             $0.link = .passwordReset
             $0.email = address
         }
-        _ = try await services.write(UsersCalls.mailLink, link, for: stranger, trace: request.requestId)
+        _ = try await services.write(UsersCalls.mailLink, link, for: stranger, in: request.call)
         try? await Task.sleep(for: ResetDelay.pause(after: ContinuousClock.now - came))
     }
 }

@@ -37,11 +37,11 @@ struct HookedWrite: Sendable {
     }
 
     private var services: ServiceClient { scope.services }
-    private var trace: String { scope.request.requestId }
+    private var call: CallContext { scope.request.call }
 
     /// The scope's table when one of the changes has a hook. Imports by operators run without hooks.
     static func table(_ scope: HookScope, for changes: [Item]) async throws(ParseError) -> HookTable? {
-        let table = try await scope.registry.table()
+        let table = try await scope.registry.table(in: scope.request.call)
         return changes.contains { concerns($0.change, table) } ? table : nil
     }
 
@@ -116,7 +116,7 @@ struct HookedWrite: Sendable {
         let message = WriteRequest.with { $0.changes = changes.map(\.item.change) }
         let reply = try await services.write(
             ObjectCalls(of: service).preview, message, documents: changes.map(\.item.document), for: principal,
-            trace: trace, timeout: .seconds(30))
+            in: call, timeout: .seconds(30))
         let outcomes = try reply.message.outcomes
         guard outcomes.count == changes.count, reply.documents.count == changes.count else { throw .internalError }
         for (asked, outcome) in zip(changes, outcomes) where outcome.everybody {
@@ -125,7 +125,7 @@ struct HookedWrite: Sendable {
         return zip(outcomes, reply.documents).map { outcome, document in
             outcome.hasFailure
                 ? .failure(ParseError(BusFailure(outcome.failure)))
-                : Result { () throws(ParseError) in document.isEmpty ? nil : try JSON(reply: document) }
+                : Result { () throws(ParseError) in document.isEmpty ? nil : try JSON(reply: document, in: call) }
         }
     }
 
@@ -178,7 +178,7 @@ struct HookedWrite: Sendable {
         let isDelete = change.item.change.verb == .delete
         if let target = table.target(isDelete ? .afterDelete : .afterSave, className) {
             let original = change.original.map { HookedObject.told($0, of: className) }
-            let body: @Sendable () async throws -> [String: JSON] = { [scope] in
+            let body: @Sendable (HookScope) async throws -> [String: JSON] = { scope in
                 var body = subject
                 body["triggerName"] = isDelete ? "afterDelete" : "afterSave"
                 body["original"] = isDelete ? nil : original
@@ -200,9 +200,9 @@ struct HookedWrite: Sendable {
 
     /// The outcome with the triggers' changes to the client's response.
     private func told(_ change: Decided, _ outcome: Outcome, _ afterSave: JSON?) async -> Outcome {
-        guard !change.changed.isEmpty || afterSave != nil, var answer = try? JSON(reply: outcome.answer) else {
-            return outcome
-        }
+        guard !change.changed.isEmpty || afterSave != nil,
+            var answer = try? JSON(reply: outcome.answer, in: call)
+        else { return outcome }
         let supportsRemovals = scope.supportsRemovals
         if !change.changed.isEmpty, let stored = await stored(outcome.outcome, of: change.item.change.className) {
             answer = HookedObject.told(answer, change.changed, stored: stored, supportsRemovals: supportsRemovals)
@@ -219,6 +219,6 @@ struct HookedWrite: Sendable {
         guard outcome.hasShown else {
             return try? await scope.object(className, outcome.objectID, as: principal)
         }
-        return outcome.shown.isEmpty ? nil : try? JSON(reply: Array(outcome.shown))
+        return outcome.shown.isEmpty ? nil : try? JSON(reply: Array(outcome.shown), in: call)
     }
 }

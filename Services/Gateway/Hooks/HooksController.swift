@@ -7,13 +7,13 @@ struct HooksController: Sendable {
     let registry: HookRegistry
     let services: ServiceClient
 
-    func list(functions: Bool) async throws(ParseError) -> ParseResponse {
-        let hooks = try await registry.table().hooks.filter { $0.functionName.isEmpty != functions }
+    func list(functions: Bool, _ request: ParseRequest) async throws(ParseError) -> ParseResponse {
+        let hooks = try await registry.table(in: request.call).hooks.filter { $0.functionName.isEmpty != functions }
         return ParseResponse(.array(hooks.map(\.json)))
     }
 
-    func get(_ wanted: Hook) async throws(ParseError) -> ParseResponse {
-        let found = try await registry.table().hooks.first {
+    func get(_ wanted: Hook, _ request: ParseRequest) async throws(ParseError) -> ParseResponse {
+        let found = try await registry.table(in: request.call).hooks.first {
             $0.functionName == wanted.functionName && $0.className == wanted.className
                 && $0.triggerName == wanted.triggerName
         }
@@ -78,7 +78,7 @@ struct HooksController: Sendable {
         }
         // Invalidated after a failure too: when the reply is lost, the outcome of the change is unknown.
         defer { registry.forget() }
-        _ = try await services.write(HookCalls.set, message, for: principal, trace: request.requestId)
+        _ = try await services.write(HookCalls.set, message, for: principal, in: request.call)
         return ParseResponse(hook.json)
     }
 }

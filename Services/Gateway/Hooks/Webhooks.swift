@@ -73,8 +73,7 @@ final class Webhooks: Sendable {
             return log("Too many calls are in flight.", [:])
         }
         Task {
-            // The call may outlast the response.
-            await CallDeadline.$current.withValue(nil) { try? await call() }
+            try? await call()
             waiting.wrappingSubtract(1, ordering: .relaxed)
         }
     }

@@ -38,11 +38,11 @@ struct LiveAccess: Sendable {
 
     /// Checks the class before its owner checks the query.
     /// - Throws: `.operationForbidden` (119) when the class has no live queries.
-    func check(_ className: String) async throws(ParseError) {
+    func check(_ className: String, in context: CallContext) async throws(ParseError) {
         guard settings.allows(className) else {
             throw ParseError(.operationForbidden, "The class \(className.prefix(128)) has no live queries.")
         }
-        guard LiveTriggerPolicy(of: className, in: try await hooks.table()) != .closed else {
+        guard LiveTriggerPolicy(of: className, in: try await hooks.table(in: context)) != .closed else {
             throw Self.closed(className)
         }
     }
@@ -61,7 +61,7 @@ struct LiveAccess: Sendable {
     /// the catalog cannot be reached, the last known table is used; nil when another gateway may have changed it.
     func standing() async -> ((String) -> LiveTriggerPolicy)? {
         do throws(ParseError) {
-            let table = try await hooks.table()
+            let table = try await hooks.table(in: CallContext())
             return { LiveTriggerPolicy(of: $0, in: table) }
         } catch {
             guard leases.hooks.isValid else { return nil }
@@ -70,11 +70,13 @@ struct LiveAccess: Sendable {
         }
     }
 
-    func signIn(_ admitted: Principal, _ credentials: Credentials) async throws(ParseError) -> Principal {
-        try await principals.signIn(admitted, credentials, trace: RequestIds.next())
+    func signIn(
+        _ admitted: Principal, _ credentials: Credentials, in context: CallContext
+    ) async throws(ParseError) -> Principal {
+        try await principals.signIn(admitted, credentials, in: context)
     }
 
     private func request(_ path: [Substring], from address: SocketAddress?) -> ParseRequest {
-        ParseRequest(method: .get, path: path, requestId: RequestIds.next(), clientAddress: address)
+        ParseRequest(method: .get, path: path, call: CallContext(), clientAddress: address)
     }
 }

@@ -32,8 +32,8 @@ struct LiveController: Sendable {
             requestId: 1, wish: wish, admitted: admitted, credentials: credentials, from: request.clientAddress,
             sink: stream.outlet)
         stream.own(subscription)
-        try await hub.mayConnect(admitted, credentials, from: request.clientAddress)
-        try await hub.subscribe(subscription, after: cursor)
+        try await hub.mayConnect(admitted, credentials, from: request.clientAddress, in: request.call)
+        try await hub.subscribe(subscription, after: cursor, in: request.call)
         var response = ParseResponse(body: [])
         response.headers = [
             .contentType: "\(Self.mediaType); charset=utf-8", .cacheControl: "no-store",

@@ -75,21 +75,26 @@ final class LiveHub: ProcessPart {
     // MARK: Subscriptions
 
     /// Begins a subscription. Its sink gets the confirmation before the first event.
+    /// - Parameter context: of the request that subscribes.
     /// - Throws: the errors of a find with the query.
-    func subscribe(_ subscription: LiveSubscription, after cursor: LiveCursor?) async throws(ParseError) {
-        try await begin(subscription, after: cursor, replacing: 0)
+    func subscribe(
+        _ subscription: LiveSubscription, after cursor: LiveCursor?, in context: CallContext
+    ) async throws(ParseError) {
+        try await begin(subscription, after: cursor, replacing: 0, in: context)
         // A connection that came after the hub stopped all others would not be stopped.
         if isStopping.load(ordering: .acquiring) { subscription.sink.stop() }
     }
 
     /// - Parameter former: the number that this subscription replaces; 0 for a new subscription.
     private func begin(
-        _ subscription: LiveSubscription, after cursor: LiveCursor?, replacing former: UInt64
+        _ subscription: LiveSubscription, after cursor: LiveCursor?, replacing former: UInt64, in context: CallContext
     ) async throws(ParseError) {
         while true {
             let number = register.withLock { $0.begin(subscription, after: cursor, replacing: former) }
             do throws(ParseError) {
-                guard try await hasBegun(subscription, number, after: cursor, replacing: former) else { continue }
+                let hasBegun = try await hasBegun(
+                    subscription, number, after: cursor, replacing: former, in: context)
+                guard hasBegun else { continue }
                 if former != 0 { forget([(subscription.service, former)]) }
                 return
             } catch {
@@ -103,25 +108,26 @@ final class LiveHub: ProcessPart {
 
     /// - Returns: false when the rights may have changed in the meantime, so that the service has to be asked again.
     private func hasBegun(
-        _ subscription: LiveSubscription, _ number: UInt64, after cursor: LiveCursor?, replacing former: UInt64
+        _ subscription: LiveSubscription, _ number: UInt64, after cursor: LiveCursor?, replacing former: UInt64,
+        in context: CallContext
     ) async throws(ParseError) -> Bool {
         // The client may have ended the subscription before it was registered; `isOver` records that.
         guard !subscription.isOver else {
             forget(register.withLock { $0.end(subscription) }.map { (subscription.service, $0) })
             return true
         }
-        let principal = try await access.signIn(subscription.admitted, subscription.credentials)
+        let principal = try await access.signIn(subscription.admitted, subscription.credentials, in: context)
         if former == 0 { try access.count(subscription.className, principal, from: subscription.address) }
-        try await access.check(subscription.className)
+        try await access.check(subscription.className, in: context)
         guard register.withLock({ $0.identify(number, principal.userID) }) else {
             // The subscription has ended, or has to be requested again.
             return !register.withLock { $0.end(number) }
         }
-        try await decide(subscription, principal) { () async throws(ParseError) in
-            _ = try await ask(subscription, number, principal, after: nil, replacing: 0, checks: true)
+        try await decide(subscription, principal, in: context) { () async throws(ParseError) in
+            _ = try await ask(subscription, number, principal, after: nil, replacing: 0, checks: true, in: context)
         }
         startAsking(subscription.service)
-        let answer = try await ask(subscription, number, principal, after: cursor, replacing: former)
+        let answer = try await ask(subscription, number, principal, after: cursor, replacing: former, in: context)
         let (isAnswered, isWanted): (Bool, Bool) = register.withLock { register in
             switch register.began(number, answer) {
             case .again: return (false, false)
@@ -139,7 +145,7 @@ final class LiveHub: ProcessPart {
 
     private func ask(
         _ subscription: LiveSubscription, _ number: UInt64, _ principal: Principal, after cursor: LiveCursor?,
-        replacing former: UInt64, checks: Bool = false
+        replacing former: UInt64, checks: Bool = false, in context: CallContext
     ) async throws(ParseError) -> LiveSubscribed {
         let wish = subscription.wish
         let message = LiveSubscribe.with {
@@ -159,6 +165,7 @@ final class LiveHub: ProcessPart {
             let call = ObjectCalls(of: subscription.service).liveSubscribe
             var request = try BusRequest(call, message, timeout: .seconds(10))
             request.principal = principal
+            request.budget = context.budget
             request.documents = [wish.condition]
             // Only the writer knows the committed changes. The request is not retried: a second reply would have
             // another position.
@@ -261,7 +268,7 @@ final class LiveHub: ProcessPart {
 
     private func renew(_ renewal: SubscriptionRegistry.Renewal) async {
         do throws(ParseError) {
-            try await begin(renewal.subscription, after: nil, replacing: renewal.replaces)
+            try await begin(renewal.subscription, after: nil, replacing: renewal.replaces, in: CallContext())
         } catch {
             end(renewal.subscription, error)
         }
@@ -276,7 +283,6 @@ final class LiveHub: ProcessPart {
 
     private func startAsking(_ service: String) {
         guard register.withLock({ $0.startsPolling(service) }) else { return }
-        // Detached, so that the budget of the first request does not cover the polling.
         Task.detached { await self.askForNews(of: service) }
     }
 
@@ -336,7 +342,7 @@ final class LiveHub: ProcessPart {
     private func lookUpSessions() async {
         for subscription in register.withLock({ $0.withSessions }) where !Task.isCancelled {
             do throws(ParseError) {
-                _ = try await access.signIn(subscription.admitted, subscription.credentials)
+                _ = try await access.signIn(subscription.admitted, subscription.credentials, in: CallContext())
             } catch {
                 if error.code == .invalidSessionToken { end(subscription, error) }
             }

@@ -207,7 +207,7 @@ final class LiveSocket: ChannelDuplexHandler {
         Task { [hub, address] in
             var problem: LiveProblem?
             do throws(ParseError) {
-                try await hub.mayConnect(principal, credentials, from: address)
+                try await hub.mayConnect(principal, credentials, from: address, in: CallContext())
             } catch {
                 problem = LiveProblem(error, requestId: nil)
             }
@@ -238,7 +238,7 @@ final class LiveSocket: ChannelDuplexHandler {
         subscriptions[subscribing.requestId] = subscription
         Task { [hub, outlet] in
             do throws(ParseError) {
-                try await hub.subscribe(subscription, after: subscribing.cursor)
+                try await hub.subscribe(subscription, after: subscribing.cursor, in: CallContext())
             } catch {
                 outlet.deliver([(subscription, subscription.end(by: error))])
             }

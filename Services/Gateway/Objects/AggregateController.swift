@@ -41,7 +41,7 @@ struct AggregateController: Sendable {
             message.explain = options.explains
         }
         let reply = try await services.read(
-            ServiceDirectory.calls(ofClass: className).aggregate, message, for: principal, trace: request.requestId)
+            ServiceDirectory.calls(ofClass: className).aggregate, message, for: principal, in: request.call)
         return ParseResponse(body: try reply.document)
     }
 

@@ -10,11 +10,16 @@ import ProcessKit
 struct BatchAnswer {
     private var output: [UInt8] = [UInt8(ascii: "[")]
     private let bytesMax: Int
+    private let hold: ByteHold?
     /// The error after a part did not fit, here or in the memory budget of all responses. Reads are refused with it
     /// from then on.
     private(set) var refusal: ParseError?
 
-    init(bytesMax: Int) { self.bytesMax = bytesMax }
+    /// - Parameter hold: the batch's part of the memory for answers; nil when it is not counted.
+    init(bytesMax: Int, _ hold: ByteHold?) {
+        self.bytesMax = bytesMax
+        self.hold = hold
+    }
 
     /// The size that the next part may have: the rest of the limit, and always a small response.
     var bytesLeft: Int { max(bytesMax - output.count, CapacitySettings.smallBytes) }
@@ -30,7 +35,7 @@ struct BatchAnswer {
 
     /// Appends the response of a change. The change has been made, so that its response is included at any size.
     mutating func append(success body: [UInt8]) {
-        if body.count > CapacitySettings.smallBytes { AnswerHold.current?.force(body.count) }
+        if body.count > CapacitySettings.smallBytes { hold?.force(body.count) }
         add("success", body.isEmpty ? Array("{}".utf8) : body)
     }
 
@@ -62,7 +67,7 @@ struct BatchAnswer {
             return refuse(Self.full)
         }
         // Growing the buffer copies it, so that both sizes exist for a moment.
-        if body.count > CapacitySettings.smallBytes, let hold = AnswerHold.current, !hold.take(body.count) {
+        if body.count > CapacitySettings.smallBytes, let hold, !hold.take(body.count) {
             return refuse(AnswerHold.full)
         }
         add(name, body)

@@ -30,7 +30,7 @@ struct BatchController: Sendable {
         default: throw ParseError(.invalidJSON, "transaction must be true or false.")
         }
 
-        var answer = BatchAnswer(bytesMax: router.configuration.capacity.batchAnswerBytesMax)
+        var answer = BatchAnswer(bytesMax: router.configuration.capacity.batchAnswerBytesMax, request.call.hold)
         var index = 0
         while index < requests.count {
             if let refusal = refusals[index] {
@@ -59,10 +59,9 @@ struct BatchController: Sendable {
 
     /// The response of one request. Its memory is released before the next one begins.
     private func held(_ request: ParseRequest, _ principal: Principal, bytesLeft: Int) async -> ParseResponse {
-        guard let hold = AnswerHold.current else { return await router.answer(inBatch: request, principal) }
-        return await AnswerHold.$current.withValue(hold.part(answerBytesMax: bytesLeft)) {
-            await router.answer(inBatch: request, principal)
-        }
+        var part = request
+        part.call.hold = request.call.hold?.part(answerBytesMax: bytesLeft)
+        return await router.answer(inBatch: part, principal)
     }
 
     /// Whether a request changes nothing, or is a function, whose effect is unknown before it runs.
@@ -79,7 +78,7 @@ struct BatchController: Sendable {
             return (request, router.refusal(inBatch: request, principal))
         } catch {
             // A placeholder for the item; it never runs.
-            let nothing = ParseRequest(method: .get, path: [], requestId: batch.requestId, clientAddress: nil)
+            let nothing = ParseRequest(method: .get, path: [], call: batch.call, clientAddress: nil)
             return (nothing, ParseResponse(error))
         }
     }
@@ -183,7 +182,7 @@ struct BatchController: Sendable {
         let outcomes = try await router.controllers.objects.write(
             run.map { ($0.change, $0.document) }, to: first.service, atomic: true,
             router.admission.rights(principal, for: ["classes"]), batch)
-        var answer = BatchAnswer(bytesMax: router.configuration.capacity.batchAnswerBytesMax)
+        var answer = BatchAnswer(bytesMax: router.configuration.capacity.batchAnswerBytesMax, batch.call.hold)
         for (outcome, document) in outcomes { answer.append(outcome, document) }
         return ParseResponse(body: answer.finished())
     }

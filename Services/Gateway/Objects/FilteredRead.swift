@@ -72,7 +72,8 @@ struct FilteredRead {
     ) async throws(ParseError) -> (rows: [JSON], cursor: JSON?) {
         var own = options
         own.wantsCount = false
-        let found = try JSON(reply: try await objects.federation.find(className, own, principal, for: request))
+        let reply = try await objects.federation.find(className, own, principal, for: request)
+        let found = try JSON(reply: reply, in: request.call)
         let rows = found["results"]?.arrayValue ?? []
         let seen = try await seen(rows.compactMap { $0["objectId"] }, own, viewer)
         let left = rows.compactMap { row in
@@ -95,8 +96,8 @@ struct FilteredRead {
         theirs.excludeKeys = options.excludeKeys
         var plain = request
         plain.hooks = nil
-        let found = try JSON(
-            reply: try await objects.federation.find(className, theirs, viewer.principal, for: plain))
+        let reply = try await objects.federation.find(className, theirs, viewer.principal, for: plain)
+        let found = try JSON(reply: reply, in: request.call)
         var byId: [String: JSON] = [:]
         for row in found["results"]?.arrayValue ?? [] {
             if let id = row["objectId"]?.stringValue { byId[id] = row }
@@ -115,7 +116,8 @@ struct FilteredRead {
         all.filter = options.filter
         all.keys = ["objectId"]
         all.limit = Self.countedMax + 1
-        let own = try JSON(reply: try await objects.federation.find(className, all, principal, for: request))
+        let reply = try await objects.federation.find(className, all, principal, for: request)
+        let own = try JSON(reply: reply, in: request.call)
         let ids = (own["results"]?.arrayValue ?? []).compactMap { $0["objectId"] }
         guard ids.count <= Self.countedMax else {
             throw ParseError(.invalidQuery, "More than \(Self.countedMax) objects cannot be counted as another user.")

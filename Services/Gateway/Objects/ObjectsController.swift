@@ -39,12 +39,13 @@ struct ObjectsController: Sendable {
             document = object.serialized
         } else {
             let read = try await services.read(
-                ServiceDirectory.calls(ofClass: className).get, message, for: principal, trace: request.requestId)
+                ServiceDirectory.calls(ofClass: className).get, message, for: principal, in: request.call)
             reply = read
             document = try read.document
         }
         if let hooked, let restriction, restriction.objects == nil {
-            let object = try await hooked.restricted([objectId: try JSON(reply: document)], restriction)[objectId]
+            let stored = try JSON(reply: document, in: request.call)
+            let object = try await hooked.restricted([objectId: stored], restriction)[objectId]
             guard let object else { throw .objectNotFound }
             document = object.serialized
         }
@@ -56,7 +57,7 @@ struct ObjectsController: Sendable {
             let sharing = try reply.message
             return cache.answer(document, to: missing, alike: sharing.alike, everybody: sharing.everybody)
         }
-        var object = try JSON(reply: document)
+        var object = try JSON(reply: document, in: request.call)
         if !options.include.isEmpty {
             let expanded = try await federation.expand([object], options.include, principal, for: request)
             object = options.selected(expanded[0])
@@ -97,7 +98,7 @@ struct ObjectsController: Sendable {
             }
         var target = className
         if let key = asked.redirectKey {
-            target = try await federation.target(of: key, className, principal, trace: request.requestId)
+            target = try await federation.target(of: key, className, principal, in: request.call)
         }
         let found = try await federation.found(target, asked, principal, for: request)
         let options = found.options
@@ -108,7 +109,7 @@ struct ObjectsController: Sendable {
             }
             return cache.answer(found.body, to: missing, alike: sharing.alike, everybody: sharing.everybody)
         }
-        var answer = try JSON(reply: found.body)
+        var answer = try JSON(reply: found.body, in: request.call)
         if expands {
             guard case .array(let results) = answer["results"] else { throw .internalError }
             answer["results"] = .array(
@@ -206,22 +207,22 @@ struct ObjectsController: Sendable {
                 scope: scope, table: table, service: service, principal: principal,
                 openClasses: openClasses)
             return try await hooked.run(changes, atomic: atomic) { items throws(ParseError) in
-                try await writePlainly(items, to: service, atomic: atomic, principal, request.requestId)
+                try await writePlainly(items, to: service, atomic: atomic, principal, request.call)
             }
         }
-        return try await writePlainly(changes, to: service, atomic: atomic, principal, request.requestId)
+        return try await writePlainly(changes, to: service, atomic: atomic, principal, request.call)
     }
 
     private func writePlainly(
         _ changes: [(change: Change, document: [UInt8])], to service: String, atomic: Bool, _ principal: Principal,
-        _ trace: String
+        _ context: CallContext
     ) async throws(ParseError) -> [(outcome: WriteOutcome, answer: [UInt8])] {
         let message = WriteRequest.with {
             $0.changes = changes.map(\.change)
             $0.atomic = atomic
         }
         let reply = try await services.write(
-            ObjectCalls(of: service).write, message, documents: changes.map(\.document), for: principal, trace: trace,
+            ObjectCalls(of: service).write, message, documents: changes.map(\.document), for: principal, in: context,
             timeout: Self.writeTimeout)
         let outcomes = try reply.message.outcomes
         guard outcomes.count == changes.count, reply.documents.count == changes.count else { throw .internalError }

@@ -12,7 +12,7 @@ struct SchemasController: Sendable {
         var schemas: [[UInt8]] = []
         for service in ServiceDirectory.objectServices {
             let reply = try await services.read(
-                ObjectCalls(of: service).schemas, SchemasRequest(), for: principal, trace: request.requestId)
+                ObjectCalls(of: service).schemas, SchemasRequest(), for: principal, in: request.call)
             let list = try reply.document
             guard list.first == UInt8(ascii: "["), list.last == UInt8(ascii: "]") else { throw .internalError }
             if list.count > 2 { schemas.append(Array(list.dropFirst().dropLast())) }
@@ -26,7 +26,7 @@ struct SchemasController: Sendable {
     ) async throws(ParseError) -> ParseResponse {
         let reply = try await services.read(
             ServiceDirectory.calls(ofClass: className).schemas, SchemasRequest.with { $0.className = className },
-            for: principal, trace: request.requestId)
+            for: principal, in: request.call)
         return ParseResponse(body: try reply.document)
     }
 
@@ -88,7 +88,7 @@ struct SchemasController: Sendable {
     ) async throws(ParseError) -> ParseResponse {
         let reply = try await services.write(
             ObjectCalls(of: try owner(className, orOneOf: ServiceDirectory.masterClasses)).purge,
-            SchemaChange.with { $0.className = className }, for: principal, trace: request.requestId,
+            SchemaChange.with { $0.className = className }, for: principal, in: request.call,
             timeout: Self.purgeTimeout)
         return ParseResponse(body: try reply.document)
     }
@@ -103,7 +103,7 @@ struct SchemasController: Sendable {
         }
         let reply = try await services.write(
             ObjectCalls(of: try owner(className)).schema, message, documents: documents, for: principal,
-            trace: request.requestId, timeout: Self.purgeTimeout)
+            in: request.call, timeout: Self.purgeTimeout)
         return ParseResponse(body: try reply.document)
     }
 

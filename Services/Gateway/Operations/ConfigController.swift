@@ -8,7 +8,7 @@ struct ConfigController: Sendable {
 
     func get(_ request: ParseRequest, _ principal: Principal) async throws(ParseError) -> ParseResponse {
         let reply = try await services.read(
-            CatalogCalls.config, ConfigRequest(), for: principal, trace: request.requestId)
+            CatalogCalls.config, ConfigRequest(), for: principal, in: request.call)
         return ParseResponse(body: try reply.document)
     }
 
@@ -30,7 +30,7 @@ struct ConfigController: Sendable {
         let gone = Dictionary(uniqueKeysWithValues: names.map { ($0, ["__op": "Delete"] as JSON) })
         _ = try await services.write(
             CatalogCalls.setConfig, SetConfigRequest(), documents: [JSON.object(["params": .object(gone)]).serialized],
-            for: principal, trace: request.requestId)
+            for: principal, in: request.call)
         return ParseResponse([:])
     }
 
@@ -40,24 +40,23 @@ struct ConfigController: Sendable {
         guard principal.master else {
             throw ParseError.internalClass("_GlobalConfig", request.method == .delete ? "delete" : "find")
         }
-        return try await allParameters(request)
+        return try await allParameters(in: request.call)
     }
 
     /// Includes hidden parameters: cloud code about Config gets them, whichever principal makes the change.
-    private func allParameters(_ request: ParseRequest) async throws(ParseError) -> JSON {
-        let reply = try await services.read(
-            CatalogCalls.config, ConfigRequest(), for: .ofHooks, trace: request.requestId)
-        return try JSON(reply: try reply.document)
+    private func allParameters(in context: CallContext) async throws(ParseError) -> JSON {
+        let reply = try await services.read(CatalogCalls.config, ConfigRequest(), for: .ofHooks, in: context)
+        return try JSON(reply: try reply.document, in: context)
     }
 
     func put(_ request: ParseRequest, _ principal: Principal) async throws(ParseError) -> ParseResponse {
-        let stored = { () async throws(ParseError) -> JSON in try await allParameters(request) }
+        let stored = { () async throws(ParseError) -> JSON in try await allParameters(in: request.call) }
         let hooks = try await HookedConfig(request.hooks, principal, stored: stored)
         let change = try await hooks?.beforeSave(.object(try request.object)).serialized
         _ = try await services.write(
             CatalogCalls.setConfig, SetConfigRequest(), documents: [change ?? request.document], for: principal,
-            trace: request.requestId)
-        try await hooks?.afterSave { try await allParameters(request) }
+            in: request.call)
+        try await hooks?.afterSave { try await allParameters(in: $0) }
         return ParseResponse(["result": true])
     }
 }

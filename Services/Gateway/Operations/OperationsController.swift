@@ -43,13 +43,13 @@ struct OperationsController: Sendable {
 
     /// Settings by service, from one replica each. Services that do not reply are missing.
     func settings(_ request: ParseRequest) async -> ParseResponse {
-        let processes = await reports(request.requestId)
+        let processes = await reports(in: request.call)
         return ParseResponse(["processes": .array(processes)])
     }
 
     /// Counters run from the start of their process; a reader takes two samples to get rates.
     func metrics(_ request: ParseRequest, _ times: AnswerTimes) async -> ParseResponse {
-        let processes = await reports(request.requestId).map { report -> JSON in
+        let processes = await reports(in: request.call).map { report -> JSON in
             var report = report
             report["settings"] = nil
             return report
@@ -72,10 +72,10 @@ struct OperationsController: Sendable {
     }
 
     /// The gateway's report first, then the services' by name.
-    private func reports(_ trace: String) async -> [JSON] {
+    private func reports(in context: CallContext) async -> [JSON] {
         let present = broker.services.filter { !$0.value.replicas.isEmpty }.keys
         let answers = await withTaskGroup(of: (String, JSON?).self) { group in
-            for name in present { group.addTask { (name, await report(of: name, trace)) } }
+            for name in present { group.addTask { (name, await report(of: name, in: context)) } }
             return await group.reduce(into: [String: JSON]()) { $0[$1.0] = $1.1 }
         }
         var first = ownReport.json
@@ -89,19 +89,19 @@ struct OperationsController: Sendable {
     }
 
     /// Nil when the service does not reply, which health reports.
-    private func report(of service: String, _ trace: String) async -> JSON? {
+    private func report(of service: String, in context: CallContext) async -> JSON? {
         let reply = try? await services.send(
             ObjectCalls(of: service).function, FunctionRequest.with { $0.name = ProcessReport.function },
-            [Array("{}".utf8)], .ofHooks, trace, timeout: Self.timeout)
-        return try? reply.map { try JSON(reply: try $0.document) }
+            [Array("{}".utf8)], .ofHooks, context, timeout: Self.timeout)
+        return try? reply.map { try JSON(reply: try $0.document, in: context) }
     }
 
     // MARK: - Cloud code
 
     /// Satchel's functions and the ones of cloud code. `unused` lists the code's functions that are never called;
     /// `version` is the code's version, where there are versions.
-    func functions() async throws(ParseError) -> ParseResponse {
-        let table = try await registry.table()
+    func functions(_ request: ParseRequest) async throws(ParseError) -> ParseResponse {
+        let table = try await registry.table(in: request.call)
         let triggers = table.code.triggers.map { trigger -> JSON in
             ["className": .string(trigger.className), "triggerName": .string(trigger.triggerName)]
         }
@@ -144,7 +144,7 @@ struct OperationsController: Sendable {
 
     func config(_ request: ParseRequest) async throws(ParseError) -> ParseResponse {
         let reply = try await services.read(
-            CatalogCalls.config, ConfigRequest(), for: .ofHooks, trace: request.requestId)
+            CatalogCalls.config, ConfigRequest(), for: .ofHooks, in: request.call)
         return ParseResponse(body: try reply.document)
     }
 

@@ -15,11 +15,12 @@ struct PushController: Sendable {
         if let condition = body["where"], SubQueries.mayOccur(in: condition.serialized) {
             let filter = condition.stringValue.map { Array($0.utf8) } ?? condition.serialized
             var resolver = SubQueries(federation: federation, principal: principal, request: request)
-            body["where"] = try JSON(reply: try await resolver.resolve(filter, of: "_Installation"))
+            let resolved = try await resolver.resolve(filter, of: "_Installation")
+            body["where"] = try JSON(reply: resolved, in: request.call)
         }
         let reply = try await services.write(
             PushCalls.send, SendPushRequest(), documents: [JSON.object(body).serialized], for: principal,
-            trace: request.requestId)
+            in: request.call)
         var response = ParseResponse(["result": true])
         response.headers[Self.statusIdName] = try reply.message.pushID
         return response
@@ -33,13 +34,13 @@ struct PushController: Sendable {
         switch (request.method, id) {
         case (.get, nil):
             var answer = try await objects.find(Self.audienceClass, request, principal)
-            var page = try JSON(reply: answer.body)
+            var page = try JSON(reply: answer.body, in: request.call)
             page["results"] = .array((page["results"]?.arrayValue ?? []).map(Self.decoded))
             answer.body = page.serialized
             return answer
         case (.get, let id?):
             var answer = try await objects.get(Self.audienceClass, id, request, principal)
-            answer.body = Self.decoded(try JSON(reply: answer.body)).serialized
+            answer.body = Self.decoded(try JSON(reply: answer.body, in: request.call)).serialized
             return answer
         case (.post, nil): return try await objects.create(Self.audienceClass, request, principal)
         case (.put, let id?): return try await objects.update(Self.audienceClass, id, request, principal)

@@ -18,7 +18,8 @@ struct SecurityController: Sendable {
         let sold = try await purchases(request)
         report.groups = [
             ("Keys", keys), ("Transport", transport), ("Classes", try await classes(request)),
-            ("Files", files + sold), ("Quotas", quotas), ("Webhooks", webhooks(try await registry.table())),
+            ("Files", files + sold), ("Quotas", quotas),
+            ("Webhooks", webhooks(try await registry.table(in: request.call))),
         ]
         return ParseResponse(report.json)
     }
@@ -71,8 +72,8 @@ struct SecurityController: Sendable {
             $0.limit = 1
         }
         let reply = try await services.read(
-            ServiceDirectory.calls(ofClass: message.className).find, message, for: .ofHooks, trace: request.requestId)
-        let sells = try JSON(reply: reply.document)["results"]?.arrayValue?.isEmpty == false
+            ServiceDirectory.calls(ofClass: message.className).find, message, for: .ofHooks, in: request.call)
+        let sells = try JSON(reply: reply.document, in: request.call)["results"]?.arrayValue?.isEmpty == false
         return [
             .init(
                 "Purchases are of the shop's apps (SATCHEL_APPLE_BUNDLE_IDS)",
@@ -118,8 +119,8 @@ struct SecurityController: Sendable {
         var schemas: [JSON] = []
         for service in ServiceDirectory.objectServices {
             let reply = try await services.read(
-                ObjectCalls(of: service).schemas, SchemasRequest(), for: .ofHooks, trace: request.requestId)
-            schemas += try JSON(reply: reply.document).arrayValue ?? []
+                ObjectCalls(of: service).schemas, SchemasRequest(), for: .ofHooks, in: request.call)
+            schemas += try JSON(reply: reply.document, in: request.call).arrayValue ?? []
         }
         func open(_ actions: [String], _ isWanted: (String) -> Bool) -> [String] {
             schemas.compactMap { schema -> String? in

@@ -188,8 +188,8 @@ extension AccountsController {
         }
         let reply =
             uses
-            ? try await services.write(call, message, for: .stranger(request.network), trace: request.requestId)
-            : try await services.read(call, message, for: .init(), trace: request.requestId)
+            ? try await services.write(call, message, for: .stranger(request.network), in: request.call)
+            : try await services.read(call, message, for: .init(), in: request.call)
         return try reply.message.outcome
     }
 }

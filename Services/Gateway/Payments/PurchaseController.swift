@@ -25,7 +25,7 @@ struct PurchaseController: Sendable {
             throw ParseError(.invalidJSON, "The receipt is not base64.")
         }
         _ = try await services.write(
-            CatalogCalls.countReceipt, ConfigRequest(), for: principal, trace: request.requestId)
+            CatalogCalls.countReceipt, ConfigRequest(), for: principal, in: request.call)
         guard !store.settings.bundleIds.isEmpty else {
             store.logger.warning("A purchase was refused: SATCHEL_APPLE_BUNDLE_IDS names no app.")
             throw ParseError(
@@ -53,8 +53,8 @@ struct PurchaseController: Sendable {
         }
         let reply = try await services.read(
             ServiceDirectory.calls(ofClass: message.className).find, message, for: .with { $0.master = true },
-            trace: request.requestId)
-        let found = try JSON(reply: reply.document)["results"]?.arrayValue ?? []
+            in: request.call)
+        let found = try JSON(reply: reply.document, in: request.call)["results"]?.arrayValue ?? []
         guard found.count == 1, var download = found[0]["download"], let name = download["name"]?.stringValue else {
             throw .objectNotFound
         }

@@ -11,7 +11,7 @@ struct StripeWebhookController: Sendable {
     func receive(_ request: ParseRequest) async throws(ParseError) -> ParseResponse {
         let webhook = PaymentWebhook.with { $0.signature = request.headers[Self.signature] ?? "" }
         _ = try await services.write(
-            PaymentsCalls.webhook, webhook, documents: [request.body], for: .init(), trace: request.requestId)
+            PaymentsCalls.webhook, webhook, documents: [request.body], for: .init(), in: request.call)
         return ParseResponse(["received": true])
     }
 }

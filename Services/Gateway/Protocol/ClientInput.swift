@@ -10,7 +10,7 @@ package enum ClientInput {
     /// The options of a query string.
     /// - Throws: `.invalidJSON` (107).
     package static func options(query: String) throws -> [String: JSON] {
-        var request = ParseRequest(method: .get, path: [], requestId: "", clientAddress: nil)
+        var request = ParseRequest(method: .get, path: [], call: CallContext(), clientAddress: nil)
         request.query = query
         return try request.options()
     }
@@ -18,7 +18,7 @@ package enum ClientInput {
     /// The parameters of a cloud function in a query string.
     /// - Throws: `.invalidJSON` (107).
     package static func parameters(query: String) throws -> [String: JSON] {
-        var request = ParseRequest(method: .post, path: [], requestId: "", clientAddress: nil)
+        var request = ParseRequest(method: .post, path: [], call: CallContext(), clientAddress: nil)
         request.query = query
         return try request.parameters(asTexts: true)
     }
@@ -36,7 +36,7 @@ package enum ClientInput {
     package static func file(
         tunnelled body: [UInt8], named name: String, bytesMax: Int
     ) throws -> (name: String, contentType: String, content: [UInt8]) {
-        var request = ParseRequest(method: .post, path: ["files"], requestId: "", clientAddress: nil)
+        var request = ParseRequest(method: .post, path: ["files"], call: CallContext(), clientAddress: nil)
         request.body = body
         var members = try request.object
         _ = try request.credentials.take(from: &members, knownId: "satchel")
@@ -49,7 +49,7 @@ package enum ClientInput {
     package static func file(
         _ content: [UInt8], named name: String, contentType: String, bytesMax: Int
     ) throws -> (name: String, contentType: String, content: [UInt8]) {
-        var request = ParseRequest(method: .post, path: ["files"], requestId: "", clientAddress: nil)
+        var request = ParseRequest(method: .post, path: ["files"], call: CallContext(), clientAddress: nil)
         request.body = content
         request.headers[.contentType] = contentType
         return try read(request, name, bytesMax)

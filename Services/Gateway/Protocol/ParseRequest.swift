@@ -17,7 +17,8 @@ struct ParseRequest: Sendable {
     var isHead = false
     /// Decoded components, the mount included.
     var path: [Substring]
-    let requestId: String
+    /// What its calls of services count for.
+    var call: CallContext
     let clientAddress: SocketAddress?
     /// `Network.customerName` of `clientAddress`.
     let network: String
@@ -47,10 +48,10 @@ struct ParseRequest: Sendable {
     /// The number of enclosing calls of cloud code; 0 for a client's request.
     var codeDepth = 0
 
-    init(method: Method, path: [Substring], requestId: String, clientAddress: SocketAddress?) {
+    init(method: Method, path: [Substring], call: CallContext, clientAddress: SocketAddress?) {
         self.method = method
         self.path = path
-        self.requestId = requestId
+        self.call = call
         self.clientAddress = clientAddress
         network = Network.customerName(clientAddress)
     }
@@ -59,13 +60,24 @@ struct ParseRequest: Sendable {
     /// - Parameters:
     ///   - network: the client's, as `Network.customerName`.
     ///   - depth: the number of enclosing calls of cloud code, from 1.
-    init(method: Method, path: [Substring], requestId: String, ofCodeFor network: String, depth: Int) {
+    init(method: Method, path: [Substring], call: CallContext, ofCodeFor network: String, depth: Int) {
         self.method = method
         self.path = path
-        self.requestId = requestId
+        self.call = call
         clientAddress = nil
         self.network = network
         codeDepth = depth
+    }
+
+    /// The id in logs and in the response.
+    var requestId: String { call.trace }
+
+    /// The same request with another context for its calls, and for those of its hooks.
+    func calling(in context: CallContext) -> ParseRequest {
+        var request = self
+        request.call = context
+        request.hooks = hooks?.calling(in: context)
+        return request
     }
 
     /// A request of this batch.
@@ -74,11 +86,10 @@ struct ParseRequest: Sendable {
     func part(_ method: Method, _ path: String, under mount: Mount) throws(ParseError) -> ParseRequest {
         guard codeDepth > 0 else {
             return ParseRequest(
-                method: method, path: try mount.path(inBatch: path), requestId: requestId, clientAddress: clientAddress)
+                method: method, path: try mount.path(inBatch: path), call: call, clientAddress: clientAddress)
         }
         return ParseRequest(
-            method: method, path: try mount.path(ofCode: path), requestId: requestId, ofCodeFor: network,
-            depth: codeDepth)
+            method: method, path: try mount.path(ofCode: path), call: call, ofCodeFor: network, depth: codeDepth)
     }
 
     /// The components of a path; empty ones (a trailing slash) are dropped.

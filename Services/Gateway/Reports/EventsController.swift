@@ -12,7 +12,7 @@ struct EventsController: Sendable {
         let call = name == Self.crashReport ? CrashCalls.appReport : AnalyticsCalls.event
         let reply = try await services.write(
             call, AppEvent.with { $0.name = name }, documents: [request.document], for: principal,
-            trace: request.requestId, timeout: Self.timeout)
+            in: request.call, timeout: Self.timeout)
         return Self.answer(to: reply)
     }
 

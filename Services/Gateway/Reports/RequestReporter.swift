@@ -29,8 +29,8 @@ struct RequestReporter: ProcessPart {
         guard let message = tally.message() else { return }
         do {
             _ = try await services.write(
-                AnalyticsCalls.requests, message, for: .init(), trace: "requests-\(message.sequence)",
-                timeout: timeout)
+                AnalyticsCalls.requests, message, for: .init(),
+                in: CallContext(trace: "requests-\(message.sequence)"), timeout: timeout)
             tally.acknowledged()
         } catch {
             logger.info(

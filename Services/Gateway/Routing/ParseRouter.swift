@@ -100,7 +100,7 @@ final class ParseRouter: Sendable {
     func signedIn(_ client: Principal, _ request: ParseRequest, _ route: Route?) async throws(ParseError) -> Principal {
         if route?.ignoresSession == true { return client }
         do throws(ParseError) {
-            return try await principals.signIn(client, request.credentials, trace: request.requestId)
+            return try await principals.signIn(client, request.credentials, in: request.call)
         } catch  where error.code == .invalidSessionToken && Self.signsUp(request) {
             return client
         }

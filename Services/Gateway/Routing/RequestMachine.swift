@@ -1,3 +1,4 @@
+import MessageBus
 import Messages
 import ParseProtocol
 
@@ -5,7 +6,7 @@ import ParseProtocol
 /// admission, viewer, request id, route.
 ///
 /// A driver calls `next()` and carries out the action. The connection's event loop drives the machine first. At
-/// `needsTask` the machine moves into a task, which calls `enterTask()` and `next()`: no stage runs twice.
+/// `needsTask` the machine moves into a task, which calls `enterTask(_:)` and `next()`: no stage runs twice.
 struct RequestMachine: Sendable {
     enum Action: Sendable {
         /// The request ends with this response.
@@ -74,7 +75,7 @@ struct RequestMachine: Sendable {
     /// A request that is not one of the protocol.
     init(_ router: ParseRouter, refusing requestId: String, with response: ParseResponse) {
         self.router = router
-        request = ParseRequest(method: .get, path: [], requestId: requestId, clientAddress: nil)
+        request = ParseRequest(method: .get, path: [], call: CallContext(trace: requestId), clientAddress: nil)
         refusal = response
         state = .refused
     }
@@ -91,6 +92,9 @@ struct RequestMachine: Sendable {
     /// Windows clients begin UTF-8 texts with it.
     private static let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
 
+    /// The memory of the request's answers. To be called before the first `next()`.
+    mutating func counts(answersIn hold: ByteHold) { request.call.hold = hold }
+
     /// Whether the request ends without any stage.
     var isRefused: Bool { refusal != nil }
 
@@ -101,8 +105,11 @@ struct RequestMachine: Sendable {
         request.isCounted = true
     }
 
-    /// A task drives the machine from now on.
-    mutating func enterTask() { isInTask = true }
+    /// A task drives the machine from now on, under a budget.
+    mutating func enterTask(_ budget: RequestBudget) {
+        isInTask = true
+        request.call.budget = budget
+    }
 
     /// The session was looked up.
     mutating func signedIn(_ principal: Principal) -> Action {

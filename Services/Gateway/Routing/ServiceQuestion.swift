@@ -27,50 +27,42 @@ enum ServiceAnswer: Sendable {
 
 extension ServiceClient {
     /// Sends the message. `broker.wake` has to follow.
-    /// - Parameters:
-    ///   - budget: microseconds of processor time.
-    ///   - hold: the memory of the answer.
-    ///   - completion: called once, on the broker's thread or at once, so that it must only hand over.
+    /// - Parameter completion: called once, on the broker's thread or at once, so that it must only hand over.
     func ask(
-        _ question: ServiceQuestion, for principal: Principal, trace: String, budget: Int64, _ hold: ByteHold,
+        _ question: ServiceQuestion, for principal: Principal, in context: CallContext,
         completion: @escaping @Sendable (ServiceAnswer) -> Void
     ) {
         switch question {
         case .get(let message):
             let calls = ServiceDirectory.calls(ofClass: message.className)
-            ask(calls.get, message, for: principal, trace: trace, budget, hold) {
+            ask(calls.get, message, for: principal, in: context) {
                 completion(Self.documentAnswer($0) { ($0.alike, $0.everybody, needed: 0) })
             }
         case .find(var message):
             let calls = ServiceDirectory.calls(ofClass: message.className)
-            message.answerBytesMax = UInt32(AnswerRoom(for: hold).bytesMax)
-            ask(calls.find, message, for: principal, trace: trace, budget, hold) {
+            if let hold = context.hold { message.answerBytesMax = UInt32(AnswerRoom(for: hold).bytesMax) }
+            ask(calls.find, message, for: principal, in: context) {
                 completion(Self.documentAnswer($0) { ($0.alike, $0.everybody, needed: Int($0.bytesNeeded)) })
             }
         case .file(let message):
-            ask(FileCalls.get, message, for: principal, trace: trace, budget, hold) { completion(Self.fileAnswer($0)) }
+            ask(FileCalls.get, message, for: principal, in: context) { completion(Self.fileAnswer($0)) }
         case .change(let change, let document):
             let message = WriteRequest.with {
                 $0.changes = [change]
                 $0.atomic = true
             }
+            context.budget?.use(jsonBytes: document.count)
             ask(
                 ServiceDirectory.calls(ofClass: change.className).write, toChange: message, document, for: principal,
-                trace: trace, Self.left(of: budget, document), hold, timeout: ObjectsController.writeTimeout
+                in: context, timeout: ObjectsController.writeTimeout
             ) { result in completion(Self.changeAnswer(result) { .written($0) }) }
         case .event(let event, let document):
+            context.budget?.use(jsonBytes: document.count)
             ask(
-                AnalyticsCalls.event, toChange: event, document, for: principal, trace: trace,
-                Self.left(of: budget, document), hold, timeout: EventsController.timeout
+                AnalyticsCalls.event, toChange: event, document, for: principal, in: context,
+                timeout: EventsController.timeout
             ) { result in completion(Self.changeAnswer(result) { .accepted($0) }) }
         }
-    }
-
-    /// A budget without the work of reading a document.
-    private static func left(of microseconds: Int64, _ document: [UInt8]) -> Int64 {
-        let budget = RequestBudget(microseconds: microseconds)
-        budget.use(jsonBytes: document.count)
-        return budget.left
     }
 
     private static func changeAnswer<Reply>(

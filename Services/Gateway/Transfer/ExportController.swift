@@ -41,13 +41,13 @@ struct ExportController: Sendable {
         // The first page and the schema are read before the response begins, so that an error can still set the status.
         let pages = ExportPages(
             className: className, condition: filter.isEmpty ? [:] : try JSON(clientText: filter),
-            federation: federation, principal: principal, request: request, hold: AnswerHold.current)
+            federation: federation, principal: principal, request: request)
         let first = try await pages.page(after: "", rows: ExportPageSize.rowsAtFirst)
         let columns =
             format == "csv"
-            ? CSVColumn.all(of: try await Transfers.schema(of: className, services, trace: request.requestId)) : nil
+            ? CSVColumn.all(of: try await Transfers.schema(of: className, services, in: request.call)) : nil
         let file = ExportFile(
-            first, of: pages, as: columns.map(ExportFile.Format.csv) ?? .json, capacity, in: place)
+            first, of: pages.afterwards, as: columns.map(ExportFile.Format.csv) ?? .json, capacity, in: place)
         var response = ParseResponse(body: [])
         response.headers[.contentType] = format == "csv" ? "text/csv; charset=utf-8" : "application/json; charset=utf-8"
         response.headers[.contentDisposition] = "attachment; filename=\"\(className).\(format)\""

@@ -20,9 +20,15 @@ struct ExportPages: Sendable {
     let condition: JSON
     let federation: Federation
     let principal: Principal
-    let request: ParseRequest
-    /// The export's part of the memory for responses; nil when memory is not counted.
-    let hold: ByteHold?
+    private(set) var request: ParseRequest
+
+    /// The pages that are read after the request, at the client's pace: its budget and deadline do not apply to them.
+    var afterwards: ExportPages {
+        var (pages, context) = (self, request.call)
+        (context.budget, context.deadline) = (nil, nil)
+        pages.request = request.calling(in: context)
+        return pages
+    }
 
     /// - Parameters:
     ///   - cursor: empty for the first page.
@@ -30,29 +36,20 @@ struct ExportPages: Sendable {
     /// - Throws: `.requestLimitExceeded` (155) when there is no memory for the page now, `.invalidQuery` (102) when it
     ///   is larger than any response may be.
     func page(after cursor: String, rows: Int) async throws(ParseError) -> ExportPage {
-        let part = hold?.part()
-        do {
-            // The body is sent after the request's task-local value is gone.
-            return try await AnswerHold.$current.withValue(part) { try await read(after: cursor, rows, part) }
-        } catch let error as ParseError {
-            throw error
-        } catch {
-            throw .internalError
-        }
-    }
-
-    private func read(after cursor: String, _ rows: Int, _ part: ByteHold?) async throws(ParseError) -> ExportPage {
+        var context = request.call
+        context.hold = context.hold?.part()
+        let part = request.calling(in: context)
         var options = QueryOptions()
         options.filter = condition.serialized
         options.order = ["objectId"]
         options.limit = rows
         options.after = cursor
-        let reply = try await federation.find(className, options, principal, for: request)
-        let answer = try JSON(reply: reply)
+        let reply = try await federation.find(className, options, principal, for: part)
+        let answer = try JSON(reply: reply, in: context)
         let next = answer["cursor"]?.stringValue ?? cursor
         return ExportPage(
             objects: answer["results"]?.arrayValue ?? [], next: next == cursor ? nil : next, bytes: reply.count,
-            hold: part)
+            hold: context.hold)
     }
 }
 

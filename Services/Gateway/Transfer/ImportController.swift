@@ -71,7 +71,7 @@ struct ImportController: Sendable {
         }
         let table = try CSVTable(parsing: request.body).rows
         guard let header = table.first else { return [] }
-        let schema = try await Transfers.schema(of: className, services, trace: request.requestId)
+        let schema = try await Transfers.schema(of: className, services, in: request.call)
         let columns = header.map { CSVColumn($0, schema: schema["fields"]?[$0]) }
         var rows: [JSON] = []
         for (index, fields) in table.dropFirst().enumerated() {
@@ -100,13 +100,13 @@ enum Transfers {
 
     /// The class's schema; empty for a class that does not exist yet. Only names and types are used.
     static func schema(
-        of className: String, _ services: ServiceClient, trace: String
+        of className: String, _ services: ServiceClient, in context: CallContext
     ) async throws(ParseError) -> JSON {
         do {
             let reply = try await services.read(
                 ServiceDirectory.calls(ofClass: className).schemas, SchemasRequest.with { $0.className = className },
-                for: .with { $0.master = true }, trace: trace)
-            return try JSON(reply: reply.document)
+                for: .with { $0.master = true }, in: context)
+            return try JSON(reply: reply.document, in: context)
         } catch  where error.code == .invalidClassName {
             return ["fields": ["objectId": ["type": "String"], "ACL": ["type": "ACL"]]]
         }

@@ -17,19 +17,20 @@ struct MailFunctions: Sendable {
             let isOfOrder = parameters["orderNo"].map { !$0.isNull } ?? false
             if isOfOrder { try request.requireArea(.support, .orders) } else { try request.requireArea(.support) }
             let list = try MailList(parameters)
-            return try .result(.array(await store.read { try list.read(in: $0) }))
+            return try .result(.array(await store.read(for: request.share) { try list.read(in: $0) }))
         }
         routes.function("suppressedAddresses") { parameters, request in
             try request.requireArea(.support)
             let limit = try parameters.listLimit()
-            return try .result(.array(await store.read { try SuppressionList.newest(limit: limit, $0) }))
+            return try .result(
+                .array(await store.read(for: request.share) { try SuppressionList.newest(limit: limit, $0) }))
         }
         routes.function("unsuppressAddress") { parameters, request in
             try request.requireArea(.support)
             guard let address = parameters["address"]?.stringValue, !address.isEmpty else {
                 throw ParseError(.validationError, "address is needed.")
             }
-            return try await store.write { transaction in
+            return try await store.write(for: request.share) { transaction in
                 guard try SuppressionList.remove(address, in: transaction) else { throw ParseError.objectNotFound }
                 try audit.note(.init("unsuppressAddress"), by: request, in: transaction)
                 return try .result([:])
@@ -40,7 +41,7 @@ struct MailFunctions: Sendable {
             guard let id = parameters["id"]?.intValue else {
                 throw ParseError(.validationError, "id is needed: a mail's number as mails lists it.")
             }
-            return try await store.write { transaction in
+            return try await store.write(for: request.share) { transaction in
                 try Self.retry(id, in: transaction)
                 try audit.note(.init("retryMail", "", String(id)), by: request, in: transaction)
                 transaction.afterCommit { sender.wake() }
@@ -55,7 +56,7 @@ struct MailFunctions: Sendable {
         // Otherwise any client could send any text in the shop's name.
         try request.requireMaster()
         let wish = try ShopMailRequest(parameters, sender: written.sender)
-        return try await store.write { transaction in
+        return try await store.write(for: request.share) { transaction in
             try KeyedReplies.once(request, nil, in: transaction) { transaction in
                 let mails = try written.add(wish, in: transaction)
                 let after: JSON = ["mails": .int(Int64(mails.count))]

@@ -78,7 +78,7 @@ package struct MailQueue: Sendable {
             }
         }
         let left = SQLValue.text(JSON.array(underWay.map(JSON.int)).serializedText)
-        return try await store.read { reader in
+        return try await store.read(for: nil) { reader in
             // Without this hint SQLite chooses the index by state and scans every waiting mail to find the next retry.
             func mails(by index: String, _ condition: String, _ values: [SQLValue]) throws -> [QueuedMail] {
                 try reader.rows(
@@ -147,7 +147,7 @@ package struct MailQueue: Sendable {
     /// Releases claimed mails that this process did not start to send.
     package func giveBack(_ ids: [Int64]) async throws {
         guard claimedFor != nil, !ids.isEmpty else { return }
-        try await store.write { transaction in
+        try await store.write(for: nil) { transaction in
             for id in ids {
                 try transaction.execute(
                     "UPDATE mails SET dueAt = ? WHERE id = ? AND state = 'queued'",
@@ -163,7 +163,7 @@ package struct MailQueue: Sendable {
     func nextAttempt(underWay: [Int64], without domains: [String]) async throws -> Timestamp? {
         let others = Self.others(than: domains)
         let left = SQLValue.text(JSON.array(underWay.map(JSON.int)).serializedText)
-        return try await store.read {
+        return try await store.read(for: nil) {
             try $0.rows(
                 """
                 SELECT min(dueAt) AS dueAt FROM mails\($0.dialect.using(index: "mailsTried"))
@@ -175,7 +175,7 @@ package struct MailQueue: Sendable {
     }
 
     func record(_ id: Int64, _ step: RetrySchedule.Step) async throws {
-        try await store.write { transaction in
+        try await store.write(for: nil) { transaction in
             let now = transaction.now
             func set(_ change: String, _ values: [SQLValue]) throws {
                 try transaction.execute(

@@ -23,34 +23,38 @@ package struct Charges: Sendable {
     ///   for a request that can never succeed, and `.serviceUnavailable` (2), which the bus marks as retriable, while
     ///   the charge is undecided. The sender must then retry with the same operation id, and must not treat a lost
     ///   answer as a decline.
-    package func charge(_ request: ChargeRequest) async throws -> ChargeReply {
+    package func charge(_ request: ChargeRequest, for share: WorkShare?) async throws -> ChargeReply {
         try Self.check(request)
-        return try await decided(request.operationID) {
-            switch try await store.write({ try ChargeLedger.begin(request, in: $0) }) {
+        return try await decided(request.operationID, share) {
+            switch try await store.write(for: share, { try ChargeLedger.begin(request, in: $0) }) {
             case .answer(let outcome): return outcome
             case .askProvider(let order):
-                let outcome = try await outcome { try await provider.charge(order, key: request.operationID) }
-                return try await store.write { try ChargeLedger.decide(request.operationID, outcome, in: $0) }
+                let outcome = try await outcome {
+                    try await provider.charge(order, key: request.operationID, for: share)
+                }
+                return try await store.write(for: share) {
+                    try ChargeLedger.decide(request.operationID, outcome, in: $0)
+                }
             }
         }
     }
 
     /// `payments.findCharge.v1`: the state of a charge, without making one.
     /// - Throws: as `charge`; `.objectNotFound` (101) when it was never made and never will be.
-    package func find(_ request: FindChargeRequest) async throws -> ChargeReply {
+    package func find(_ request: FindChargeRequest, for share: WorkShare?) async throws -> ChargeReply {
         let operationId = request.operationID
         guard Self.operationIdBytes.contains(operationId.utf8.count) else { throw ParseError.objectNotFound }
-        return try await decided(operationId) {
-            switch try await store.write({ try ChargeLedger.find(operationId, in: $0) }) {
+        return try await decided(operationId, share) {
+            switch try await store.write(for: share, { try ChargeLedger.find(operationId, in: $0) }) {
             case .answer(let outcome): return outcome
             case .never: throw ParseError.objectNotFound
             case .askProvider(let order):
                 let outcome = try await outcome { () throws -> ProviderCharge in
-                    if let found = try await provider.findCharge(order, key: operationId) { return found }
-                    try await store.write { try ChargeLedger.abandon(operationId, in: $0) }
+                    if let found = try await provider.findCharge(order, key: operationId, for: share) { return found }
+                    try await store.write(for: share) { try ChargeLedger.abandon(operationId, in: $0) }
                     throw ParseError.objectNotFound
                 }
-                return try await store.write { try ChargeLedger.decide(operationId, outcome, in: $0) }
+                return try await store.write(for: share) { try ChargeLedger.decide(operationId, outcome, in: $0) }
             }
         }
     }
@@ -65,7 +69,7 @@ package struct Charges: Sendable {
 
     /// The answer to the sender: the outcome, a final error, or "undecided".
     private func decided(
-        _ operationId: String, _ work: () async throws -> ChargeOutcome
+        _ operationId: String, _ share: WorkShare?, _ work: () async throws -> ChargeOutcome
     ) async throws -> ChargeReply {
         let outcome: ChargeOutcome
         do {
@@ -75,7 +79,7 @@ package struct Charges: Sendable {
         } catch {
             logger.error(
                 "A charge is undecided.", metadata: ["charge.operation": "\(operationId)", "error": "\(error)"])
-            await UndecidedReasons.note(operationId, error, in: store, logger)
+            await UndecidedReasons.note(operationId, error, in: store, for: share, logger)
             throw ParseError(.serviceUnavailable, "The payment is being processed. Ask again in a moment.")
         }
         switch outcome {

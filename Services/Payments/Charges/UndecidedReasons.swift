@@ -9,9 +9,11 @@ enum UndecidedReasons {
     private static let textMax = 300
 
     /// Records the reason of an attempt without a decision. A failure to store it is only logged.
-    static func note(_ operationId: String, _ error: any Error, in store: ClassStore, _ logger: Logger) async {
+    static func note(
+        _ operationId: String, _ error: any Error, in store: ClassStore, for share: WorkShare?, _ logger: Logger
+    ) async {
         do {
-            try await store.write {
+            try await store.write(for: share) {
                 _ = try $0.execute(
                     """
                     INSERT INTO openProblems(operationId, attempts, problem, changedAt) VALUES (?, 1, ?, ?)

@@ -14,7 +14,8 @@ struct CodePayments: Sendable {
             let asked = try StripeRequest(parameters)
             // A retry by the bus has the same key. A retry by the code itself is a separate request.
             let id = request.envelope.idempotencyKey
-            let answer = try await desk.answer(asked, key: "code:\(id.isEmpty ? Names.random(32) : id)")
+            let key = "code:\(id.isEmpty ? Names.random(32) : id)"
+            let answer = try await desk.answer(asked, key: key, for: request.share)
             if asked.method != .get { note(asked, answer, requestId: request.envelope.traceID) }
             return try .result(["status": .int(Int64(answer.status)), "body": answer.body])
         }

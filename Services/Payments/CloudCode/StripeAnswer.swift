@@ -1,3 +1,4 @@
+import ObjectStore
 import Outbound
 import ParseProtocol
 
@@ -58,9 +59,11 @@ package struct StripeAnswer: Sendable, Equatable {
 /// The provider's interface for cloud code that uses hosted Parse's module for Stripe.
 package protocol StripeAPI: Sendable {
     /// Answers a request of the code.
-    /// - Parameter key: the same for a retry of the same request, so that money moves once.
+    /// - Parameters:
+    ///   - key: the same for a retry of the same request, so that money moves once.
+    ///   - share: what work in the service's database counts for.
     /// - Throws: errors of the shop itself; a refusal by the provider is an answer.
-    func answer(_ request: StripeRequest, key: String) async throws -> StripeAnswer
+    func answer(_ request: StripeRequest, key: String, for share: WorkShare?) async throws -> StripeAnswer
 }
 
 extension StripeClient: StripeAPI {
@@ -68,7 +71,7 @@ extension StripeClient: StripeAPI {
     private static let codeAgent = "Satchel cloud code"
 
     /// Sends no version header: the code was written for the account's own version.
-    package func answer(_ request: StripeRequest, key: String) async -> StripeAnswer {
+    package func answer(_ request: StripeRequest, key: String, for _: WorkShare?) async -> StripeAnswer {
         let path = request.escapedPath
         let response: OutboundResponse
         do {

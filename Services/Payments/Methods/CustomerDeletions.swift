@@ -17,7 +17,7 @@ package enum CustomerDeletions {
 
     /// Runs one round. A customer that the provider does not delete moves to the end of the queue.
     package static func removeDue(_ store: ClassStore, _ provider: any PaymentProvider, _ logger: Logger) async throws {
-        let due = try await store.read {
+        let due = try await store.read(for: nil) {
             // Customers with an undecided charge are kept until it is decided.
             try $0.rows(
                 """
@@ -28,19 +28,19 @@ package enum CustomerDeletions {
         }
         for customer in try due.map({ try $0.text("customerId") }) where !Task.isCancelled {
             do {
-                try await provider.deleteCustomer(customer)
+                try await provider.deleteCustomer(customer, for: nil)
             } catch {
                 logger.warning(
                     "A customer could not be deleted at the provider; the deletion will be retried.",
                     metadata: ["error": "\(error)"])
-                _ = try await store.write {
+                _ = try await store.write(for: nil) {
                     try $0.execute(
                         "UPDATE forgottenCustomers SET since = ? WHERE customerId = ?",
                         [.int($0.now.milliseconds), .text(customer)])
                 }
                 continue
             }
-            _ = try await store.write {
+            _ = try await store.write(for: nil) {
                 try $0.execute("DELETE FROM forgottenCustomers WHERE customerId = ?", [.text(customer)])
             }
         }

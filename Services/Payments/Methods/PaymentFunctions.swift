@@ -44,13 +44,14 @@ struct PaymentFunctions: Sendable {
         }
         // A repeated request has the same key, so the provider returns the same customer and the commit the same reply.
         let key = request.envelope.idempotencyKey.isEmpty ? Names.random(32) : request.envelope.idempotencyKey
-        guard try await host.store.read({ try PaymentMethods.hasRoom(for: userId, in: $0) }) else {
+        guard try await host.store.read(for: request.share, { try PaymentMethods.hasRoom(for: userId, in: $0) }) else {
             // If the stored reply of this request exists, the client still gets it.
             return try await host.commit(request) { _ in throw PaymentMethods.tooMany }
         }
         let customer: ProviderCustomer
         do {
-            customer = try await provider.createCustomer(token: token, email: email, key: "customer:\(key)")
+            customer = try await provider.createCustomer(
+                token: token, email: email, key: "customer:\(key)", for: request.share)
         } catch let failure as ProviderFailure {
             throw failure.parseError
         } catch {
@@ -68,7 +69,7 @@ struct PaymentFunctions: Sendable {
             }
         } catch let error as ParseError where [.invalidSessionToken, .validationError].contains(error.code) {
             // The shop does not store this customer, so it is deleted at the provider.
-            try await host.store.write { try CustomerDeletions.add(customer.id, in: $0) }
+            try await host.store.write(for: request.share) { try CustomerDeletions.add(customer.id, in: $0) }
             throw error
         }
     }

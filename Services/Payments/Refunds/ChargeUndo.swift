@@ -1,5 +1,6 @@
 import Logging
 import Messages
+import ObjectStore
 import ParseProtocol
 
 /// `payments.undoCharge.v1`: ends a charge that is no longer wanted. It is abandoned, or refunded.
@@ -16,9 +17,9 @@ package struct ChargeUndo: Sendable {
 
     /// Returns when the charge is abandoned or fully refunded, or when the provider permanently refuses the refund.
     /// - Throws: `.serviceUnavailable` (2) while that is undecided; the caller must retry.
-    package func undo(_ operationId: String) async throws {
+    package func undo(_ operationId: String, for share: WorkShare?) async throws {
         do {
-            _ = try await charges.find(.with { $0.operationID = operationId })
+            _ = try await charges.find(.with { $0.operationID = operationId }, for: share)
         } catch let error as ParseError where Self.saysNothingTaken(error) {
             return
         }
@@ -28,7 +29,7 @@ package struct ChargeUndo: Sendable {
             $0.amountMinorUnits = 0  // Everything that is left.
         }
         do {
-            let reply = try await refunds.refund(refund)
+            let reply = try await refunds.refund(refund, for: share)
             logger.notice(
                 "A charge without an order was refunded.",
                 metadata: ["charge.operation": "\(operationId)", "refund.amount": "\(reply.amountMinorUnits)"])

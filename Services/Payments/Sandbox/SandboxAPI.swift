@@ -12,25 +12,25 @@ package struct SandboxAPI: StripeAPI {
         provider = SandboxProvider(store: store)
     }
 
-    package func answer(_ request: StripeRequest, key: String) async throws -> StripeAnswer {
+    package func answer(_ request: StripeRequest, key: String, for share: WorkShare?) async throws -> StripeAnswer {
         do {
-            return StripeAnswer(status: 200, body: try await object(request, key))
+            return StripeAnswer(status: 200, body: try await object(request, key, share))
         } catch let failure as ProviderFailure {
             let isMissing = request.path.count > 1 && failure.code == "resource_missing"
             return StripeAnswer(failure, isMissing: isMissing)
         }
     }
 
-    private func object(_ request: StripeRequest, _ key: String) async throws -> JSON {
+    private func object(_ request: StripeRequest, _ key: String, _ share: WorkShare?) async throws -> JSON {
         let id = request.path.count > 1 ? request.path[1] : ""
         switch (request.method, request.route) {
-        case (.post, "customers"): return try await createCustomer(request.form, key)
-        case (.get, "customers/*"): return try await customer(id)
-        case (.post, "customers/*"): return try await updateCustomer(id, request.form)
-        case (.delete, "customers/*"): return try await deleteCustomer(id)
-        case (.post, "charges"): return try await createCharge(request.form, key)
-        case (.get, "charges/*"): return try await charge(id)
-        case (.post, "charges/*/refund"): return try await refund(id, request.form, key)
+        case (.post, "customers"): return try await createCustomer(request.form, key, share)
+        case (.get, "customers/*"): return try await customer(id, share)
+        case (.post, "customers/*"): return try await updateCustomer(id, request.form, share)
+        case (.delete, "customers/*"): return try await deleteCustomer(id, share)
+        case (.post, "charges"): return try await createCharge(request.form, key, share)
+        case (.get, "charges/*"): return try await charge(id, share)
+        case (.post, "charges/*/refund"): return try await refund(id, request.form, key, share)
         default:
             throw ProviderFailure.invalid(
                 "not_in_sandbox", "The sandbox does not have \(request.method.rawValue) /v1/\(request.route).")
@@ -39,19 +39,20 @@ package struct SandboxAPI: StripeAPI {
 
     // MARK: - Customers
 
-    private func createCustomer(_ form: StripeForm, _ key: String) async throws -> JSON {
+    private func createCustomer(_ form: StripeForm, _ key: String, _ share: WorkShare?) async throws -> JSON {
         try form.allow(["source", "card", "email"])
         guard let token = form.token else { throw ProviderFailure.missing("source") }
-        return try await customer(try await provider.createCustomer(token: token, email: form["email"], key: key).id)
+        let made = try await provider.createCustomer(token: token, email: form["email"], key: key, for: share)
+        return try await customer(made.id, share)
     }
 
-    private func updateCustomer(_ id: String, _ form: StripeForm) async throws -> JSON {
+    private func updateCustomer(_ id: String, _ form: StripeForm, _ share: WorkShare?) async throws -> JSON {
         try form.allow(["source", "card", "email"])
         if let token = form.token {
             guard let card = SandboxCard(token: token) else { throw ProviderFailure.noSuch("token", token) }
             if let decline = card.decline, card.isDeclinedOnAttach { throw decline }
         }
-        let changed = try await store.write {
+        let changed = try await store.write(for: share) {
             try $0.execute(
                 """
                 UPDATE sandboxCustomers SET token = COALESCE(?, token), email = COALESCE(?, email)
@@ -60,17 +61,17 @@ package struct SandboxAPI: StripeAPI {
                 [form.token.map(SQLValue.text) ?? .null, form["email"].map(SQLValue.text) ?? .null, .text(id)])
         }
         guard changed == 1 else { throw ProviderFailure.noSuch("customer", id) }
-        return try await customer(id)
+        return try await customer(id, share)
     }
 
-    private func deleteCustomer(_ id: String) async throws -> JSON {
-        _ = try await customer(id)
-        try await provider.deleteCustomer(id)
+    private func deleteCustomer(_ id: String, _ share: WorkShare?) async throws -> JSON {
+        _ = try await customer(id, share)
+        try await provider.deleteCustomer(id, for: share)
         return Self.deleted(id)
     }
 
-    private func customer(_ id: String) async throws -> JSON {
-        let row = try await store.read {
+    private func customer(_ id: String, _ share: WorkShare?) async throws -> JSON {
+        let row = try await store.read(for: share) {
             try $0.rows("SELECT * FROM sandboxCustomers WHERE customerId = ?", [.text(id)]).first
         }
         guard let row else { throw ProviderFailure.noSuch("customer", id) }
@@ -96,7 +97,7 @@ package struct SandboxAPI: StripeAPI {
 
     // MARK: - Charges
 
-    private func createCharge(_ form: StripeForm, _ key: String) async throws -> JSON {
+    private func createCharge(_ form: StripeForm, _ key: String, _ share: WorkShare?) async throws -> JSON {
         try form.allow(["amount", "currency", "customer", "source", "card"])
         guard let currency = form["currency"] else { throw ProviderFailure.missing("currency") }
         let source: ChargeOrder.Source
@@ -111,7 +112,7 @@ package struct SandboxAPI: StripeAPI {
         let units = try StripeAmount.minorUnits(asked: try Self.amount(form), currency: currency)
         let order = ChargeOrder(
             source: source, amountMinorUnits: units, currency: currency.lowercased(), orderId: Self.noOrder)
-        return try await charge(try await provider.charge(order, key: key).id)
+        return try await charge(try await provider.charge(order, key: key, for: share).id, share)
     }
 
     /// A charge of cloud code belongs to no order.
@@ -125,8 +126,8 @@ package struct SandboxAPI: StripeAPI {
         return amount
     }
 
-    private func charge(_ id: String) async throws -> JSON {
-        let found = try await store.read { store -> (row: SQLRow, back: Int64) in
+    private func charge(_ id: String, _ share: WorkShare?) async throws -> JSON {
+        let found = try await store.read(for: share) { store -> (row: SQLRow, back: Int64) in
             let made = "SELECT * FROM sandboxCharges WHERE chargeId = ? AND failure IS NULL"
             guard let row = try store.rows(made, [.text(id)]).first else { throw ProviderFailure.noSuch("charge", id) }
             return (row, try Self.refunded(of: id, except: "", in: store))
@@ -156,9 +157,11 @@ package struct SandboxAPI: StripeAPI {
         ).first?.int(0) ?? 0
     }
 
-    private func refund(_ id: String, _ form: StripeForm, _ key: String) async throws -> JSON {
+    private func refund(
+        _ id: String, _ form: StripeForm, _ key: String, _ share: WorkShare?
+    ) async throws -> JSON {
         try form.allow(["amount", "reason"])
-        let (currency, left) = try await store.read { store -> (String, Int64) in
+        let (currency, left) = try await store.read(for: share) { store -> (String, Int64) in
             let made = "SELECT amount, currency FROM sandboxCharges WHERE chargeId = ? AND failure IS NULL"
             guard let row = try store.rows(made, [.text(id)]).first else { throw ProviderFailure.noSuch("charge", id) }
             // A retry asks for the same amount again, so this key's own refund is excluded.
@@ -171,8 +174,8 @@ package struct SandboxAPI: StripeAPI {
         guard left > 0 else { throw ProviderFailure.alreadyRefunded }
         let order = RefundOrder(
             chargeId: id, amountMinorUnits: amount, currency: currency, orderId: Self.noOrder, begunAt: .now)
-        _ = try await provider.refund(order, key: key)
-        return try await charge(id)
+        _ = try await provider.refund(order, key: key, for: share)
+        return try await charge(id, share)
     }
 }
 

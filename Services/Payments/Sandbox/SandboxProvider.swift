@@ -9,8 +9,10 @@ package struct SandboxProvider: PaymentProvider {
 
     package init(store: ClassStore) { self.store = store }
 
-    package func createCustomer(token: String, email: String?, key: String) async throws -> ProviderCustomer {
-        let outcome = try await store.write { transaction -> Result<ProviderCustomer, ProviderFailure> in
+    package func createCustomer(
+        token: String, email: String?, key: String, for share: WorkShare?
+    ) async throws -> ProviderCustomer {
+        let outcome = try await store.write(for: share) { transaction -> Result<ProviderCustomer, ProviderFailure> in
             guard let card = SandboxCard(token: token) else { return .failure(.noSuch("token", token)) }
             if let decline = card.decline, card.isDeclinedOnAttach { return .failure(decline) }
             let known = try transaction.rows(
@@ -30,14 +32,14 @@ package struct SandboxProvider: PaymentProvider {
         return try outcome.get()
     }
 
-    package func deleteCustomer(_ id: String) async throws {
-        _ = try await store.write {
+    package func deleteCustomer(_ id: String, for share: WorkShare?) async throws {
+        _ = try await store.write(for: share) {
             try $0.execute("UPDATE sandboxCustomers SET deleted = 1, email = NULL WHERE customerId = ?", [.text(id)])
         }
     }
 
-    package func charge(_ order: ChargeOrder, key: String) async throws -> ProviderCharge {
-        try await store.write { transaction -> Result<ProviderCharge, ProviderFailure> in
+    package func charge(_ order: ChargeOrder, key: String, for share: WorkShare?) async throws -> ProviderCharge {
+        try await store.write(for: share) { transaction -> Result<ProviderCharge, ProviderFailure> in
             if let known = try transaction.rows("SELECT * FROM sandboxCharges WHERE key = ?", [.text(key)]).first {
                 return try Self.replay(known, for: order)
             }
@@ -48,8 +50,8 @@ package struct SandboxProvider: PaymentProvider {
         }.get()
     }
 
-    package func findCharge(_ order: ChargeOrder, key: String) async throws -> ProviderCharge? {
-        let outcome = try await store.write { transaction -> Result<ProviderCharge, ProviderFailure> in
+    package func findCharge(_ order: ChargeOrder, key: String, for share: WorkShare?) async throws -> ProviderCharge? {
+        let outcome = try await store.write(for: share) { transaction -> Result<ProviderCharge, ProviderFailure> in
             if let known = try transaction.rows("SELECT * FROM sandboxCharges WHERE key = ?", [.text(key)]).first {
                 return try Self.replay(known, for: order)
             }
@@ -85,8 +87,8 @@ package struct SandboxProvider: PaymentProvider {
             ])
     }
 
-    package func refund(_ order: RefundOrder, key: String) async throws -> ProviderRefund {
-        try await store.write { transaction -> Result<ProviderRefund, ProviderFailure> in
+    package func refund(_ order: RefundOrder, key: String, for share: WorkShare?) async throws -> ProviderRefund {
+        try await store.write(for: share) { transaction -> Result<ProviderRefund, ProviderFailure> in
             if let known = try transaction.rows("SELECT * FROM sandboxRefunds WHERE key = ?", [.text(key)]).first {
                 guard try known.text("chargeId") == order.chargeId, try known.int("amount") == order.amountMinorUnits
                 else {

@@ -1,3 +1,4 @@
+import ObjectStore
 import ParseProtocol
 
 /// Charges with the older API: one request, which is idempotent by its key for 24 hours. A retry therefore first
@@ -13,12 +14,12 @@ struct StripeCharges: Sendable {
     /// Pages of 100 charges. A shop of the size that this service supports makes fewer during the life of an operation.
     private static let pagesMax = 100
 
-    func charge(_ order: ChargeOrder, key: String) async throws -> ProviderCharge {
+    func charge(_ order: ChargeOrder, key: String, for share: WorkShare?) async throws -> ProviderCharge {
         let amount = try StripeAmount(minorUnits: order.amountMinorUnits, currency: order.currency)
-        let before = try await operations.find(key)
+        let before = try await operations.find(key, for: share)
         if before?.isAbandoned == true { throw ProviderFailure.abandoned }
         if before != nil, let made = try await look(for: key, order) { return made }
-        guard try await !operations.begin(key).isAbandoned else { throw ProviderFailure.abandoned }
+        guard try await !operations.begin(key, for: share).isAbandoned else { throw ProviderFailure.abandoned }
         var form: StripeForm = ["amount": String(amount.amount), "currency": amount.currency]
         switch order.source {
         case .customer(let id): form.add("customer", id)
@@ -31,7 +32,7 @@ struct StripeCharges: Sendable {
                 try await client.ask(.post, "/v1/charges", form, key: key, object: "charge"), for: order)
         } catch let trouble as StripeTrouble {
             guard case .fault(let error) = trouble.reason else { throw trouble }
-            try await operations.refused(key)
+            try await operations.refused(key, for: share)
             if let refusal = error.refusal { throw refusal }
             throw trouble
         }
@@ -39,18 +40,20 @@ struct StripeCharges: Sendable {
 
     /// A request in flight cannot be stopped, so only time proves that a charge was never made. If Stripe refused every
     /// request, none is in flight.
-    func find(_ order: ChargeOrder, key: String) async throws -> ProviderCharge? {
-        let known = try await operations.find(key)
+    func find(_ order: ChargeOrder, key: String, for share: WorkShare?) async throws -> ProviderCharge? {
+        let known = try await operations.find(key, for: share)
         if known?.isAbandoned == true { return nil }
         if let known, known.unanswered > 0 {
             if let made = try await look(for: key, order) { return made }
             // The clock was set back since: the wait starts again.
-            if known.askedAt > .now { _ = try await operations.begin(key) }
+            if known.askedAt > .now { _ = try await operations.begin(key, for: share) }
             guard known.askedAt.advanced(by: Self.inFlightMax) < .now else {
                 throw StripeTrouble(.state("perhaps still on its way to Stripe"))
             }
         }
-        guard try await operations.abandon(key, asOf: known) else { throw StripeTrouble(.state("just beginning")) }
+        guard try await operations.abandon(key, asOf: known, for: share) else {
+            throw StripeTrouble(.state("just beginning"))
+        }
         return nil
     }
 

@@ -1,3 +1,4 @@
+import ObjectStore
 import ParseProtocol
 
 /// Charges with payment intents, in two steps. First the intent is created, which moves no money, and its id is stored.
@@ -8,27 +9,29 @@ struct StripeIntents: Sendable {
     let operations: StripeOperations
     let customers: StripeCustomers
 
-    func charge(_ order: ChargeOrder, key: String) async throws -> ProviderCharge {
+    func charge(_ order: ChargeOrder, key: String, for share: WorkShare?) async throws -> ProviderCharge {
         let operation: StripeOperations.Operation
-        if let known = try await operations.find(key) {
+        if let known = try await operations.find(key, for: share) {
             operation = known
         } else {
-            operation = try await operations.keep(key, intentId: create(order, key: key))
+            operation = try await operations.keep(key, intentId: create(order, key: key), for: share)
             if let intentId = operation.intentId, !operation.isAbandoned {
-                return try await confirm(intentId, order, operation)
+                return try await confirm(intentId, order, operation, share)
             }
         }
         guard let intentId = operation.intentId, !operation.isAbandoned else { throw ProviderFailure.abandoned }
-        return try await settle(intentId, order, operation)
+        return try await settle(intentId, order, operation, share)
     }
 
-    func find(_ order: ChargeOrder, key: String) async throws -> ProviderCharge? {
-        let known = try await operations.find(key)
+    func find(_ order: ChargeOrder, key: String, for share: WorkShare?) async throws -> ProviderCharge? {
+        let known = try await operations.find(key, for: share)
         guard let known, let intentId = known.intentId else {
             // An intent that is being created now, or whose answer was lost, moves no money. It is never confirmed,
             // because its operation is abandoned first.
             if known?.isAbandoned == true { return nil }
-            guard try await operations.abandon(key, asOf: known) else { throw StripeTrouble(.state("just beginning")) }
+            guard try await operations.abandon(key, asOf: known, for: share) else {
+                throw StripeTrouble(.state("just beginning"))
+            }
             return nil
         }
         let intent = try await retrieve(intentId, order)
@@ -79,7 +82,7 @@ struct StripeIntents: Sendable {
     }
 
     private func confirm(
-        _ intentId: String, _ order: ChargeOrder, _ operation: StripeOperations.Operation
+        _ intentId: String, _ order: ChargeOrder, _ operation: StripeOperations.Operation, _ share: WorkShare?
     ) async throws -> ProviderCharge {
         let form: StripeForm = ["expand[]": "latest_charge"]
         let answer: JSON
@@ -90,30 +93,31 @@ struct StripeIntents: Sendable {
             // The customer's card or token is gone or used up. The intent is cancelled first, so that it can never
             // charge the customer.
             guard case .fault(let error) = trouble.reason, let refusal = error.refusal else { throw trouble }
-            try await operations.note(operation.key, refusal)
+            try await operations.note(operation.key, refusal, for: share)
             try await cancel(intentId, order, operation)
             throw refusal
         }
-        return try await conclude(try StripeIntent(answer, for: order), order, operation, mayConfirm: false)
+        return try await conclude(try StripeIntent(answer, for: order), order, operation, share, mayConfirm: false)
     }
 
     /// Continues with an intent of which only the id is known.
     private func settle(
-        _ intentId: String, _ order: ChargeOrder, _ operation: StripeOperations.Operation
+        _ intentId: String, _ order: ChargeOrder, _ operation: StripeOperations.Operation, _ share: WorkShare?
     ) async throws -> ProviderCharge {
-        try await conclude(try await retrieve(intentId, order), order, operation, mayConfirm: true)
+        try await conclude(try await retrieve(intentId, order), order, operation, share, mayConfirm: true)
     }
 
     private func conclude(
-        _ intent: StripeIntent, _ order: ChargeOrder, _ operation: StripeOperations.Operation, mayConfirm: Bool
+        _ intent: StripeIntent, _ order: ChargeOrder, _ operation: StripeOperations.Operation, _ share: WorkShare?,
+        mayConfirm: Bool
     ) async throws -> ProviderCharge {
         switch intent.decision {
         case .succeeded(let charge): return charge
         case .declined(let failure): throw failure
         case .cancelled: throw operation.failure ?? .abandoned
-        case .confirm where mayConfirm: return try await confirm(intent.id, order, operation)
+        case .confirm where mayConfirm: return try await confirm(intent.id, order, operation, share)
         case .cancel(let failure):
-            try await operations.note(operation.key, failure)
+            try await operations.note(operation.key, failure, for: share)
             try await cancel(intent.id, order, operation)
             throw failure
         case .confirm, .wait: throw StripeTrouble(.state(intent.status))

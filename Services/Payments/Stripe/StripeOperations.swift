@@ -19,14 +19,14 @@ package struct StripeOperations: Sendable {
 
     let store: ClassStore
 
-    func find(_ key: String) async throws -> Operation? {
-        try await store.read { try Self.row(key, in: $0) }
+    func find(_ key: String, for share: WorkShare?) async throws -> Operation? {
+        try await store.read(for: share) { try Self.row(key, in: $0) }
     }
 
     /// Stores the intent of an operation, unless one is stored.
     /// - Returns: the stored operation, which may have another intent or be abandoned.
-    func keep(_ key: String, intentId: String) async throws -> Operation {
-        try await store.write {
+    func keep(_ key: String, intentId: String, for share: WorkShare?) async throws -> Operation {
+        try await store.write(for: share) {
             _ = try $0.execute(
                 "INSERT INTO stripeOperations(key, intentId, askedAt) VALUES (?, ?, ?) ON CONFLICT(key) DO NOTHING",
                 [.text(key), .text(intentId), .int($0.now.milliseconds)])
@@ -35,8 +35,8 @@ package struct StripeOperations: Sendable {
     }
 
     /// Records that a charge is about to be requested from Stripe, unless the operation was abandoned.
-    func begin(_ key: String) async throws -> Operation {
-        try await store.write {
+    func begin(_ key: String, for share: WorkShare?) async throws -> Operation {
+        try await store.write(for: share) {
             _ = try $0.execute(
                 """
                 INSERT INTO stripeOperations(key, askedAt, unanswered) VALUES (?, ?, 1)
@@ -48,8 +48,8 @@ package struct StripeOperations: Sendable {
     }
 
     /// Records that Stripe refused a request of `begin` without effect.
-    func refused(_ key: String) async throws {
-        try await store.write {
+    func refused(_ key: String, for share: WorkShare?) async throws {
+        try await store.write(for: share) {
             _ = try $0.execute(
                 "UPDATE stripeOperations SET unanswered = unanswered - 1 WHERE key = ? AND unanswered > 0",
                 [.text(key)])
@@ -58,8 +58,8 @@ package struct StripeOperations: Sendable {
 
     /// Abandons an operation if no request was made since `operation` was read; nil: the operation never began.
     /// - Returns: false when a request was made.
-    func abandon(_ key: String, asOf operation: Operation?) async throws -> Bool {
-        try await store.write {
+    func abandon(_ key: String, asOf operation: Operation?, for share: WorkShare?) async throws -> Bool {
+        try await store.write(for: share) {
             guard let operation else {
                 _ = try $0.execute(
                     """
@@ -75,8 +75,8 @@ package struct StripeOperations: Sendable {
     }
 
     /// Stores why an intent is about to be cancelled, so that the reason survives a lost answer.
-    func note(_ key: String, _ failure: ProviderFailure) async throws {
-        try await store.write {
+    func note(_ key: String, _ failure: ProviderFailure, for share: WorkShare?) async throws {
+        try await store.write(for: share) {
             _ = try $0.execute(
                 "UPDATE stripeOperations SET failure = ? WHERE key = ?", [.text(failure.stored), .text(key)])
         }

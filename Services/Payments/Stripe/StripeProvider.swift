@@ -21,29 +21,31 @@ package struct StripeProvider: PaymentProvider {
         charges = StripeCharges(client: client, operations: operations)
     }
 
-    package func createCustomer(token: String, email: String?, key: String) async throws -> ProviderCustomer {
+    package func createCustomer(
+        token: String, email: String?, key: String, for _: WorkShare?
+    ) async throws -> ProviderCustomer {
         try await customers.create(token: token, email: email, key: key)
     }
 
-    package func deleteCustomer(_ id: String) async throws { try await customers.delete(id) }
+    package func deleteCustomer(_ id: String, for _: WorkShare?) async throws { try await customers.delete(id) }
 
-    package func charge(_ order: ChargeOrder, key: String) async throws -> ProviderCharge {
-        switch try await api(of: key) {
-        case .paymentIntents: try await intents.charge(order, key: key)
-        case .charges: try await charges.charge(order, key: key)
+    package func charge(_ order: ChargeOrder, key: String, for share: WorkShare?) async throws -> ProviderCharge {
+        switch try await api(of: key, share) {
+        case .paymentIntents: try await intents.charge(order, key: key, for: share)
+        case .charges: try await charges.charge(order, key: key, for: share)
         }
     }
 
-    package func findCharge(_ order: ChargeOrder, key: String) async throws -> ProviderCharge? {
-        switch try await api(of: key) {
-        case .paymentIntents: try await intents.find(order, key: key)
-        case .charges: try await charges.find(order, key: key)
+    package func findCharge(_ order: ChargeOrder, key: String, for share: WorkShare?) async throws -> ProviderCharge? {
+        switch try await api(of: key, share) {
+        case .paymentIntents: try await intents.find(order, key: key, for: share)
+        case .charges: try await charges.find(order, key: key, for: share)
         }
     }
 
     /// An operation continues with the API with which it began, whatever the current setting is.
-    private func api(of key: String) async throws -> StripeConfiguration.API {
-        guard let known = try await operations.find(key), !known.isAbandoned else { return api }
+    private func api(of key: String, _ share: WorkShare?) async throws -> StripeConfiguration.API {
+        guard let known = try await operations.find(key, for: share), !known.isAbandoned else { return api }
         return known.intentId == nil ? .charges : .paymentIntents
     }
 
@@ -53,7 +55,7 @@ package struct StripeProvider: PaymentProvider {
     private static let lookAfter = Duration.seconds(10)
     private static let refundsMax = "100"
 
-    package func refund(_ order: RefundOrder, key: String) async throws -> ProviderRefund {
+    package func refund(_ order: RefundOrder, key: String, for _: WorkShare?) async throws -> ProviderRefund {
         let amount = try StripeAmount(minorUnits: order.amountMinorUnits, currency: order.currency)
         let parameter = order.chargeId.hasPrefix("pi_") ? "payment_intent" : "charge"
         // A time in the future was written before the clock was set back.

@@ -20,7 +20,9 @@ package struct Webhooks: Sendable {
 
     /// Returns when the event is stored, was already received, or is irrelevant.
     /// - Throws: `.validationError` (142) unless it is signed, `.invalidJSON` (107) when it cannot be decoded.
-    package func receive(_ body: [UInt8], signature: String, at now: Timestamp = .now) async throws {
+    package func receive(
+        _ body: [UInt8], signature: String, at now: Timestamp = .now, for share: WorkShare?
+    ) async throws {
         guard let secret else {
             throw ParseError(
                 .validationError, "This shop expects no webhooks: it has no SATCHEL_STRIPE_WEBHOOK_SECRET.")
@@ -32,7 +34,7 @@ package struct Webhooks: Sendable {
             throw ParseError(.invalidJSON, "The webhook is not an event.")
         }
         guard event.kind != nil else { return }
-        let effect = try await store.write { try PaymentEvents.add(event, in: $0) }
+        let effect = try await store.write(for: share) { try PaymentEvents.add(event, in: $0) }
         switch effect {
         case nil: break
         case .contradiction:

@@ -59,7 +59,7 @@ final class PushFanout: Sendable {
 
     /// Due pushes that are new or half done.
     private func due() async throws -> [String] {
-        try await store.read {
+        try await store.read(for: nil) {
             try $0.rows(
                 """
                 SELECT id FROM pushes WHERE state IN ('scheduled', 'spreading') AND dueAt <= ? ORDER BY dueAt LIMIT 10
@@ -71,7 +71,7 @@ final class PushFanout: Sendable {
 
     /// When the next push is due; nil when none is scheduled.
     private func nextDue() async throws -> Timestamp? {
-        try await store.read {
+        try await store.read(for: nil) {
             try $0.rows("SELECT min(dueAt) AS dueAt FROM pushes WHERE state IN ('scheduled', 'spreading')", []).first?[
                 "dueAt"
             ].intValue.map { Timestamp(milliseconds: $0) }
@@ -80,7 +80,7 @@ final class PushFanout: Sendable {
 
     /// Creates the next slice of a push. Cancels a push whose query can never be answered.
     private func spread(_ id: String) async throws {
-        try await store.write { transaction in
+        try await store.write(for: nil) { transaction in
             let began = try transaction.execute(
                 "UPDATE pushes SET state = 'spreading' WHERE id = ? AND state = 'scheduled'", [.text(id)])
             if began == 1 { try PushProgress.report(id, in: transaction) }
@@ -88,9 +88,9 @@ final class PushFanout: Sendable {
         guard let push = try await spreading(id) else { return }
         let isScanning = timeouts.withLock { $0.isScanning(id) }
         do {
-            let slice = try await store.read { try Slice.read(push, isScanning: isScanning, from: $0) }
+            let slice = try await store.read(for: nil) { try Slice.read(push, isScanning: isScanning, from: $0) }
             timeouts.withLock { $0.succeeded(id) }
-            try await store.write { try slice.commit(push, in: $0) }
+            try await store.write(for: nil) { try slice.commit(push, in: $0) }
             sender.wake()
         } catch let error as ParseError where error.code == .timeout {
             switch timeouts.withLock({ $0.timedOut(id, at: .now) }) {
@@ -106,18 +106,18 @@ final class PushFanout: Sendable {
 
     private func cancel(_ id: String, _ error: ParseError) async throws {
         logger.error("The query of a push is not valid.", metadata: ["push.id": "\(id)", "error": "\(error)"])
-        try await store.write { transaction in _ = try Pushes.cancel(id, in: transaction) }
+        try await store.write(for: nil) { transaction in _ = try Pushes.cancel(id, in: transaction) }
     }
 
     private func spreading(_ id: String) async throws -> FanoutPush? {
-        try await store.read { reader in
+        try await store.read(for: nil) { reader in
             try reader.rows("SELECT * FROM pushes WHERE id = ? AND state = 'spreading'", [.text(id)]).first.map(
                 FanoutPush.init)
         }
     }
 
     private func isFull() async throws -> Bool {
-        try await store.read { reader in
+        try await store.read(for: nil) { reader in
             let waiting = try reader.rows(
                 "SELECT count(*) AS n FROM (SELECT 1 FROM deliveries WHERE dueAt <= ? LIMIT ?) AS due",
                 [.int(Timestamp.now.milliseconds), .int(Self.waitingMax)])

@@ -77,7 +77,7 @@ package final class PushSender: Sendable {
         let busy = books.withLock { $0.underWay }
         // Reads only when a quarter of the slots is free. A read for a few deliveries would cost more than the sending.
         guard busy.count <= Self.underWayMax * 3 / 4, books.withLock({ $0.hasRoom }) else { return }
-        let rows = try await store.read { reader in
+        let rows = try await store.read(for: nil) { reader in
             try reader.rows(
                 """
                 SELECT d.*, coalesce(d.payload, p.payload) AS content, coalesce(p.isCancelled, 0) AS isCancelled
@@ -97,14 +97,16 @@ package final class PushSender: Sendable {
                 // Satchel did not write this row. It is removed, because it would block all others.
                 let id = try row.int("id")
                 logger.error("A delivery cannot be read.", metadata: ["delivery.id": "\(id)"])
-                try await store.write { _ = try $0.execute("DELETE FROM deliveries WHERE id = ?", [.int(id)]) }
+                try await store.write(for: nil) {
+                    _ = try $0.execute("DELETE FROM deliveries WHERE id = ?", [.int(id)])
+                }
             }
         }
     }
 
     /// When the next delivery is due; nil when none waits.
     private func nextDue() async throws -> Timestamp? {
-        try await store.read {
+        try await store.read(for: nil) {
             try $0.rows("SELECT min(dueAt) AS dueAt FROM deliveries", []).first?["dueAt"].intValue
                 .map { Timestamp(milliseconds: $0) }
         }
@@ -134,7 +136,7 @@ package final class PushSender: Sendable {
     private func record() async throws {
         let ended = books.withLock { $0.ended }
         guard !ended.isEmpty else { return }
-        try await store.write { transaction in
+        try await store.write(for: nil) { transaction in
             for (delivery, step) in ended { try Self.record(step, of: delivery, in: transaction) }
             for push in Set(ended.map(\.delivery.push)) where !push.isEmpty {
                 try PushProgress.settle(push, in: transaction)

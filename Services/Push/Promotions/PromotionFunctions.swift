@@ -42,14 +42,14 @@ struct PromotionFunctions: Sendable {
         routes.function("countAudience") { [host] parameters, request in
             try request.requireAdmin()
             let count = try AudienceCount(PromotionAudience(parameters["audience"]))
-            return try .result(await host.store.read { try count.read(from: $0) })
+            return try .result(await host.store.read(for: request.share) { try count.read(from: $0) })
         }
         routes.function("promotionReport") { [self] parameters, request in
             try request.requireAdmin()
             let id = try promotionId(parameters)
-            var report = try await host.store.read { try Self.report(id, from: $0) }
+            var report = try await host.store.read(for: request.share) { try Self.report(id, from: $0) }
             let hashes = (report["pushes"]?.arrayValue ?? []).compactMap { $0["pushHash"]?.stringValue }
-            let told = await figures(of: Set(hashes), trace: request.envelope.traceID)
+            let told = await figures(of: Set(hashes), for: request)
             for (name, counted) in [("opened", "opens"), ("orders", "orders"), ("sales", "sales")] {
                 report[name] = told?[counted]
             }
@@ -112,15 +112,15 @@ struct PromotionFunctions: Sendable {
 
     /// Analytics' counts of app opens by these pushes and of the orders that followed; nil when analytics does not
     /// answer.
-    private func figures(of hashes: Set<String>, trace: String) async -> JSON? {
+    private func figures(of hashes: Set<String>, for request: ServiceRequest) async -> JSON? {
         guard !hashes.isEmpty else { return ["opens": 0, "orders": 0, "sales": []] }
         do {
             let parameters: JSON = ["pushHash": .array(hashes.sorted().map(JSON.string))]
             var question = try BusRequest(
-                ObjectCalls(of: "analytics").function, .with { $0.name = "pushOpens" }, timeout: .seconds(3))
+                ObjectCalls(of: "analytics").function, .with { $0.name = "pushOpens" }, for: request,
+                timeout: .seconds(3))
             question.documents = [parameters.serialized]
             question.principal = .satchel
-            question.traceId = trace
             return try await host.bus.call(question).documents.first.map { try JSON(parsing: $0) }
         } catch {
             return nil

@@ -21,7 +21,7 @@ struct AccountAdministration: Sendable {
     private func find(_ parameters: JSON, _ request: ServiceRequest) async throws -> BusReply {
         try request.requireArea(.support)
         let search = try AccountSearch(parameters)
-        return try .result(await host.store.read { try search.find(in: $0) })
+        return try .result(await host.store.read(for: request.share) { try search.find(in: $0) })
     }
 
     /// Function `account {userId}`.
@@ -29,7 +29,7 @@ struct AccountAdministration: Sendable {
         try request.requireArea(.support)
         let userId = try parameters.objectIdParameter("userId")
         return try .result(
-            await host.store.read { reader in
+            await host.store.read(for: request.share) { reader in
                 try request.requireReach(of: userId, reader)
                 let user = try reader.document("_User", userId, caller: .master)
                 return try AccountView.whole(user, of: userId, reader)
@@ -42,7 +42,7 @@ struct AccountAdministration: Sendable {
         try request.requireArea(.support)
         let edit = try AccountEdit(parameters, byAdmin: request.isFromAdmin)
         let userId = edit.userId
-        let stored = try await host.store.read { reader in
+        let stored = try await host.store.read(for: request.share) { reader in
             try request.requireReach(of: userId, reader)
             return try reader.document("_User", userId, caller: .master)
         }
@@ -65,7 +65,7 @@ struct AccountAdministration: Sendable {
     private func delete(_ parameters: JSON, _ request: ServiceRequest) async throws -> BusReply {
         try request.requireArea(.support)
         let userId = try parameters.objectIdParameter("userId")
-        try await host.store.read { try request.requireReach(of: userId, $0) }
+        try await host.store.read(for: request.share) { try request.requireReach(of: userId, $0) }
         let change = try await prepared(.delete, userId, [:], request)
         return try await host.commit(request) { [host, rules] transaction in
             try request.requireReach(of: userId, transaction)
@@ -86,7 +86,8 @@ struct AccountAdministration: Sendable {
         _ verb: ProposedChange.Verb, _ userId: String, _ object: JSON, _ request: ServiceRequest
     ) async throws -> ProposedChange {
         var change = ProposedChange(
-            verb: verb, className: "_User", objectId: userId, object: object, principal: request.envelope.principal)
+            verb: verb, className: "_User", objectId: userId, object: object, principal: request.envelope.principal,
+            for: request)
         change.caller = .master
         try await rules.prepare(&change)
         return change

@@ -45,7 +45,7 @@ package enum PublicUsers {
     /// - Throws: errors of the store; `CancellationError`.
     package static func apply(_ areShown: Bool, to store: ClassStore) async throws {
         guard areShown else {
-            while try await store.write({ try hidePage(in: $0) }) { try Task.checkCancellation() }
+            while try await store.write(for: nil, { try hidePage(in: $0) }) { try Task.checkCancellation() }
             return
         }
         var last: String? = ""
@@ -58,7 +58,7 @@ package enum PublicUsers {
     /// Makes some users public whose ACL is the sign-up default.
     /// - Returns: the last checked user; nil when there are no more.
     private static func showPage(after last: String, in store: ClassStore) async throws -> String? {
-        let page = try await store.read { reader in
+        let page = try await store.read(for: nil) { reader in
             try reader.documents(
                 Query(
                     className: "_User", where: ["objectId": ["$gt": .string(last)]], order: ["objectId"],
@@ -69,7 +69,7 @@ package enum PublicUsers {
             return userId
         }
         if !hidden.isEmpty {
-            try await store.write { transaction in
+            try await store.write(for: nil) { transaction in
                 for userId in hidden { try show(userId, in: transaction) }
             }
         }

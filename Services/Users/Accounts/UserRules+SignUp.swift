@@ -13,7 +13,8 @@ extension UserRules {
         let object = try request.document()
         try ProposedChange.requireUnnamed(object)
         var change = ProposedChange(
-            verb: .create, className: "_User", objectId: nil, object: object, principal: request.envelope.principal)
+            verb: .create, className: "_User", objectId: nil, object: object, principal: request.envelope.principal,
+            for: request)
         try await prepareSignUp(&change)
         let reply = try await host.commit(request) { [change] transaction in
             var signUp = try self.signUp(change)
@@ -40,7 +41,7 @@ extension UserRules {
                 outcome.answer, created: outcome.before == nil, forget: outcome.forget, merged: merged)
         }
         _ = try SessionAnswers.accepted(reply)
-        await AnonymousMerge.settle(reply, messages: messages)
+        await AnonymousMerge.settle(reply, messages: messages, for: request.share)
         return reply
     }
 
@@ -51,9 +52,9 @@ extension UserRules {
         try await store.authorize(change)
         let fields = try AccountFields(change.object, isMaster: change.caller.isMaster)
         guard !fields.proofs.isEmpty, !change.caller.isMaster else { return try await prepare(&change) }
-        let principal = change.principal
+        let (principal, share) = (change.principal, change.request?.share)
         let network = SignInSubject.proofs(principal.network)
-        let isOpen = try await store.read { [key] reader in
+        let isOpen = try await store.read(for: share) { [key] reader in
             guard let counter = try SignInFailures.counters([network], reader)[network],
                 counter.failures >= network.failuresMax, counter.endsAt > .now
             else { return true }
@@ -67,7 +68,7 @@ extension UserRules {
         do {
             try await prepare(&change)
         } catch let error as ParseError where error.code == .objectNotFound {
-            try await store.write { try SignInFailures.count(network, in: $0) }
+            try await store.write(for: share) { try SignInFailures.count(network, in: $0) }
             throw error
         }
     }

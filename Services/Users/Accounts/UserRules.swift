@@ -13,7 +13,7 @@ package struct UserRules: ClassRules {
     let messages: Outbox
     let store: ClassStore
     /// Asks the bag before an account is deleted.
-    let beginDeletion: @Sendable (_ userId: String) async throws -> Void
+    let beginDeletion: @Sendable (_ userId: String, _ request: ServiceRequest?) async throws -> Void
     let paces = NetworkRateLimits()
 
     init(_ means: AccountDependencies, host: ServiceHost) {
@@ -23,7 +23,7 @@ package struct UserRules: ClassRules {
         key = means.key
         messages = host.outbox
         store = host.store
-        beginDeletion = { try await means.beginDeletion($0, host) }
+        beginDeletion = { try await means.beginDeletion($0, host, $1) }
     }
 
     private var mails: LinkMails { LinkMails(settings: settings, messages: messages, key: key) }
@@ -34,7 +34,9 @@ package struct UserRules: ClassRules {
         // Permissions are checked before any data of users is read.
         try UserRules.authorize(change)
         try await store.authorize(change)
-        guard change.verb != .delete else { return try await beginDeletion(try change.requiredObjectId) }
+        guard change.verb != .delete else {
+            return try await beginDeletion(try change.requiredObjectId, change.request)
+        }
         let fields = try AccountFields(change.object, isMaster: change.caller.isMaster)
         guard !fields.holdCardNumber else { throw CardNumber.refused }
         if change.verb == .create { try fields.checkSignUp() }
@@ -45,9 +47,9 @@ package struct UserRules: ClassRules {
             &change, isOffered: settings.asksSecondFactor, store: store)
         if let password = fields.password {
             let former = try await former(of: change)
-            guard let hash = try await hasher.hash(password, unlessAmong: former, for: change.hashingClient) else {
-                throw settings.passwordPolicy.repeated
-            }
+            let hash = try await hasher.hash(
+                password, unlessAmong: former, for: change.hashingClient, charging: change.request?.budget)
+            guard let hash else { throw settings.passwordPolicy.repeated }
             change.notes["passwordHash"] = .string(hash)
         }
     }
@@ -55,13 +57,14 @@ package struct UserRules: ClassRules {
     /// Verifies proofs with the providers. A wrong proof in a user's own change counts as a failed sign-in, because it
     /// may be a guess.
     private func verify(_ proofs: [AuthProof], of change: inout ProposedChange) async throws {
+        let share = change.request?.share
         let repeated = try await repeated(proofs, in: change)
         change.notes["unverified"] = .array(repeated.map { .string($0.rawValue) })
         let proofs = proofs.filter { !repeated.contains($0.provider) }
         guard !proofs.isEmpty else { return }
         let guesser: SignInSubject? =
             change.verb == .update && !change.caller.isMaster ? .owner(try change.requiredObjectId) : nil
-        if let guesser { try await store.read { try SignInFailures.check(guesser, at: .now, $0) } }
+        if let guesser { try await store.read(for: share) { try SignInFailures.check(guesser, at: .now, $0) } }
         var refusal: ParseError?
         do throws(ParseError) {
             for proof in proofs { try await providers.verify(proof) }
@@ -70,7 +73,7 @@ package struct UserRules: ClassRules {
         }
         guard let refusal else { return }
         if let guesser, refusal.code == .objectNotFound {
-            try await store.write { try SignInFailures.count(guesser, in: $0) }
+            try await store.write(for: share) { try SignInFailures.count(guesser, in: $0) }
         }
         throw refusal
     }
@@ -80,7 +83,7 @@ package struct UserRules: ClassRules {
     private func repeated(_ proofs: [AuthProof], in change: ProposedChange) async throws -> [AuthProvider] {
         guard change.verb == .update, !proofs.isEmpty else { return [] }
         let userId = try change.requiredObjectId
-        let linked = try await store.read {
+        let linked = try await store.read(for: change.request?.share) {
             try $0.documentIfFound("_User", userId, caller: .master)?["authData"]
         }
         return proofs.filter { $0.isIdOnly || linked?[$0.provider.rawValue]?["id"] == .string($0.id) }.map(\.provider)
@@ -90,7 +93,9 @@ package struct UserRules: ClassRules {
     private func former(of change: ProposedChange) async throws -> [String] {
         let max = settings.passwordPolicy.historyMax
         guard max > 0, change.verb == .update, let userId = change.objectId else { return [] }
-        return try await store.read { try PasswordHistory.hashes(of: userId, max: max, $0) }
+        return try await store.read(for: change.request?.share) {
+            try PasswordHistory.hashes(of: userId, max: max, $0)
+        }
     }
 
     package func replaces(_ change: ProposedChange, in transaction: StoreTransaction) throws -> ChangeOutcome? {

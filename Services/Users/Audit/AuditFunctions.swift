@@ -16,7 +16,7 @@ func installAudit(_ host: ServiceHost, _ routes: inout ServiceRoutes) {
         try request.requireArea(parameters["className"] == "Product" ? .catalog : .admins)
         let page = try AuditPage(parameters)
         let isAdmin = request.isFromAdmin
-        return try .result(await host.store.read { try page.read(in: $0, tellsClient: isAdmin) })
+        return try .result(await host.store.read(for: request.share) { try page.read(in: $0, tellsClient: isAdmin) })
     }
     // `myAreas {}`: the areas for which a dashboard should show pages; the services enforce them.
     routes.function("myAreas") { _, request in

@@ -8,13 +8,13 @@ func installDeskViews(_ host: ServiceHost, _ routes: inout ServiceRoutes) {
     // `deskViews {}`
     routes.function("deskViews") { _, request in
         let userId = try operatorId(request)
-        return try .result(await host.store.read { try DeskViews.all(of: userId, in: $0) })
+        return try .result(await host.store.read(for: request.share) { try DeskViews.all(of: userId, in: $0) })
     }
     // `saveDeskView {list, name, query?}`
     routes.function("saveDeskView") { parameters, request in
         let userId = try operatorId(request)
         let view = try DeskViews.View(parameters)
-        try await host.store.write { try DeskViews.save(view, of: userId, in: $0) }
+        try await host.store.write(for: request.share) { try DeskViews.save(view, of: userId, in: $0) }
         return try .result([:])
     }
     // `removeDeskView {list, name}`

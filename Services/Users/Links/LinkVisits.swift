@@ -36,7 +36,7 @@ struct LinkVisits: Sendable {
     func resetPassword(_ message: LinkRequest, _ request: ServiceRequest) async throws -> BusReply {
         try rules.settings.passwordPolicy.check(message.password)
         // Checked before the slow hashing, so that a guessed token does not cause it.
-        let owner = try await host.store.read {
+        let owner = try await host.store.read(for: request.share) {
             try MailedTokens.owner(.passwordReset, message.token, at: .now, $0)
         }
         guard let owner else {
@@ -45,7 +45,7 @@ struct LinkVisits: Sendable {
         }
         var change = ProposedChange(
             verb: .update, className: "_User", objectId: owner.userId,
-            object: ["password": .string(message.password)], principal: .satchel)
+            object: ["password": .string(message.password)], principal: .satchel, for: request)
         try await rules.prepare(&change)
         return try await host.commit(request) { [change, rules] transaction in
             guard let used = try MailedTokens.use(.passwordReset, message.token, in: transaction),

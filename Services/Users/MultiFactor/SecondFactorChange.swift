@@ -34,7 +34,7 @@ struct SecondFactorChange {
         }
         guard !isMaster, change.verb == .update else { return }
         let userId = try change.requiredObjectId
-        let isRecognised = try await store.write { [key] in
+        let isRecognised = try await store.write(for: change.request?.share) { [key] in
             try SecondFactors.recognises(old, of: userId, key, in: $0)
         }
         guard isRecognised else { throw SecondFactors.invalid }

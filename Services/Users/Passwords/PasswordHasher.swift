@@ -30,7 +30,7 @@ package struct PasswordHashers: Sendable {
 }
 
 /// Hashes and checks passwords on separate threads, so that a rush of sign-ins leaves processor time for the rest of
-/// the service. Each hash is charged to the budget of its request (`RequestBudget`).
+/// the service. Each hash is charged to the budget of its request.
 ///
 /// A thread starts when `HashingQueue` has a free slot. There is deliberately no thread pool in between: unknown
 /// clients could fill all of its threads, so that the slot reserved for known devices would be useless.
@@ -65,33 +65,41 @@ package final class PasswordHasher: Sendable {
     }
 
     /// The stored form of a new password's hash; nil when the password is one of the former ones.
-    /// - Parameter former: stored hashes that the password must not match. The budget is checked once for all of them
-    ///   and the new hash, so that a valid password is not refused because the comparisons took long.
+    /// - Parameters:
+    ///   - former: stored hashes that the password must not match. The budget is checked once for all of them and the
+    ///     new hash, so that a valid password is not refused because the comparisons took long.
+    ///   - budget: of the request; nil for none.
     /// - Throws: `.requestLimitExceeded` (155) when too many jobs of the client, or of all clients, wait; `.timeout`
     ///   (124) when the request's budget is too low.
     package func hash(
-        _ password: String, unlessAmong former: [String] = [], for client: HashingClient
+        _ password: String, unlessAmong former: [String] = [], for client: HashingClient,
+        charging budget: RequestBudget?
     ) async throws -> String? {
-        try Self.requireBudget()
-        for stored in former where try await matches(password, stored, for: client) { return nil }
-        return try await run(for: client) { [cost] in try PasswordHash(of: password, cost: cost).phc }
+        try Self.require(budget)
+        for stored in former where try await matches(password, stored, for: client, budget) { return nil }
+        return try await run(for: client, budget) { [cost] in try PasswordHash(of: password, cost: cost).phc }
     }
 
     /// Whether the password matches the hash. Without a hash: false, after the same time.
+    /// - Parameter budget: of the request; nil for none.
     /// - Throws: `.requestLimitExceeded` (155) when too many jobs of the client, or of all clients, wait; `.timeout`
     ///   (124) when the request's budget is too low.
-    package func verify(_ password: String, against stored: String?, for client: HashingClient) async throws -> Bool {
-        try Self.requireBudget()
-        return try await matches(password, stored, for: client)
+    package func verify(
+        _ password: String, against stored: String?, for client: HashingClient, charging budget: RequestBudget?
+    ) async throws -> Bool {
+        try Self.require(budget)
+        return try await matches(password, stored, for: client, budget)
     }
 
     /// A hash cannot be interrupted, so without this check a batch could cause one per item.
-    private static func requireBudget() throws {
-        if let budget = RequestBudget.current, !budget.admitsPiece { throw ParseError(.budgetSpent) }
+    private static func require(_ budget: RequestBudget?) throws {
+        if let budget, !budget.admitsPiece { throw ParseError(.budgetSpent) }
     }
 
-    private func matches(_ password: String, _ stored: String?, for client: HashingClient) async throws -> Bool {
-        try await run(for: client) { [self] in
+    private func matches(
+        _ password: String, _ stored: String?, for client: HashingClient, _ budget: RequestBudget?
+    ) async throws -> Bool {
+        try await run(for: client, budget) { [self] in
             if let hash = stored.flatMap(PasswordHash.init(phc:)) { return try hash.matches(password) }
             _ = try unknown().matches(password)
             return false
@@ -108,10 +116,9 @@ package final class PasswordHasher: Sendable {
     }
 
     private func run<T: Sendable>(
-        for client: HashingClient, _ work: @escaping @Sendable () throws -> T
+        for client: HashingClient, _ budget: RequestBudget?, _ work: @escaping @Sendable () throws -> T
     ) async throws -> T {
-        let budget = RequestBudget.current
-        return try await withCheckedThrowingContinuation { continuation in
+        try await withCheckedThrowingContinuation { continuation in
             let job = Job(
                 isKnown: client.isKnown,
                 run: {

@@ -24,7 +24,7 @@ struct KeyCheck: Sendable {
     /// - Throws: errors of the store.
     func check() async throws {
         let digest = digest
-        let known = try await store.write { transaction in
+        let known = try await store.write(for: nil) { transaction in
             let known = try Self.known(in: transaction)
             if known == nil {
                 try transaction.execute("INSERT INTO accountKey(id, digest) VALUES (1, ?)", [.text(digest)])

@@ -37,7 +37,7 @@ enum SessionAdministration {
         let query = Query(
             className: "_Session", where: ["user": .pointer("_User", userId)], order: ["-createdAt"],
             limit: Sessions.perUserMax)
-        let sessions = try await host.store.read { reader in
+        let sessions = try await host.store.read(for: request.share) { reader in
             try request.requireReach(of: userId, reader)
             return try reader.documents(query, caller: .master)
         }

@@ -43,11 +43,12 @@ enum AnonymousMerge {
     }
 
     /// Waits until the bag has processed the merge or copy of a sign-in.
-    static func settle(_ reply: BusReply, messages: Outbox) async {
+    static func settle(_ reply: BusReply, messages: Outbox, for share: WorkShare) async {
         guard let reply = try? AccountReply(serializedBytes: reply.body), !reply.mergedUserID.isEmpty else { return }
         for copies in [false, true] {
             await messages.waitUntilDelivered(
-                key: messageKey(from: reply.mergedUserID, to: reply.objectID, copies: copies), within: patience)
+                key: messageKey(from: reply.mergedUserID, to: reply.objectID, copies: copies), within: patience,
+                for: share)
         }
     }
 

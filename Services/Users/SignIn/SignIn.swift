@@ -104,8 +104,10 @@ struct SignIn: Sendable {
         // An unchecked code must not appear to be accepted.
         guard settings.asksSecondFactor || wanted.secondFactor.proof == nil else { throw AuthProvider.unsupported }
         let principal = request.envelope.principal
-        let candidate = try await proven(wanted, by: principal)
-        if let userId = candidate.userId { try await links.verify(for: userId, providers, host.store) }
+        let candidate = try await proven(wanted, by: request)
+        if let userId = candidate.userId {
+            try await links.verify(for: userId, providers, host.store, share: request.share)
+        }
         let reply = try await host.commit(request) { [settings, messages, key] transaction in
             let userId = try Self.user(candidate, settings, in: transaction)
             if settings.passwordPolicy.days > 0,
@@ -137,7 +139,7 @@ struct SignIn: Sendable {
             return try SessionAnswers.account(user.with(sessionToken: session.token), forget: forget, merged: merged)
         }
         _ = try SessionAnswers.accepted(reply)
-        await AnonymousMerge.settle(reply, messages: messages)
+        await AnonymousMerge.settle(reply, messages: messages, for: request.share)
         return reply
     }
 
@@ -146,7 +148,7 @@ struct SignIn: Sendable {
         let body = try request.document()
         // In a query string it is a text.
         let isIgnored = request.caller.isMaster && [true, "true"].contains(body["ignoreEmailVerification"])
-        let candidate = try await proven(SignInRequest(body), by: request.envelope.principal)
+        let candidate = try await proven(SignInRequest(body), by: request)
         var settings = settings
         if isIgnored { settings.refusesUnverified = false }
         return try await host.commit(request) { [settings, key] transaction in
@@ -171,7 +173,7 @@ struct SignIn: Sendable {
             throw AuthProvider.unsupported
         }
         if kinds[SecondFactors.name]?["mobile"] != nil { _ = try SecondFactorRequest(kinds[SecondFactors.name]) }
-        let candidate = try await proven(SignInRequest(body), by: request.envelope.principal)
+        let candidate = try await proven(SignInRequest(body), by: request)
         return try await host.commit(request) { [settings] transaction in
             _ = try Self.user(candidate, settings, in: transaction)
             return try SessionAnswers.account(["challengeData": [:]])
@@ -179,31 +181,34 @@ struct SignIn: Sendable {
     }
 
     /// Returns the account if the password is correct; counts a wrong one.
-    private func proven(_ wanted: SignInRequest, by principal: Principal) async throws -> Candidate {
-        let candidate = try await host.store.read { [self] reader in
+    private func proven(_ wanted: SignInRequest, by request: ServiceRequest) async throws -> Candidate {
+        let (principal, share) = (request.envelope.principal, request.share)
+        let candidate = try await host.store.read(for: share) { [self] reader in
             try Self.candidate(wanted, by: principal, key, asksSecondFactor: settings.asksSecondFactor, reader)
         }
-        switch try await host.store.read({ try Self.verdict(on: candidate, at: .now, $0) }) {
+        switch try await host.store.read(for: share, { try Self.verdict(on: candidate, at: .now, $0) }) {
         case .admitted: break
         case .paced: if !principal.master { try paces.admit(principal.network) }
         case .refused(let refusal): throw refusal
         case .admittedWithCode(let refusal):
             // A wrong code is also a guess.
-            if wanted.secondFactor.proof != nil { try await count(candidate) }
+            if wanted.secondFactor.proof != nil { try await count(candidate, share) }
             throw refusal
         }
         let client = principal.master ? HashingClient("master", isKnown: true) : candidate.attempt.hashingClient
         guard wanted.password.utf8.count <= AccountNames.passwordBytesMax,
-            try await hasher.verify(wanted.password, against: candidate.hash, for: client), candidate.userId != nil
+            try await hasher.verify(
+                wanted.password, against: candidate.hash, for: client, charging: request.budget),
+            candidate.userId != nil
         else {
-            try await count(candidate)
+            try await count(candidate, share)
             throw Self.refused
         }
         return candidate
     }
 
-    private func count(_ candidate: Candidate) async throws {
-        try await host.store.write { transaction in
+    private func count(_ candidate: Candidate, _ share: WorkShare) async throws {
+        try await host.store.write(for: share) { transaction in
             try SignInFailures.count(SignInGuard(candidate.attempt).counted(for: .password), in: transaction)
         }
     }

@@ -18,10 +18,12 @@ struct SignInLinks: Sendable {
     /// account's owner.
     /// - Throws: `.objectNotFound` (101) for an invalid proof, `.unsupportedService` (252) for a provider that is not
     ///   configured, `.serviceUnavailable` (2) when the proof cannot be checked.
-    func verify(for userId: String, _ providers: IdentityProviders, _ store: ClassStore) async throws {
+    func verify(
+        for userId: String, _ providers: IdentityProviders, _ store: ClassStore, share: WorkShare
+    ) async throws {
         guard !proofs.isEmpty else { return }
         let guesser = SignInSubject.owner(userId)
-        try await store.read { try SignInFailures.check(guesser, at: .now, $0) }
+        try await store.read(for: share) { try SignInFailures.check(guesser, at: .now, $0) }
         var refusal: ParseError?
         do throws(ParseError) {
             for proof in proofs { try await providers.verify(proof) }
@@ -30,7 +32,7 @@ struct SignInLinks: Sendable {
         }
         guard let refusal else { return }
         if refusal.code == .objectNotFound {
-            try await store.write { try SignInFailures.count(guesser, in: $0) }
+            try await store.write(for: share) { try SignInFailures.count(guesser, in: $0) }
         }
         throw refusal
     }

@@ -162,7 +162,7 @@ public final class Broker: Sendable {
     /// Sends a request and waits for its reply.
     /// - Throws: `BusFailure`.
     public func call(_ request: BusRequest) async throws(BusFailure) -> BusReply {
-        try await request.budgeted { request in
+        try await request.budgeted {
             await withCheckedContinuation { continuation in
                 call(request) { continuation.resume(returning: $0) }
             }
@@ -193,7 +193,7 @@ struct BrokerReplyPath: ReplyPath {
     let mailbox: ThreadMailbox<Broker.Work>
     let lane: [UInt8]
 
-    func send(_ message: BusMessage) { mailbox.post(.answer(message, lane: lane)) }
+    func send(_ message: BusMessage, in _: ReplyBatch?) { mailbox.post(.answer(message, lane: lane)) }
 }
 
 /// Resumes a continuation at the first call and ignores later calls.

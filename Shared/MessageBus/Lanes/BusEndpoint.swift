@@ -181,7 +181,7 @@ public final class BusEndpoint: Sendable {
     /// away meanwhile, a read or a request with a key is sent through another one.
     /// - Throws: `BusFailure`, also when the deadline passes.
     public func call(_ request: BusRequest) async throws(BusFailure) -> BusReply {
-        try await request.budgeted { request in
+        try await request.budgeted {
             let message = BusMessage(envelope: request.envelope, body: request.body, documents: request.documents)
             return await withCheckedContinuation { continuation in
                 calls.call(message) { continuation.resume(returning: $0) }

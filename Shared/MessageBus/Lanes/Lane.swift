@@ -5,7 +5,8 @@ import Synchronization
 
 /// Delivers a reply to the requester.
 protocol ReplyPath: Sendable {
-    func send(_ message: BusMessage)
+    /// - Parameter batch: see `ServiceRequest.reply`.
+    func send(_ message: BusMessage, in batch: ReplyBatch?)
 }
 
 /// A request as received by a service.
@@ -16,24 +17,36 @@ public struct ServiceRequest: Sendable {
     public let body: [UInt8]
     /// Parse objects as JSON texts.
     public let documents: [[UInt8]]
+    /// The budget sent with the request; without one, a budget that only measures.
+    public let budget: RequestBudget
     let way: any ReplyPath
+
+    init(envelope: Envelope, body: [UInt8], documents: [[UInt8]], way: any ReplyPath) {
+        self.envelope = envelope
+        self.body = body
+        self.documents = documents
+        self.way = way
+        budget = RequestBudget(microseconds: envelope.budget > 0 ? envelope.budget : nil)
+    }
 
     /// The call's name, such as `catalog.find.v1`.
     public var kind: String { envelope.kind }
 
     /// Sends the reply; must be called exactly once, on any thread.
-    /// - Parameter used: microseconds of processor time for the request, including the work that it caused.
-    public func reply(_ result: Result<BusReply, BusFailure>, used: Int64 = 0) {
+    /// - Parameters:
+    ///   - used: microseconds of processor time for the request, including the work that it caused.
+    ///   - batch: the replies that this one may leave with.
+    public func reply(_ result: Result<BusReply, BusFailure>, used: Int64 = 0, in batch: ReplyBatch? = nil) {
         switch result {
         case .success(let reply):
             var envelope = envelope.reply()
             if let forget = reply.forget { envelope.forget = forget }
             envelope.used = used
-            way.send(BusMessage(envelope: envelope, body: reply.body, documents: reply.documents))
+            way.send(BusMessage(envelope: envelope, body: reply.body, documents: reply.documents), in: batch)
         case .failure(let failure):
             var envelope = envelope.reply(failure.failure)
             envelope.used = used
-            way.send(BusMessage(envelope: envelope))
+            way.send(BusMessage(envelope: envelope), in: batch)
         }
     }
 
@@ -92,10 +105,10 @@ final class LaneLink: ReplyPath {
     var isIdle: Bool { underWay.load(ordering: .relaxed) == 0 }
     fileprivate func set(underWay count: Int) { underWay.store(count, ordering: .relaxed) }
 
-    /// Sends a reply: as part of a batch if one is being collected, and only after other gateways got its invalidation.
-    func send(_ message: BusMessage) {
+    /// Sends a reply: as part of a batch that is being collected, and only after other gateways got its invalidation.
+    func send(_ message: BusMessage, in batch: ReplyBatch?) {
         if message.envelope.hasForget, let news, news.hold(message, self) { return }
-        if let batch = ReplyBatch.current, batch.add(message, to: self) { return }
+        if let batch, batch.add(message, to: self) { return }
         thread.mailbox.post(.send(message))
     }
 }

@@ -1,17 +1,15 @@
 import Synchronization
 
-/// Collects consecutive replies of one thread, such as those to the writes of one commit. Their lane gets them
+/// Collects the replies to the writes of one commit, which complete in sequence on one thread. Their lane gets them
 /// together, so that its thread and all later threads wake up once for the whole batch.
 public final class ReplyBatch: Sendable {
-    @TaskLocal static var current: ReplyBatch?
-
     /// Limit of replies per batch. The first one waits some microseconds for each of the others.
     private static let countMax = 32
 
     private struct State {
         var lane: LaneLink?
         var replies: [LaneLink.Work] = []
-        var isOpen = true
+        var isOpen = false
 
         mutating func leave() {
             lane?.thread.mailbox.post(contentsOf: replies)
@@ -21,16 +19,18 @@ public final class ReplyBatch: Sendable {
 
     private let state = Mutex(State())
 
-    private init() {}
+    /// A closed batch, for one commit after the other.
+    public init() {}
 
-    /// Runs `body` and sends the replies that it gives at its end, or earlier when there are many or they are for
-    /// different lanes. A task started by `body` that outlives it sends its replies directly.
-    public static func gather(_ body: () -> Void) {
-        let batch = ReplyBatch()
-        $current.withValue(batch, operation: body)
-        batch.state.withLock { state in
+    /// Runs `body` and sends the replies that join the batch meanwhile at its end, or earlier when there are many or
+    /// they are for different lanes. Later replies leave directly. Called by one thread at a time.
+    public func gather(_ body: () -> Void) {
+        state.withLock { $0.isOpen = true }
+        body()
+        state.withLock { state in
             state.isOpen = false
             state.leave()
+            state.lane = nil
         }
     }
 

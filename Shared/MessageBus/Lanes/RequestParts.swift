@@ -63,7 +63,7 @@ private final class PartsReplyPath: ReplyPath {
         state = Mutex(State(replies: Array(repeating: nil, count: count), left: count))
     }
 
-    func send(_ message: BusMessage) {
+    func send(_ message: BusMessage, in batch: ReplyBatch?) {
         let reply = Result { () throws(BusFailure) in try BusReply(message) }
         let all = state.withLock { state -> (replies: [Result<BusReply, BusFailure>], used: Int64)? in
             let index = Int(message.envelope.correlation)
@@ -74,6 +74,6 @@ private final class PartsReplyPath: ReplyPath {
             return state.left == 0 ? (state.replies.compactMap(\.self), state.used) : nil
         }
         guard let all else { return }
-        whole.reply(join(all.replies), used: all.used)
+        whole.reply(join(all.replies), used: all.used, in: batch)
     }
 }

@@ -31,13 +31,13 @@ public struct StoredWaits: Sendable {
     /// Shortens waits that exceed the maximum.
     /// - Returns: the number of such rows.
     package func shorten(in store: ClassStore) async throws -> Int {
-        let isAhead = try await store.read { reader in
+        let isAhead = try await store.read(for: nil) { reader in
             try !reader.rows(
                 "SELECT 1 AS found FROM \(table) WHERE \(column) > ? AND \(condition) LIMIT 1", [end(at: .now)]
             ).isEmpty
         }
         guard isAhead else { return 0 }
-        return try await store.write { transaction in
+        return try await store.write(for: nil) { transaction in
             try transaction.execute(
                 "UPDATE \(table) SET \(column) = ? WHERE \(column) > ? AND \(condition)",
                 [.int(transaction.now.advanced(by: rest).milliseconds), end(at: transaction.now)])

@@ -1,12 +1,8 @@
 import Glibc
 import ParseProtocol
 
-/// The client that a piece of work is charged to, and the budget left for it. Bound to the task of a request, or passed
-/// along with the work.
+/// The client that a piece of work is charged to, and the budget left for it.
 public struct WorkShare: Sendable {
-    /// The share of the request that the current task works for; nil for the process's own work.
-    @TaskLocal public static var current: WorkShare?
-
     /// The client that the work counts for in the scheduling of threads and queues.
     public let client: WorkClient
     /// The budget of processor time that the work is charged to.

@@ -92,16 +92,16 @@ final class BucketKeeper: Sendable {
     /// Deletes some due objects.
     /// - Returns: whether more may remain.
     private func removeDue() async throws -> Bool {
-        let names = try await host.store.read {
+        let names = try await host.store.read(for: nil) {
             try BucketDeletions.due(at: .now, limit: Self.dropsAtOnce, in: $0)
         }
         for name in names {
             do {
                 if try await decision(about: name) == .remove { try await bucket.delete(name) }
-                try await host.store.write { try BucketDeletions.remove(name, in: $0) }
+                try await host.store.write(for: nil) { try BucketDeletions.remove(name, in: $0) }
             } catch BucketTrouble.refused(let code) {
                 // The other deletions may succeed.
-                try await host.store.write { try BucketDeletions.add(name, after: Self.refusedPause, in: $0) }
+                try await host.store.write(for: nil) { try BucketDeletions.add(name, after: Self.refusedPause, in: $0) }
                 host.logger.error("The bucket refuses to delete a file.", metadata: ["bucket.code": "\(code)"])
             }
         }
@@ -109,7 +109,7 @@ final class BucketKeeper: Sendable {
     }
 
     private func decision(about name: String) async throws -> BucketDeletions.Decision {
-        let file = try await host.store.read { try FileTable.find(name, in: $0) }
+        let file = try await host.store.read(for: nil) { try FileTable.find(name, in: $0) }
         let size = try await home.folder.onDisk { [home] in home.folder.size(of: name) }
         return BucketDeletions.decision(
             file: file, isOnDisk: size != nil && size == file?.size, moves: bucket.configuration.moves)

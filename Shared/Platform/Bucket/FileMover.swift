@@ -80,7 +80,9 @@ package final class FileMover: Sendable {
             guard ContinuousClock.now >= nextWalk else { return .idle }
             state.withLock { $0.nextWalk = nil }
         }
-        let page = try await home.store.read { try FileTable.page(after: position, limit: Self.pageRows, in: $0) }
+        let page = try await home.store.read(for: nil) {
+            try FileTable.page(after: position, limit: Self.pageRows, in: $0)
+        }
         let isLast = page.count < Self.pageRows
         state.withLock { state in
             state.position = isLast ? "" : page.last?.name ?? ""
@@ -100,7 +102,9 @@ package final class FileMover: Sendable {
         let name = entry.name
         guard let content = try? await home.content(onDisk: entry) else { return try await adopt(entry) }
         // If the row is deleted meanwhile or this process ends, the object is deleted too.
-        try await home.store.write { try BucketDeletions.add(name, after: BucketDeletions.orphanLife, in: $0) }
+        try await home.store.write(for: nil) {
+            try BucketDeletions.add(name, after: BucketDeletions.orphanLife, in: $0)
+        }
         try await bucket.put(content, name: name, contentType: entry.contentType, within: Self.writeLimit)
         // Before content is deleted from the disk, it is read back from the bucket and compared byte for byte.
         guard try await bucket.content(name, size: entry.size) == content else { throw BucketTrouble.different }
@@ -110,7 +114,7 @@ package final class FileMover: Sendable {
     /// Handles a file whose content is missing on the disk, for example after restoring a backup that was made during
     /// the move. The bucket may have it.
     private func adopt(_ entry: FileTable.Entry) async throws -> Outcome {
-        let now = try await home.store.read { try FileTable.find(entry.name, in: $0) }
+        let now = try await home.store.read(for: nil) { try FileTable.find(entry.name, in: $0) }
         guard let now, !now.inBucket else { return .passedOver }
         _ = try await bucket.content(entry.name, size: entry.size)
         return try await note(entry.name, inBucket: true)
@@ -127,7 +131,7 @@ package final class FileMover: Sendable {
     /// presigned URLs have expired.
     private func note(_ name: String, inBucket: Bool) async throws -> Outcome {
         let (folder, urlSeconds) = (home.folder, bucket.configuration.urlSeconds)
-        let isNoted = try await home.store.write { transaction in
+        let isNoted = try await home.store.write(for: nil) { transaction in
             let isNoted = try FileTable.place(name, inBucket: inBucket, in: transaction)
             switch (isNoted, inBucket) {
             case (true, true):

@@ -17,17 +17,19 @@ final class FileQuota: Sendable {
     /// Counts an upload before its bytes are written.
     /// - Throws: `.requestLimitExceeded` (155) when uploads arrive too fast, `.fileSaveError` (130) when there are too
     ///   many files, `.serviceUnavailable` (2) when the disk is nearly full.
-    func admit(bytes: Int, by caller: Caller, store: ClassStore) async throws {
+    func admit(bytes: Int, by caller: Caller, store: ClassStore, for share: WorkShare) async throws {
         guard !caller.isOperator else { return }
         try quotas.requireDiskSpace(for: caller)
-        try await admitStored(bytes: bytes, by: caller, store: store)
+        try await admitStored(bytes: bytes, by: caller, store: store, for: share)
         try quotas.take([(.files, 1), (.fileBytes, bytes)], by: caller)
         total.withLock { $0?.bytes += bytes }
     }
 
-    private func admitStored(bytes: Int, by caller: Caller, store: ClassStore) async throws {
+    private func admitStored(
+        bytes: Int, by caller: Caller, store: ClassStore, for share: WorkShare
+    ) async throws {
         if let userId = caller.userId {
-            let usage = try await store.read { try FileTable.usage(of: userId, in: $0) }
+            let usage = try await store.read(for: share) { try FileTable.usage(of: userId, in: $0) }
             guard usage.count < quotas.settings.ceiling(.userFilesMax),
                 usage.bytes + bytes <= quotas.settings.ceiling(.userFileBytesMax)
             else { throw ParseError(.fileSaveError, "You have as many files as a user can have.") }
@@ -38,7 +40,7 @@ final class FileQuota: Sendable {
         if let known {
             all = known
         } else {
-            all = try await store.read { try FileTable.clientBytes(in: $0) }
+            all = try await store.read(for: share) { try FileTable.clientBytes(in: $0) }
             total.withLock { $0 = (all, now) }
         }
         guard all + bytes <= quotas.settings.ceiling(.clientFileBytesMax) else {

@@ -26,8 +26,9 @@ func installFiles(_ host: ServiceHost, _ home: FileStorage, _ routes: inout Serv
         }
     } else {
         // Reads from a bucket wait for the network and need a task.
-        routes.task(framed: FileCalls.get) { message, _ in
-            guard let found = try await home.reply(to: message) else { throw ParseError.objectNotFound }
+        routes.task(framed: FileCalls.get) { message, request in
+            let found = try await home.reply(to: message, for: request.share)
+            guard let found else { throw ParseError.objectNotFound }
             return try BusReply(found.reply, documents: [found.content])
         }
     }
@@ -66,17 +67,19 @@ struct FileKeeper: Sendable {
         }
         let name = message.name
         // A retry of a request whose answer was lost.
-        if try await host.store.read({ try FileTable.find(name, in: $0) }) != nil { return }
+        let share = request.share
+        if try await host.store.read(for: share, { try FileTable.find(name, in: $0) }) != nil { return }
         let caller = request.caller
-        try await quota.admit(bytes: content.count + message.metadata.count, by: caller, store: host.store)
+        let bytes = content.count + message.metadata.count
+        try await quota.admit(bytes: bytes, by: caller, store: host.store, for: share)
         let entry = try await home.keep(
             content,
             for: FileTable.Entry(
                 name: name, contentType: message.contentType, size: content.count,
                 owner: caller.userId ?? (caller.isMaster ? nil : ""),
-                metadata: String(decoding: message.metadata, as: UTF8.self)))
+                metadata: String(decoding: message.metadata, as: UTF8.self)), share: share)
         do {
-            try await host.store.write { try FileTable.add(entry, in: $0) }
+            try await host.store.write(for: share) { try FileTable.add(entry, in: $0) }
         } catch {
             // Awaited, so that a retry of the request at another replica runs after it.
             try? await folder.onDisk { [folder] in folder.removeNow(name) }
@@ -119,7 +122,7 @@ struct FileKeeper: Sendable {
         var count = try await folder.onDisk { [folder] in folder.sweepUnfinished(before: time) }
         for shard in try await folder.onDisk({ [folder] in folder.shards() }) {
             let names = try await folder.onDisk { [folder] in folder.names(in: shard, before: time) }
-            let strangers = try await host.store.read { try FileTable.strangers(names, in: $0) }
+            let strangers = try await host.store.read(for: nil) { try FileTable.strangers(names, in: $0) }
             for name in strangers where FileNames.isKept(name) { folder.remove(name) }
             count += strangers.count
         }

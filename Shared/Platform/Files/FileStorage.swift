@@ -32,16 +32,21 @@ package struct FileStorage: Sendable {
     // MARK: - In
 
     /// Stores content for a file whose row is written next. Without a row the content is removed later.
+    /// - Parameter share: the share of the request; nil for the service's own work.
     /// - Returns: the entry with the content's location.
     /// - Throws: `.fileSaveError` (130) when it cannot be stored, `.serviceUnavailable` (2) when the bucket is
     ///   unavailable.
-    package func keep(_ content: [UInt8], for entry: FileTable.Entry) async throws -> FileTable.Entry {
+    package func keep(
+        _ content: [UInt8], for entry: FileTable.Entry, share: WorkShare?
+    ) async throws -> FileTable.Entry {
         var kept = entry
         kept.inBucket = target != nil
         do {
             if let target {
                 if target.isAway { throw BucketTrouble.away("not asked for now") }
-                try await store.write { try BucketDeletions.add(entry.name, after: BucketDeletions.orphanLife, in: $0) }
+                try await store.write(for: share) {
+                    try BucketDeletions.add(entry.name, after: BucketDeletions.orphanLife, in: $0)
+                }
                 try await target.put(
                     content, name: entry.name, contentType: entry.contentType, within: FileBucket.uploadLimit)
             } else {
@@ -61,10 +66,10 @@ package struct FileStorage: Sendable {
 
     /// Moves a new file on the disk that has no row yet to the place for new files.
     /// - Throws: as `keep`; then nothing remains on the disk.
-    package func settle(_ entry: FileTable.Entry) async throws -> FileTable.Entry {
+    package func settle(_ entry: FileTable.Entry, share: WorkShare?) async throws -> FileTable.Entry {
         guard target != nil else { return entry }
         defer { folder.remove(entry.name) }
-        return try await keep(content(onDisk: entry), for: entry)
+        return try await keep(content(onDisk: entry), for: entry, share: share)
     }
 
     // MARK: - Out
@@ -72,9 +77,9 @@ package struct FileStorage: Sendable {
     /// A file's entry and a part of its content, shorter than requested at its end; nil when there is no file.
     /// - Throws: `.serviceUnavailable` (2) when the bucket is unavailable; the folder's errors.
     package func part(
-        of name: String, offset: UInt64, length: Int
+        of name: String, offset: UInt64, length: Int, for share: WorkShare?
     ) async throws -> (entry: FileTable.Entry, content: [UInt8])? {
-        let first = try await look(name, offset, length)
+        let first = try await look(name, offset, length, for: share)
         guard let (entry, content) = first else { return nil }
         if let content { return (entry, content) }
         guard let bucket, let wanted = Self.range(offset, length, of: entry.size) else { throw Self.lost }
@@ -87,7 +92,8 @@ package struct FileStorage: Sendable {
             }
         }
         // The file was moved to the disk, or deleted, since the first lookup.
-        guard let (now, content) = try await look(name, offset, length, alsoIfInBucket: true) else { return nil }
+        let second = try await look(name, offset, length, alsoIfInBucket: true, for: share)
+        guard let (now, content) = second else { return nil }
         if let content { return (now, content) }
         logger.error("The content of a file is missing.", metadata: ["file.bucket": "\(now.inBucket)"])
         throw ParseError.objectNotFound
@@ -95,11 +101,11 @@ package struct FileStorage: Sendable {
 
     /// The whole content of a file.
     /// - Throws: as `part`.
-    package func content(of entry: FileTable.Entry) async throws -> [UInt8] {
+    package func content(of entry: FileTable.Entry, for share: WorkShare?) async throws -> [UInt8] {
         var content: [UInt8] = []
         while content.count < entry.size {
             let found = try await part(
-                of: entry.name, offset: UInt64(content.count), length: FileFolder.partBytesMax)
+                of: entry.name, offset: UInt64(content.count), length: FileFolder.partBytesMax, for: share)
             guard let part = found?.content, !part.isEmpty else { throw Self.lost }
             content += part
         }
@@ -122,16 +128,19 @@ package struct FileStorage: Sendable {
     }
 
     /// The reply to the gateway's request for a file.
-    func reply(to message: FileRequest) async throws -> (reply: FileReply, content: [UInt8])? {
+    func reply(
+        to message: FileRequest, for share: WorkShare
+    ) async throws -> (reply: FileReply, content: [UInt8])? {
         if !message.proxied, let bucket, bucket.configuration.downloads == .presigned {
-            let entry = try await store.read { try FileTable.find(message.name, in: $0) }
+            let entry = try await store.read(for: share) { try FileTable.find(message.name, in: $0) }
             if let entry, entry.inBucket {
                 var reply = entry.reply
                 reply.url = bucket.presignedURL(message.name, contentType: entry.contentType, at: .now)
                 return (reply, [])
             }
         }
-        let found = try await part(of: message.name, offset: message.offset, length: Int(message.length))
+        let found = try await part(
+            of: message.name, offset: message.offset, length: Int(message.length), for: share)
         return found.map { ($0.entry.reply, $0.content) }
     }
 
@@ -145,9 +154,9 @@ package struct FileStorage: Sendable {
 
     /// A file and the requested part, if the disk has it. The part is nil when it needs the bucket.
     private func look(
-        _ name: String, _ offset: UInt64, _ length: Int, alsoIfInBucket: Bool = false
+        _ name: String, _ offset: UInt64, _ length: Int, alsoIfInBucket: Bool = false, for share: WorkShare?
     ) async throws -> (entry: FileTable.Entry, content: [UInt8]?)? {
-        try await store.read { [folder, bucket] reader in
+        try await store.read(for: share) { [folder, bucket] reader in
             guard let entry = try FileTable.find(name, in: reader) else { return nil }
             guard let wanted = Self.range(offset, length, of: entry.size) else { return (entry, []) }
             if entry.inBucket, !alsoIfInBucket { return (entry, nil) }

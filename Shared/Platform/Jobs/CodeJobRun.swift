@@ -54,7 +54,7 @@ struct CodeJobRun: Sendable {
             $0.stops = stops
         }
         do {
-            var request = try BusRequest(CloudCalls.job, message)
+            var request = try BusRequest(CloudCalls.job, message, for: nil)
             // Addressed to the replica that runs the code. Sent without a key, so that it is never repeated.
             request.writes = true
             request.principal = .satchel

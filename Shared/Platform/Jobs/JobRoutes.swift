@@ -27,7 +27,8 @@ func installJobs(_ host: ServiceHost, _ keeper: FileKeeper, _ jobs: [Job], _ rou
                 in: transaction)
             return try BusReply(StartJobReply.with { $0.statusID = id })
         }
-        await runner.waitForEnd(of: try StartJobReply(serializedBytes: reply.body).statusID)
+        await runner.waitForEnd(
+            of: try StartJobReply(serializedBytes: reply.body).statusID, for: request.share)
         return reply
     }
     routes.accept(JobCalls.stop) { message, request, transaction in

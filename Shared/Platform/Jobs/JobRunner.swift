@@ -67,15 +67,16 @@ final class JobRunner: Sendable {
 
     /// Waits for the end of a run, at most `promptMax`, so that a client that reads the status next sees the result of
     /// a short job.
-    func waitForEnd(of id: String) async {
+    /// - Parameter share: the share of the request that started it.
+    func waitForEnd(of id: String, for share: WorkShare) async {
         let end = ContinuousClock.now + Self.promptMax
-        while ContinuousClock.now < end, (try? await isUnderWay(id)) ?? false {
+        while ContinuousClock.now < end, (try? await isUnderWay(id, share)) ?? false {
             try? await Task.sleep(for: .milliseconds(5))
         }
     }
 
-    private func isUnderWay(_ id: String) async throws -> Bool {
-        try await host.store.read {
+    private func isUnderWay(_ id: String, _ share: WorkShare) async throws -> Bool {
+        try await host.store.read(for: share) {
             try !$0.rows("SELECT 1 FROM jobRuns WHERE status = ?", [.text(id)]).isEmpty
         }
     }
@@ -135,9 +136,9 @@ final class JobRunner: Sendable {
     private func planAgain() async throws {
         let later = Timestamp.now.advanced(by: .seconds(60))
         let query = Query(className: "_JobSchedule", where: ["lastRun": ["$gt": .int(later.milliseconds)]], limit: 1000)
-        let schedules = try await host.store.read { try $0.documents(query, caller: .master) }
+        let schedules = try await host.store.read(for: nil) { try $0.documents(query, caller: .master) }
         guard !schedules.isEmpty else { return }
-        try await host.store.write { transaction in
+        try await host.store.write(for: nil) { transaction in
             for object in schedules {
                 guard let id = object["objectId"]?.stringValue, let name = object["jobName"]?.stringValue,
                     let schedule = try? JobSchedule(object, jobs: [name]), schedule.repetition != .once
@@ -150,11 +151,11 @@ final class JobRunner: Sendable {
     /// Starts the jobs of due schedules. Starting and planning the next time are one transaction, so each time counts
     /// once.
     private func startDue() async throws {
-        let isAnyDue = try await host.store.read {
+        let isAnyDue = try await host.store.read(for: nil) {
             try !$0.rows("SELECT 1 FROM jobTimes WHERE dueAt <= ? LIMIT 1", [.int(Timestamp.now.milliseconds)]).isEmpty
         }
         guard isAnyDue else { return }
-        try await host.store.write { [self] transaction in
+        try await host.store.write(for: nil) { [self] transaction in
             let rows = try transaction.rows(
                 "SELECT schedule FROM jobTimes WHERE dueAt <= ? ORDER BY dueAt LIMIT 100",
                 [.int(transaction.now.milliseconds)])
@@ -198,7 +199,7 @@ final class JobRunner: Sendable {
     /// - Returns: false when there is none.
     private func runNext(isOwn: Bool) async throws -> Bool {
         let isEach = runsTogether && !isOwn
-        let rows = try await host.store.read {
+        let rows = try await host.store.read(for: nil) {
             try $0.rows(
                 isEach
                     ? "SELECT id, name FROM jobRuns ORDER BY id LIMIT 1000"
@@ -219,7 +220,7 @@ final class JobRunner: Sendable {
 
     /// Nil when the run has ended meanwhile.
     private func begin(_ id: Int64) async throws -> Run? {
-        try await host.store.write { transaction in
+        try await host.store.write(for: nil) { transaction in
             let row = try transaction.rows(
                 "UPDATE jobRuns SET attempts = attempts + 1 WHERE id = ? RETURNING status, name, attempts", [.int(id)]
             ).first
@@ -244,7 +245,7 @@ final class JobRunner: Sendable {
             // The service stops. The next writer restarts one of Satchel's own jobs, and this attempt does not count. A
             // job of cloud code continues, and the next writer polls it.
             guard jobs[run.name] != nil else { return false }
-            try await host.store.write { transaction in
+            try await host.store.write(for: nil) { transaction in
                 _ = try transaction.execute(
                     "UPDATE jobRuns SET attempts = attempts - 1 WHERE status = ?", [.text(run.status)])
             }
@@ -279,19 +280,19 @@ final class JobRunner: Sendable {
     }
 
     private func isStopped(_ run: Run) async throws -> Bool {
-        try await host.store.read {
+        try await host.store.read(for: nil) {
             try !$0.rows("SELECT 1 FROM jobRuns WHERE status = ? AND isStopped <> 0", [.text(run.status)]).isEmpty
         }
     }
 
     private func note(_ message: String, of run: Run) async throws {
-        try await host.store.write { transaction in
+        try await host.store.write(for: nil) { transaction in
             _ = try transaction.update("_JobStatus", run.status, ["message": .string(message)], caller: .master)
         }
     }
 
     private func end(_ id: String, _ status: String, _ message: String?) async throws {
-        try await host.store.write { try Self.end(id, status, message, in: $0) }
+        try await host.store.write(for: nil) { try Self.end(id, status, message, in: $0) }
     }
 
     /// - Parameter message: nil to keep the last progress message.

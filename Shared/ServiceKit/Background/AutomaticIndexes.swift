@@ -53,7 +53,7 @@ final class AutomaticIndexes: Sendable {
         guard isOn, !uses.isEmpty, nextAt.withLock({ now >= $0 }), host.quotas.disk?.hasRoom(at: now) ?? true else {
             return false
         }
-        switch try await host.store.write({ [limits] in try $0.beginIndex(for: uses, limits) }) {
+        switch try await host.store.write(for: nil, { [limits] in try $0.beginIndex(for: uses, limits) }) {
         case .nothing: return false
         case .begun(let className, let name):
             nextAt.withLock { $0 = now + Self.pace }

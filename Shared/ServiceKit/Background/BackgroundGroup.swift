@@ -38,7 +38,6 @@ public final class BackgroundGroup: Sendable {
             state.last += 1
             let number = state.last
             if isAwaited { state.awaited.insert(number) }
-            // Detached: the task does not inherit the task-local account of the request.
             state.tasks[number] = Task.detached { [self] in
                 await body()
                 end(number)

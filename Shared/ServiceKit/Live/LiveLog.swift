@@ -34,20 +34,21 @@ final class LiveLog: Sendable {
     }
 
     /// Ensures that every change of a class committed after this method returns is logged.
+    /// - Parameter share: the share of the subscription's request.
     /// - Throws: `.serviceUnavailable` (2) when transactions that began earlier last too long.
-    func watch(_ className: String) async throws {
-        try await store.write { transaction in
+    func watch(_ className: String, for share: WorkShare) async throws {
+        try await store.write(for: share) { transaction in
             _ = try transaction.execute(
                 "INSERT INTO liveClasses(name) VALUES (?) ON CONFLICT DO NOTHING", [.text(className)])
         }
         // Transactions that begin from now on see the row. Running ones may not, so this waits for them by the server's
         // clock.
-        let moment = try await store.read { reader in
+        let moment = try await store.read(for: share) { reader in
             try reader.rows("SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS BIGINT) AS moment", [])
                 .first?["moment"].intValue ?? 0
         }
         let end = ContinuousClock.now + Self.settlingMax
-        while try await store.read({ try Self.isBusy(since: moment, $0) }) {
+        while try await store.read(for: share, { try Self.isBusy(since: moment, $0) }) {
             guard ContinuousClock.now < end else {
                 throw ParseError(.serviceUnavailable, "The database is busy. Try again.")
             }
@@ -67,10 +68,11 @@ final class LiveLog: Sendable {
     }
 
     /// Passes the committed changes to the feed.
-    func take() async throws {
-        while try await isMore() {
+    /// - Parameter share: the share of the request that waits for them; nil in the background.
+    func take(for share: WorkShare?) async throws {
+        while try await isMore(share) {
             do {
-                try await store.write { [self] in try take(in: $0) }
+                try await store.write(for: share) { [self] in try take(in: $0) }
             } catch {
                 // The transaction may have been committed nevertheless.
                 feed.lose()
@@ -79,8 +81,8 @@ final class LiveLog: Sendable {
         }
     }
 
-    private func isMore() async throws -> Bool {
-        try await store.read { [name] reader in
+    private func isMore(_ share: WorkShare?) async throws -> Bool {
+        try await store.read(for: share) { [name] reader in
             try !reader.rows(
                 """
                 SELECT 1 AS found WHERE NOT EXISTS(SELECT 1 FROM liveTaker WHERE name = ?) \
@@ -110,10 +112,10 @@ final class LiveLog: Sendable {
             wakeUp: wakeUp
         ) { [self] in
             guard store.role == .writer else { return .idle }
-            try await take()
+            try await take(for: nil)
             if wanted.shrank() {
                 do {
-                    try await store.write { [wanted] transaction in
+                    try await store.write(for: nil) { [wanted] transaction in
                         for row in try transaction.rows("SELECT name FROM liveClasses", []) {
                             let name = try row.text("name")
                             // Checked inside this transaction: if the class becomes watched again, a later transaction

@@ -23,10 +23,10 @@ extension ServiceRoutes {
                 watch: message.watch)
             let principal = request.envelope.principal
             let caller = readingCaller(principal)
-            try await host.store.read { try $0.checkLive(query, caller: caller) }
+            try await host.store.read(for: request.share) { try $0.checkLive(query, caller: caller) }
             guard !message.checks else { return LiveSubscribed() }
             // Takes the earlier changes first, so that the new subscription gets no notices of them.
-            try await log?.take()
+            try await log?.take(for: request.share)
             let (answer, isSettled) = try await feed.subscribe(
                 .init(
                     message, query, caller, client: principal.fairnessKey,
@@ -34,7 +34,11 @@ extension ServiceRoutes {
             if !isSettled {
                 // Waits for jobs that began before the class was watched: they may not report its changes. Every later
                 // job does.
-                if let log { try await log.watch(query.className) } else { try await host.store.write { _ in } }
+                if let log {
+                    try await log.watch(query.className, for: request.share)
+                } else {
+                    try await host.store.write(for: request.share) { _ in }
+                }
                 feed.settle(query.className, in: answer.feed)
             }
             return answer

@@ -1,3 +1,4 @@
+import MessageBus
 import Messages
 import ObjectStore
 import ParseProtocol
@@ -26,6 +27,8 @@ public struct ProposedChange: Sendable {
     public var caller: Caller
     /// The principal of the request, with its session.
     public let principal: Principal
+    /// The request that `prepare` works for; nil for a change without one.
+    public let request: ServiceRequest?
     /// Fields whose stored values the outcome includes.
     package var shown: [String] = []
     /// Results of `prepare` for `before`, for example a password's hash.
@@ -34,8 +37,9 @@ public struct ProposedChange: Sendable {
     /// A change with the rights of `principal`. `bytes` is the length of the client's document.
     public init(
         verb: Verb, className: String, objectId: String?, proposedId: String? = nil, object: JSON,
-        principal: Principal, isImported: Bool = false, bytes: Int = 0
+        principal: Principal, isImported: Bool = false, bytes: Int = 0, for request: ServiceRequest?
     ) {
+        self.request = request
         self.bytes = bytes
         self.verb = verb
         self.isImported = isImported

@@ -99,7 +99,7 @@ extension ServiceRoutes {
         // Runs in a task on the store's readers: an aggregate may take seconds and must not block a lane.
         task(framed: calls.aggregate) { [host] message, request in
             let caller = caller(request.envelope.principal, message.className)
-            let page = try await host.store.read { reader in
+            let page = try await host.store.read(for: request.share) { reader in
                 if !message.distinct.isEmpty {
                     let query = Query(className: message.className, where: Array(message.where))
                     return try reader.distinct(message.distinct, of: query, caller: caller)

@@ -18,7 +18,7 @@ extension ServiceRoutes {
                     PreviewedChange(proposed: proposal, prepared: await Self.prepare(proposal, rules)))
             }
             let previewed = changes
-            return try await host.store.write { transaction in
+            return try await host.store.write(for: request.share) { transaction in
                 var reply = PreviewReply()
                 var documents: [[UInt8]] = []
                 for change in previewed {

@@ -24,7 +24,8 @@ extension ServiceRoutes {
                 var proposed = ProposedChange(
                     verb: verb, className: change.className, objectId: chosenId.isEmpty ? nil : chosenId,
                     proposedId: change.proposedID.isEmpty ? nil : change.proposedID, object: object,
-                    principal: request.envelope.principal, isImported: change.imports, bytes: document.count)
+                    principal: request.envelope.principal, isImported: change.imports, bytes: document.count,
+                    for: request)
                 proposed.shown = change.shown
                 return proposed
             }

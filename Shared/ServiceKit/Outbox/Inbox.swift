@@ -69,15 +69,16 @@ public struct Inbox: Sendable {
         self.count = count
         // Runs also with a single writer, to count rows that were stored while every replica wrote.
         host.whenWriter("inbox", every: host.pause(.seconds(10)), problem: "Reports could not be counted.") { [self] in
-            guard try await store.read({ try !$0.rows("SELECT 1 AS found FROM inbox LIMIT 1", []).isEmpty }) else {
-                return .idle
+            let isAny = try await store.read(for: nil) {
+                try !$0.rows("SELECT 1 AS found FROM inbox LIMIT 1", []).isEmpty
             }
-            return try await store.write { try countSome(in: $0) } ? .more : .idle
+            guard isAny else { return .idle }
+            return try await store.write(for: nil) { try countSome(in: $0) } ? .more : .idle
         }
         guard waits else { return }
         host.whenWriting("inbox.room", every: .seconds(1), problem: "The reports that wait could not be counted.") {
             [store, room] in
-            let waiting = try await store.read { reader in
+            let waiting = try await store.read(for: nil) { reader in
                 try reader.rows("SELECT coalesce(max(id) - min(id), 0) AS waiting FROM inbox", []).first?.int("waiting")
             }
             room.isThere.store(waiting ?? 0 < Self.waitingMax, ordering: .relaxed)

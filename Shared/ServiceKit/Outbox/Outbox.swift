@@ -65,9 +65,10 @@ public final class Outbox: Sendable {
 
     /// Waits until a committed message is delivered, for replies that are better when the other service already has it.
     /// The message is delivered eventually in either case.
+    /// - Parameter share: the share of the request whose reply waits.
     /// - Returns: false on timeout.
     @discardableResult
-    public func waitUntilDelivered(key: String, within limit: Duration) async -> Bool {
+    public func waitUntilDelivered(key: String, within limit: Duration, for share: WorkShare?) async -> Bool {
         let key = KeyedReplies.outboxPrefix + key
         let id = UUID()
         let (deliveries, continuation) = AsyncStream<Void>.makeStream()
@@ -80,7 +81,7 @@ public final class Outbox: Sendable {
         }
         // Checked after the registration: an earlier delivery is seen here, a later one is reported to the
         // continuation.
-        let isStored = try? await store.read {
+        let isStored = try? await store.read(for: share) {
             try !$0.rows("SELECT 1 FROM outbox WHERE key = ?", [.text(key)]).isEmpty
         }
         guard isStored ?? true else { return true }
@@ -89,16 +90,16 @@ public final class Outbox: Sendable {
             continuation.finish()
         }
         defer { timer.cancel() }
-        let watcher = isShared ? Task { await untilGone(key) { continuation.yield() } } : nil
+        let watcher = isShared ? Task { await untilGone(key, share) { continuation.yield() } } : nil
         defer { watcher?.cancel() }
         for await _ in deliveries { return true }
         return false
     }
 
     /// Polls until a message is no longer stored: another process may deliver it without notifying this one.
-    private func untilGone(_ key: String, _ tell: () -> Void) async {
+    private func untilGone(_ key: String, _ share: WorkShare?, _ tell: () -> Void) async {
         while (try? await Task.sleep(for: ServiceHost.sharedPause)) != nil {
-            let isGone = try? await store.read {
+            let isGone = try? await store.read(for: share) {
                 try $0.rows("SELECT 1 AS found FROM outbox WHERE key = ?", [.text(key)]).isEmpty
             }
             if isGone == true { return tell() }
@@ -144,7 +145,7 @@ public final class Outbox: Sendable {
         guard looks.withLock({ $0.begins(at: .now) }) else { return [] }
         do {
             let now = Timestamp.now.milliseconds
-            let (due, next) = try await store.read { reader in
+            let (due, next) = try await store.read(for: nil) { reader in
                 let due = try reader.rows("SELECT DISTINCT kind FROM outbox WHERE dueAt <= ?", [.int(now)])
                 let next = try reader.rows("SELECT min(dueAt) AS dueAt FROM outbox WHERE dueAt > ?", [.int(now)])
                 let services = Set(try due.map { String(try $0.text("kind").prefix { $0 != "." }) })
@@ -239,7 +240,7 @@ public final class Outbox: Sendable {
             return try await store.claim(claim).map { try Waiting($0, dueAt: $0.int("wasDueAt")) }
                 .sorted { ($0.dueAt, $0.id) < ($1.dueAt, $1.id) }
         }
-        return try await store.read { reader in
+        return try await store.read(for: nil) { reader in
             try reader.rows(
                 "SELECT \(columns), dueAt FROM outbox WHERE dueAt <= ? AND \(isMine) ORDER BY dueAt, id LIMIT ?",
                 [.int(Timestamp.now.milliseconds)] + values + [.int(Int64(Self.batchMax))]

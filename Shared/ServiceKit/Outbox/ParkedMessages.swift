@@ -66,10 +66,10 @@ package final class ParkedMessages: Sendable {
         ) { [self] in
             guard mayWork() else { return .idle }
             if !haveReturned.load(ordering: .relaxed) {
-                while try await store.write({ [self] in try returnSome(in: $0) }) { returned() }
+                while try await store.write(for: nil, { [self] in try returnSome(in: $0) }) { returned() }
                 haveReturned.store(true, ordering: .relaxed)
             }
-            let count = try await store.read {
+            let count = try await store.read(for: nil) {
                 try $0.rows("SELECT count(*) AS count FROM parkedMessages", []).first?.int("count")
             }
             tell(count ?? 0)

@@ -3,8 +3,10 @@ import Messages
 import ObjectStore
 import ParseProtocol
 
-/// The client and the budget of a bus request.
 extension ServiceRequest {
+    /// What work for the request counts for.
+    public var share: WorkShare { WorkShare(client: client, meter: budget, weight: weight) }
+
     /// The client that sent the request.
     var client: WorkClient {
         let holder = envelope.principal.fairnessKey
@@ -12,12 +14,19 @@ extension ServiceRequest {
     }
 
     /// Estimated number of changed objects: one per document plus one per 4 KiB of them.
-    var weight: Int { documents.reduce(max(1, documents.count)) { $0 + $1.count >> 12 } }
-
-    /// The budget sent with the request; without one, a budget that only measures.
-    func makeBudget() -> RequestBudget {
-        RequestBudget(microseconds: envelope.budget > 0 ? envelope.budget : nil)
-    }
+    private var weight: Int { documents.reduce(max(1, documents.count)) { $0 + $1.count >> 12 } }
 }
 
 extension RequestBudget: WorkMeter {}
+
+extension BusRequest {
+    /// A read or a write of `message` on behalf of another request.
+    /// - Parameter origin: the call counts for its budget and has its id; nil for the service's own work.
+    public init<Request, Reply>(
+        _ call: Call<Request, Reply>, _ message: Request, for origin: ServiceRequest?, timeout: Duration = .seconds(10)
+    ) throws {
+        try self.init(call, message, timeout: timeout)
+        budget = origin?.budget
+        traceId = origin?.envelope.traceID ?? ""
+    }
+}

@@ -13,6 +13,7 @@ package final class RouteHandler: LaneHandler {
     private let reader: StoreReader
     private let load: RunningRequests
     private let logger: Logger
+    private let batch: ReplyBatch
     private let seal: ReplySeal?
     private var credit = LaneCredit()
 
@@ -28,6 +29,7 @@ package final class RouteHandler: LaneHandler {
         self.reader = reader
         self.load = load
         logger = routes.host.logger
+        batch = routes.host.replies
         seal = routes.host.plan.replySeal
     }
 
@@ -118,14 +120,13 @@ package final class RouteHandler: LaneHandler {
         _ request: ServiceRequest, _ body: @escaping ServiceRoutes.Read, used nanoseconds: UInt64, isCostly: Bool
     ) {
         let logger = logger
-        let budget = request.makeBudget()
-        budget.use(Int64(nanoseconds / 1000))
+        request.budget.use(Int64(nanoseconds / 1000))
         load.began()
-        store.submitRead(for: WorkShare(client: request.client, meter: budget), isCostly: isCostly) { reader in
+        store.submitRead(for: request.share, isCostly: isCostly) { reader in
             guard !request.isTooLate else { throw BusFailure.timedOut }
             return try body(request, reader)
         } completion: { [load] (result: Result<BusReply, any Error>) in
-            request.reply(result.mapError { Self.failure($0, request, logger) }, used: budget.used)
+            request.reply(result.mapError { Self.failure($0, request, logger) }, used: request.budget.used)
             load.ended()
         }
     }
@@ -141,13 +142,12 @@ package final class RouteHandler: LaneHandler {
         let logger = logger
         do {
             let work = try work(request)
-            let budget = request.makeBudget()
             load.began()
-            let share = WorkShare(client: request.client, meter: budget, weight: request.weight)
-            store.submit(for: share) { [seal] in
+            store.submit(for: request.share) { [seal] in
                 keyed ? try KeyedReplies.once(request, seal, in: $0, work) : try work($0)
-            } completion: { [load] result in
-                request.reply(result.mapError { Self.failure($0, request, logger) }, used: budget.used)
+            } completion: { [load, batch] result in
+                let reply = result.mapError { Self.failure($0, request, logger) }
+                request.reply(reply, used: request.budget.used, in: batch)
                 load.ended()
             } changesAtOnce: {
                 atOnce($0)
@@ -172,7 +172,7 @@ package final class RouteHandler: LaneHandler {
             Self.start(
                 { [store] request in
                     if let rest { return try await rest() }
-                    return try await store.read { try begin(request, $0) }()
+                    return try await store.read(for: request.share) { try begin(request, $0) }()
                 }, request, load, logger, used: used)
         } catch {
             request.reply(.failure(Self.failure(error, request, logger)), used: Int64((Self.now - start) / 1000))
@@ -181,21 +181,19 @@ package final class RouteHandler: LaneHandler {
 
     private func handOver(_ request: ServiceRequest, _ body: ServiceRoutes.Handover) {
         let (load, logger) = (load, logger)
-        let budget = request.makeBudget()
         let answer: ServiceRoutes.Completion = { result in
-            request.reply(result.mapError { Self.failure($0, request, logger) }, used: budget.used)
+            request.reply(result.mapError { Self.failure($0, request, logger) }, used: request.budget.used)
             load.ended()
         }
         load.began()
         do {
-            try RequestBudget.$current.withValue(budget) { try body(request, answer) }
+            try body(request, answer)
         } catch {
             answer(.failure(error))
         }
     }
 
-    /// Runs `body` in a task and replies with its outcome. Calls to other services and to the store are charged to the
-    /// request.
+    /// Runs `body` in a task and replies with its outcome.
     /// - Parameter nanoseconds: time already used for the request.
     private static func start(
         _ body: @escaping @Sendable (ServiceRequest) async throws -> BusReply, _ request: ServiceRequest,
@@ -203,13 +201,9 @@ package final class RouteHandler: LaneHandler {
     ) {
         load.began()
         Task {
-            let budget = request.makeBudget()
-            budget.use(Int64(nanoseconds / 1000))
-            let share = WorkShare(client: request.client, meter: budget, weight: request.weight)
-            let answer = await RequestBudget.$current.withValue(budget) {
-                await WorkShare.$current.withValue(share) { await outcome(of: request, logger, body) }
-            }
-            request.reply(answer, used: budget.used)
+            request.budget.use(Int64(nanoseconds / 1000))
+            let answer = await outcome(of: request, logger, body)
+            request.reply(answer, used: request.budget.used)
             load.ended()
         }
     }

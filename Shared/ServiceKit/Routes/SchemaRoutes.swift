@@ -57,12 +57,14 @@ extension ServiceRoutes {
             let className = message.className
             let classRules = rules[className]
             let principal = request.envelope.principal
-            try await host.store.write {
+            try await host.store.write(for: request.share) {
                 try host.audit.note(.init("purge", className), by: request, in: $0)
             }
             var forget: Forget?
             while true {
-                let forgets = try await host.store.write { try Self.purge(className, classRules, principal, in: $0) }
+                let forgets = try await host.store.write(for: request.share) {
+                    try Self.purge(className, classRules, principal, in: $0)
+                }
                 guard let forgets else { break }
                 // A purge affects too many sessions to list, so the gateway drops all of them.
                 if forgets { forget = .with { $0.everything = true } }
@@ -81,7 +83,7 @@ extension ServiceRoutes {
         var forgets = false
         for id in ids where try rules == nil || transaction.exists(className, id) {
             let change = ProposedChange(
-                verb: .delete, className: className, objectId: id, object: [:], principal: principal)
+                verb: .delete, className: className, objectId: id, object: [:], principal: principal, for: nil)
             let outcome = try apply(change, rules, in: transaction)
             if outcome.forget != nil { forgets = true }
         }

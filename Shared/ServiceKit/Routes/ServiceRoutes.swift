@@ -111,7 +111,8 @@ public struct ServiceRoutes: Sendable {
         routes[call.kind] = .readOnStoreThread { try body(Request(serializedBytes: $0.body), $0, $1) }
     }
 
-    /// Adds a route that runs in a task, for work that waits for other services or for the writer.
+    /// Adds a route that runs in a task, for work that waits for other services or for the writer. `body` passes the
+    /// request on with this work, so that it is charged to the request (`ServiceRequest.share`, `BusRequest.budget`).
     public mutating func task<Request, Reply>(
         _ call: Call<Request, Reply>, _ body: @escaping @Sendable (Request, ServiceRequest) async throws -> Reply
     ) {
@@ -127,8 +128,7 @@ public struct ServiceRoutes: Sendable {
     }
 
     /// Adds a route that passes the request to a thread, which answers it. Without a task this saves two thread
-    /// switches. `body` must not block. It throws, or ensures that the completion is called. In it
-    /// `RequestBudget.current` is the request's budget.
+    /// switches. `body` must not block. It throws, or ensures that the completion is called.
     public mutating func handover<Request, Reply>(
         _ call: Call<Request, Reply>,
         _ body: @escaping @Sendable (Request, ServiceRequest, @escaping Completion) throws -> Void

@@ -226,15 +226,15 @@ import Testing
         let bag = try await BagStore()
         let (id, order) = try await Self.reserved(bag)
         #expect(await parseCode { _ = try await bag.take(.cancel, order) } == 142)
-        let answer = try await bag.ledger.free(order, reason: "Stripe is away", by: nil)
+        let answer = try await bag.ledger.free(order, reason: "Stripe is away", by: nil, for: nil)
         #expect(answer["warning"]?.stringValue?.contains("If the provider still charges the customer") == true)
         #expect(try Self.undone(bag) == [id])
         // The process that drives the checkout detects it, whatever its charge answers.
         let late = await CheckoutLedgerTests.runner(bag, CheckoutLedgerTests.Catalog()).outcome(
             of: id, within: .seconds(20))
         #expect((try? late?.get()) == nil)
-        #expect(await parseCode { _ = try await bag.ledger.free(order, reason: "", by: nil) } == 142)
-        #expect(await parseCode { _ = try await bag.ledger.free("missing", reason: "", by: nil) } == 101)
+        #expect(await parseCode { _ = try await bag.ledger.free(order, reason: "", by: nil, for: nil) } == 142)
+        #expect(await parseCode { _ = try await bag.ledger.free("missing", reason: "", by: nil, for: nil) } == 101)
         try await CheckoutLedgerTests.make(try await bag.start(by: "u1", keys: ["client:b"]), in: bag)
     }
 }

@@ -40,7 +40,7 @@ import Testing
         let untouched = try await bag.document("Order", ids[1])
         // Before the conversion, the service reads both forms.
         #expect(await parseCode { _ = try await bag.take(.ship(Shipment()), ids[3]) } == 142)
-        #expect(try await bag.orders.answer(ids[1])["orderStatus"] == 2)
+        #expect(try await bag.orders.answer(ids[1], for: nil)["orderStatus"] == 2)
         try await bag.store.write { try OrderStates.convert(in: $0) }
         for (id, (_, state)) in zip(ids, before) {
             let order = try #require(await bag.document("Order", id))

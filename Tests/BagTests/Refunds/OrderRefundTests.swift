@@ -36,7 +36,7 @@ import Testing
         #expect(try mail.values()["reason"] == "Changed my mind")
         #expect(try bag.events.all(NotificationCalls(to: "analytics").orderChanged).map(\.refundedMinorUnits) == [700])
         // A repetition returns the stored answer, and no money moves.
-        #expect(try await bag.take(.cancel, order) == .done(try await bag.orders.answer(order)))
+        #expect(try await bag.take(.cancel, order) == .done(try await bag.orders.answer(order, for: nil)))
         #expect(await runner.progress(of: id, within: .seconds(20)) == .done)
         #expect(payments.total == 700)
         #expect(bag.events.kinds.count == 4)
@@ -53,7 +53,7 @@ import Testing
                     case .done(let answer): return answer
                     case .waits(let id):
                         #expect(await runner.progress(of: id, within: .seconds(20)) == .done)
-                        return try await bag.orders.answer(order)
+                        return try await bag.orders.answer(order, for: nil)
                     }
                 }
             }
@@ -132,17 +132,17 @@ import Testing
         // T8a: the same refund again is a second one, unless it has the key of the first.
         var keyed = OrderLedger.Wish(.refund(100), by: nil)
         keyed.keys = ["client:k1"]
-        guard case .waits(let second) = try await bag.orders.take(keyed, order, contact: nil) else {
+        guard case .waits(let second) = try await bag.orders.take(keyed, order, contact: nil, for: nil) else {
             Issue.record("Another refund begins.")
             return
         }
         #expect(await runner.progress(of: second, within: .seconds(20)) == .done)
-        #expect(try await bag.orders.take(keyed, order, contact: nil) == .waits(refundId: second))
-        #expect(try await bag.orders.answer(order, refund: second)["refundedNow"] == 100)
+        #expect(try await bag.orders.take(keyed, order, contact: nil, for: nil) == .waits(refundId: second))
+        #expect(try await bag.orders.answer(order, refund: second, for: nil)["refundedNow"] == 100)
         keyed = OrderLedger.Wish(.refund(101), by: nil)
         keyed.keys = ["client:k1"]
         let other = keyed
-        #expect(await parseCode { _ = try await bag.orders.take(other, order, contact: nil) } == 142)
+        #expect(await parseCode { _ = try await bag.orders.take(other, order, contact: nil, for: nil) } == 142)
         #expect(await parseCode { _ = try await bag.take(.refund(401), order) } == 142)
         let rest = try await bag.begin(.refund(nil), order, restock: true)
         #expect(await runner.progress(of: rest, within: .seconds(20)) == .done)
@@ -159,7 +159,7 @@ import Testing
         func take(_ amount: Int64, reason: String = "Broken", restock: Bool = false) async throws -> OrderLedger.Taken {
             var wish = OrderLedger.Wish(.refund(amount), by: nil, reason: reason, restock: restock)
             wish.keys = ["client:k"]
-            return try await bag.orders.take(wish, order, contact: nil)
+            return try await bag.orders.take(wish, order, contact: nil, for: nil)
         }
         guard case .waits(let refused) = try await take(100) else { throw ParseError.internalError }
         let refusal = ParseError(.validationError, "The charge is disputed.")

@@ -98,21 +98,19 @@ import Testing
         let store = try await store()
         let meter = Meter(200_000)
         let share = WorkShare(client: .client(1), meter: meter)
-        try await WorkShare.$current.withValue(share) {
-            await #expect(throws: ParseError.self) {
-                try await store.store.read { try $0.find(Self.slow, caller: .anonymous).rows }
-            }
-            #expect(meter.left == 0)
-            // The request has no budget left for any other read or write.
-            do {
-                _ = try await store.store.read { try $0.find(Self.quick, caller: .anonymous).rows }
-                Issue.record("There was no budget.")
-            } catch let error as ParseError { #expect(error.code == .timeout) }
-            do {
-                try await store.create("Slow", ["n": 1])
-                Issue.record("There was no budget.")
-            } catch let error as ParseError { #expect(error.code == .timeout) }
+        await #expect(throws: ParseError.self) {
+            try await store.store.read(for: share) { try $0.find(Self.slow, caller: .anonymous).rows }
         }
+        #expect(meter.left == 0)
+        // The request has no budget left for any other read or write.
+        let read = await error {
+            _ = try await store.store.read(for: share) { try $0.find(Self.quick, caller: .anonymous).rows }
+        }
+        #expect(read?.code == .timeout)
+        let write = await error {
+            _ = try await store.store.write(for: share) { try $0.create("Slow", ["n": 1], caller: .master) }
+        }
+        #expect(write?.code == .timeout)
         #expect(try await store.store.read { try $0.find(Self.quick, caller: .anonymous).rows } == 1)
     }
 
@@ -120,18 +118,19 @@ import Testing
     @Test(.postgresqlOnly("In SQLite the processor's time is all.")) func theServersTimeIsCharged() async throws {
         let store = try await TestStore()
         let meter = Meter(2_000_000)
-        try await WorkShare.$current.withValue(WorkShare(client: .client(1), meter: meter)) {
-            _ = try await store.store.read { try $0.rows("SELECT 1 FROM pg_sleep(0.4)") }
-            #expect(meter.left <= 1_600_000)
-            let start = ContinuousClock.now
-            for _ in 0..<2 {
-                let answer = await error { _ = try await store.store.read { try $0.rows("SELECT 1 FROM pg_sleep(3)") } }
-                #expect(answer?.code == .timeout)
-                #expect(answer?.message == "The request took too much processor time.")
+        let share = WorkShare(client: .client(1), meter: meter)
+        _ = try await store.store.read(for: share) { try $0.rows("SELECT 1 FROM pg_sleep(0.4)") }
+        #expect(meter.left <= 1_600_000)
+        let start = ContinuousClock.now
+        for _ in 0..<2 {
+            let answer = await error {
+                _ = try await store.store.read(for: share) { try $0.rows("SELECT 1 FROM pg_sleep(3)") }
             }
-            #expect(ContinuousClock.now - start < .seconds(2.5), "The second one did not begin.")
-            #expect(meter.left == 0)
+            #expect(answer?.code == .timeout)
+            #expect(answer?.message == "The request took too much processor time.")
         }
+        #expect(ContinuousClock.now - start < .seconds(2.5), "The second one did not begin.")
+        #expect(meter.left == 0)
     }
 
     @Test func aShortReadDoesNotWaitForLongOnes() async throws {
@@ -140,9 +139,8 @@ import Testing
         let long = (0..<4).map { client in
             Task {
                 defer { ended.count.add(1, ordering: .relaxed) }
-                try await WorkShare.$current.withValue(WorkShare(client: .client(client), meter: Meter(1_500_000))) {
-                    try await store.store.read { try $0.find(Self.slow, caller: .anonymous).rows }
-                }
+                let share = WorkShare(client: .client(client), meter: Meter(1_500_000))
+                try await store.store.read(for: share) { try $0.find(Self.slow, caller: .anonymous).rows }
             }
         }
         try await Task.sleep(for: .milliseconds(600))

@@ -127,16 +127,14 @@ import Testing
         let runs = Atomic<Int>(0)
         let other = replicas[1].store
         let share = WorkShare(client: .client(1), meter: meter)
-        try await WorkShare.$current.withValue(share) {
-            try await replicas[0].store.write { job in
-                let run = runs.add(1, ordering: .relaxed).newValue
-                _ = try job.rows("SELECT 1", [])
-                if run <= 3 {
-                    Thread.sleep(forTimeInterval: 0.2)
-                    _ = try other.writeAndWait { try $0.update("T", id, Self.increment, caller: .master) }.get()
-                }
-                _ = try job.update("T", id, Self.increment, caller: .master)
+        try await replicas[0].store.write(for: share) { job in
+            let run = runs.add(1, ordering: .relaxed).newValue
+            _ = try job.rows("SELECT 1", [])
+            if run <= 3 {
+                Thread.sleep(forTimeInterval: 0.2)
+                _ = try other.writeAndWait { try $0.update("T", id, Self.increment, caller: .master) }.get()
             }
+            _ = try job.update("T", id, Self.increment, caller: .master)
         }
         #expect(runs.load(ordering: .relaxed) == 4)
         #expect(meter.used >= 200_000)

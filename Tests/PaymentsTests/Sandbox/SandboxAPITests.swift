@@ -21,7 +21,7 @@ import Testing
             "method": .string(method), "path": .array(path.map(JSON.string)),
             "form": .array(form.map { .array($0.map(JSON.string)) }),
         ])
-        return try await desk.answer(request, key: key)
+        return try await desk.answer(request, key: key, for: nil)
     }
 
     private static let usual = [["amount", "1999"], ["currency", "USD"], ["source", "tok_visa"]]

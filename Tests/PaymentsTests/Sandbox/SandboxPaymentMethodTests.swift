@@ -44,15 +44,21 @@ import Testing
         struct Away: Error {}
         let sandbox: SandboxProvider
         let kept: String
-        func createCustomer(token: String, email: String?, key: String) async throws -> ProviderCustomer {
-            throw Away()
-        }
-        func charge(_ order: ChargeOrder, key: String) async throws -> ProviderCharge { throw Away() }
-        func findCharge(_ order: ChargeOrder, key: String) async throws -> ProviderCharge? { throw Away() }
-        func refund(_ order: RefundOrder, key: String) async throws -> ProviderRefund { throw Away() }
-        func deleteCustomer(_ id: String) async throws {
+        func createCustomer(
+            token: String, email: String?, key: String, for _: WorkShare?
+        ) async throws -> ProviderCustomer { throw Away() }
+        func charge(
+            _ order: ChargeOrder, key: String, for _: WorkShare?
+        ) async throws -> ProviderCharge { throw Away() }
+        func findCharge(
+            _ order: ChargeOrder, key: String, for _: WorkShare?
+        ) async throws -> ProviderCharge? { throw Away() }
+        func refund(
+            _ order: RefundOrder, key: String, for _: WorkShare?
+        ) async throws -> ProviderRefund { throw Away() }
+        func deleteCustomer(_ id: String, for share: WorkShare?) async throws {
             if id == kept { throw Away() }
-            try await sandbox.deleteCustomer(id)
+            try await sandbox.deleteCustomer(id, for: share)
         }
     }
 

@@ -27,7 +27,8 @@ import Testing
             let name = FileNames.kept("a b\(number).bin")
             let content = [UInt8](repeating: UInt8(number), count: 1000 + number)
             let entry = try await home.keep(
-                content, for: .init(name: name, contentType: "application/octet-stream", size: content.count))
+                content, for: .init(name: name, contentType: "application/octet-stream", size: content.count),
+                share: nil)
             try await sandbox.store.write { try FileTable.add(entry, in: $0) }
             files[name] = content
         }
@@ -51,7 +52,7 @@ import Testing
         sourceLocation: SourceLocation = #_sourceLocation
     ) async {
         for (name, content) in files {
-            let found = try? await home.part(of: name, offset: 0, length: 1 << 20)
+            let found = try? await home.part(of: name, offset: 0, length: 1 << 20, for: nil)
             #expect(found?.content == content, "\(when)", sourceLocation: sourceLocation)
         }
     }

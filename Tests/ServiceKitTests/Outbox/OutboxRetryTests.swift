@@ -29,7 +29,7 @@ import Testing
             inbox.refuse("ann", times: 2)
             bench.deliver(host)
             try await host.send("mail.note.v1", ["ann"])
-            #expect(await host.outbox.waitUntilDelivered(key: "ann", within: .seconds(60)))
+            #expect(await host.outbox.waitUntilDelivered(key: "ann", within: .seconds(60), for: nil))
             let arrivals = inbox.arrivals
             try #require(arrivals.count == 3)
             #expect(Set(arrivals.map(\.envelope.idempotencyKey)) == ["outbox:ann"])
@@ -47,9 +47,9 @@ import Testing
             try await host.send("mail.note.v1", poisoned)
             try await host.send("mail.note.v1", ["good"])
             bench.deliver(host)
-            #expect(await host.outbox.waitUntilDelivered(key: "good", within: .seconds(60)))
+            #expect(await host.outbox.waitUntilDelivered(key: "good", within: .seconds(60), for: nil))
             try await host.send("mail.note.v1", ["late"])
-            #expect(await host.outbox.waitUntilDelivered(key: "late", within: .seconds(60)))
+            #expect(await host.outbox.waitUntilDelivered(key: "late", within: .seconds(60), for: nil))
             #expect(inbox.arrivals(of: "good").count == 1)
             #expect(inbox.arrivals(of: "late").count == 1)
             try await eventually("each refusal is noted") {
@@ -70,7 +70,7 @@ import Testing
             try await host.shortenWaits()
             bench.deliver(host)
             for user in ["ann", "bob"] {
-                #expect(await host.outbox.waitUntilDelivered(key: user, within: .seconds(60)))
+                #expect(await host.outbox.waitUntilDelivered(key: user, within: .seconds(60), for: nil))
             }
             #expect(Set(inbox.users) == ["ann", "bob"])
         }
@@ -129,7 +129,7 @@ import Testing
             try await host.send("push.note.v1", ["ann"])
             try await eventually("push has its message") { !stuck.arrivals.isEmpty }
             try await host.send("mail.note.v1", ["bob"])
-            #expect(await host.outbox.waitUntilDelivered(key: "bob", within: .seconds(60)))
+            #expect(await host.outbox.waitUntilDelivered(key: "bob", within: .seconds(60), for: nil))
             #expect(inbox.users == ["bob"])
             let untried = "SELECT count(*) FROM outbox WHERE kind = 'push.note.v1' AND attempts = 0"
             #expect(try await host.number(untried) == 1)

@@ -23,7 +23,7 @@ import Testing
     }
 
     private func isDelivered(_ key: String, by host: ServiceHost) async -> Bool {
-        await host.outbox.waitUntilDelivered(key: key, within: .seconds(60))
+        await host.outbox.waitUntilDelivered(key: key, within: .seconds(60), for: nil)
     }
 
     @Test func aMessageArrivesAsAWriteOfSatchelsOwnUnderItsKey() async throws {
@@ -166,8 +166,8 @@ import Testing
     @Test func waitingForWhatIsNotDeliveredEnds() async throws {
         try await withMail { bench, host, _ in
             try await host.send("mail.note.v1", ["ann"])
-            #expect(await !host.outbox.waitUntilDelivered(key: "ann", within: .milliseconds(50)))
-            #expect(await host.outbox.waitUntilDelivered(key: "nobody", within: .milliseconds(50)))
+            #expect(await !host.outbox.waitUntilDelivered(key: "ann", within: .milliseconds(50), for: nil))
+            #expect(await host.outbox.waitUntilDelivered(key: "nobody", within: .milliseconds(50), for: nil))
             bench.deliver(host)
             #expect(await isDelivered("ann", by: host))
         }

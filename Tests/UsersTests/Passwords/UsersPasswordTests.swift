@@ -57,10 +57,10 @@ import UsersService
     @Test func verifyingAgainstNobodyIsAlwaysWrong() async throws {
         let hasher = PasswordHasher(cost: Self.cost)
         let client = HashingClient("network:7f000001")
-        #expect(try await !hasher.verify("secret", against: nil, for: client))
-        #expect(try await !hasher.verify("secret", against: "damaged", for: client))
-        let hash = try await hasher.hash("secret", for: client)
-        #expect(try await hasher.verify("secret", against: hash, for: client))
+        #expect(try await !hasher.verify("secret", against: nil, for: client, charging: nil))
+        #expect(try await !hasher.verify("secret", against: "damaged", for: client, charging: nil))
+        let hash = try await hasher.hash("secret", for: client, charging: nil)
+        #expect(try await hasher.verify("secret", against: hash, for: client, charging: nil))
     }
 
     /// Id T4d of docs/internals/hardening.md: unknown clients that sign up and sign in occupy no more than their number
@@ -75,18 +75,18 @@ import UsersService
             for number in 0..<count {
                 let stranger = HashingClient("network:\(number)")
                 group.addTask {
-                    _ = try? await hashers.signIns.verify("wrong", against: nil, for: stranger)
+                    _ = try? await hashers.signIns.verify("wrong", against: nil, for: stranger, charging: nil)
                     ended.increment()
                 }
                 group.addTask {
-                    _ = try? await hashers.newPasswords.hash("new", for: stranger)
+                    _ = try? await hashers.newPasswords.hash("new", for: stranger, charging: nil)
                     ended.increment()
                 }
             }
             // Both rushes have started.
             while ended.value < 2 { await Task.yield() }
             let known = HashingClient("device:ann:phone", isKnown: true)
-            let isRight = try await hashers.signIns.verify("wrong", against: nil, for: known)
+            let isRight = try await hashers.signIns.verify("wrong", against: nil, for: known, charging: nil)
             #expect(!isRight)
             #expect(ended.value < count, "It did not wait for the end of a rush.")
             try await group.waitForAll()
@@ -99,21 +99,19 @@ import UsersService
         let client = HashingClient("network:7f000001")
         // Hardly more than the part of the budget reserved for the end of a request.
         let budget = RequestBudget(microseconds: 26_000)
-        try await RequestBudget.$current.withValue(budget) {
-            let isRight = try await hasher.verify("secret", against: nil, for: client)
-            #expect(!isRight, "The first is always done.")
-            #expect(budget.used == 1_000)
-            #expect(!budget.isSpent)
-            await #expect(throws: ParseError(.timeout, "The request took too much processor time.")) {
-                try await hasher.verify("secret", against: nil, for: client)
-            }
-            await #expect(throws: ParseError.self) { try await hasher.hash("secret", for: client) }
+        let isRight = try await hasher.verify("secret", against: nil, for: client, charging: budget)
+        #expect(!isRight, "The first is always done.")
+        #expect(budget.used == 1_000)
+        #expect(!budget.isSpent)
+        await #expect(throws: ParseError(.timeout, "The request took too much processor time.")) {
+            try await hasher.verify("secret", against: nil, for: client, charging: budget)
         }
+        await #expect(throws: ParseError.self) { try await hasher.hash("secret", for: client, charging: budget) }
         let counting = RequestBudget(microseconds: nil)
-        let hash = try await RequestBudget.$current.withValue(counting) { try await hasher.hash("s", for: client) }
+        let hash = try await hasher.hash("s", for: client, charging: counting)
         #expect(counting.used > 1_000, "The operator's are counted and never refused.")
         let former = try #require(hash)
-        #expect(try await hasher.hash("s", unlessAmong: [former], for: client) == nil)
-        #expect(try await hasher.hash("t", unlessAmong: [former], for: client) != nil)
+        #expect(try await hasher.hash("s", unlessAmong: [former], for: client, charging: nil) == nil)
+        #expect(try await hasher.hash("t", unlessAmong: [former], for: client, charging: nil) != nil)
     }
 }

@@ -30,7 +30,8 @@ struct ProductPhotos: Sendable {
         else { return }
         guard let name = file["name"]?.stringValue, FileNames.isKept(name) else { throw Self.unknown }
         let (verb, className, objectId, caller) = (change.verb, change.className, change.objectId, change.caller)
-        let photo = try await store.read { reader -> FileTable.Entry? in
+        let share = change.request?.share
+        let photo = try await store.read(for: share) { reader -> FileTable.Entry? in
             try reader.authorize(verb == .create ? .create : .update, className, caller: caller)
             if verb == .update, let objectId {
                 let stored = try JSON(parsing: reader.get(className, objectId, caller: .master))
@@ -41,7 +42,7 @@ struct ProductPhotos: Sendable {
             return entry
         }
         guard let photo else { return }
-        let (full, thumbnail) = try await pictures(of: photo)
+        let (full, thumbnail) = try await pictures(of: photo, share)
         change.object["fullsizeImage"] = full.file
         change.object["thumbnail"] = thumbnail.file
         change.notes[Self.noteName] = .array(
@@ -71,18 +72,19 @@ struct ProductPhotos: Sendable {
     /// The pictures, in the place for new files. The studio works on files on the disk, so a photo in the bucket is
     /// downloaded first.
     private func pictures(
-        of photo: FileTable.Entry
+        of photo: FileTable.Entry, _ share: WorkShare?
     ) async throws -> (full: PhotoStudio.Picture, thumbnail: PhotoStudio.Picture) {
         var work: String?
         defer { if let work { try? FileManager.default.removeItem(atPath: work) } }
         var copy: String?
         if photo.inBucket {
-            let content = try await home.content(of: photo)
+            let content = try await home.content(of: photo, for: share)
             (work, copy) = try await home.folder.workCopy(of: content)
         }
         let (full, thumbnail) = try await studio.pictures(of: photo.name, at: copy)
         return (
-            .init(entry: try await home.settle(full.entry)), .init(entry: try await home.settle(thumbnail.entry))
+            .init(entry: try await home.settle(full.entry, share: share)),
+            .init(entry: try await home.settle(thumbnail.entry, share: share))
         )
     }
 

@@ -3,10 +3,8 @@ import ParseProtocol
 
 /// A request's part of the memory for large answers, from the arrival of a service's reply until the client has it.
 ///
-/// It is a task-local value, so that every call of a service finds it. Small replies are not counted.
+/// The request's calls of services carry it (`CallContext.hold`). Small replies are not counted.
 enum AnswerHold {
-    @TaskLocal static var current: ByteHold?
-
     /// A reply counts twice: it is in memory as received, and again as decoded or sent.
     static let copies = 2
 
@@ -33,8 +31,8 @@ enum AnswerHold {
 
     /// Takes memory for the values of a decoded reply.
     /// - Throws: `.requestLimitExceeded` (155) when there is none.
-    static func decode(_ bytes: Int) throws(ParseError) {
-        guard bytes > CapacitySettings.smallBytes, let hold = current else { return }
+    static func decode(_ bytes: Int, _ hold: ByteHold?) throws(ParseError) {
+        guard bytes > CapacitySettings.smallBytes, let hold else { return }
         guard hold.take(bytes * copies) else { throw full }
     }
 

@@ -68,15 +68,16 @@ extension ServiceClient {
     /// - Throws: `.requestLimitExceeded` (155) when there is no room for the answer, `.invalidQuery` (102) when a batch
     ///   has no room left for it.
     func read<Request: RoomedRequest, Reply: RoomedReply>(
-        _ call: Call<Request, Reply>, inRoom message: Request, needed: Int = 0, for principal: Principal, trace: String
+        _ call: Call<Request, Reply>, inRoom message: Request, needed: Int = 0, for principal: Principal,
+        in context: CallContext
     ) async throws(ParseError) -> ServiceReply<Reply> {
-        guard let hold = AnswerHold.current else { return try await read(call, message, for: principal, trace: trace) }
+        guard let hold = context.hold else { return try await read(call, message, for: principal, in: context) }
         var request = message
         var room = AnswerRoom(for: hold, needed: needed)
         while true {
             guard room.reserved == 0 || hold.take(room.reserved) else { throw AnswerHold.full }
             request.answerBytesMax = UInt32(room.bytesMax)
-            let reply = try await send(call, request, [], principal, trace, reserved: room.reserved)
+            let reply = try await send(call, request, [], principal, context, reserved: room.reserved)
             guard reply.documents.isEmpty else { return reply }
             let needed = Int(try reply.message.bytesNeeded)
             guard needed > 0 else { return reply }

@@ -2,20 +2,18 @@ import Dispatch
 import ParseProtocol
 
 /// The queue in which large bodies wait (`BodyTurns`).
-package actor BodyGate {
+actor BodyGate {
     private var turns: BodyTurns
     private var waiting: [BodyTurns.Ticket: CheckedContinuation<Bool, Never>] = [:]
     private var isServing = false
 
     /// - Parameter share: of one processor.
-    package init(share: Double) { turns = BodyTurns(share: share) }
-
-    package var waitingCount: Int { waiting.count }
+    init(share: Double) { turns = BodyTurns(share: share) }
 
     /// Returns when the body may go on.
     /// - Throws: `.requestLimitExceeded` (155) when it waited too long, or when too many wait already. Then it throws
     ///   after a delay, which slows down a client that sends large bodies as fast as they are refused.
-    package func turn(of network: String, work: UInt64) async throws(ParseError) {
+    func turn(of network: String, work: UInt64) async throws(ParseError) {
         switch turns.enter(network, work: work, now: DispatchTime.now().uptimeNanoseconds) {
         case .goesOn: return
         case .full:
@@ -26,8 +24,7 @@ package actor BodyGate {
                 waiting[ticket] = continuation
                 guard !isServing else { return }
                 isServing = true
-                // Detached: it outlives this request, and must not hold the request's memory for answers.
-                Task.detached { await self.serve() }
+                Task { await self.serve() }
             }
             guard isTurn else { throw BodyReader.full }
         }

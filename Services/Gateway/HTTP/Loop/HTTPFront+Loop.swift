@@ -1,4 +1,5 @@
 import HTTPTypes
+import MessageBus
 import NIOCore
 import ParseProtocol
 
@@ -65,10 +66,9 @@ extension HTTPFront {
         _ question: ServiceQuestion, of exchange: RequestExchange, over traffic: LoopTraffic,
         completion: @escaping @Sendable (ServiceAnswer) -> Void
     ) {
-        router.controllers.objects.services.ask(
-            question, for: exchange.machine.principal, trace: exchange.requestId,
-            budget: configuration.requestBudgetMicroseconds, exchange.hold
-        ) { answer in
+        var context = exchange.machine.request.call
+        context.budget = RequestBudget(microseconds: configuration.requestBudgetMicroseconds)
+        router.controllers.objects.services.ask(question, for: exchange.machine.principal, in: context) { answer in
             traffic.replied { completion(answer) }
         }
         traffic.madeRequest()

@@ -13,12 +13,12 @@ extension LiveHub {
     /// Runs `beforeConnect`, if there is one.
     /// - Throws: its refusal; `.serviceUnavailable` (2) while it cannot be called.
     func mayConnect(
-        _ admitted: Principal, _ credentials: Credentials, from address: SocketAddress?
+        _ admitted: Principal, _ credentials: Credentials, from address: SocketAddress?, in context: CallContext
     ) async throws(ParseError) {
-        guard try await triggers.isThere(.beforeConnect, Hook.connectClass) else { return }
+        guard try await triggers.isThere(.beforeConnect, Hook.connectClass, in: context) else { return }
         var principal = admitted
         do throws(ParseError) {
-            principal = try await access.signIn(admitted, credentials)
+            principal = try await access.signIn(admitted, credentials, in: context)
         } catch {
             // A client with an expired session counts as a guest, as in Parse Server. Its subscriptions end with 209.
             guard error.code == .invalidSessionToken else { throw error }
@@ -26,7 +26,7 @@ extension LiveHub {
         var subject = subject(principal, credentials, address)
         // Counts the other clients.
         subject.clients = max(subject.clients - 1, 0)
-        try await triggers.beforeConnect(subject)
+        try await triggers.beforeConnect(subject, in: context)
     }
 
     private func subject(
@@ -45,10 +45,11 @@ extension LiveHub {
     /// - Throws: its refusal; `.requestLimitExceeded` (155) when too many subscriptions of the connection wait for it;
     ///   `.serviceUnavailable` (2) while it cannot be called.
     func decide(
-        _ subscription: LiveSubscription, _ principal: Principal, check: () async throws(ParseError) -> Void
+        _ subscription: LiveSubscription, _ principal: Principal, in context: CallContext,
+        check: () async throws(ParseError) -> Void
     ) async throws(ParseError) {
         guard !subscription.isDecided else { return }
-        guard try await triggers.isThere(.beforeSubscribe, subscription.className) else {
+        guard try await triggers.isThere(.beforeSubscribe, subscription.className, in: context) else {
             return subscription.decide(subscription.wish, byCode: false)
         }
         let sink = ObjectIdentifier(subscription.sink)
@@ -59,7 +60,7 @@ extension LiveHub {
         try await check()
         let subject = subject(principal, subscription.credentials, subscription.address)
         let decided = try await triggers.beforeSubscribe(
-            subscription.wish, requestId: subscription.requestId, subject)
+            subscription.wish, requestId: subscription.requestId, subject, in: context)
         subscription.decide(decided, byCode: true)
     }
 
@@ -83,7 +84,6 @@ extension LiveHub {
         // The caller may hold the register's lock.
         if !over.isEmpty { Task.detached { self.end(over) } }
         for call in calls {
-            // Detached, so that the writing client's budget does not cover the call.
             Task.detached {
                 let outcome = await self.outcome(of: call)
                 self.perform { $0.finish(call.number, outcome) }
@@ -105,18 +105,20 @@ extension LiveHub {
     /// The outcome of an event. When the code cannot be called, the subscription ends and the client reconnects: no
     /// event is sent without the code's check.
     private func outcome(of call: LiveTriggerQueue.Call) async -> LiveTriggerQueue.Outcome {
-        let subscription = call.subscription
+        let (subscription, context) = (call.subscription, CallContext())
         let subject: LiveTriggers.Subject
         do throws(ParseError) {
-            guard try await triggers.isThere(.afterEvent, subscription.className) else { return .told(call.event) }
-            let principal = try await access.signIn(subscription.admitted, subscription.credentials)
+            guard try await triggers.isThere(.afterEvent, subscription.className, in: context) else {
+                return .told(call.event)
+            }
+            let principal = try await access.signIn(subscription.admitted, subscription.credentials, in: context)
             subject = self.subject(principal, subscription.credentials, nil)
         } catch {
             return .ended(LiveProblem(error, requestId: nil))
         }
         do throws(ParseError) {
             return try await triggers.afterEvent(
-                call.event, subscription.className, keys: subscription.wish.keys, subject)
+                call.event, subscription.className, keys: subscription.wish.keys, subject, in: context)
         } catch {
             let problem = LiveProblem(error, requestId: nil)
             return problem.reconnects ? .ended(problem) : .refused(problem)

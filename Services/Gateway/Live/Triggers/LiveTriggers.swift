@@ -34,26 +34,29 @@ struct LiveTriggers: Sendable {
     }
 
     /// - Throws: `.serviceUnavailable` (2) while the catalog cannot be reached.
-    func isThere(_ trigger: HookTable.Trigger, _ className: String) async throws(ParseError) -> Bool {
-        try await scopes.registry.table().target(trigger, className) != nil
+    func isThere(
+        _ trigger: HookTable.Trigger, _ className: String, in context: CallContext
+    ) async throws(ParseError) -> Bool {
+        try await scopes.registry.table(in: context).target(trigger, className) != nil
     }
 
     // MARK: Triggers
 
     /// - Throws: the refusal of `beforeConnect`; `.serviceUnavailable` (2) while it cannot be called.
-    func beforeConnect(_ subject: Subject) async throws(ParseError) {
-        _ = try await call(.beforeConnect, Hook.connectClass, subject, ["event": "connect"])
+    func beforeConnect(_ subject: Subject, in context: CallContext) async throws(ParseError) {
+        _ = try await call(.beforeConnect, Hook.connectClass, subject, ["event": "connect"], in: context)
     }
 
     /// The query after `beforeSubscribe`.
     /// - Throws: its refusal; `.invalidQuery` (102) for a query that cannot be live; `.serviceUnavailable` (2) while it
     ///   cannot be called.
     func beforeSubscribe(
-        _ wish: SubscribedQuery, requestId: Int64, _ subject: Subject
+        _ wish: SubscribedQuery, requestId: Int64, _ subject: Subject, in context: CallContext
     ) async throws(ParseError) -> SubscribedQuery {
         let answer = try await call(
             .beforeSubscribe, wish.className, subject,
-            ["event": "subscribe", "op": "subscribe", "requestId": .int(requestId), "query": wish.query])
+            ["event": "subscribe", "op": "subscribe", "requestId": .int(requestId), "query": wish.query],
+            in: context)
         // The current version of the code has no such trigger, and this gateway does not know it yet.
         guard let query = answer?["query"] else { return wish }
         return try wish.changed(by: query)
@@ -63,7 +66,7 @@ struct LiveTriggers: Sendable {
     /// - Parameter keys: the fields that the client selected; empty for all.
     /// - Throws: its refusal; `.serviceUnavailable` (2) while it cannot be called.
     func afterEvent(
-        _ event: LiveDelivery, _ className: String, keys: [String], _ subject: Subject
+        _ event: LiveDelivery, _ className: String, keys: [String], _ subject: Subject, in context: CallContext
     ) async throws(ParseError) -> LiveTriggerQueue.Outcome {
         guard let object = try? JSON(parsing: event.object) else { throw .internalError }
         var members: [String: JSON] = ["event": .string(event.kind.name), "object": object, "sendEvent": true]
@@ -72,7 +75,8 @@ struct LiveTriggers: Sendable {
         var subject = subject
         subject.principal.installationID = ""
         subject.address = nil
-        guard let answer = try await call(.afterEvent, className, subject, members) else { return .told(event) }
+        let answer = try await call(.afterEvent, className, subject, members, in: context)
+        guard let answer else { return .told(event) }
         guard let changed = event.changed(by: answer, keys: keys) else { return .withheld }
         return .told(changed.linked(links))
     }
@@ -81,10 +85,10 @@ struct LiveTriggers: Sendable {
 
     /// The code's result; nil when there is no such trigger.
     private func call(
-        _ trigger: HookTable.Trigger, _ className: String, _ subject: Subject, _ members: [String: JSON]
+        _ trigger: HookTable.Trigger, _ className: String, _ subject: Subject, _ members: [String: JSON],
+        in context: CallContext
     ) async throws(ParseError) -> JSON? {
-        let request = ParseRequest(
-            method: .get, path: ["live"], requestId: RequestIds.next(), clientAddress: subject.address)
+        let request = ParseRequest(method: .get, path: ["live"], call: context, clientAddress: subject.address)
         guard let scope = scopes.scope(of: request),
             let target = try await scope.table(with: [trigger], className)?.target(trigger, className)
         else { return nil }

@@ -52,7 +52,7 @@ extension Route {
             .get, "/hooks/functions", .cloud, "listFunctionHooks", "The functions at other hosts.",
             access: .desk(.developers)
         ) {
-            try await $0.controllers.hooks.list(functions: true)
+            try await $0.controllers.hooks.list(functions: true, $0.request)
         },
         Route(.post, "/hooks/functions", .cloud, "createFunctionHook", "Adds a function.", access: .desk(.developers)) {
             try await $0.controllers.hooks.create($0.request, $0.principal)
@@ -61,7 +61,7 @@ extension Route {
             .get, "/hooks/functions/{functionName}", .cloud, "getFunctionHook", "One function.",
             access: .desk(.developers)
         ) {
-            try await $0.controllers.hooks.get(.named($0))
+            try await $0.controllers.hooks.get(.named($0), $0.request)
         },
         Route(
             .put, "/hooks/functions/{functionName}", .cloud, "updateFunctionHook", "Changes or removes a function.",
@@ -79,7 +79,7 @@ extension Route {
             .get, "/hooks/triggers", .cloud, "listTriggerHooks", "The triggers at other hosts.",
             access: .desk(.developers)
         ) {
-            try await $0.controllers.hooks.list(functions: false)
+            try await $0.controllers.hooks.list(functions: false, $0.request)
         },
         Route(.post, "/hooks/triggers", .cloud, "createTriggerHook", "Adds a trigger.", access: .desk(.developers)) {
             try await $0.controllers.hooks.create($0.request, $0.principal)
@@ -88,7 +88,7 @@ extension Route {
             .get, "/hooks/triggers/{className}/{triggerName}", .cloud, "getTriggerHook", "One trigger.",
             access: .desk(.developers)
         ) {
-            try await $0.controllers.hooks.get(.named($0))
+            try await $0.controllers.hooks.get(.named($0), $0.request)
         },
         Route(
             .put, "/hooks/triggers/{className}/{triggerName}", .cloud, "updateTriggerHook",

@@ -14,7 +14,7 @@ extension Route {
             try await $0.controllers.logs.follow($0.request)
         },
         operation("functions", "listFunctions", "Functions of the suite and of cloud code.", area: .developers) {
-            try await $0.controllers.operations.functions()
+            try await $0.controllers.operations.functions($0.request)
         },
         operation("jobs", "listJobRuns", "Runs of jobs, the newest first.", area: .developers) {
             try await $0.controllers.operations.jobRuns($0.request)

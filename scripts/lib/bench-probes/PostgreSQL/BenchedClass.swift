@@ -75,10 +75,10 @@ enum BenchedClass {
     static func prepare(_ connection: String) async throws {
         let store = try await store(connection)
         defer { store.stop() }
-        let there = try await store.read { $0.hasClass(name) }
+        let there = try await store.read(for: nil) { $0.hasClass(name) }
         guard !there else { return }
         for _ in 0..<(rows / 100) {
-            try await store.write { transaction in
+            try await store.write(for: nil) { transaction in
                 for _ in 0..<100 { _ = try transaction.create(name, object, caller: .anonymous) }
             }
         }
