@@ -11,6 +11,7 @@ let bagMigrations = [
     Migration(6, "deletionsBegun", deletionsBegun),
     Migration(7, "expectedItems", ImportedItems.table),
     Migration(8, "ownersOfImports") { try ImportedItems.closeAll(in: $0) },
+    Migration(9, "dimensions") { try OrderStates.addDimensions(in: $0) },
 ]
 
 /// Accounts that `users` is about to delete (`AccountDeletion`).

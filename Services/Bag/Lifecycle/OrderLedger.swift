@@ -124,15 +124,22 @@ package struct OrderLedger: Sendable {
         _ order: OrderRecord, to status: OrderStatus, _ wish: Wish, _ contact: CustomerContact?,
         in transaction: StoreTransaction
     ) throws -> OrderRecord {
-        var fields = status.fields
+        var dimensions = OrderDimensions(order: order.document) ?? OrderDimensions()
+        var fields: [String: JSON] = [:]
         switch status {
         case .open, .made, .refunded: throw ParseError.internalError  // No step leads directly to these states.
         case .shipped:
+            dimensions.fulfillment = .shipped
             fields["shippedAt"] = transaction.now.wire
             if case .ship(let shipment) = wish.step { fields.merge(shipment.fields) { _, new in new } }
-        case .delivered: fields["deliveredAt"] = transaction.now.wire
-        case .cancelled: fields.merge(Self.cancelled(wish.reason, transaction.now)) { _, new in new }
+        case .delivered:
+            dimensions.fulfillment = .delivered
+            fields["deliveredAt"] = transaction.now.wire
+        case .cancelled:
+            dimensions.isCancelled = true
+            fields.merge(Self.cancelled(wish.reason, transaction.now)) { _, new in new }
         }
+        fields.merge(dimensions.fields) { _, new in new }
         let updated = try transaction.update("Order", order.objectId, .object(fields), caller: .master)
         try note(wish, order.objectId, before: updated.before, after: updated.document, in: transaction)
         let changed = try OrderRecord(document: updated.document, in: transaction)

@@ -98,7 +98,8 @@ package struct RefundLedger: Sendable {
                 try Self.restock(order, reservation: refund.checkoutId, outbox, currency, in: transaction)
             }
             try OrderEvents(
-                order: order, status: refund.purpose.status, name: refund.id, givenBack: refund.amount, reason: reason,
+                order: order, status: refund.purpose.status, name: refund.id, givenBack: refund.amount,
+                isPartial: OrderDimensions(order: order.document)?.payment == .partiallyRefunded, reason: reason,
                 contact: contact, byShop: refund.purpose == .refund, currency: currency
             ).tell(outbox, in: transaction)
         }
@@ -138,9 +139,14 @@ package struct RefundLedger: Sendable {
             return nil
         }
         let before = present["refundedTotal"]?.intValue ?? 0
-        var fields = refund.purpose.status.fields
+        let total = before.addingReportingOverflow(refund.amount).partialValue
+        let charged = try OrderRecord(document: present, in: transaction).lifecycle.charged
+        var dimensions = OrderDimensions(order: present) ?? OrderDimensions()
+        dimensions.payment = total < charged ? .partiallyRefunded : .refunded
+        if refund.purpose == .cancel { dimensions.isCancelled = true }
+        var fields = dimensions.fields
         fields["refundedAt"] = transaction.now.wire
-        fields["refundedTotal"] = .int(before.addingReportingOverflow(refund.amount).partialValue)
+        fields["refundedTotal"] = .int(total)
         fields["refundState"] = "done"
         if refund.purpose == .cancel {
             fields.merge(OrderLedger.cancelled(reason, transaction.now)) { _, new in new }

@@ -5,7 +5,7 @@ import { dialog } from '../../shared/elements/dialog.js';
 import { toast } from '../../shared/elements/toast.js';
 import { editableMoney, money, parseMoney } from '../../shared/format.js';
 import { t } from '../../shared/i18n.js';
-import { left, stateOf } from './shared.js';
+import { left } from './shared.js';
 
 const REASON = { name: 'reason', type: 'textarea', maxlength: 400 };
 
@@ -69,10 +69,7 @@ export function refund(order) {
     title: t('refund.title', { number: order.orderNo }),
     isDanger: true,
     confirm: t('order.refund'),
-    text: [
-      t('refund.text', { amount: money(left(order), order.currency) }),
-      stateOf(order) === 'made' ? t('refund.unshipped') : '',
-    ].join(' '),
+    text: t('refund.text', { amount: money(left(order), order.currency) }),
     fields: [
       {
         name: 'amount',

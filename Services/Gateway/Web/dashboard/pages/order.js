@@ -55,6 +55,7 @@ export async function render({ params, router, signal, redraw }) {
 
 function actions(order, router, redraw) {
   const state = stateOf(order);
+  const goods = order.fulfillmentStatus ?? (['shipped', 'delivered'].includes(state) ? state : 'unfulfilled');
   const sheets = ['packing-slip', 'invoice'].map((form) =>
     h('a.button', { href: router.href(`/orders/sheets/${form}`, { orders: order.objectId }) }, t(`sheet.${form}`)),
   );
@@ -64,11 +65,9 @@ function actions(order, router, redraw) {
     h(`button${kind}`, { type: 'button', onclick: () => work(order).then((done) => done && redraw()) }, t(key));
   return [
     state === 'made' && button('.primary', 'order.ship', ship),
-    state === 'shipped' && button('.primary', 'order.deliver', deliver),
-    ['made', 'shipped', 'delivered', 'refunded'].includes(state) &&
-      left(order) > 0 &&
-      button('', 'order.refund', refund),
-    state === 'made' && button('.danger', 'order.cancel', cancel),
+    goods === 'shipped' && button('.primary', 'order.deliver', deliver),
+    state !== 'cancelled' && left(order) > 0 && button('', 'order.refund', refund),
+    state !== 'cancelled' && goods === 'unfulfilled' && button('.danger', 'order.cancel', cancel),
     sheets,
   ];
 }
