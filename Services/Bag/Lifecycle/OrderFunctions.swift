@@ -39,8 +39,13 @@ struct OrderFunctions: Sendable {
             var wish = OrderLedger.Wish(
                 .refund(try Self.amount(parameters)), by: nil, reason: try Self.reason(parameters),
                 restock: try Self.flag(parameters, "restock"))
+            wish.lines = try RefundLines(parameters["lines"])
             wish.keys = try Self.keys(parameters, request)
             return try await take(wish, parameters, request)
+        }
+        routes.function("orderRefunds") { parameters, request in
+            try request.requireArea(.orders, .support)
+            return try .result(await runner.ledger.list(Self.orderId(parameters)))
         }
         routes.function("orders") { parameters, request in
             try request.requireArea(.orders, .support)
@@ -57,7 +62,13 @@ struct OrderFunctions: Sendable {
         guard !CardNumber.isPresent(in: parameters) else { throw CardNumber.refused }
         let orderId = try Self.orderId(parameters)
         var wish = wish
-        if wish.customerId == nil { wish.origin = AuditOrigin(request) }
+        if wish.customerId == nil {
+            wish.origin = AuditOrigin(request)
+            if case .refund = wish.step {
+                wish.madeBy = await contacts.name(
+                    of: request.envelope.principal.userID, traceId: request.envelope.traceID)
+            }
+        }
         let customer = try await ledger.customer(orderId, for: wish.customerId)
         let contact = await contacts.contact(of: customer, traceId: request.envelope.traceID)
         switch try await ledger.take(wish, orderId, contact: contact) {

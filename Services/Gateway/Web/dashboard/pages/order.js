@@ -25,7 +25,7 @@ export async function render({ params, router, signal, redraw }) {
   const [bought, steps, aside] = [h('div'), h('div.steps'), h('div.stack')];
   const draw = ({ order, contact, history }) => {
     fill(state, stateTag(order));
-    refill(doings, actions(order, router, redraw));
+    refill(doings, actions(order, history, router, redraw));
     fill(bought, lines(order));
     refill(steps, timeline(order, history, redraw));
     refill(aside, people(order, contact, router), money_(order, history.charge), wishes(order));
@@ -53,7 +53,7 @@ export async function render({ params, router, signal, redraw }) {
   ];
 }
 
-function actions(order, router, redraw) {
+function actions(order, history, router, redraw) {
   const state = stateOf(order);
   const goods = order.fulfillmentStatus ?? (['shipped', 'delivered'].includes(state) ? state : 'unfulfilled');
   const sheets = ['packing-slip', 'invoice'].map((form) =>
@@ -62,7 +62,11 @@ function actions(order, router, redraw) {
   // Support may read orders; only the order desk may act on them.
   if (!runs('orders') || order.refundState === 'pending') return sheets;
   const button = (kind, key, work) =>
-    h(`button${kind}`, { type: 'button', onclick: () => work(order).then((done) => done && redraw()) }, t(key));
+    h(
+      `button${kind}`,
+      { type: 'button', onclick: () => work(order, history).then((done) => done && redraw()) },
+      t(key),
+    );
   return [
     state === 'made' && button('.primary', 'order.ship', ship),
     goods === 'shipped' && button('.primary', 'order.deliver', deliver),
