@@ -18,7 +18,7 @@ package func bagPlan(_ currency: Currency) -> ServicePlan {
                     "customer": .pointer("_User"), "orderNo": .number, "orderDate": .date, "items": .array,
                     "orderStatus": .number, "stripePaymentId": .string, "note": .string, "giftMessage": .string,
                     "shippingAddress": .object, "email": .string, "total": .number, "currency": .string,
-                    "orderState": .string, "shippedAt": .date, "deliveredAt": .date, "cancelledAt": .date,
+                    "orderState": .string, "fulfillmentStatus": .string, "paymentStatus": .string, "shippedAt": .date, "deliveredAt": .date, "cancelledAt": .date,
                     "refundedAt": .date,
                     "refundedTotal": .number, "refundState": .string, "carrier": .string, "trackingNumber": .string,
                     "trackingUrl": .string, "cancelReason": .string,

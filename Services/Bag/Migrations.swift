@@ -11,7 +11,12 @@ let bagMigrations = [
     Migration(6, "deletionsBegun", deletionsBegun),
     Migration(7, "expectedItems", ImportedItems.table),
     Migration(8, "ownersOfImports") { try ImportedItems.closeAll(in: $0) },
+    Migration(9, "dimensions") { try OrderStates.addDimensions(in: $0) },
+    Migration(10, "refundLines", refundLines),
 ]
+
+/// The pieces that a refund is for (`RefundLines`; NULL for none in particular), and the operator who made it.
+private let refundLines = ["ALTER TABLE refunds ADD COLUMN lines TEXT", "ALTER TABLE refunds ADD COLUMN madeBy TEXT"]
 
 /// Accounts that `users` is about to delete (`AccountDeletion`).
 private let deletionsBegun = [

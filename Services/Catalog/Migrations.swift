@@ -11,6 +11,15 @@ let catalogMigrations = [
     Migration(5, "editorRights") { try EditorRights.grant(in: $0) },
     Migration(6, "fileBucket", fileBucketTables),
     Migration(7, "ownersOfReviews") { try ReviewRules.closeImports(in: $0) },
+    // The goods of a reservation that returned to stock (`Restocks`).
+    Migration(
+        8, "restockedPieces",
+        [
+            """
+            CREATE TABLE restockedPieces(reservationId TEXT NOT NULL, productId TEXT NOT NULL, pieces INTEGER NOT NULL,
+            PRIMARY KEY(reservationId, productId)) WITHOUT ROWID
+            """
+        ]),
 ]
 
 /// The shop's tables of release 0.1.0, whose files record no migrations. Existing tables are left unchanged.

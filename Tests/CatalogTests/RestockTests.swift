@@ -16,9 +16,13 @@ import Testing
         return try await sandbox.apply(.create, "Product", nil, product, as: .satchel).objectId
     }
 
-    private func restock(_ lines: [(String, UInt32)], id: String = "order:o1") async throws {
+    private func restock(
+        _ lines: [(String, UInt32)], id: String = "order:o1", reservation: String = "", isPart: Bool = false
+    ) async throws {
         let message = RestockRequest.with { message in
             message.restockID = id
+            message.reservationID = reservation
+            message.isPart = isPart
             message.lines = lines.map { line in
                 .with {
                     $0.productID = line.0
@@ -41,6 +45,29 @@ import Testing
         #expect(try await stock(comb) == 1)
         try await restock([(soap, 1)], id: "order:o2")
         #expect(try await stock(soap) == 9)
+    }
+
+    /// However an order is divided, no more returns than its reservation took.
+    @Test func partsOfAnOrderReturnWhatItTook() async throws {
+        let (soap, comb) = (try await product(5), try await product(0))
+        try await sandbox.store.write { transaction in
+            try transaction.execute(
+                "INSERT INTO reservations(id, state, expiresAt, changedAt) VALUES ('r1', 'committed', 0, 0)")
+            for (product, taken) in [(soap, 3), (comb, 1)] as [(String, Int64)] {
+                try transaction.execute(
+                    """
+                    INSERT INTO reservationLines(reservationId, line, productId, quantity, unitPriceMinorUnits, name, taken)
+                    VALUES ('r1', ?, ?, ?, 350, 'Serum', ?)
+                    """, [.int(taken), .text(product), .int(taken), .int(taken)])
+            }
+        }
+        try await restock([(soap, 1)], id: "order:o1:a", reservation: "r1", isPart: true)
+        #expect(try await stock(soap) == 6)
+        try await restock([(soap, 9)], id: "order:o1:b", reservation: "r1", isPart: true)
+        #expect(try await stock(soap) == 8)
+        try await restock([(soap, 3), (comb, 1)], id: "order:o1", reservation: "r1")
+        #expect(try await stock(soap) == 8)
+        #expect(try await stock(comb) == 1)
     }
 
     @Test func whatIsNotCountedOrGoneIsPassedOver() async throws {

@@ -163,6 +163,7 @@ import Testing
         try await examples.ask("removeOrderNote", admin, ["noteId": .string(note.objectId)])
         try await examples.ask(
             "refundOrder", admin, ["orderId": second, "amount": 350, "reason": "One was broken."])
+        try await examples.ask("orderRefunds", admin, ["orderId": second])
         let sheet: JSON = [
             "name": ["givenName": "Ann", "familyName": "Lee"], "phoneNumber": "555-0100",
             "emailAddress": "ann@example.com",

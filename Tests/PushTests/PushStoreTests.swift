@@ -212,13 +212,14 @@ import Testing
                         $0.madeAt = 1_900_000_000_000
                     }, in: transaction)
             }
-            for (status, refunded) in [(2, 0), (3, 150), (-1, 700)] as [(Int32, Int64)] {
+            for (status, refunded) in [(2, 0), (-2, 150), (-1, 700)] as [(Int32, Int64)] {
                 try Notifications.add(
                     OrderChanged.with {
                         $0.orderID = "o1"
                         $0.userID = "ada1234567"
                         $0.status = status
                         $0.refundedMinorUnits = refunded
+                        $0.partlyRefunded = refunded == 150
                         $0.changedAt = 1_900_000_001_000
                     }, in: transaction)
             }

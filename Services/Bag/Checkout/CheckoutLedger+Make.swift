@@ -89,7 +89,7 @@ extension CheckoutLedger {
     ) -> JSON {
         var fields = checkout.orderFields
         fields["orderDate"] = moment.wire
-        for (name, value) in OrderStatus.made.fields { fields[name] = value }
+        for (name, value) in OrderDimensions().fields { fields[name] = value }
         fields["total"] = .int(priced.totalMinorUnits)
         fields["currency"] = .string(priced.currency)
         if !chargeId.isEmpty { fields["stripePaymentId"] = .string(chargeId) }

@@ -12,6 +12,8 @@ struct OrderEvents {
     let name: String
     /// The refunded amount, in minor units.
     var givenBack: Int64 = 0
+    /// Whether a refund left a part of the payment.
+    var isPartial = false
     var reason = ""
     /// The customer's current address; nil when it is unknown.
     let contact: CustomerContact?
@@ -29,6 +31,7 @@ struct OrderEvents {
             $0.userID = order.customerId
             $0.status = status.event
             $0.refundedMinorUnits = givenBack
+            $0.partlyRefunded = isPartial
             $0.currency = priced.currency
             $0.changedAt = transaction.now.milliseconds
         }

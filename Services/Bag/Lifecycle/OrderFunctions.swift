@@ -40,8 +40,13 @@ struct OrderFunctions: Sendable {
             var wish = OrderLedger.Wish(
                 .refund(try Self.amount(parameters)), by: nil, reason: try Self.reason(parameters),
                 restock: try Self.flag(parameters, "restock"))
+            wish.lines = try RefundLines(parameters["lines"])
             wish.keys = try Self.keys(parameters, request)
             return try await take(wish, parameters, request)
+        }
+        routes.function("orderRefunds") { parameters, request in
+            try request.requireArea(.orders, .support)
+            return try .result(await runner.ledger.list(Self.orderId(parameters), for: request.share))
         }
         routes.function("orders") { parameters, request in
             try request.requireArea(.orders, .support)
@@ -58,7 +63,12 @@ struct OrderFunctions: Sendable {
         guard !CardNumber.isPresent(in: parameters) else { throw CardNumber.refused }
         let orderId = try Self.orderId(parameters)
         var wish = wish
-        if wish.customerId == nil { wish.origin = AuditOrigin(request) }
+        if wish.customerId == nil {
+            wish.origin = AuditOrigin(request)
+            if case .refund = wish.step {
+                wish.madeBy = await contacts.name(of: request.envelope.principal.userID, for: request)
+            }
+        }
         let share = request.share
         let customer = try await ledger.customer(orderId, for: wish.customerId, share: share)
         let contact = await contacts.contact(of: customer, for: request)

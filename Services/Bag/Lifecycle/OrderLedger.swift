@@ -24,14 +24,22 @@ package struct OrderLedger: Sendable {
         package var reason = ""
         /// Whether the goods of a refunded order return to stock. The goods of a cancelled order always do.
         package var restock = false
+        /// The pieces that a refund is for. Their prices are the amount when the step names none.
+        package var lines = RefundLines()
         /// Keys of the request. A refund that began under one of them is the same refund, not another one of the same
         /// amount.
         package var keys: [String] = []
         /// The operator, for the audit log; nil when the customer takes the step.
         package var origin: AuditOrigin?
+        /// The name of the operator who makes a refund; empty for the master key, nil for a customer.
+        package var madeBy: String?
 
         /// What a repeated request with the same key must also match, beside order and amount.
-        var fingerprint: String { RequestFingerprint.of(["reason": .string(reason), "restock": .bool(restock)]) }
+        var fingerprint: String {
+            var request: JSON = ["reason": .string(reason), "restock": .bool(restock)]
+            if !lines.isEmpty { request["lines"] = lines.json }
+            return RequestFingerprint.of(request)
+        }
 
         package init(_ step: OrderLifecycle.Step, by customerId: String?, reason: String = "", restock: Bool = false) {
             self.step = step
@@ -66,7 +74,7 @@ package struct OrderLedger: Sendable {
             if order.lifecycle.status == .open, try CheckoutLedger.running(orderId, in: transaction) != nil {
                 throw wish.customerId == nil ? Self.beingPaid : CheckoutLedger.beingPaid
             }
-            switch try order.lifecycle.decide(wish.step) {
+            switch try order.lifecycle.decide(Self.step(wish, order, in: transaction)) {
             case .nothing: return .done(order.answer)
             case .join:
                 guard let id = try RefundLedger.pending(orderId, in: transaction) else {
@@ -79,6 +87,18 @@ package struct OrderLedger: Sendable {
                 return .done(try change(order, to: status, wish, contact, in: transaction).answer)
             }
         }
+    }
+
+    /// The step with the amount that its lines cost.
+    private static func step(
+        _ wish: Wish, _ order: OrderRecord, in store: some ObjectReading
+    ) throws -> OrderLifecycle.Step {
+        guard case .refund(let amount) = wish.step, !wish.lines.isEmpty, let payment = order.payment else {
+            return wish.step
+        }
+        let refunded = try RefundedPieces(of: order.objectId, in: store).refunded
+        let price = try wish.lines.amount(in: payment.priced, refunded: refunded)
+        return .refund(amount ?? price)
     }
 
     /// The text that the order desk shows.
@@ -126,21 +146,29 @@ package struct OrderLedger: Sendable {
         _ order: OrderRecord, to status: OrderStatus, _ wish: Wish, _ contact: CustomerContact?,
         in transaction: StoreTransaction
     ) throws -> OrderRecord {
-        var fields = status.fields
+        var dimensions = OrderDimensions(order: order.document) ?? OrderDimensions()
+        var fields: [String: JSON] = [:]
         switch status {
         case .open, .made, .refunded: throw ParseError.internalError  // No step leads directly to these states.
         case .shipped:
+            dimensions.fulfillment = .shipped
             fields["shippedAt"] = transaction.now.wire
             if case .ship(let shipment) = wish.step { fields.merge(shipment.fields) { _, new in new } }
-        case .delivered: fields["deliveredAt"] = transaction.now.wire
-        case .cancelled: fields.merge(Self.cancelled(wish.reason, transaction.now)) { _, new in new }
+        case .delivered:
+            dimensions.fulfillment = .delivered
+            fields["deliveredAt"] = transaction.now.wire
+        case .cancelled:
+            dimensions.isCancelled = true
+            fields.merge(Self.cancelled(wish.reason, transaction.now)) { _, new in new }
         }
+        fields.merge(dimensions.fields) { _, new in new }
         let updated = try transaction.update("Order", order.objectId, .object(fields), caller: .master)
         try note(wish, order.objectId, before: updated.before, after: updated.document, in: transaction)
         let changed = try OrderRecord(document: updated.document, in: transaction)
         // An order that cost nothing has no refund to restock its goods.
         if status == .cancelled, let payment = changed.payment {
-            try RefundLedger.restock(changed, reservation: payment.checkoutId, outbox, currency, in: transaction)
+            try RefundLedger.restock(
+                changed, by: nil, reservation: payment.checkoutId, outbox, currency, in: transaction)
         }
         try OrderEvents(
             order: changed, status: status, name: "\(status):\(transaction.now.milliseconds)", reason: wish.reason,
@@ -157,7 +185,7 @@ package struct OrderLedger: Sendable {
         let refund = Refund(
             id: "rf_" + Names.random(20), orderId: order.objectId, checkoutId: payment.checkoutId,
             purpose: status == .cancelled ? .cancel : .refund, amount: amount)
-        try RefundLedger.insert(refund, reason: wish.reason, restock: wish.restock, in: transaction)
+        try RefundLedger.insert(refund, wish, in: transaction)
         if case .refund(let requested) = wish.step {
             try RefundKeys.keep(
                 wish.keys, for: refund, requested: requested, fingerprint: wish.fingerprint, in: transaction)
@@ -168,7 +196,7 @@ package struct OrderLedger: Sendable {
             wish, order.objectId, before: nil,
             after: [
                 "refundState": "pending", "refundId": .string(refund.id), "amount": .int(amount),
-                "reason": .string(wish.reason), "restock": .bool(wish.restock),
+                "reason": .string(wish.reason), "restock": .bool(wish.restock), "lines": wish.lines.json,
             ], in: transaction)
         return refund.id
     }

@@ -3,13 +3,14 @@ import ParseProtocol
 /// The steps that an order may take in its stored state. No I/O: `OrderLedger` performs the decisions.
 ///
 /// ```
-///   made ── ship ──> shipped ── deliver ──> delivered
-///    │                  │                       │
-///    ├── cancel ──> cancelled                   │      the refund comes first; until it is done the order
-///    │                  │                       │      keeps its state and accepts no other step
-///    └── refund ────────┴──────> refunded <─────┘ <──╮
-///                                    └── the rest ────╯
+///   unfulfilled ── ship ──> shipped ── deliver ──> delivered
+///        └── cancel ──> cancelled
+///
+///   paid ── refund ──> partiallyRefunded ── refund ──> refunded
 /// ```
+///
+/// Goods and payment are independent, except that goods whose payment was refunded are not shipped. A cancellation
+/// refunds what is left first. During a refund the order keeps its state and accepts no other step.
 package struct OrderLifecycle: Sendable, Equatable {
     package enum Step: Sendable, Equatable {
         case ship(Shipment)
@@ -25,6 +26,16 @@ package struct OrderLifecycle: Sendable, Equatable {
             case .deliver: "deliverOrder"
             case .cancel: "cancelOrder"
             case .refund: "refundOrder"
+            }
+        }
+
+        /// The form in sentences: "The order cannot be shipped."
+        var participle: String {
+            switch self {
+            case .ship: "shipped"
+            case .deliver: "delivered"
+            case .cancel: "cancelled"
+            case .refund: "refunded"
             }
         }
     }
@@ -53,6 +64,7 @@ package struct OrderLifecycle: Sendable, Equatable {
 
     /// Nil for a number that is not a Satchel status, which an import may bring.
     package var status: OrderStatus?
+    package var fulfillment = OrderDimensions.Fulfillment.unfulfilled
     package var shipment = Shipment()
     /// The amount charged through Satchel's payments, in minor units. 0 for an order that was imported, paid by the
     /// shop's own code, or free.
@@ -64,30 +76,29 @@ package struct OrderLifecycle: Sendable, Equatable {
     package init(_ status: OrderStatus?, charged: Int64 = 0) {
         self.status = status
         self.charged = charged
+        if status == .shipped { fulfillment = .shipped }
+        if status == .delivered { fulfillment = .delivered }
     }
 
     /// - Throws: `.validationError` (142) with the order's state, when the step is not allowed.
     package func decide(_ step: Step) throws(ParseError) -> Decision {
         if let underWay { return try decide(step, during: underWay) }
-        switch step {
-        case .ship(let wanted):
-            if status == .made { return .change(.shipped) }
-            if status == .shipped {
-                guard wanted == shipment || wanted == Shipment() else {
-                    throw refusal("and cannot be shipped in another way")
-                }
-                return .nothing
+        if case .cancel = step, status == .cancelled { return .nothing }
+        guard let status, status != .open, status != .cancelled else { throw refusal("and cannot be \(step.participle)") }
+        switch (step, fulfillment) {
+        case (.ship, .unfulfilled) where status != .refunded: return .change(.shipped)
+        case (.ship(let wanted), .shipped):
+            guard wanted == shipment || wanted == Shipment() else {
+                throw refusal("and cannot be shipped in another way")
             }
-            throw refusal("and cannot be shipped")
-        case .deliver:
-            if status == .shipped { return .change(.delivered) }
-            if status == .delivered { return .nothing }
-            throw refusal(status == .made ? "and not shipped yet" : "and cannot be delivered")
-        case .cancel:
-            if status == .cancelled { return .nothing }
-            guard status == .made else { throw refusal("and cannot be cancelled") }
-            return left > 0 ? .giveBack(left, then: .cancelled) : .change(.cancelled)
-        case .refund(let amount): return try decideRefund(amount)
+            return .nothing
+        case (.ship, _): throw refusal("and cannot be shipped")
+        case (.deliver, .unfulfilled): throw refusal("and not shipped yet")
+        case (.deliver, .shipped): return .change(.delivered)
+        case (.deliver, .delivered): return .nothing
+        case (.cancel, .unfulfilled): return left > 0 ? .giveBack(left, then: .cancelled) : .change(.cancelled)
+        case (.cancel, _): throw refusal("and cannot be cancelled")
+        case (.refund(let amount), _): return try decideRefund(amount)
         }
     }
 
@@ -105,13 +116,8 @@ package struct OrderLifecycle: Sendable, Equatable {
     }
 
     private func decideRefund(_ amount: Int64?) throws(ParseError) -> Decision {
-        switch status {
-        case .made, .shipped, .delivered: break
-        case .refunded:
-            // Everything was already refunded. A request with an amount is a separate refund.
-            if amount == nil, left == 0 { return .nothing }
-        default: throw refusal("and cannot be refunded")
-        }
+        // Everything was already refunded. A request with an amount is a separate refund.
+        if status == .refunded, amount == nil, left == 0 { return .nothing }
         // Only amounts that the provider confirmed count as refunded.
         guard charged > 0 else {
             throw Self.invalid(

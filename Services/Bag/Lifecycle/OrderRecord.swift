@@ -38,6 +38,7 @@ struct OrderRecord {
         var lifecycle = OrderLifecycle(
             OrderStatus(order: document), charged: payment?.priced.totalMinorUnits ?? 0)
         lifecycle.shipment = Shipment(order: document)
+        if let dimensions = OrderDimensions(order: document) { lifecycle.fulfillment = dimensions.fulfillment }
         for row in try RefundLedger.rows(of: orderId, in: store) {
             let refund = try OrderLifecycle.Refund(
                 RefundPurpose(rawValue: row.text("purpose")) ?? .refund, row.int("amount"))
@@ -74,11 +75,11 @@ struct OrderRecord {
         return answer
     }
 
-    /// Fields that only the server writes, when the order is placed and later. `orderState` is the order's state;
-    /// `refundedTotal` is in minor units; `refundState` is `pending`, `done` or `failed`.
+    /// Fields that only the server writes, when the order is placed and later. `fulfillmentStatus` and `paymentStatus`
+    /// are its dimensions, which `orderState` sums up; `refundedTotal` is in minor units; `refundState` is `pending`,
+    /// `done` or `failed`.
     static let fields = [
-        "orderState", "shippedAt", "deliveredAt", "cancelledAt", "refundedAt", "refundedTotal", "refundState",
-        "carrier",
-        "trackingNumber", "trackingUrl", "cancelReason",
+        "orderState", "fulfillmentStatus", "paymentStatus", "shippedAt", "deliveredAt", "cancelledAt", "refundedAt",
+        "refundedTotal", "refundState", "carrier", "trackingNumber", "trackingUrl", "cancelReason",
     ]
 }

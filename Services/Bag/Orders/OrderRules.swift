@@ -41,7 +41,7 @@ struct OrderRules: ClassRules {
         }
         let objectId = try change.requiredObjectId
         guard !change.caller.isMaster else {
-            try OrderStates.normalize(&change.object)
+            try OrderStates.normalize(&change.object, isNew: false)
             try CheckoutLedger.requireNotBeingPaid(objectId, in: transaction)
             return try RefundLedger.requireNonePending(objectId, in: transaction)
         }
@@ -63,7 +63,7 @@ struct OrderRules: ClassRules {
     private func beforeCreate(_ change: inout ProposedChange, in transaction: StoreTransaction) throws {
         guard !change.caller.isMaster else {
             change.defaultACL(from: "customer", acl: Privacy.acl)
-            return try OrderStates.normalize(&change.object)
+            return try OrderStates.normalize(&change.object, isNew: true)
         }
         guard change.objectId == nil, change.object["objectId"] == nil else {
             throw ParseError(.invalidKeyName, "objectId is an invalid field name.")

@@ -60,17 +60,46 @@ package struct RefundLedger: Sendable {
 
     // MARK: Changes
 
-    static func insert(_ refund: Refund, reason: String, restock: Bool, in transaction: StoreTransaction) throws {
+    static func insert(_ refund: Refund, _ wish: OrderLedger.Wish, in transaction: StoreTransaction) throws {
         _ = try transaction.execute(
             """
-            INSERT INTO refunds(id, orderId, checkoutId, purpose, amount, reason, restock, state, createdAt, changedAt)
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 'pending', ?8, ?8)
+            INSERT INTO refunds(id, orderId, checkoutId, purpose, amount, reason, restock, lines, madeBy, state,
+            createdAt, changedAt) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 'pending', ?10, ?10)
             """,
             [
                 .text(refund.id), .text(refund.orderId), .text(refund.checkoutId), .text(refund.purpose.rawValue),
-                .int(refund.amount), .text(reason), .int(restock || refund.purpose == .cancel ? 1 : 0),
+                .int(refund.amount), .text(wish.reason), .int(wish.restock || refund.purpose == .cancel ? 1 : 0),
+                wish.lines.isEmpty ? .null : .text(wish.lines.json.serializedText),
+                wish.madeBy.map(SQLValue.text) ?? .null,
                 .int(transaction.now.milliseconds),
             ])
+    }
+
+    /// The refunds of an order, oldest first, for its timeline.
+    package func list(_ orderId: String, for share: WorkShare?) async throws -> JSON {
+        try await store.read(for: share) { reader in
+            let names = try OrderRecord(orderId, in: reader).payment?.priced.lines ?? []
+            let byId = Dictionary(names.map { ($0.itemId, $0.name) }) { first, _ in first }
+            return .array(
+                try Self.rows(of: orderId, in: reader).map { row in
+                    var refund: JSON = try [
+                        "refundId": .string(row.text("id")), "purpose": .string(row.text("purpose")),
+                        "amount": .int(row.int("amount")), "state": .string(row.text("state")),
+                        "reason": .string(row.text("reason")), "restock": .bool(row.int("restock") == 1),
+                        "createdAt": Timestamp(milliseconds: row.int("createdAt")).wire,
+                    ]
+                    let lines = try RefundLines(stored: row["lines"].textValue).json.arrayValue ?? []
+                    refund["lines"] = .array(
+                        lines.map { line in
+                            var line = line
+                            line["name"] = line["itemId"]?.stringValue.flatMap { byId[$0] }.map(JSON.string)
+                            return line
+                        })
+                    if let by = try row["madeBy"].textValue, !by.isEmpty { refund["madeBy"] = .string(by) }
+                    if let problem = try row["problem"].textValue { refund["problem"] = .string(problem) }
+                    return refund
+                })
+        }
     }
 
     private struct ForcedRollback: Error {}
@@ -97,10 +126,13 @@ package struct RefundLedger: Sendable {
             // The order was removed by force, so there is nothing to report.
             guard let order = try Self.complete(refund, reason: reason, in: transaction) else { return }
             if try row.int("restock") == 1 {
-                try Self.restock(order, reservation: refund.checkoutId, outbox, currency, in: transaction)
+                try Self.restock(
+                    order, by: (refund.id, RefundLines(stored: row["lines"].textValue)), reservation: refund.checkoutId,
+                    outbox, currency, in: transaction)
             }
             try OrderEvents(
-                order: order, status: refund.purpose.status, name: refund.id, givenBack: refund.amount, reason: reason,
+                order: order, status: refund.purpose.status, name: refund.id, givenBack: refund.amount,
+                isPartial: OrderDimensions(order: order.document)?.payment == .partiallyRefunded, reason: reason,
                 contact: contact, byShop: refund.purpose == .refund, currency: currency
             ).tell(outbox, in: transaction)
         }
@@ -140,9 +172,14 @@ package struct RefundLedger: Sendable {
             return nil
         }
         let before = present["refundedTotal"]?.intValue ?? 0
-        var fields = refund.purpose.status.fields
+        let total = before.addingReportingOverflow(refund.amount).partialValue
+        let charged = try OrderRecord(document: present, in: transaction).lifecycle.charged
+        var dimensions = OrderDimensions(order: present) ?? OrderDimensions()
+        dimensions.payment = total < charged ? .partiallyRefunded : .refunded
+        if refund.purpose == .cancel { dimensions.isCancelled = true }
+        var fields = dimensions.fields
         fields["refundedAt"] = transaction.now.wire
-        fields["refundedTotal"] = .int(before.addingReportingOverflow(refund.amount).partialValue)
+        fields["refundedTotal"] = .int(total)
         fields["refundState"] = "done"
         if refund.purpose == .cancel {
             fields.merge(OrderLedger.cancelled(reason, transaction.now)) { _, new in new }
@@ -151,17 +188,29 @@ package struct RefundLedger: Sendable {
         return try OrderRecord(document: updated.document, in: transaction)
     }
 
-    /// Restocks once per order, however many refunds follow.
+    /// Returns the pieces of a refund to stock, or all that have not returned yet, each once.
+    /// - Parameter refund: nil for an order that is cancelled without a refund.
     static func restock(
-        _ order: OrderRecord, reservation: String, _ outbox: any EventSink, _ currency: Currency,
-        in transaction: StoreTransaction
+        _ order: OrderRecord, by refund: (id: String, lines: RefundLines)?, reservation: String,
+        _ outbox: any EventSink, _ currency: Currency, in transaction: StoreTransaction
     ) throws {
-        let lines = try order.priced(in: transaction, currency: currency).lines
+        let all = try order.priced(in: transaction, currency: currency).lines
+        guard let earlier = try RefundedPieces(of: order.objectId, except: refund?.id, in: transaction).restocked else {
+            return
+        }
+        let lines = all.compactMap { line -> (productId: String, quantity: Int)? in
+            let left = line.quantity - (earlier[line.itemId] ?? 0)
+            let wanted = refund.flatMap { $0.lines.isEmpty ? nil : $0.lines.pieces[line.itemId] ?? 0 } ?? left
+            let quantity = min(left, wanted)
+            return quantity > 0 ? (line.productId, quantity) : nil
+        }
         guard !lines.isEmpty else { return }
-        let id = "order:\(order.objectId)"
+        let isWhole = earlier.isEmpty && refund?.lines.isEmpty != false
+        let id = "order:\(order.objectId)" + (isWhole ? "" : ":\(refund?.id ?? "rest")")
         let message = RestockRequest.with { message in
             message.restockID = id
             message.reservationID = reservation
+            message.isPart = !isWhole
             message.lines = lines.map { line in
                 .with {
                     $0.productID = line.productId; $0.quantity = UInt32(clamping: line.quantity)

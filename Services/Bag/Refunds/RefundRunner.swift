@@ -7,7 +7,7 @@ package final class RefundRunner: Sendable {
     /// A customer's current address; nil when it is unknown.
     package typealias Contact = @Sendable (_ customerId: String) async -> CustomerContact?
 
-    private let ledger: RefundLedger
+    let ledger: RefundLedger
     private let steps: any RefundStepping
     private let contact: Contact
     private let logger: Logger

@@ -23,14 +23,38 @@ package enum Restocks {
             "INSERT INTO restocks(id, restockedAt) VALUES (?, ?) ON CONFLICT(id) DO NOTHING",
             [.text(request.restockID), .int(transaction.now.milliseconds)])
         guard isNew == 1 else { return }
-        let pieces =
-            taken ?? Dictionary(request.lines.map { ($0.productID, Int64($0.quantity)) }, uniquingKeysWith: +)
+        let named = Dictionary(request.lines.map { ($0.productID, Int64($0.quantity)) }, uniquingKeysWith: +)
+        var pieces = request.isPart ? named : taken ?? named
+        if let taken {
+            pieces = try rest(of: pieces, taken, request.reservationID, in: transaction)
+        }
         for (productId, count) in pieces where count > 0 {
             let product = try transaction.documentIfFound("Product", productId, caller: .master)
             guard product?["stock"]?.intValue != nil else { continue }
             _ = try transaction.update(
                 "Product", productId, ["stock": ["__op": "Increment", "amount": .int(count)]], caller: .master)
         }
+    }
+
+    /// The pieces that may return: at most what the reservation took and did not return before. Records them.
+    private static func rest(
+        of pieces: [String: Int64], _ taken: [String: Int64], _ reservationId: String, in transaction: StoreTransaction
+    ) throws -> [String: Int64] {
+        let rows = try transaction.rows(
+            "SELECT productId, pieces FROM restockedPieces WHERE reservationId = ?", [.text(reservationId)])
+        let returned = Dictionary(try rows.map { try ($0.text("productId"), $0.int("pieces")) }) { first, _ in first }
+        var rest: [String: Int64] = [:]
+        for (productId, count) in pieces {
+            let returns = min(count, (taken[productId] ?? 0) - (returned[productId] ?? 0))
+            guard returns > 0 else { continue }
+            rest[productId] = returns
+            try transaction.execute(
+                """
+                INSERT INTO restockedPieces(reservationId, productId, pieces) VALUES (?, ?, ?)
+                ON CONFLICT(reservationId, productId) DO UPDATE SET pieces = restockedPieces.pieces + excluded.pieces
+                """, [.text(reservationId), .text(productId), .int(returns)])
+        }
+        return rest
     }
 
     /// The pieces that the reservation took out of stock, by product: an order that got only the remaining stock

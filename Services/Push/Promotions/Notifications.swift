@@ -17,7 +17,7 @@ package enum Notifications {
 
     /// Notifies the customer's devices of an order's new status. Statuses without a text are skipped.
     package static func add(_ order: OrderChanged, in transaction: StoreTransaction) throws {
-        if OrderStatus(event: order.status)?.isGivenUp != true, order.refundedMinorUnits > 0 {
+        if order.partlyRefunded {
             // A partial refund does not end the order, and can happen more than once.
             return try add(
                 reason: "orderRefunded:\(order.changedAt)", orderId: order.orderID, userId: order.userID,

@@ -113,6 +113,9 @@ public nonisolated struct OrderChanged: Sendable {
   /// Unix time in milliseconds.
   public var changedAt: Int64 = 0
 
+  /// Whether a refund (status -2) left a part of the payment: the order goes on.
+  public var partlyRefunded: Bool = false
+
   public var unknownFields = SwiftProtobuf.UnknownStorage()
 
   public init() {}
@@ -356,7 +359,7 @@ nonisolated extension OrderMade: SwiftProtobuf.Message, SwiftProtobuf._MessageIm
 
 nonisolated extension OrderChanged: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   public static let protoMessageName: String = _protobuf_package + ".OrderChanged"
-  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}order_id\0\u{3}order_number\0\u{3}user_id\0\u{1}status\0\u{3}refunded_minor_units\0\u{1}currency\0\u{3}changed_at\0")
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}order_id\0\u{3}order_number\0\u{3}user_id\0\u{1}status\0\u{3}refunded_minor_units\0\u{1}currency\0\u{3}changed_at\0\u{3}partly_refunded\0")
 
   public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -371,6 +374,7 @@ nonisolated extension OrderChanged: SwiftProtobuf.Message, SwiftProtobuf._Messag
       case 5: try { try decoder.decodeSingularInt64Field(value: &self.refundedMinorUnits) }()
       case 6: try { try decoder.decodeSingularStringField(value: &self.currency) }()
       case 7: try { try decoder.decodeSingularInt64Field(value: &self.changedAt) }()
+      case 8: try { try decoder.decodeSingularBoolField(value: &self.partlyRefunded) }()
       default: break
       }
     }
@@ -398,6 +402,9 @@ nonisolated extension OrderChanged: SwiftProtobuf.Message, SwiftProtobuf._Messag
     if self.changedAt != 0 {
       try visitor.visitSingularInt64Field(value: self.changedAt, fieldNumber: 7)
     }
+    if self.partlyRefunded != false {
+      try visitor.visitSingularBoolField(value: self.partlyRefunded, fieldNumber: 8)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -409,6 +416,7 @@ nonisolated extension OrderChanged: SwiftProtobuf.Message, SwiftProtobuf._Messag
     if lhs.refundedMinorUnits != rhs.refundedMinorUnits {return false}
     if lhs.currency != rhs.currency {return false}
     if lhs.changedAt != rhs.changedAt {return false}
+    if lhs.partlyRefunded != rhs.partlyRefunded {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

@@ -29,7 +29,7 @@ public nonisolated struct RestockRequest: Sendable {
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
   // methods supported on all messages.
 
-  /// One per order, however often its goods are returned: 1 to 128 bytes.
+  /// One per return of goods: 1 to 128 bytes.
   public var restockID: String = String()
 
   /// 1 to 200.
@@ -38,6 +38,9 @@ public nonisolated struct RestockRequest: Sendable {
   /// The order's reservation: only the quantities that it took are returned. If empty or no longer known, the lines
   /// apply as they are.
   public var reservationID: String = String()
+
+  /// Whether the lines are a part of the order. Without it everything that the reservation took is returned.
+  public var isPart: Bool = false
 
   public var unknownFields = SwiftProtobuf.UnknownStorage()
 
@@ -50,7 +53,7 @@ fileprivate nonisolated let _protobuf_package = "satchel"
 
 nonisolated extension RestockRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   public static let protoMessageName: String = _protobuf_package + ".RestockRequest"
-  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}restock_id\0\u{1}lines\0\u{3}reservation_id\0")
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}restock_id\0\u{1}lines\0\u{3}reservation_id\0\u{3}is_part\0")
 
   public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -61,6 +64,7 @@ nonisolated extension RestockRequest: SwiftProtobuf.Message, SwiftProtobuf._Mess
       case 1: try { try decoder.decodeSingularStringField(value: &self.restockID) }()
       case 2: try { try decoder.decodeRepeatedMessageField(value: &self.lines) }()
       case 3: try { try decoder.decodeSingularStringField(value: &self.reservationID) }()
+      case 4: try { try decoder.decodeSingularBoolField(value: &self.isPart) }()
       default: break
       }
     }
@@ -76,6 +80,9 @@ nonisolated extension RestockRequest: SwiftProtobuf.Message, SwiftProtobuf._Mess
     if !self.reservationID.isEmpty {
       try visitor.visitSingularStringField(value: self.reservationID, fieldNumber: 3)
     }
+    if self.isPart != false {
+      try visitor.visitSingularBoolField(value: self.isPart, fieldNumber: 4)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -83,6 +90,7 @@ nonisolated extension RestockRequest: SwiftProtobuf.Message, SwiftProtobuf._Mess
     if lhs.restockID != rhs.restockID {return false}
     if lhs.lines != rhs.lines {return false}
     if lhs.reservationID != rhs.reservationID {return false}
+    if lhs.isPart != rhs.isPart {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

@@ -12,7 +12,7 @@ package enum OrderStatus: Int64, Sendable, CaseIterable {
     case delivered = 3
     /// Cancelled before shipping; the payment was refunded.
     case cancelled = -1
-    /// All or a part of the payment was refunded.
+    /// All of the payment was refunded. A partial refund leaves the state unchanged (`OrderDimensions.payment`).
     case refunded = -2
 
     /// Nil for an unknown state, for example of an imported order.
@@ -62,7 +62,7 @@ package enum OrderStatus: Int64, Sendable, CaseIterable {
     /// Whether the order was paid, and neither cancelled nor refunded since.
     package var isPaid: Bool { self == .made || self == .shipped || self == .delivered }
 
-    /// Whether the order ended early: the payment, or a part of it, was refunded.
+    /// Whether the order ended early: it was cancelled, or its payment refunded.
     package var isGivenUp: Bool { self == .cancelled || self == .refunded }
 
     /// The fields of an order for this state.

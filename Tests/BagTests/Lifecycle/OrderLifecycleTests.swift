@@ -8,9 +8,12 @@ import Testing
     typealias Decision = OrderLifecycle.Decision
 
     /// A paid order of 19.00.
-    static func order(_ status: OrderStatus, givenBack: Int64 = 0) -> OrderLifecycle {
+    static func order(
+        _ status: OrderStatus, givenBack: Int64 = 0, goods: OrderDimensions.Fulfillment? = nil
+    ) -> OrderLifecycle {
         var order = OrderLifecycle(status, charged: 1900)
         order.givenBack = givenBack
+        if let goods { order.fulfillment = goods }
         return order
     }
 
@@ -26,8 +29,14 @@ import Testing
         (order(.shipped), [.nothing, .change(.delivered), nil, .giveBack(1900, then: .refunded)]),
         (order(.delivered), [nil, .nothing, nil, .giveBack(1900, then: .refunded)]),
         (order(.cancelled, givenBack: 1900), [nil, nil, .nothing, nil]),
-        (order(.refunded, givenBack: 1900), [nil, nil, nil, .nothing]),
-        (order(.refunded, givenBack: 500), [nil, nil, nil, .giveBack(1400, then: .refunded)]),
+        (order(.refunded, givenBack: 1900), [nil, nil, .change(.cancelled), .nothing]),
+        (order(.refunded, givenBack: 1900, goods: .shipped), [.nothing, .change(.delivered), nil, .nothing]),
+        (order(.refunded, givenBack: 1900, goods: .delivered), [nil, .nothing, nil, .nothing]),
+        (
+            order(.made, givenBack: 500),
+            [.change(.shipped), nil, .giveBack(1400, then: .cancelled), .giveBack(1400, then: .refunded)]
+        ),
+        (order(.shipped, givenBack: 500), [.nothing, .change(.delivered), nil, .giveBack(1400, then: .refunded)]),
     ]
 
     @Test(arguments: table)
@@ -79,9 +88,9 @@ import Testing
         (order(.shipped), .max, nil),
         (order(.shipped), 0, nil),
         (order(.shipped), -1, nil),
-        (order(.refunded, givenBack: 500), 500, .giveBack(500, then: .refunded)),
-        (order(.refunded, givenBack: 500), 1400, .giveBack(1400, then: .refunded)),
-        (order(.refunded, givenBack: 500), 1401, nil),
+        (order(.shipped, givenBack: 500), 500, .giveBack(500, then: .refunded)),
+        (order(.shipped, givenBack: 500), 1400, .giveBack(1400, then: .refunded)),
+        (order(.shipped, givenBack: 500), 1401, nil),
         (order(.refunded, givenBack: 1900), 1900, nil),
         (order(.refunded, givenBack: 1900), 500, nil),
     ]

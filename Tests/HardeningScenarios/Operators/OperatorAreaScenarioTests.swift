@@ -53,6 +53,7 @@ import Testing
         Row(.POST, "/functions/updateAccount", ["userId": "nobody1234", "email": "nobody@customers.example"]),
         Row(.POST, "/functions/deleteAccount", ["userId": "nobody1234"], support),
         Row(.POST, "/functions/orderPushes", [:], orders, support),
+        Row(.POST, "/functions/orderRefunds", [:], orders, support),
         Row(.POST, "/functions/mails", ["orderNo": 1], orders, support),
         Row(.POST, "/functions/mails", ["orderNo": .null], support),
         Row(.POST, "/functions/mails", [:], support), Row(.POST, "/functions/suppressedAddresses", [:], support),

@@ -1,11 +1,12 @@
 // An operator's actions on an order. Each is one idempotent function of the server.
 
 import { run } from '../../shared/api.js';
-import { dialog } from '../../shared/elements/dialog.js';
+import { h } from '../../shared/dom.js';
+import { dialog, field } from '../../shared/elements/dialog.js';
 import { toast } from '../../shared/elements/toast.js';
 import { editableMoney, money, parseMoney } from '../../shared/format.js';
 import { t } from '../../shared/i18n.js';
-import { left, stateOf } from './shared.js';
+import { left } from './shared.js';
 
 const REASON = { name: 'reason', type: 'textarea', maxlength: 400 };
 
@@ -61,7 +62,8 @@ export function cancel(order) {
 }
 
 /** A refund has an idempotency key, so that a second press or a lost response never refunds twice. */
-export function refund(order) {
+export function refund(order, history) {
+  const lines = refundable(order, history.refunds);
   const key =
     crypto.randomUUID?.() ??
     Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('');
@@ -69,10 +71,8 @@ export function refund(order) {
     title: t('refund.title', { number: order.orderNo }),
     isDanger: true,
     confirm: t('order.refund'),
-    text: [
-      t('refund.text', { amount: money(left(order), order.currency) }),
-      stateOf(order) === 'made' ? t('refund.unshipped') : '',
-    ].join(' '),
+    text: t('refund.text', { amount: money(left(order), order.currency) }),
+    content: lines.length ? pieceFields(lines, order) : null,
     fields: [
       {
         name: 'amount',
@@ -84,7 +84,10 @@ export function refund(order) {
       { ...REASON, label: t('reason.mailed') },
       { name: 'restock', type: 'checkbox', label: t('refund.restock') },
     ],
-    async submit({ amount, reason, restock }) {
+    async submit({ amount, reason, restock, ...values }) {
+      const pieces = lines
+        .map(({ itemId }) => ({ itemId, quantity: Number(values[`pieces.${itemId}`]) || 0 }))
+        .filter(({ quantity }) => quantity > 0);
       const wanted = parseMoney(amount, order.currency);
       if (!(wanted >= 1 && wanted <= left(order)))
         throw new Error(t('refund.range', { amount: money(left(order), order.currency) }));
@@ -92,6 +95,7 @@ export function refund(order) {
         orderId: order.objectId,
         amount: wanted,
         restock: restock === 'on',
+        ...(pieces.length ? { lines: pieces } : {}),
         idempotencyKey: `dashboard:${key}`,
         ...filled({ reason }),
       });
@@ -102,4 +106,50 @@ export function refund(order) {
       );
     },
   });
+}
+
+/** The lines of an order with the pieces that no refund names yet. */
+export function refundable(order, refunds) {
+  const refunded = new Map();
+  for (const { state, lines } of refunds) {
+    if (state === 'failed') continue;
+    for (const { itemId, quantity } of lines) refunded.set(itemId, (refunded.get(itemId) ?? 0) + quantity);
+  }
+  return (order.items ?? [])
+    .filter((item) => item.__type === 'Object' && item.unitPriceMinorUnits !== undefined)
+    .map((item) => ({
+      itemId: item.objectId,
+      name: item.name ?? t('order.product'),
+      most: item.quantity - (refunded.get(item.objectId) ?? 0),
+      each: item.unitPriceMinorUnits,
+    }))
+    .filter(({ most }) => most > 0);
+}
+
+/** A number for each line. A change sets the amount to the price of all chosen pieces. */
+function pieceFields(lines, order) {
+  const change = (event) => {
+    const { elements } = event.target.form;
+    const price = lines.reduce(
+      (sum, { itemId, each }) => sum + each * (Number(elements[`pieces.${itemId}`].value) || 0),
+      0,
+    );
+    elements.amount.value = editableMoney(Math.min(price || left(order), left(order)), order.currency);
+  };
+  return h(
+    'fieldset.stack',
+    h('legend', t('refund.pieces')),
+    lines.map(({ itemId, name, most }) =>
+      field({
+        name: `pieces.${itemId}`,
+        type: 'number',
+        label: t('refund.piecesOf', { name, most }),
+        min: 0,
+        max: most,
+        value: 0,
+        required: true,
+        onchange: change,
+      }),
+    ),
+  );
 }

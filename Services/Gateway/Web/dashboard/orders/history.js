@@ -13,17 +13,18 @@ const NOTES = 200;
 const absent = [119, 141];
 
 /**
- * @returns `{ charge, notes, mails, pushes, mayWrite, isMine(note) }`; parts that the operator may not see are empty.
+ * @returns `{ charge, notes, mails, pushes, refunds, mayWrite, isMine(note) }`; parts that the operator may not see are empty.
  */
 export async function historyOf(order, signal) {
   const where = { order: { __type: 'Pointer', className: 'Order', objectId: order.objectId } };
   const query = new URLSearchParams({ where: JSON.stringify(where), order: 'createdAt', limit: NOTES });
-  const [notes, charges, mails, pushes] = await together(
+  const [notes, charges, mails, pushes, refunds] = await together(
     [
       { method: 'GET', path: `/classes/OrderDeskNote?${query}` },
       order.stripePaymentId && runs('orders') ? asking('charges', { limit: CHARGES }) : null,
       order.orderNo ? asking('mails', { orderNo: order.orderNo }) : null,
       asking('orderPushes', { orderId: order.objectId }),
+      asking('orderRefunds', { orderId: order.objectId }),
     ],
     signal,
   );
@@ -34,6 +35,7 @@ export async function historyOf(order, signal) {
     // An older mail service ignores the parameter and lists the mails of all orders.
     mails: (mails?.result ?? []).filter((mail) => mail.orderNo === order.orderNo),
     pushes: pushes?.result ?? [],
+    refunds: refunds?.result ?? [],
     mayWrite: runs('orders'),
     isMine: (note) => isAdmin || (!!note.author && note.author.objectId === auth.current?.user.objectId),
   };

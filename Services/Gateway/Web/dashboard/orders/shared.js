@@ -15,7 +15,13 @@ export function stateOf(order) {
 
 export function stateTag(order) {
   const state = stateOf(order);
-  const pending = order.refundState === 'pending' ? ` · ${t('order.refundPending')}` : '';
+  const note =
+    order.refundState === 'pending'
+      ? 'order.refundPending'
+      : order.paymentStatus === 'partiallyRefunded'
+        ? 'order.partlyRefunded'
+        : null;
+  const pending = note ? ` · ${t(note)}` : '';
   return h(`span.tag${states[state] ? `.${states[state]}` : ''}`, t(`state.${state}`) + pending);
 }
 

@@ -11,14 +11,14 @@ import { stateOf } from './shared.js';
  * @param history the result of `historyOf`.
  * @param redraw redraws the view after a note was removed.
  */
-export function timeline(order, { charge, notes, mails, pushes, isMine }, redraw) {
+export function timeline(order, { charge, notes, mails, pushes, refunds, isMine }, redraw) {
   const steps = [
     [charge?.createdAt, t('timeline.charged', { amount: charge ? money(charge.amount, charge.currency) : '' })],
     [order.orderDate, t('timeline.made')],
     [order.shippedAt, t('timeline.shipped'), shipment(order)],
     [order.deliveredAt, t('timeline.delivered')],
     [order.cancelledAt, t('timeline.cancelled'), order.cancelReason, 'bad'],
-    ...refunds(order, charge),
+    ...refundSteps(order, refunds),
     ...mails.map(mailStep),
     ...pushes.map(pushStep),
     ...notes.map((note) => noteStep(note, isMine(note) ? redraw : null)),
@@ -33,23 +33,25 @@ export function timeline(order, { charge, notes, mails, pushes, isMine }, redraw
   return h('ol.timeline', items);
 }
 
-function refunds(order, charge) {
-  const known = (charge?.refunds ?? []).filter((one) => one.createdAt);
-  if (!known.length)
-    return [
-      [
-        order.refundedAt,
-        t('timeline.refunded', { amount: money(order.refundedTotal ?? 0, order.currency) }),
-        null,
-        'bad',
-      ],
+/** Each refund with its pieces, the reason and the operator. Releases before these records knew only the last time. */
+export function refundSteps(order, refunds) {
+  if (!refunds.length) {
+    const amount = money(order.refundedTotal ?? 0, order.currency);
+    return [[order.refundedAt, t('timeline.refunded', { amount }), null, 'bad']];
+  }
+  return refunds.map((one) => {
+    const pieces = one.lines.map(({ name, quantity }) => `${quantity} × ${name ?? t('order.product')}`);
+    const more = [
+      one.state === 'done' ? null : t(`refund.state.${one.state}`),
+      pieces.join(', '),
+      one.restock ? t('refund.restocked') : null,
+      one.reason,
+      one.problem,
+      one.madeBy ? t('refund.by', { name: one.madeBy }) : null,
     ];
-  return known.map((one) => [
-    one.createdAt,
-    t('timeline.refunded', { amount: money(one.amount, charge.currency) }),
-    one.state === 'succeeded' ? null : one.state,
-    'bad',
-  ]);
+    const amount = money(one.amount, order.currency);
+    return [one.createdAt, t('timeline.refunded', { amount }), more.filter(Boolean).join(' · ') || null, 'bad'];
+  });
 }
 
 function shipment(order) {

@@ -25,7 +25,7 @@ export async function render({ params, router, signal, redraw }) {
   const [bought, steps, aside] = [h('div'), h('div.steps'), h('div.stack')];
   const draw = ({ order, contact, history }) => {
     fill(state, stateTag(order));
-    refill(doings, actions(order, router, redraw));
+    refill(doings, actions(order, history, router, redraw));
     fill(bought, lines(order));
     refill(steps, timeline(order, history, redraw));
     refill(aside, people(order, contact, router), money_(order, history.charge), wishes(order));
@@ -53,22 +53,25 @@ export async function render({ params, router, signal, redraw }) {
   ];
 }
 
-function actions(order, router, redraw) {
+function actions(order, history, router, redraw) {
   const state = stateOf(order);
+  const goods = order.fulfillmentStatus ?? (['shipped', 'delivered'].includes(state) ? state : 'unfulfilled');
   const sheets = ['packing-slip', 'invoice'].map((form) =>
     h('a.button', { href: router.href(`/orders/sheets/${form}`, { orders: order.objectId }) }, t(`sheet.${form}`)),
   );
   // Support may read orders; only the order desk may act on them.
   if (!runs('orders') || order.refundState === 'pending') return sheets;
   const button = (kind, key, work) =>
-    h(`button${kind}`, { type: 'button', onclick: () => work(order).then((done) => done && redraw()) }, t(key));
+    h(
+      `button${kind}`,
+      { type: 'button', onclick: () => work(order, history).then((done) => done && redraw()) },
+      t(key),
+    );
   return [
     state === 'made' && button('.primary', 'order.ship', ship),
-    state === 'shipped' && button('.primary', 'order.deliver', deliver),
-    ['made', 'shipped', 'delivered', 'refunded'].includes(state) &&
-      left(order) > 0 &&
-      button('', 'order.refund', refund),
-    state === 'made' && button('.danger', 'order.cancel', cancel),
+    goods === 'shipped' && button('.primary', 'order.deliver', deliver),
+    state !== 'cancelled' && left(order) > 0 && button('', 'order.refund', refund),
+    state !== 'cancelled' && goods === 'unfulfilled' && button('.danger', 'order.cancel', cancel),
     sheets,
   ];
 }

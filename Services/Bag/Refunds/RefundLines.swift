@@ -1,0 +1,92 @@
+import Messages
+import ObjectStore
+import ParseProtocol
+
+/// The pieces of an order that a refund is for, by line: the parameter `lines` of `refundOrder`.
+package struct RefundLines: Sendable, Equatable {
+    /// Pieces by the id of their `OrderItem`; empty when the refund names none.
+    package let pieces: [String: Int]
+
+    private static let linesMax = 200
+
+    package init(_ pieces: [String: Int] = [:]) { self.pieces = pieces }
+
+    /// - Parameter value: `[{itemId, quantity}]`, 1 to 200 different lines.
+    /// - Throws: `.validationError` (142) for anything else.
+    package init(_ value: JSON?) throws {
+        guard let value, !value.isNull else {
+            self.init()
+            return
+        }
+        guard let lines = value.arrayValue, (1...Self.linesMax).contains(lines.count) else {
+            throw ParseError(.validationError, "lines must be a list of 1 to \(Self.linesMax) objects.")
+        }
+        var pieces: [String: Int] = [:]
+        for line in lines {
+            guard let id = line["itemId"]?.stringValue, let quantity = line["quantity"]?.intValue,
+                (1...Int64(Quantity.max)).contains(quantity), pieces.updateValue(Int(quantity), forKey: id) == nil
+            else {
+                throw ParseError(
+                    .validationError,
+                    "Each of lines is {\"itemId\": …, \"quantity\": 1 to \(Quantity.max)}, each item once.")
+            }
+        }
+        self.init(pieces)
+    }
+
+    /// From the column `refunds.lines`.
+    init(stored text: String?) throws {
+        guard let text else {
+            self.init()
+            return
+        }
+        try self.init(JSON(parsing: text))
+    }
+
+    package var isEmpty: Bool { pieces.isEmpty }
+
+    /// Sorted by item, so that equal lines have equal texts.
+    var json: JSON {
+        .array(
+            pieces.sorted { $0.key < $1.key }.map {
+                ["itemId": .string($0.key), "quantity": .int(Int64($0.value))]
+            })
+    }
+
+    /// What these pieces cost.
+    /// - Parameter refunded: pieces that earlier refunds named.
+    /// - Throws: `.validationError` (142) for a line that the order does not have, and for more pieces than remain.
+    func amount(in priced: PricedOrder, refunded: [String: Int]) throws -> Int64 {
+        let lines = Dictionary(priced.lines.map { ($0.itemId, $0) }) { first, _ in first }
+        return try pieces.reduce(0) { sum, piece in
+            guard let line = lines[piece.key] else {
+                throw ParseError(.validationError, "The order has no line \(piece.key).")
+            }
+            let left = line.quantity - (refunded[piece.key] ?? 0)
+            guard piece.value <= left else {
+                throw ParseError(
+                    .validationError, "\(left) of \(line.quantity) pieces of \(line.name) are left to refund.")
+            }
+            return sum + Int64(piece.value) * line.unitPriceMinorUnits
+        }
+    }
+}
+
+/// What the refunds of an order have settled so far.
+struct RefundedPieces {
+    /// Pieces that refunds named, pending ones included, by line.
+    private(set) var refunded: [String: Int] = [:]
+    /// Pieces that returned to stock, by line; nil when a refund of the whole order returned all.
+    private(set) var restocked: [String: Int]? = [:]
+
+    /// - Parameter id: a refund that is left out.
+    init(of orderId: String, except id: String? = nil, in store: some ObjectReading) throws {
+        for row in try RefundLedger.rows(of: orderId, in: store) {
+            guard try row.text("state") != "failed", try row.text("id") != id else { continue }
+            let lines = try RefundLines(stored: row["lines"].textValue)
+            refunded.merge(lines.pieces, uniquingKeysWith: +)
+            guard try row.int("restock") == 1 else { continue }
+            if lines.isEmpty { restocked = nil } else { restocked?.merge(lines.pieces, uniquingKeysWith: +) }
+        }
+    }
+}
