@@ -164,7 +164,7 @@ import Testing
             var wish = OrderLedger.Wish(.refund(amount), by: nil, reason: "Broken", restock: true)
             wish.lines = RefundLines(lines)
             wish.madeBy = "Ada Lee"
-            guard case .waits(let id) = try await bag.orders.take(wish, order, contact: nil) else {
+            guard case .waits(let id) = try await bag.orders.take(wish, order, contact: nil, for: nil) else {
                 throw ParseError.internalError
             }
             #expect(await runner.progress(of: id, within: .seconds(20)) == .done)
@@ -174,7 +174,7 @@ import Testing
             #expect(await parseCode { _ = try await refund(wrong) } == 142, "\(wrong)")
         }
         let first = try await refund([item: 1])
-        #expect(try await bag.orders.answer(order, refund: first)["refundedNow"] == 350)
+        #expect(try await bag.orders.answer(order, refund: first, for: nil)["refundedNow"] == 350)
         #expect(await parseCode { _ = try await refund([item: 2]) } == 142)
         // The shop may return less than the price. The rest of the order is another refund.
         _ = try await refund([item: 1], 100)
