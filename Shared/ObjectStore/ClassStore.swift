@@ -82,6 +82,7 @@ public final class ClassStore: Sendable {
     private let repetitions: Repetitions
     /// The costly queries of this process; the index advisor reads them.
     package let shapes: ShapeLog
+    private let quickQueries = QuickQueries()
     /// The subscribers to committed changes.
     package let watch: ChangeWatch
 
@@ -147,10 +148,13 @@ public final class ClassStore: Sendable {
         self.reportsSharing = reportsSharing
         let isStopped = StopFlag()
         self.isStopped = isStopped
+        let quickQueries = quickQueries
         readers = ReaderPool {
-            try StoreReader.open(
+            let reader = try StoreReader.open(
                 path: path, migrator, shapes, reportsSharing: reportsSharing, isStopped: { isStopped.isRaised },
                 connecting: connecting)
+            reader.connection.quickQueries = quickQueries
+            return reader
         }
         // A separate transaction, because the failed save is rolled back.
         shapes.whenOvergrown { [weak self] ids in
@@ -212,9 +216,11 @@ public final class ClassStore: Sendable {
     /// - Throws: `.serviceUnavailable` (2) when it is not ready by then; `DatabaseRefused` when a newer release wrote
     ///   it.
     public func makeReader() throws -> StoreReader {
-        try StoreReader.open(
+        let reader = try StoreReader.open(
             path: path, migrator, shapes, reportsSharing: reportsSharing, isStopped: { isStopped.isRaised },
             connecting: connecting)
+        reader.connection.quickQueries = quickQueries
+        return reader
     }
 
     /// Reads on one of the store's reader threads. `body` may run twice: a long read restarts on the thread for long

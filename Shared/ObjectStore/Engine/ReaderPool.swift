@@ -110,6 +110,7 @@ final class ReaderPool: @unchecked Sendable {
         let start = TimeLimit.processor
         let limit = reader.connection.timeLimit
         limit.begin(allowance(of: job.share, kind), processorStart: start)
+        reader.connection.queried = []
         let failure: (any Error)?
         do {
             guard job.share?.meter.left != 0 else { throw TimeLimit.budgetSpent }
@@ -120,6 +121,9 @@ final class ReaderPool: @unchecked Sendable {
         }
         let isLong = limit.end == .slice
         let used = TimeLimit.processor - start + limit.waited
+        let isQuick = failure == nil && used <= QuickQueries.quick
+        reader.connection.quickQueries?.ran(reader.connection.queried ?? [], quickly: isQuick)
+        reader.connection.queried = nil
         limit.begin(nil)
         job.share?.meter.use(Int64(used / 1000))
         ended(ticket, used: used, again: isLong ? job : nil)

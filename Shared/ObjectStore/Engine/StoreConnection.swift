@@ -11,6 +11,10 @@ protocol StoreConnection: AnyObject {
     var timeLimit: TimeLimit { get }
     /// Accept only queries that were quick before; set while other clients send slow ones to this thread.
     var acceptsOnlyQuick: Bool { get set }
+    /// The queries that were quick on other connections; nil where the store shares no such knowledge.
+    var quickQueries: QuickQueries? { get set }
+    /// The client queries since it was set to an empty list; nil to keep none.
+    var queried: [String]? { get set }
     /// Calls of Satchel's own functions since the connection was opened; 0 where the engine uses built-in ones.
     var functionCalls: Int { get }
     /// Rows changed by the last statement.
@@ -180,6 +184,9 @@ extension StoreStatement {
 
     /// Whether its recent runs were all quick, whatever values were bound.
     var isKnownQuick: Bool { uses >= 3 }
+
+    /// Whether a recent run was interrupted.
+    var wasSlow: Bool { uses < 0 }
 
     func bind(_ arguments: [SQLValue]) throws {
         for (index, argument) in arguments.enumerated() { try bind(argument, at: Int32(index + 1)) }

@@ -7,6 +7,8 @@ final class PostgreSQLStoreConnection: StoreConnection {
     let dialect = Dialect.postgresql
     let timeLimit = TimeLimit()
     var acceptsOnlyQuick = false
+    var quickQueries: QuickQueries?
+    var queried: [String]?
     /// Patterns, words and points are evaluated by the server.
     let functionCalls = 0
     private(set) var changes = 0
@@ -84,10 +86,11 @@ final class PostgreSQLStoreConnection: StoreConnection {
 
     func query(_ sql: String) throws -> any StoreStatement {
         let statement = prepared(sql)
-        if acceptsOnlyQuick, !statement.isKnownQuick {
+        if acceptsOnlyQuick, !statement.isKnownQuick, statement.wasSlow || quickQueries?.knows(sql) != true {
             timeLimit.decline()
             throw ReadOverrun()
         }
+        queried?.append(sql)
         statement.uses += 1
         return statement
     }

@@ -23,6 +23,8 @@ final class SQLiteConnection: StoreConnection {
     let log = LogMeter()
     /// Accept only queries that were quick before; set while other clients send slow ones to this thread.
     var acceptsOnlyQuick = false
+    var quickQueries: QuickQueries?
+    var queried: [String]?
 
     /// Milliseconds to wait for another connection's lock.
     private static let busyMilliseconds: Int32 = 5000
@@ -140,10 +142,13 @@ final class SQLiteConnection: StoreConnection {
     /// The prepared statement of a client's query.
     /// - Throws: `ReadOverrun` for a query that was not quick before, while `acceptsOnlyQuick` is set.
     func query(_ sql: String) throws -> any StoreStatement {
-        if acceptsOnlyQuick, statements[sql]?.isKnownQuick != true {
+        if acceptsOnlyQuick, statements[sql]?.isKnownQuick != true,
+            statements[sql]?.wasSlow == true || quickQueries?.knows(sql) != true
+        {
             timeLimit.decline()
             throw ReadOverrun()
         }
+        queried?.append(sql)
         let statement = try prepared(sql)
         statement.uses += 1
         return statement

@@ -77,7 +77,13 @@ final class SQLiteWriter: StoreWriter {
 
     func rest(waits: () -> Bool) {
         guard let connection else { return }
-        while connection.log.copying.isWorthwhile, waits(), lock.isFileCurrent { copyLog(connection) }
+        var hasCopied = false
+        while connection.log.copying.isWorthwhile, waits(), lock.isFileCurrent {
+            copyLog(connection)
+            hasCopied = true
+        }
+        // The pages of a burst are seldom needed again, and the system's cache has them too. Failure changes nothing.
+        if hasCopied { try? connection.executeOnce("PRAGMA shrink_memory") }
     }
 
     private func copyLog(_ connection: SQLiteConnection) {

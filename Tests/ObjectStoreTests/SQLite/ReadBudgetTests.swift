@@ -94,6 +94,25 @@ import Testing
         #expect(try find(Self.quick, onlyQuick: true) == 1)
     }
 
+    /// A lane without time for unknown queries learns from the reader threads which ones are quick.
+    @Test func whatReadersRunQuicklyALaneRunsToo() async throws {
+        let store = try await store()
+        let lane = try store.store.makeReader()
+        func onLane(_ query: Query) throws -> Int? {
+            try lane.attempt(slice: .milliseconds(200), onlyQuick: true) { try lane.find(query, caller: .anonymous).rows }
+        }
+        #expect(try onLane(Self.quick) == nil)
+        for _ in 0..<4 { _ = try? await store.store.read { try $0.find(Self.slow, caller: .anonymous).rows } }
+        var found: Int?
+        // On a busy machine a run may take too long.
+        for _ in 0..<100 where found == nil {
+            _ = try await store.store.read { try $0.find(Self.quick, caller: .anonymous).rows }
+            found = try onLane(Self.quick)
+        }
+        #expect(found == 1)
+        #expect(try onLane(Self.slow) == nil)
+    }
+
     @Test func aBudgetEndsAReadAndIsCharged() async throws {
         let store = try await store()
         let meter = Meter(200_000)
