@@ -73,7 +73,7 @@ import Testing
     }
 
     @Test func aShopWhoseFilesAreInABucketNeedsIt() async throws {
-        let sandbox = try await SandboxStore(catalogPlan(.standard))
+        let sandbox = try await SandboxStore(platformPlan)
         let bucket = try BucketDouble().bucket()
         let store = sandbox.store
         try await store.read { try FileBucket.check(nil, in: $0) }
@@ -86,7 +86,7 @@ import Testing
 
     /// The removal of the object is stored together with the file's removal, and nothing else on the disk changes.
     @Test func aFileThatIsRemovedLeavesItsObjectToBeRemoved() async throws {
-        let sandbox = try await SandboxStore(catalogPlan(.standard))
+        let sandbox = try await SandboxStore(platformPlan)
         let store = sandbox.store
         try await store.write {
             try FileTable.add(.init(name: Self.name, contentType: "text/plain", size: 10, inBucket: true), in: $0)
