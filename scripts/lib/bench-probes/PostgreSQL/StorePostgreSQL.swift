@@ -53,7 +53,7 @@ struct StorePostgreSQL: AsyncParsableCommand {
         let end = start + .seconds(options.seconds)
         let group = DispatchGroup()
         @Sendable func submit() {
-            store.submit { transaction in
+            store.submit(for: nil) { transaction in
                 try transaction.create(BenchedClass.name, BenchedClass.object, caller: Self.caller).answer
             } completion: { (result: Result<JSON, any Error>) in
                 if case .success = result { count.add() } else { failures.add() }
