@@ -51,7 +51,7 @@ import Testing
         _ = try await bag.take(.deliver, order)
         #expect(try await states() == ["refunded", "delivered", "refunded"])
         #expect(await parseCode { _ = try await bag.take(.cancel, order) } == 142)
-        let told = bag.events.all(NotificationCalls(to: "push").orderChanged)
+        let told = try bag.events.all(NotificationCalls(to: "push").orderChanged)
         #expect(told.map(\.partlyRefunded) == [true, false, false, false])
     }
 
