@@ -182,7 +182,7 @@ import Testing
         #expect(try await bag.document("Order", order)?["paymentStatus"] == "refunded")
         let returned = try bag.events.all(CatalogCalls.restock)
         #expect(returned.map { $0.lines.map(\.quantity) } == [[1], [1]])
-        #expect(returned.allSatisfy(\.isPart))
+        #expect(returned.allSatisfy { $0.isPart })
         #expect(Set(returned.map(\.restockID)).count == 2)
         let listed = try #require(await bag.refunds.list(order, for: nil).arrayValue)
         #expect(listed.map { $0["amount"] } == [350, 100, 250])
