@@ -60,9 +60,12 @@ package struct SalesResend: Sendable {
             $0.userID = made.userID
             $0.currency = priced.currency
         }
+        var refunded: Int64 = 0
         for refund in try RefundLedger.rows(of: orderId, in: transaction) where try refund.text("state") == "done" {
             change.status = try Refund(refund).purpose.status.event
             change.refundedMinorUnits = try refund.int("amount")
+            refunded += change.refundedMinorUnits
+            change.partlyRefunded = refunded < priced.totalMinorUnits
             change.changedAt = try refund.int("changedAt")
             try tell(change, name: refund.text("id"), in: transaction)
         }
@@ -72,6 +75,7 @@ package struct SalesResend: Sendable {
         else { return }
         change.status = status.event
         change.refundedMinorUnits = 0
+        change.partlyRefunded = false
         change.changedAt = at.milliseconds
         try tell(change, name: "\(status):\(at.milliseconds)", in: transaction)
     }
