@@ -58,6 +58,11 @@ test('a pasted table gives each order its parcel', () => {
     { orderId: 'b', carrier: 'Post, Inc.', trackingNumber: 'PP-7' },
     { orderId: 'c' },
   ]);
+  assert.deepEqual(readParcels('1000003, "Post, Inc.", PP-8', orders)[2], {
+    orderId: 'c',
+    carrier: 'Post, Inc.',
+    trackingNumber: 'PP-8',
+  });
   for (const wrong of ['1000009, Post', '1000001, a\n1000001, b', '1000001, a, b, c, d']) {
     assert.throws(() => readParcels(wrong, orders), Error);
   }

@@ -22,7 +22,7 @@ def check_sheet(page, title, texts, absent):
     pages = printed(page)
     words = " ".join(" ".join(pages).split())
     for text in [title, *texts]:
-        step(text in words, f"{title}: {text} is missing in {words!r}.")
+        step(unicodedata.normalize("NFKC", text) in words, f"{title}: {text} is missing in {words!r}.")
     # The menu, the buttons and other parts of the screen.
     for text in ["Reviews", "Sign out", "Print", *absent]:
         step(text not in words, f"{title}: {text} is printed in {words!r}.")

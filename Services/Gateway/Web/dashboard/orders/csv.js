@@ -84,7 +84,8 @@ export function readParcels(text, orders) {
 
 function tableOf(text) {
   try {
-    return parseCSV(text);
+    // People write a blank after a comma.
+    return parseCSV(text.replaceAll(/, +"/g, ',"'));
   } catch (error) {
     throw error instanceof CSVError ? new Error(t('csv.quotes', error)) : error;
   }
