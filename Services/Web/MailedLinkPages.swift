@@ -3,50 +3,37 @@ import Mustache
 import ProcessKit
 
 /// The pages behind links in mails: Mustache templates inside one frame, with every value escaped.
-struct PageTemplates: Sendable {
-    enum Name: String, CaseIterable, Sendable {
-        /// A form for a new password.
-        case choosePassword = "choose-password"
-        case passwordChanged = "password-changed"
-        /// The link is not valid; a form requests another mail.
-        case passwordLinkVoid = "password-link-void"
-        case emailVerified = "email-verified"
-        case emailAlreadyVerified = "email-already-verified"
-        case verificationLinkVoid = "verification-link-void"
-        /// A mail was requested. The page is the same whether or not one is sent.
-        case mailRequested = "mail-requested"
-        /// An error that does not concern the link.
-        case problem
-    }
-
+package struct MailedLinkPages: Sendable {
     private static let frame = "frame"
     private let templates: [String: MustacheTemplate]
     private let shopName: String
 
-    /// Reads the templates beside the executable; `SATCHEL_PAGES` may hold replacements of the same names.
-    /// - Throws: when a template is missing or cannot be parsed, which aborts startup.
-    init(configuration: GatewayConfiguration) throws {
-        shopName = configuration.shopName
-        let standard = Bundle.module.bundleURL.appendingPathComponent("Pages")
-        let own = configuration.pagesDirectory.map { URL(fileURLWithPath: $0) }
-        templates = try (Name.allCases.map(\.rawValue) + [Self.frame]).reduce(into: [:]) { templates, name in
-            let file = "\(name).mustache"
-            let candidates = [own, standard].compactMap { $0?.appendingPathComponent(file) }
-            guard let url = candidates.first(where: { FileManager.default.fileExists(atPath: $0.path) }) else {
-                throw StartupProblem("The page \(file) is missing.")
-            }
+    /// - Parameters:
+    ///   - folder: has a file for each page, and the frame.
+    ///   - replacements: a folder with files of the same names that replace them; nil for none.
+    /// - Throws: `StartupProblem` when a template is missing or cannot be parsed.
+    package init(reading folder: URL, replacements: String?, shopName: String) throws {
+        self.shopName = shopName
+        let own = replacements.map { URL(fileURLWithPath: $0) }
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
+        templates = try names.reduce(into: [:]) { templates, name in
+            let urls = [own, folder].compactMap { $0?.appendingPathComponent(name) }
+            guard let url = urls.first(where: { FileManager.default.fileExists(atPath: $0.path) }) else { return }
             do {
-                templates[name] = try MustacheTemplate(string: try String(contentsOf: url, encoding: .utf8))
+                let text = try String(contentsOf: url, encoding: .utf8)
+                templates[url.deletingPathExtension().lastPathComponent] = try MustacheTemplate(string: text)
             } catch {
                 throw StartupProblem("The page \(url.path) cannot be used: \(error)")
             }
         }
+        guard templates[Self.frame] != nil else { throw StartupProblem("The pages in \(folder.path) are missing.") }
     }
 
-    func html(_ name: Name, _ values: [String: String]) -> String {
-        let values = values.merging(["shop": shopName]) { own, _ in own }
+    /// - Returns: nil when there is no page of that name.
+    package func html(_ name: String, _ values: [String: String]) -> String? {
+        guard name != Self.frame, let template = templates[name], let frame = templates[Self.frame] else { return nil }
         // Only the frame inserts its content unescaped; the inner template has escaped it.
-        let content = templates[name.rawValue]?.render(values) ?? ""
-        return templates[Self.frame]?.render(["shop": shopName, "content": content]) ?? content
+        let content = template.render(values.merging(["shop": shopName]) { own, _ in own })
+        return frame.render(["shop": shopName, "content": content])
     }
 }

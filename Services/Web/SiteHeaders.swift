@@ -1,5 +1,4 @@
-import Foundation
-import HTTPTypes
+import Messages
 
 /// The headers of pages for browsers and of their files.
 ///
@@ -9,38 +8,43 @@ import HTTPTypes
 enum SiteHeaders {
     /// For a page: stored, but revalidated each time, so that it names the files of this release.
     /// - Parameter pictures: further origins of pictures.
-    static func page(pictures: [String]) -> HTTPFields {
-        var headers = common
-        headers[.contentType] = "text/html; charset=utf-8"
-        headers[.cacheControl] = "no-cache"
-        headers[.contentSecurityPolicy] = policy(pictures: pictures)
-        headers[openerPolicyName] = "same-origin"
-        headers[permissionsName] = "camera=(), geolocation=(), microphone=(), payment=(), usb=()"
-        headers[frameName] = "DENY"
-        return headers
+    static func page(pictures: [String]) -> [WebHeader] {
+        headers([
+            "Content-Type": "text/html; charset=utf-8",
+            "Cache-Control": "no-cache",
+            "Content-Security-Policy": policy(pictures: pictures),
+            "Cross-Origin-Opener-Policy": "same-origin",
+            "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
+            "X-Frame-Options": "DENY",
+        ])
     }
 
     /// For a file whose path names its content: it never changes.
-    static func file(contentType: String) -> HTTPFields {
-        var headers = common
-        headers[.contentType] = contentType
-        headers[.cacheControl] = "public, max-age=31536000, immutable"
-        // Applies when a picture or a text is opened directly.
-        headers[.contentSecurityPolicy] = "default-src 'none'; frame-ancestors 'none'"
-        return headers
+    static func file(contentType: String) -> [WebHeader] {
+        headers([
+            "Content-Type": contentType,
+            "Cache-Control": "public, max-age=31536000, immutable",
+            // Applies when a picture or a text is opened directly.
+            "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
+        ])
     }
 
-    private static let common: HTTPFields = [
-        .xContentTypeOptions: "nosniff",
-        headerName("Referrer-Policy"): "no-referrer",
-        headerName("Cross-Origin-Resource-Policy"): "same-origin",
+    private static let common: KeyValuePairs = [
+        "X-Content-Type-Options": "nosniff",
+        "Referrer-Policy": "no-referrer",
+        "Cross-Origin-Resource-Policy": "same-origin",
         // Varies by origin as well, because the response depends on it when only some origins are allowed.
-        .vary: "Accept-Encoding, Origin",
+        "Vary": "Accept-Encoding, Origin",
     ]
 
-    private static let openerPolicyName = headerName("Cross-Origin-Opener-Policy")
-    private static let permissionsName = headerName("Permissions-Policy")
-    private static let frameName = headerName("X-Frame-Options")
+    private static func headers(_ own: KeyValuePairs<String, String>) -> [WebHeader] {
+        (Array(common) + Array(own)).map { name, value in
+            WebHeader.with {
+                $0.name = name
+                $0.value = value
+            }
+        }
+    }
 
     /// https://www.w3.org/TR/CSP3/ and, for the last two, https://www.w3.org/TR/trusted-types/.
     static func policy(pictures: [String]) -> String {
@@ -50,14 +54,5 @@ enum SiteHeaders {
             "img-src 'self' blob:" + pictures.map { " " + $0 }.joined(), "base-uri 'none'", "form-action 'self'",
             "frame-ancestors 'none'", "require-trusted-types-for 'script'", "trusted-types 'none'",
         ].joined(separator: "; ")
-    }
-
-    /// Scheme, host and port of a URL; nil when a policy cannot name them.
-    static func origin(of url: String) -> String? {
-        guard let parts = URLComponents(string: url), let scheme = parts.scheme, scheme == "http" || scheme == "https",
-            let host = parts.percentEncodedHost, !host.isEmpty,
-            host.allSatisfy({ $0.isASCII && ($0.isLetter || $0.isNumber || ".-:[]".contains($0)) })
-        else { return nil }
-        return "\(scheme)://\(host)" + (parts.port.map { ":\($0)" } ?? "")
     }
 }
