@@ -98,7 +98,7 @@ final class WebSite: Sendable {
             let changes = state.changes
             // Detached: the memory and the budget are not those of the first page request.
             let task = Task.detached { [self] in
-                let files = await files(from: broker)
+                let files = await self.files(from: broker)
                 self.state.withLock { state in
                     state.fetch = nil
                     guard let files else { return }
