@@ -2,7 +2,7 @@ import MessageBus
 import ParseProtocol
 import ProcessKit
 
-/// The settings of `web` (docs/reference/settings.md). The gateway sends what it knows of URLs and keys.
+/// The settings of `web` (docs/reference/settings.md). URLs and keys come with the requests of the gateway.
 package struct WebConfiguration: Sendable {
     /// `SATCHEL_REPLICA`
     let replica: String
