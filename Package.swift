@@ -49,6 +49,7 @@ let package = Package(
         .executable(name: "analytics", targets: ["AnalyticsService"]),
         .executable(name: "crash", targets: ["CrashService"]),
         .executable(name: "cloud", targets: ["CloudService"]),
+        .executable(name: "web", targets: ["WebService"]),
         .executable(name: "satchel-setup", targets: ["Setup"]),
     ],
     // At most one trait per package: SwiftPM passes several traits to the compiler in a random order, and a changed
@@ -138,12 +139,10 @@ let package = Package(
         .executableTarget(
             name: "GatewayService",
             dependencies: [
-                "CZlib", "Compression", "Cryptography", "MessageBus", "Messages", "Outbound", "ParseProtocol",
-                "ProcessKit",
+                "Compression", "Cryptography", "MessageBus", "Messages", "Outbound", "ParseProtocol", "ProcessKit",
                 .product(name: "DequeModule", package: "swift-collections"),
                 // Only the codec: a framework's HTTP server added a minute to every first build (`HTTP/Server`).
                 .product(name: "HTTPTypes", package: "swift-http-types"),
-                .product(name: "Mustache", package: "swift-mustache"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
@@ -153,7 +152,7 @@ let package = Package(
             ],
             path: "Services/Gateway",
             exclude: ["README.md"],
-            resources: [.copy("Resources/Pages"), .copy("Resources/OpenAPI"), .copy("Web")]
+            resources: [.copy("Resources/OpenAPI")]
         ),
         service("Catalog", dependencies: ["Platform"]),
         service("Users", dependencies: ["Cryptography", "Outbound", "SignedTokens"]),
@@ -172,6 +171,17 @@ let package = Package(
             dependencies: [
                 .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
             ]),
+        // Without ServiceKit: it has no database.
+        .executableTarget(
+            name: "WebService",
+            dependencies: [
+                "CZlib", "Cryptography", "MessageBus", "Messages", "ParseProtocol", "ProcessKit",
+                .product(name: "Mustache", package: "swift-mustache"),
+            ],
+            path: "Services/Web",
+            exclude: ["README.md"],
+            resources: [.copy("Pages"), .copy("Site")]
+        ),
 
         // The tool behind scripts/up and scripts/add-products. It parses its dozen options itself: ArgumentParser would
         // add a minute to every first build.
@@ -327,11 +337,14 @@ if Context.environment["SATCHEL_SHOP_ONLY"] != "1" {
         serviceTests("Crash", dependencies: ["Compression", "TestSupport"]),
         serviceTests("Cloud", dependencies: ["TestSupport"]),
         .testTarget(
+            name: "WebTests", dependencies: ["WebService", "Messages", "ParseProtocol", "ProcessKit"],
+            swiftSettings: unoptimised),
+        .testTarget(
             name: "ServiceTests",
             dependencies: [
                 "ServiceKit", "ServiceSupport", "ProcessKit", "ObjectStore", "MessageBus", "Messages", "ParseProtocol",
                 "TestSupport", "AnalyticsService", "BagService", "CatalogService", "CloudService", "CrashService",
-                "GatewayService", "MailService", "PaymentsService", "PushService", "UsersService",
+                "GatewayService", "MailService", "PaymentsService", "PushService", "UsersService", "WebService",
             ], swiftSettings: unoptimised),
         .testTarget(
             name: "SuiteClientTests", dependencies: ["SuiteClient", .product(name: "NIOCore", package: "swift-nio")]),

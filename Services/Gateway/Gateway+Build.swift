@@ -27,6 +27,7 @@ func runGateway() async throws {
     let leases = GatewayLeases()
     let sessions = SessionCache(lease: leases.sessions)
     let cache = ReadCache(configuration)
+    let site = configuration.servesDashboard ? WebSite(configuration, logger: logger) : nil
     let hearers = LiveInvalidationRelay()
     let traffic = BusTraffic()
     let known = HookCache(lease: leases.hooks)
@@ -43,7 +44,10 @@ func runGateway() async throws {
             if forget.hooks { known.forget() }
             hearers.forget(forget, isGap: isGap, done)
         },
-        onStates: { cache?.servicesChanged($0) }, onBatchEnd: { traffic.deliver() })
+        onStates: {
+            cache?.servicesChanged($0)
+            site?.servicesChanged($0)
+        }, onBatchEnd: { traffic.deliver() })
     let services = ServiceClient(broker: broker)
     let meter = RequestMeter()
     let outbound = OutboundClient(authorities: configuration.cloud.authorities)
@@ -70,7 +74,7 @@ func runGateway() async throws {
     let router = ParseRouter(
         configuration: configuration, admission: admission, principals: principals, hooks: hooks,
         controllers: try Controllers(
-            configuration, standing, broker, services, cache, hooks.registry, hub, outbound, logger),
+            configuration, standing, broker, services, cache, site, hooks.registry, hub, outbound, logger),
         meter: meter, logger: logger)
 
     let gate = ConnectionGate(configuration.capacity, proxies: configuration.admission.trustedProxies)
@@ -108,10 +112,10 @@ private func server(
 }
 
 extension Controllers {
-    /// - Throws: when a page or a part of the OpenAPI document is unusable.
+    /// - Throws: when a part of the OpenAPI document is unusable.
     fileprivate init(
         _ configuration: GatewayConfiguration, _ standing: GatewayReadiness, _ broker: Broker,
-        _ services: ServiceClient, _ cache: ReadCache?, _ registry: HookRegistry, _ hub: LiveHub,
+        _ services: ServiceClient, _ cache: ReadCache?, _ site: WebSite?, _ registry: HookRegistry, _ hub: LiveHub,
         _ outbound: OutboundClient, _ logger: Logger
     ) throws {
         let cloud = configuration.cloud
@@ -142,10 +146,8 @@ extension Controllers {
             stripeWebhook: StripeWebhookController(services: services),
             events: EventsController(services: services),
             sentry: SentryController(services: services),
-            pages: PagesController(
-                templates: try PageTemplates(configuration: configuration), accounts: accounts,
-                configuration: configuration),
-            site: try configuration.servesDashboard ? WebSite(configuration: configuration) : nil,
+            pages: PagesController(accounts: accounts, configuration: configuration),
+            site: site,
             config: ConfigController(services: services),
             live: LiveController(hub: hub),
             logs: LogController(directory: cloud.logDirectory, secrets: configuration.secrets),

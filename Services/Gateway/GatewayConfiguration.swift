@@ -40,16 +40,8 @@ struct GatewayConfiguration: Sendable {
     let readCacheBytes: Int
     /// Bytes of cached files; 0 for no cache.
     let fileCacheBytes: Int
-    /// Name of the shop on pages.
-    let shopName: String
-    /// The shop's currency, in which pages show and take prices.
-    let currency: Currency
     /// Whether the dashboard and the other pages are served.
     let servesDashboard: Bool
-    /// The tiles of the dashboard's maps.
-    let mapTiles: MapTiles
-    /// `SATCHEL_PAGES`: a folder with pages that replace the ones that come with Satchel; nil for none.
-    let pagesDirectory: String?
     /// Largest accepted file.
     let fileBytesMax: Int
     let capacity: CapacitySettings
@@ -113,15 +105,10 @@ struct GatewayConfiguration: Sendable {
         requestBudgetMicroseconds = Int64(milliseconds) * 1000
         readCacheBytes = try settings.readCacheBytes()
         fileCacheBytes = try settings.number("satchel.file.cache", 0...16 << 30, default: 16 << 20)
-        shopName = settings.text("satchel.shop.name", default: "Satchel")
-        // Services that count money abort startup for an unknown currency, with a text that names it.
-        currency = (try? Currency(settings.text("satchel.currency", default: Currency.standard.code))) ?? .standard
         // A mount of such a name occupies the path.
         servesDashboard =
             try settings.flag("satchel.dashboard", default: true)
             && !mount.prefix(1).contains(where: WebSite.folders.contains)
-        mapTiles = try MapTiles(settings)
-        pagesDirectory = settings["satchel.pages"]
         fileBytesMax = try settings.number("satchel.file.bytes.max", Self.frameBytes, default: 10 << 20)
         // Base64 makes a file in a JSON body longer by a third.
         capacity = try CapacitySettings(

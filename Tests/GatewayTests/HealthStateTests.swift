@@ -8,7 +8,7 @@ import Testing
         var present = Broker.ServiceState()
         present.replicas = ["one"]
         present.hasWriter = true
-        let names = ["catalog", "users", "bag", "payments", "mail", "push", "analytics", "crash"]
+        let names = ["catalog", "users", "bag", "payments", "mail", "push", "analytics", "crash", "web"]
         let others = Dictionary(uniqueKeysWithValues: names.map { ($0, present) })
         #expect(SuiteHealth(others, hasCode: false).status == "ok")
         #expect(SuiteHealth(others, hasCode: true).status == "degraded")
@@ -25,7 +25,7 @@ import Testing
         var present = Broker.ServiceState()
         present.replicas = ["one"]
         present.hasWriter = true
-        let names = ["catalog", "users", "bag", "payments", "mail", "push", "analytics", "crash"]
+        let names = ["catalog", "users", "bag", "payments", "mail", "push", "analytics", "crash", "web"]
         var services = Dictionary(uniqueKeysWithValues: names.map { ($0, present) })
         services["catalog"]?.warning = "The bucket of files does not answer."
         let warned = SuiteHealth(services, hasCode: false)

@@ -11,7 +11,7 @@ import Testing
         HostSuite.Place("c", ["catalog-1"]), HostSuite.Place("d", ["catalog-2"]), HostSuite.Place("e", ["catalog-3"]),
         HostSuite.Place("f", ["bag-1"]), HostSuite.Place("g", ["bag-2", "users-2"]),
         HostSuite.Place(
-            "h", ["users-1", "payments-1", "mail-1", "push-1", "analytics-1", "crash-1", "cloud-1"]),
+            "h", ["users-1", "payments-1", "mail-1", "push-1", "analytics-1", "crash-1", "cloud-1", "web-1"]),
     ]
 
     /// The time of a request with a write's deadline (`ServiceClient`), plus a margin for a busy machine.

@@ -9,7 +9,7 @@ import Testing
         let places = [
             HostSuite.Place("a", ["gateway-1"]), HostSuite.Place("b", ["gateway-2"]),
             HostSuite.Place("c", ["users-1", "bag-1", "payments-1", "mail-1"]),
-            HostSuite.Place("d", ["catalog-1", "push-1", "analytics-1", "crash-1", "cloud-1"]),
+            HostSuite.Place("d", ["catalog-1", "push-1", "analytics-1", "crash-1", "cloud-1", "web-1"]),
         ]
         try await HostSuite.with(places, settings: Hosts.settings) { hosts in
             let suite = try hosts.seen(at: "b", disk: "c")

@@ -9,7 +9,7 @@ enum Hosts {
         try await HostSuite.start(
             [
                 HostSuite.Place(
-                    "a", ["gateway-1", "payments-1", "mail-1", "push-1", "analytics-1", "crash-1", "cloud-1"]),
+                    "a", ["gateway-1", "payments-1", "mail-1", "push-1", "analytics-1", "crash-1", "cloud-1", "web-1"]),
                 HostSuite.Place("b", ["users-1", "bag-1"]),
                 HostSuite.Place("c", ["catalog-1"]),
                 HostSuite.Place("d", ["catalog-2"], disk: "c"),

@@ -13,6 +13,7 @@ import Testing
             "b",
             [
                 "catalog-1", "users-1", "bag-1", "payments-1", "mail-1", "push-1", "analytics-1", "crash-1", "cloud-1",
+                "web-1",
             ]),
     ]
     private static let servers = ["x", "y", "z"]

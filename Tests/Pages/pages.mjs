@@ -7,7 +7,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 
 const folder = mkdtempSync(join(tmpdir(), 'satchel-pages-'));
 process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
-cpSync(fileURLToPath(new URL('../../Services/Gateway/Web', import.meta.url)), folder, { recursive: true });
+cpSync(fileURLToPath(new URL('../../Services/Web/Site', import.meta.url)), folder, { recursive: true });
 writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
 
 const metas = { mount: '/parse', 'application-id': 'satchel', currency: 'usd' };

@@ -14,6 +14,7 @@ import ProcessKit
 import PushService
 import ServiceKit
 import UsersService
+import WebService
 
 /// Every service except the gateway, built like its process with default settings. None of them runs.
 struct BuiltServices {
@@ -57,6 +58,7 @@ struct BuiltServices {
             hasher: hasher, providers: IdentityProviders(), settings: UsersSettings(), key: testAccountKey)
         try add(usersPlan(means)) { buildUsers($0, &$1, means, signIns: hasher) }
 
+        answered[WebAnswers.service] = WebAnswers.kinds
         self.answered = answered
         self.waits = waits
         self.keepers = keepers.sorted()

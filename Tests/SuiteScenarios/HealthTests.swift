@@ -13,7 +13,7 @@ import Testing
         let services = health["services"]?.objectValue ?? [:]
         #expect(
             Set(services.keys) == [
-                "catalog", "users", "bag", "payments", "mail", "push", "analytics", "crash", "cloud",
+                "catalog", "users", "bag", "payments", "mail", "push", "analytics", "crash", "cloud", "web",
             ])
         for (name, service) in services {
             #expect(service["writer"] == true, "\(name)")
@@ -38,6 +38,6 @@ import Testing
         services["cloud"] = ["status": "missing", "replicas": 0, "writer": false]
         services["bag"] = ["status": "ok", "replicas": 0, "writer": true]
         #expect(try await missing(["services": .object(services)]) == "bag 0/1, cloud\n")
-        #expect(try await missing(["code": 155, "error": "x"]) == names.joined(separator: ", ") + ", cloud\n")
+        #expect(try await missing(["code": 155, "error": "x"]) == names.joined(separator: ", ") + ", cloud, web\n")
     }
 }

@@ -31,7 +31,7 @@ import Testing
             // has no second instance.
             let others = [
                 "catalog-1", "catalog-2", "bag-1", "bag-2", "users-1", "users-2", "payments-1", "payments-2", "mail-1",
-                "push-1", "analytics-1", "crash-1", "cloud-1",
+                "push-1", "analytics-1", "crash-1", "cloud-1", "web-1",
             ]
             try await crowd.buyWhile {
                 for replica in others + others + ["gateway-1", "gateway-1"] {

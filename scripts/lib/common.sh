@@ -7,7 +7,7 @@
 
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 # Order of start and of every table; the gateway comes first because the services dial it.
-SERVICES=(gateway catalog users bag payments mail push analytics crash cloud)
+SERVICES=(gateway catalog users bag payments mail push analytics crash cloud web)
 REPLICAS_MAX=16
 SWIFT_VERSION_MIN=6.2 # the dependencies' manifests demand it
 BUILD_PACKAGES=(libzmq3-dev libsqlite3-dev libpq-dev libcurl4-openssl-dev libssl-dev libpcre2-dev zlib1g-dev pkg-config)

@@ -48,5 +48,7 @@ enum ServiceDirectory {
     static var objectServices: [String] { Array(Set(classes.values).union(["catalog"])).sorted() }
 
     /// Every service, for `health`.
-    static let services = ["catalog", "users", "bag", "payments", "mail", "push", "analytics", "crash", "cloud"]
+    static let services = [
+        "catalog", "users", "bag", "payments", "mail", "push", "analytics", "crash", "cloud", "web",
+    ]
 }

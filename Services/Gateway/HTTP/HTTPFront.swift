@@ -18,7 +18,6 @@ final class HTTPFront: Sendable {
     private let answers: ByteBudget
     let traffic: BusTraffic
     let writer: ResponseWriter
-    let files: ReadyFiles
     /// The beginnings of the paths of objects by the name of their class, and of events.
     let changePaths: [[UInt8]]
     /// The beginnings of the paths of uploaded files.
@@ -36,9 +35,6 @@ final class HTTPFront: Sendable {
         self.answers = answers
         self.traffic = traffic
         writer = ResponseWriter(configuration)
-        files = ReadyFiles(
-            router.controllers.site?.byPath ?? [:],
-            fields: ResponseWriter.headers(origin: nil, configuration.admission.origins))
         let mounts = [configuration.mount.map { "/\($0)" }.joined(), "/1"]
         changePaths = mounts.flatMap { mount in ["classes", "events"].map { Array("\(mount)/\($0)/".utf8) } }
         filePaths = mounts.map { Array("\($0)/files/\(configuration.applicationId)/".utf8) }
@@ -107,6 +103,8 @@ final class HTTPFront: Sendable {
         let request = machine.request
         do throws(ParseError) {
             switch step {
+            case .page(let site):
+                return .respond(await site.fetchedAnswer(request, from: router.controllers.objects.services.broker))
             case .signIn:
                 let principal = try await router.signedIn(machine.principal, request, machine.route)
                 return machine.signedIn(principal)

@@ -21,6 +21,8 @@ struct RequestMachine: Sendable {
     }
 
     enum Step: Sendable {
+        /// A page for people, whose files have to be fetched first.
+        case page(WebSite)
         /// Look up the session of the admitted client; then `signedIn(_:)`.
         case signIn
         /// Look up the user whose view an operator wants; then `viewed(by:)`.
@@ -187,9 +189,12 @@ struct RequestMachine: Sendable {
 
     /// Pages for people, which are outside the mount and need no keys.
     private mutating func page() -> Action? {
-        state = .mount
-        guard WebSite.mayAnswer(request.path), let page = router.controllers.site?.answer(request) else { return nil }
-        return .respond(page)
+        guard WebSite.isMeant(by: request), let site = router.controllers.site else {
+            state = .mount
+            return nil
+        }
+        if let page = site.answer(request) { return .respond(page) }
+        return isInTask ? .perform(.page(site)) : .needsTask(isShort: false)
     }
 
     /// Takes the mount off the path. Paths outside of it have their own routes.

@@ -1,6 +1,6 @@
 import HTTPTypes
+import Messages
 import NIOCore
-import ParseProtocol
 
 /// A file of the pages in its final form, plain and compressed, with its headers.
 struct SiteFile: Sendable {
@@ -15,19 +15,15 @@ struct SiteFile: Sendable {
     /// Nil when compression would save nothing.
     let gzipped: Form?
 
-    /// Files up to this size hardly shrink below the size of gzip's header.
-    private static let plainBytesMax = 256
-
-    /// - Parameter headers: content type, caching and policy.
-    init(_ bytes: [UInt8], headers: HTTPFields) {
-        plain = Form(body: FinalBody(bytes), headers: headers)
-        let small = bytes.count > Self.plainBytesMax ? Gzip.compressed(bytes) : nil
-        gzipped = small.flatMap { small in
-            guard small.count < bytes.count else { return nil }
-            var headers = headers
-            headers[.contentEncoding] = "gzip"
-            return Form(body: FinalBody(small), headers: headers)
+    /// - Parameter file: as `web` sent it.
+    init(_ file: WebFile) {
+        let headers = file.headers.reduce(into: HTTPFields()) { headers, header in
+            if let name = HTTPField.Name(header.name) { headers[name] = header.value }
         }
+        var ofGzipped = headers
+        ofGzipped[.contentEncoding] = "gzip"
+        plain = Form(body: FinalBody(Array(file.content)), headers: headers)
+        gzipped = file.gzipped.isEmpty ? nil : Form(body: FinalBody(Array(file.gzipped)), headers: ofGzipped)
     }
 
     /// The response to a `GET`; 304 for a client that has these bytes.

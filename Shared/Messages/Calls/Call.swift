@@ -42,7 +42,7 @@ public enum Calls {
         let areas: [[any DeclaredCall]] = [
             AnalyticsCalls.all, BagCalls.all, CatalogCalls.all, CloudCalls.all, CrashCalls.all, DeliveryCalls.all,
             FileCalls.all, HookCalls.all, JobCalls.all, MailCalls.all, NotificationCalls.all, ObjectCalls.all,
-            PaymentsCalls.all, PushCalls.all, UsersCalls.all,
+            PaymentsCalls.all, PushCalls.all, UsersCalls.all, WebCalls.all,
         ]
         return areas.flatMap { $0 }
     }()

@@ -37,7 +37,7 @@ struct HTTPTarget: FuzzTarget {
             for kind in ValueKind.allCases { object[kind.rawValue] = kind.value(&random) }
             _ = try await master.create("Thing", .object(object))
         }
-        let services = ["gateway", "catalog", "users", "bag", "payments", "mail", "push", "analytics", "crash"]
+        let services = ["gateway", "catalog", "users", "bag", "payments", "mail", "push", "analytics", "crash", "web"]
         let suite = suite
         processes = Dictionary(
             uniqueKeysWithValues: services.compactMap { name in

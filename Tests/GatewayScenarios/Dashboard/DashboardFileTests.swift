@@ -218,7 +218,7 @@ import Testing
 
     // MARK: - The sources
 
-    private static let folder = checkoutDirectory + "/Services/Gateway/Web"
+    private static let folder = checkoutDirectory + "/Services/Web/Site"
 
     private static func sources() -> [(path: String, text: String)] {
         (FileManager.default.subpaths(atPath: folder) ?? []).filter { $0.hasSuffix(".js") }.map { path in

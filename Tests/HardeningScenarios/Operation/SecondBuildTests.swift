@@ -18,7 +18,7 @@ import Testing
         #!/bin/bash
         [[ $1 == build ]] || exec cat version
         echo built >>calls
-        for name in gateway catalog users bag payments mail push analytics crash cloud satchel-setup; do
+        for name in gateway catalog users bag payments mail push analytics crash cloud web satchel-setup; do
             install -m 755 /dev/null .build/release/$name
         done
         END

@@ -22,7 +22,8 @@ import Testing
             // first.
             let shared = scale.keys.sorted().flatMap { ["\($0)-1", "\($0)-2"] }
             try await crowd.buyWhile {
-                for replica in shared + shared + ["mail-1", "push-1", "analytics-1", "crash-1", "cloud-1"] {
+                let single = ["mail-1", "push-1", "analytics-1", "crash-1", "cloud-1", "web-1"]
+                for replica in shared + shared + single {
                     try await suite.restart(replica)
                     try await suite.untilHealthy(replicas: scale)
                     let before = crowd.checkouts

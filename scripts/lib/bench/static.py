@@ -11,7 +11,7 @@ from measuring import limits, load
 from measuring.figures import Target, Workload
 from measuring.suite import Failed
 
-GATEWAY = ("gateway", "satchel_GatewayService.resources")
+WEB = ("web", "satchel_WebService.resources")
 # Bytes of each file as it is sent, more or less.
 SIZES = {"10": 10_000, "100": 100_000}
 HEADERS = {"Accept-Encoding": "gzip"}
@@ -20,7 +20,7 @@ HEADERS = {"Accept-Encoding": "gzip"}
 def static(turns):
     """A file of about 10 KB and one of about 100 KB at 64 connections, both sides with the same compressed bytes."""
     with tempfile.TemporaryDirectory(prefix="satchel-bench-bin.", dir="/tmp") as binaries:
-        sources = own_gateway(turns.binaries, binaries)
+        sources = own_web(turns.binaries, binaries)
         with turns.suite(demo=False, binaries=binaries) as suite:
             site = suite.path("site")
             os.makedirs(site)
@@ -52,23 +52,23 @@ def beside_nginx(turns, suite, nginx, size, path):
     return workload
 
 
-def own_gateway(binaries, folder):
-    """Fills a folder with the executables of another one and a gateway whose pages have two files more.
+def own_web(binaries, folder):
+    """Fills a folder with the executables of another one and a `web` whose pages have two files more.
 
     Returns their paths by size.
     """
     for name in os.listdir(binaries):
         source = os.path.join(binaries, name)
-        if name in GATEWAY or not os.path.isfile(source) or not os.access(source, os.X_OK):
+        if name in WEB or not os.path.isfile(source) or not os.access(source, os.X_OK):
             continue
         os.symlink(source, os.path.join(folder, name))
-    program, resources = (os.path.join(folder, name) for name in GATEWAY)
-    shutil.copy(os.path.join(binaries, GATEWAY[0]), program)
-    shutil.copytree(os.path.join(binaries, GATEWAY[1]), resources)
+    program, resources = (os.path.join(folder, name) for name in WEB)
+    shutil.copy(os.path.join(binaries, WEB[0]), program)
+    shutil.copytree(os.path.join(binaries, WEB[1]), resources)
     chance = random.Random(20150401)
     paths = {}
     for size, count in SIZES.items():
-        paths[size] = os.path.join(resources, "Web", "dashboard", f"bench{size}.js")
+        paths[size] = os.path.join(resources, "Site", "dashboard", f"bench{size}.js")
         with open(paths[size], "wb") as file:
             # Base64 carries six bits in eight: compression gets back to the random bytes.
             file.write(b"// " + base64.b64encode(chance.randbytes(count)))

@@ -18,7 +18,7 @@ extension HTTPFront {
         let isRead = head.method == .get
         guard isRead || head.method == .post || head.method == .put, let path = head.path,
             path.utf8.count <= Self.urlBytesMax,
-            mayBeChange(path) || isRead && (files.isFile(path) || isDownload(path))
+            mayBeChange(path) || isRead && (isDownload(path) || isFile(path))
         else { return nil }
         var bodyBytes: Int?
         for field in head.headerFields {
@@ -46,10 +46,14 @@ extension HTTPFront {
         filePaths.contains { path.utf8.starts(with: $0) }
     }
 
+    /// Whether a path is one of a page or a file of it, in its usual spelling.
+    private func isFile(_ path: String) -> Bool { router.controllers.site?.ready?.isFile(path) ?? false }
+
     /// The response to a request for a file of the pages, counted and logged; nil for every other request.
     func file(for request: SmallRequest) -> OutgoingResponse? {
         let head = request.head
-        guard let (form, isKnown) = files.found(by: head), Self.areFew(head.headerFields) else { return nil }
+        guard let (form, isKnown) = router.controllers.site?.ready?.found(by: head), Self.areFew(head.headerFields)
+        else { return nil }
         let requestId = RequestIds.next()
         log(isKnown ? 304 : 200, to: head, path: head.path ?? "", requestId: requestId, since: request.start)
         return writer.outgoing(form.body, form.heads, requestId: requestId, isKnown: isKnown)

@@ -14,7 +14,7 @@ import { every, guarded, head } from '../../operations/shared.js';
 const PAUSE = 2000;
 const FIRST = 500;
 const levels = ['verbose', 'info', 'warn', 'error'];
-const services = ['gateway', 'catalog', 'users', 'bag', 'payments', 'mail', 'push', 'analytics', 'crash', 'cloud'];
+const services = 'gateway catalog users bag payments mail push analytics crash cloud web'.split(' ');
 
 export async function render({ router, query, signal }) {
   const level = levels.includes(query.level) ? query.level : 'info';

@@ -1,6 +1,6 @@
-import GatewayService
 import ProcessKit
 import Testing
+import WebService
 
 /// Which tile URLs the dashboard's maps accept, and the host that the content security policy allows for them.
 @Suite struct MapTilesTests {

@@ -26,7 +26,7 @@ package struct MapTiles: Sendable, Equatable {
         }
         let address = Self.places.reduce(text) { $0.replacing($1, with: "0") }
         guard Self.places.allSatisfy({ text.contains($0) }), !address.contains(where: { $0 == "{" || $0 == "}" }),
-            let found = SiteHeaders.origin(of: address),
+            let found = WebOrigin.of(address),
             // The host has no placeholder, and no name or password precedes it.
             text.hasPrefix(found + "/")
         else {

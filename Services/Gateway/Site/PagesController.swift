@@ -5,9 +5,24 @@ import ParseProtocol
 /// `/apps/…`: the pages behind links in mails. They work without scripts and without keys: the link's token authorizes
 /// the request.
 ///
-/// A page shows nothing that a client sent, except a link's token of 32 hex digits.
+/// A page shows nothing that a client sent, except a link's token of 32 hex digits. `web` renders it.
 struct PagesController: Sendable {
-    let templates: PageTemplates
+    /// The names of templates in `Services/Web/Pages`.
+    private enum Page: String {
+        /// A form for a new password.
+        case choosePassword = "choose-password"
+        case passwordChanged = "password-changed"
+        /// The link is not valid; a form requests another mail.
+        case passwordLinkVoid = "password-link-void"
+        case emailVerified = "email-verified"
+        case emailAlreadyVerified = "email-already-verified"
+        case verificationLinkVoid = "verification-link-void"
+        /// A mail was requested. The page is the same whether or not one is sent.
+        case mailRequested = "mail-requested"
+        /// An error that does not concern the link.
+        case problem
+    }
+
     let accounts: AccountsController
     let configuration: GatewayConfiguration
 
@@ -15,11 +30,13 @@ struct PagesController: Sendable {
     private static let formBytesMax = 16 << 10
 
     func answer(_ request: ParseRequest) async -> ParseResponse {
+        // Otherwise a link would be used up whose page cannot be shown.
+        guard Self.isScript(request) || !isWebAway else { return .unavailablePage }
         do throws(ParseError) {
             return try await route(request)
         } catch {
             if Self.isScript(request) { return ParseResponse(error) }
-            return page(.problem, Self.status(of: error), ["message": error.message])
+            return await page(.problem, for: request, Self.status(of: error), ["message": error.message])
         }
     }
 
@@ -35,25 +52,25 @@ struct PagesController: Sendable {
         case (.post, "request_password_reset", 2) where isOurs, (.post, "choose_password", 1):
             return try await choosePassword(request)
         default:
-            return page(.problem, 404, ["message": "There is no such page."])
+            return await page(.problem, for: request, 404, ["message": "There is no such page."])
         }
     }
 
     private func verifyEmail(_ request: ParseRequest) async throws(ParseError) -> ParseResponse {
         let token = Self.token(try Self.pairs(request.query ?? ""))
         switch try await accounts.follow(UsersCalls.verifyEmail, token, uses: true, for: request) {
-        case .done: return page(.emailVerified)
-        case .alreadyVerified: return page(.emailAlreadyVerified)
-        case .void, .UNRECOGNIZED: return page(.verificationLinkVoid, 404)
+        case .done: return await page(.emailVerified, for: request)
+        case .alreadyVerified: return await page(.emailAlreadyVerified, for: request)
+        case .void, .UNRECOGNIZED: return await page(.verificationLinkVoid, for: request, 404)
         }
     }
 
     private func passwordForm(_ request: ParseRequest) async throws(ParseError) -> ParseResponse {
         let token = Self.token(try Self.pairs(request.query ?? ""))
         guard try await accounts.follow(UsersCalls.checkReset, token, uses: false, for: request) == .done else {
-            return page(.passwordLinkVoid, 404)
+            return await page(.passwordLinkVoid, for: request, 404)
         }
-        return page(.choosePassword, 200, ["token": token])
+        return await page(.choosePassword, for: request, 200, ["token": token])
     }
 
     private func choosePassword(_ request: ParseRequest) async throws(ParseError) -> ParseResponse {
@@ -64,15 +81,17 @@ struct PagesController: Sendable {
         if Self.isScript(request) { return try await changePassword(form, token, password, request) }
         // A client that submits for the user has already asked for the password twice.
         guard password == form["repeated_password"] ?? password else {
-            return page(.choosePassword, 400, ["token": token, "error": "The two passwords are not the same."])
+            return await page(
+                .choosePassword, for: request, 400, ["token": token, "error": "The two passwords are not the same."])
         }
         do throws(ParseError) {
             let outcome = try await accounts.follow(
                 UsersCalls.resetPassword, token, password: password, uses: true, for: request)
-            return outcome == .done ? page(.passwordChanged) : page(.passwordLinkVoid, 404)
+            return await outcome == .done
+                ? page(.passwordChanged, for: request) : page(.passwordLinkVoid, for: request, 404)
         } catch {
             guard error.code == .validationError else { throw error }
-            return page(.choosePassword, 400, ["token": token, "error": error.message])
+            return await page(.choosePassword, for: request, 400, ["token": token, "error": error.message])
         }
     }
 
@@ -102,14 +121,14 @@ struct PagesController: Sendable {
     private static let requestedWithName = headerName("X-Requested-With")
 
     private func requestMail(_ link: MailedLink, _ request: ParseRequest) async throws(ParseError) -> ParseResponse {
-        let page: PageTemplates.Name = link == .passwordReset ? .passwordLinkVoid : .verificationLinkVoid
+        let page: Page = link == .passwordReset ? .passwordLinkVoid : .verificationLinkVoid
         do throws(ParseError) {
             let address = try Self.form(request)["email"] ?? ""
             try await accounts.requestMail(link, to: address, for: request, .stranger(request.network))
-            return Self.isScript(request) ? ParseResponse([:]) : self.page(.mailRequested)
+            return await Self.isScript(request) ? ParseResponse([:]) : self.page(.mailRequested, for: request)
         } catch {
             guard error.code == .invalidEmailAddress, !Self.isScript(request) else { throw error }
-            return self.page(page, 400, ["error": "That is no e-mail address."])
+            return await self.page(page, for: request, 400, ["error": "That is no e-mail address."])
         }
     }
 
@@ -147,31 +166,33 @@ struct PagesController: Sendable {
         }
     }
 
-    private func page(
-        _ name: PageTemplates.Name, _ status: Int = 200, _ values: [String: String] = [:]
-    ) -> ParseResponse {
-        let base = configuration.publicURL + "/apps"
-        let values = values.merging([
-            "choosePassword": "\(base)/choose_password",
-            "requestReset": "\(base)/\(configuration.applicationId)/request_password_reset",
-            "resend": "\(base)/\(configuration.applicationId)/resend_verification_email",
-        ]) { own, _ in own }
-        var response = ParseResponse(status: status, html: templates.html(name, values))
-        response.headers.append(contentsOf: Self.headers)
-        return response
+    private var isWebAway: Bool {
+        accounts.services.broker.services[WebCalls.page.service]?.replicas.isEmpty ?? true
     }
 
-    /// A page holds a token: it must not be cached, framed or sent as a referrer, and no script may run in it.
-    private static let headers: HTTPFields = [
-        headerName("Content-Security-Policy"):
-            """
-        default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'
-        """,
-        headerName("Referrer-Policy"): "no-referrer",
-        headerName("X-Frame-Options"): "DENY",
-        headerName("X-Content-Type-Options"): "nosniff",
-        .cacheControl: "no-store",
-    ]
+    /// A page that `web` renders.
+    private func page(
+        _ page: Page, for request: ParseRequest, _ status: Int = 200, _ values: [String: String] = [:]
+    ) async -> ParseResponse {
+        let base = configuration.publicURL + "/apps"
+        let message = WebPageRequest.with {
+            $0.page = page.rawValue
+            $0.values = values.merging([
+                "choosePassword": "\(base)/choose_password",
+                "requestReset": "\(base)/\(configuration.applicationId)/request_password_reset",
+                "resend": "\(base)/\(configuration.applicationId)/resend_verification_email",
+            ]) { own, _ in own }
+        }
+        do throws(ParseError) {
+            let reply = try await accounts.services.read(
+                WebCalls.page, message, for: .stranger(request.network), trace: request.requestId)
+            var response = ParseResponse(status: status, html: try reply.message.html)
+            response.headers.append(contentsOf: ParseResponse.pageHeaders)
+            return response
+        } catch {
+            return .unavailablePage
+        }
+    }
 }
 
 extension AccountsController {

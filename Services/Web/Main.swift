@@ -1,0 +1,20 @@
+import Foundation
+import Logging
+import MessageBus
+import ProcessKit
+
+/// The web service: pages for browsers.
+@main
+struct Web {
+    static func main() async {
+        ProcessMemory.keepSmall()
+        ProcessStart.setUpLogging()
+        do {
+            try await runWeb()
+        } catch {
+            // An error thrown out of `main` would print a trap and a backtrace, which hide the configuration problem.
+            Logger(label: "satchel").critical("The service cannot run.", metadata: ["error": "\(error)"])
+            exit(1)
+        }
+    }
+}

@@ -1,0 +1,37 @@
+import MessageBus
+import ParseProtocol
+import ProcessKit
+
+/// The settings of `web` (docs/reference/settings.md). URLs and keys come with the requests of the gateway.
+package struct WebConfiguration: Sendable {
+    /// `SATCHEL_REPLICA`
+    let replica: String
+    /// `SATCHEL_LANES`
+    let laneCount: Int
+    let bus: BusConfiguration
+    let start: ProcessStart
+    /// All settings, for operators.
+    let settings: Settings
+    /// Name of the shop on pages.
+    let shopName: String
+    /// The shop's currency, in which pages show and take prices.
+    let currency: Currency
+    /// The tiles of the dashboard's maps.
+    let tiles: MapTiles
+    /// `SATCHEL_PAGES`: a folder with templates that replace the ones that come with Satchel; nil for none.
+    let pagesDirectory: String?
+
+    /// - Throws: `StartupProblem`, and `BusConfiguration.Problem` when the bus cannot work as configured.
+    package init(_ settings: Settings) throws {
+        self.settings = settings
+        start = try ProcessStart(settings)
+        replica = settings.text("satchel.replica", default: "web-1")
+        laneCount = try settings.number("satchel.lanes", 1...16, default: 2)
+        bus = try BusConfiguration(settings, dataDirectory: start.dataDirectory)
+        shopName = settings.text("satchel.shop.name", default: "Satchel")
+        // Services that count money abort startup for an unknown currency, with a text that names it.
+        currency = (try? Currency(settings.text("satchel.currency", default: Currency.standard.code))) ?? .standard
+        tiles = try MapTiles(settings)
+        pagesDirectory = settings["satchel.pages"]
+    }
+}

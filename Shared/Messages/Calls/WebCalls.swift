@@ -1,0 +1,9 @@
+/// The calls of `web`.
+public enum WebCalls {
+    /// All files of the pages for browsers. Sender: gateway.
+    public static let site = Call<WebSiteRequest, WebSiteReply>("web.site.v1")
+    /// A page behind a mailed link. Sender: gateway.
+    public static let page = Call<WebPageRequest, WebPageReply>("web.page.v1")
+
+    static let all: [any DeclaredCall] = [site, page]
+}
