@@ -185,7 +185,7 @@ struct PagesController: Sendable {
         }
         do throws(ParseError) {
             let reply = try await accounts.services.read(
-                WebCalls.page, message, for: .stranger(request.network), trace: request.requestId)
+                WebCalls.page, message, for: .stranger(request.network), in: request.call)
             var response = ParseResponse(status: status, html: try reply.message.html)
             response.headers.append(contentsOf: ParseResponse.pageHeaders)
             return response
