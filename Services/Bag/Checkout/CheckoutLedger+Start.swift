@@ -204,8 +204,8 @@ extension CheckoutLedger {
                 .text(JSON.array(checkout.lines.map(\.json)).serializedText),
                 checkout.expectedAmount.map(SQLValue.int) ?? .null, .text(checkout.source.json.serializedText),
                 .text(checkout.email), .text(checkout.orderFields.serializedText),
-                checkout.discount.map { .text($0.json.serializedText) } ?? .null,
-                checkout.discount.map { .text($0.code) } ?? .null,
+                (checkout.discount?.json.serializedText).map(SQLValue.text) ?? .null,
+                (checkout.discount?.code).map(SQLValue.text) ?? .null,
                 .int(transaction.now.milliseconds), .int(transaction.now.milliseconds),
             ] + (turns?.values(at: transaction.now) ?? [.null, .int(0)]))
     }
