@@ -21,7 +21,8 @@ package func bagPlan(_ currency: Currency) -> ServicePlan {
                     "orderState": .string, "fulfillmentStatus": .string, "paymentStatus": .string, "shippedAt": .date, "deliveredAt": .date, "cancelledAt": .date,
                     "refundedAt": .date,
                     "refundedTotal": .number, "refundState": .string, "carrier": .string, "trackingNumber": .string,
-                    "trackingUrl": .string, "cancelReason": .string,
+                    "trackingUrl": .string, "cancelReason": .string, "discountCode": .string,
+                    "discountMinorUnits": .number,
                 ],
                 indexes: [
                     ["customer", "orderStatus"], ["customer", "orderNo"], ["orderStatus", "orderNo"],
@@ -33,7 +34,7 @@ package func bagPlan(_ currency: Currency) -> ServicePlan {
                 "OrderItem",
                 fields: [
                     "quantity": .number, "product": .pointer("Product"), "customer": .pointer("_User"),
-                    "unitPriceMinorUnits": .number, "name": .string,
+                    "unitPriceMinorUnits": .number, "discountMinorUnits": .number, "name": .string,
                 ],
                 indexes: [["customer"], ["product"]], permissions: permissions),
             .address, OrderNotes.definition,
@@ -61,6 +62,8 @@ package func buildBag(_ host: ServiceHost, _ routes: inout ServiceRoutes, _ curr
     routes.readingFunction("addToBag") { try bag.add($0, $1, $2) }
     routes.readingFunction("setBagQuantity") { try bag.setQuantity($0, $1, $2) }
     routes.readingFunction("emptyBag") { try bag.empty($1, $2) }
+    routes.readingFunction("setDiscountCode") { try bag.setDiscountCode($0, $1, $2) }
+    DiscountFunctions(host: host).install(in: &routes)
 
     let isShared = host.writers == .every
     // Where several processes write, each has its own mark file.

@@ -21,10 +21,13 @@ struct BagFunctions: Sendable {
 
     /// `bag {}`. A read, so any replica can answer.
     func view(_ request: ServiceRequest, _ reader: StoreReader) throws -> ServiceRoutes.Rest {
-        let order = try Self.open(try request.userId, reader)
-        let view = BagView(
-            order: order, currency: currency,
-            isBeingPaid: try order.map { try CheckoutLedger.running($0.objectId, in: reader) != nil } ?? false)
+        let userId = try request.userId
+        let view = try reader.onOneSnapshot {
+            let order = try OpenOrder.find(for: userId, in: reader)
+            let isBeingPaid = try order.map { try CheckoutLedger.running($0.objectId, in: reader) != nil } ?? false
+            return try BagView(
+                order: order, currency: currency, isBeingPaid: isBeingPaid, at: .now, in: reader)
+        }
         return { try .result(view.json(try await facts(view.missing(from: ProductFacts()), request))) }
     }
 
@@ -88,6 +91,24 @@ struct BagFunctions: Sendable {
         }
     }
 
+    /// `setDiscountCode {discountCode?}`: no code, or null, removes the bag's. A code that cannot be used is refused.
+    func setDiscountCode(
+        _ parameters: JSON, _ request: ServiceRequest, _ reader: StoreReader
+    ) throws -> ServiceRoutes.Rest {
+        _ = try request.userId
+        try parameters.requireOnly(["discountCode"])
+        let text = try CheckoutRequest.text(parameters, "discountCode")
+        return try change(request, reader, adding: nil, needsDiscount: true) { userId, _, transaction in
+            guard let order = try OpenOrder.find(for: userId, in: transaction) else {
+                guard text == nil else { throw CheckoutLedger.emptyBag }
+                return nil
+            }
+            try order.requireNotBeingPaid(in: transaction)
+            let code = text.map { DiscountCode.normalized($0) ?? $0 }
+            return try order.setting(discountCode: code, in: transaction)
+        }
+    }
+
     // MARK: -
 
     private struct FactsMissing: Error { let products: Set<String> }
@@ -97,26 +118,32 @@ struct BagFunctions: Sendable {
     /// Changes the bag and returns it, in one transaction. The catalog is asked before the transaction, which cannot
     /// wait for it. If the bag then contains a product without facts, the transaction changes nothing, and the catalog
     /// is asked again.
+    /// - Parameter needsDiscount: whether a code that cannot be used undoes the change.
     private func change(
-        _ request: ServiceRequest, _ reader: StoreReader, adding product: String?, _ work: @escaping Work
+        _ request: ServiceRequest, _ reader: StoreReader, adding product: String?, needsDiscount: Bool = false,
+        _ work: @escaping Work
     ) throws -> ServiceRoutes.Rest {
         let userId = try request.userId
         let present = try Self.open(userId, reader)
         let products = Set((present?.items ?? []).map(\.productId) + [product].compactMap(\.self))
-        return { try await commit(request, of: userId, products, work) }
+        return { try await commit(request, of: userId, products, needsDiscount, work) }
     }
 
     private func commit(
-        _ request: ServiceRequest, of userId: String, _ products: Set<String>, _ work: @escaping Work
+        _ request: ServiceRequest, of userId: String, _ products: Set<String>, _ needsDiscount: Bool,
+        _ work: @escaping Work
     ) async throws -> BusReply {
         var facts = try await facts(products, request)
         for _ in 0..<Self.roundsMax {
             do {
                 return try await host.commit(request) { [facts, currency] transaction in
                     try KnownPrices.remember(facts.prices, in: transaction)
-                    let view = BagView(order: try work(userId, facts, transaction), currency: currency)
+                    let view = try BagView(
+                        order: work(userId, facts, transaction), currency: currency, at: transaction.now,
+                        in: transaction)
                     let missing = view.missing(from: facts)
                     guard missing.isEmpty else { throw FactsMissing(products: missing) }
+                    if needsDiscount { _ = try view.discountMinorUnits(facts.prices).get() }
                     return try .result(view.json(facts))
                 }
             } catch let missing as FactsMissing {

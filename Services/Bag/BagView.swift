@@ -1,12 +1,33 @@
+import ObjectStore
 import ParseProtocol
 
-/// The bag as functions return it: lines with their products, subtotal and badge count.
+/// The bag as functions return it: lines with their products, sums, discount and badge count.
 struct BagView {
     let order: OpenOrder?
     let currency: String
     /// Whether a checkout of the order runs. Its reservation has already reduced the stock, so the stock says nothing
     /// about these lines.
-    var isBeingPaid = false
+    let isBeingPaid: Bool
+    /// The bag's discount code, or why it cannot be used; nil without a code.
+    private let discount: Result<DiscountCode, ParseError>?
+
+    init(
+        order: OpenOrder?, currency: String, isBeingPaid: Bool = false, at now: Timestamp, in store: some ObjectReading
+    ) throws {
+        self.order = order
+        self.currency = currency
+        self.isBeingPaid = isBeingPaid
+        guard let order, let code = order.discountCode else {
+            discount = nil
+            return
+        }
+        do {
+            discount = .success(
+                try DiscountCodes.usable(code, by: order.customerId, isInUse: isBeingPaid, at: now, in: store))
+        } catch let problem as ParseError where problem.code == .validationError {
+            discount = .failure(problem)
+        }
+    }
 
     /// Products whose facts are needed but not loaded yet.
     func missing(from facts: ProductFacts) -> Set<String> {
@@ -39,6 +60,21 @@ struct BagView {
         }
     }
 
+    /// What the code takes off now.
+    func discountMinorUnits(_ prices: Prices) -> Result<Int64, ParseError> {
+        guard let discount else { return .success(0) }
+        let lines = (order?.items ?? []).map {
+            DiscountTerms.Line(
+                productId: $0.productId,
+                minorUnits: Int64($0.quantity) * (prices.unitPriceMinorUnits[$0.productId] ?? 0))
+        }
+        do {
+            return .success(try discount.get().terms(prices).shares(of: lines).reduce(0, +))
+        } catch {
+            return .failure(error)
+        }
+    }
+
     /// A product that is no longer sold stays in the bag and adds nothing to the subtotal.
     func json(_ facts: ProductFacts) -> JSON {
         var lines: [JSON] = []
@@ -60,9 +96,15 @@ struct BagView {
             if case .tooFew(let left) = availability { line["left"] = .int(left) }
             lines.append(line)
         }
-        return [
+        let discount = discountMinorUnits(facts.prices)
+        let taken = (try? discount.get()) ?? 0
+        var bag: JSON = [
             "orderId": order.map { .string($0.objectId) } ?? .null, "items": .array(lines), "badgeCount": .int(pieces),
-            "subtotalMinorUnits": .int(subtotal), "currency": .string(currency),
+            "subtotalMinorUnits": .int(subtotal), "discountMinorUnits": .int(taken),
+            "totalMinorUnits": .int(subtotal - taken), "currency": .string(currency),
         ]
+        bag["discountCode"] = order?.discountCode.map(JSON.string)
+        if case .failure(let problem) = discount { bag["discountProblem"] = problem.body }
+        return bag
     }
 }

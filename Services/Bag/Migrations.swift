@@ -13,6 +13,7 @@ let bagMigrations = [
     Migration(8, "ownersOfImports") { try ImportedItems.closeAll(in: $0) },
     Migration(9, "dimensions") { try OrderStates.addDimensions(in: $0) },
     Migration(10, "refundLines", refundLines),
+    Migration(11, "discountCodes", DiscountCodes.tables),
 ]
 
 /// The pieces that a refund is for (`RefundLines`; NULL for none in particular), and the operator who made it.

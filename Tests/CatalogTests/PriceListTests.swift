@@ -48,6 +48,9 @@ import Testing
     @Test func aBagThatWantsPricesAloneGetsNoProducts() async throws {
         let (reply, products) = try await ask([try await product()], withProducts: false)
         #expect(reply.lines.map(\.unitPriceMinorUnits) == [350])
+        #expect(reply.lines.map(\.brandID) == [""])
+        let branded = try await product(["brand": .pointer("Category", "brand12345")])
+        #expect(try await ask([branded], withProducts: false).0.lines.map(\.brandID) == ["brand12345"])
         #expect(reply.productIds == [])
         #expect(products == [])
     }

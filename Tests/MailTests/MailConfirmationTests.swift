@@ -54,9 +54,21 @@ import Testing
         #expect(message.messageId == "m1@shop.example")
     }
 
+    @Test func aDiscountIsARowBeforeTheTotal() throws {
+        var receipt = Self.receipt
+        receipt["subtotalMinorUnits"] = 1900
+        receipt["discountMinorUnits"] = 380
+        receipt["discountCode"] = "BF20"
+        receipt["totalMinorUnits"] = 1520
+        let message = try Self.composer().compose(Self.mail(model: receipt))
+        #expect(message.text.contains("Subtotal: $19.00\nDiscount BF20: -$3.80\nTotal: $15.20"), "\(message.text)")
+        for part in ["$19.00", "Discount BF20", "-$3.80", "$15.20"] { #expect(message.html.contains(part), "\(part)") }
+    }
+
     @Test func whatIsNotThereIsNotMentioned() throws {
         var receipt = Self.receipt
         receipt["note"] = nil
+        #expect(!(try Self.composer().compose(Self.mail()).text.contains("Discount")))
         let message = try Self.composer().compose(Self.mail(model: receipt))
         #expect(!message.text.contains("written with"))
         #expect(!message.html.contains("written with"))

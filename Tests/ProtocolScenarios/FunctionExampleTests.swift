@@ -139,6 +139,7 @@ import Testing
         let product = JSON.string(shelf.productIds[0])
         try await examples.ask("addToBag", client, ["productId": product, "quantity": 2])
         try await examples.ask("bag", client)
+        try await discountCodes(examples, client, admin)
         try await examples.ask("setBagQuantity", client, ["productId": product, "quantity": 1])
         try await examples.ask("emptyBag", client)
         _ = try await client.run("addToBag", ["productId": product, "quantity": 2])
@@ -197,6 +198,22 @@ import Testing
             ])
         guard order.status == 201 else { throw Unexpected("POST Order", order) }
         return .string(order.objectId)
+    }
+
+    private func discountCodes(_ examples: Examples, _ client: ParseClient, _ admin: ParseClient) async throws {
+        let code: JSON = ["discountCode": .string("EXAMPLE-\(Names.random(6))")]
+        var definition = code
+        for (name, value) in [
+            "percent": 20, "minimumMinorUnits": 500, "until": "2130-12-01", "usesMax": 1000, "usesPerCustomerMax": 1,
+        ] as [String: JSON] {
+            definition[name] = value
+        }
+        try await examples.ask("createDiscountCode", admin, definition)
+        try await examples.ask("setDiscountCode", client, code)
+        try await examples.ask("discountCodes", admin, code)
+        var change = code
+        change["active"] = false
+        try await examples.ask("updateDiscountCode", admin, change)
     }
 
     private func reviews(

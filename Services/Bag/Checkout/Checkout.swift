@@ -13,13 +13,15 @@ package struct Checkout: Sendable, Equatable {
     package let source: PaymentSource
     /// Empty: no confirmation mail is sent.
     package let email: String
+    /// The terms of the discount code; nil without a code.
+    package let discount: DiscountTerms?
     /// The fields that the placed order gets: `shippingAddress`, and `note` and `giftMessage` when the client sent
     /// them.
     package let orderFields: JSON
 
     package init(
         id: String, orderId: String, customerId: String, lines: [Line], expectedAmount: Int64?, source: PaymentSource,
-        email: String, orderFields: JSON = [:]
+        email: String, discount: DiscountTerms? = nil, orderFields: JSON = [:]
     ) {
         self.id = id
         self.orderId = orderId
@@ -28,6 +30,7 @@ package struct Checkout: Sendable, Equatable {
         self.expectedAmount = expectedAmount
         self.source = source
         self.email = email
+        self.discount = discount
         self.orderFields = orderFields
     }
 
@@ -62,14 +65,39 @@ package struct PricedOrder: Sendable, Equatable {
         package let name: String
         package let quantity: Int
         package let unitPriceMinorUnits: Int64
+        /// The line's part of the discount; 0 to the line's price.
+        package internal(set) var discountMinorUnits: Int64 = 0
 
+        /// Before the discount.
         package var totalMinorUnits: Int64 { Int64(quantity) * unitPriceMinorUnits }
+        /// After the discount.
+        package var paidMinorUnits: Int64 { totalMinorUnits - discountMinorUnits }
+
+        /// What was paid for pieces when `before` others are refunded already. All pieces together are exactly
+        /// `paidMinorUnits`.
+        package func paid(for pieces: Int, after before: Int) -> Int64 {
+            func first(_ count: Int) -> Int64 { paidMinorUnits * Int64(count) / Int64(max(1, quantity)) }
+            return first(before + pieces) - first(before)
+        }
     }
 
-    package let lines: [Line]
+    package internal(set) var lines: [Line]
     package let currency: String
+    package internal(set) var discountCode: String?
 
-    package var totalMinorUnits: Int64 { lines.reduce(0) { $0 + $1.totalMinorUnits } }
+    package var subtotalMinorUnits: Int64 { lines.reduce(0) { $0 + $1.totalMinorUnits } }
+    package var discountMinorUnits: Int64 { lines.reduce(0) { $0 + $1.discountMinorUnits } }
+    /// What the customer pays.
+    package var totalMinorUnits: Int64 { lines.reduce(0) { $0 + $1.paidMinorUnits } }
+
+    /// Distributes a discount over the lines.
+    /// - Throws: `.validationError` (142) when the terms are not met.
+    mutating func apply(_ discount: DiscountTerms) throws(ParseError) {
+        let shares = try discount.shares(
+            of: lines.map { .init(productId: $0.productId, minorUnits: $0.totalMinorUnits) })
+        for (index, share) in shares.enumerated() { lines[index].discountMinorUnits = share }
+        discountCode = discount.code
+    }
 }
 
 /// The catalog's reservation, by product.

@@ -71,6 +71,7 @@ enum CheckoutKeys {
         // A request that names its order refers to that order, whatever the bag contains.
         guard request.orderId == nil, let open = try OpenOrder.find(for: customerId, in: store), !open.items.isEmpty,
             try open.objectId != row.text("orderId") || lines(of: open) != lines(of: row)
+                || request.discountCode == nil && open.discountCode != discountCode(of: row)
         else { return }
         throw refusal(
             """
@@ -87,6 +88,10 @@ enum CheckoutKeys {
         let lines = try JSON(parsing: Array(row.text("lines").utf8)).arrayValue ?? []
         return Dictionary(
             try lines.map { try Checkout.Line(json: $0) }.map { ($0.itemId, $0.quantity) }, uniquingKeysWith: +)
+    }
+
+    private static func discountCode(of row: SQLRow) throws -> String? {
+        try row["discount"].textValue.map(DiscountTerms.init(text:))?.code
     }
 
     /// The error includes the order for which the key was used, so that an app can show it.

@@ -42,8 +42,11 @@ extension CheckoutLedger {
             lines: checkout.lines.map {
                 PricedOrder.Line(
                     itemId: $0.itemId, productId: $0.productId, name: longestName, quantity: $0.quantity,
-                    unitPriceMinorUnits: Price.minorUnitsMax)
-            }, currency: Currency.standard.code)  // Any currency works here: all codes have three letters.
+                    unitPriceMinorUnits: Price.minorUnitsMax,
+                    discountMinorUnits: checkout.discount == nil ? 0 : Price.minorUnitsMax)
+            },
+            currency: Currency.standard.code,  // Any currency works here: all codes have three letters.
+            discountCode: checkout.discount?.code)
         let chargeId = "ch_" + Names.random(40)
         guard try !canComplete(checkout, priced, chargeId: chargeId, in: transaction) else { return }
         do {
@@ -92,13 +95,19 @@ extension CheckoutLedger {
         for (name, value) in OrderDimensions().fields { fields[name] = value }
         fields["total"] = .int(priced.totalMinorUnits)
         fields["currency"] = .string(priced.currency)
+        if let code = priced.discountCode {
+            fields["discountCode"] = .string(code)
+            fields["discountMinorUnits"] = .int(priced.discountMinorUnits)
+        }
         if !chargeId.isEmpty { fields["stripePaymentId"] = .string(chargeId) }
         return fields
     }
 
     /// The fields that a line of a paid order gets.
     private static func itemFields(_ line: PricedOrder.Line) -> JSON {
-        ["unitPriceMinorUnits": .int(line.unitPriceMinorUnits), "name": .string(line.name)]
+        var fields: JSON = ["unitPriceMinorUnits": .int(line.unitPriceMinorUnits), "name": .string(line.name)]
+        if line.discountMinorUnits > 0 { fields["discountMinorUnits"] = .int(line.discountMinorUnits) }
+        return fields
     }
 
     private func queueMessages(

@@ -90,7 +90,14 @@ extension CheckoutLedger {
         guard !order.items.isEmpty else { throw Self.emptyBag }
         try Self.requireReservable(order.items)
         try Self.requireOffered(order.items, prices)
-        let total = order.items.reduce(0) { $0 + Int64($1.quantity) * (prices.unitPriceMinorUnits[$1.productId] ?? 0) }
+        let discount = try Self.discount(request, order, prices, in: transaction)
+        let lines = order.items.map {
+            DiscountTerms.Line(
+                productId: $0.productId,
+                minorUnits: Int64($0.quantity) * (prices.unitPriceMinorUnits[$0.productId] ?? 0))
+        }
+        let taken = try discount?.shares(of: lines).reduce(0, +) ?? 0
+        let total = lines.reduce(0) { $0 + $1.minorUnits } - taken
         guard total == 0 || request.source != .nothing else { throw CheckoutRequest.needsOneSource }
         // These fields are written to the order only when it is placed: a failed checkout leaves the order unchanged.
         var fields = JSON.object(request.texts)
@@ -103,7 +110,8 @@ extension CheckoutLedger {
             lines: order.items.map {
                 Checkout.Line(itemId: $0.objectId, productId: $0.productId, quantity: $0.quantity)
             },
-            expectedAmount: request.amount, source: request.source, email: customer.email, orderFields: fields)
+            expectedAmount: request.amount, source: request.source, email: customer.email, discount: discount,
+            orderFields: fields)
         try Self.insert(checkout, turns, in: transaction)
         if !customer.email.isEmpty { try customer.mailCause.keep(for: checkout.id, in: transaction) }
         try Self.requireCompletable(checkout, in: transaction)
@@ -119,7 +127,15 @@ extension CheckoutLedger {
             .validationError, "A product in the bag is not sold any more.", details: ["productId": .string(gone)])
     }
 
-    private static let emptyBag = ParseError(.validationError, "The bag is empty.")
+    /// The terms of the request's code, or else of the bag's. Inserting the checkout reserves the use.
+    private static func discount(
+        _ request: CheckoutRequest, _ order: OpenOrder, _ prices: Prices, in transaction: StoreTransaction
+    ) throws -> DiscountTerms? {
+        guard let text = request.discountCode ?? order.discountCode else { return nil }
+        return try DiscountCodes.usable(text, by: order.customerId, at: transaction.now, in: transaction).terms(prices)
+    }
+
+    static let emptyBag = ParseError(.validationError, "The bag is empty.")
 
     private static func order(
         _ request: CheckoutRequest, of customerId: String, in transaction: StoreTransaction
@@ -179,8 +195,9 @@ extension CheckoutLedger {
         _ = try transaction.execute(
             """
             INSERT INTO checkouts(id, orderId, customerId, attempt, state, lines, expectedAmount, source, email, \
-            orderFields,
-            createdAt, updatedAt, driver, drivenUntil) VALUES (?, ?, ?, ?, 'started', ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            orderFields, discount, discountCode,
+            createdAt, updatedAt, driver, drivenUntil)
+            VALUES (?, ?, ?, ?, 'started', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """,
             [
                 .text(checkout.id), .text(checkout.orderId), .text(checkout.customerId),
@@ -188,6 +205,8 @@ extension CheckoutLedger {
                 .text(JSON.array(checkout.lines.map(\.json)).serializedText),
                 checkout.expectedAmount.map(SQLValue.int) ?? .null, .text(checkout.source.json.serializedText),
                 .text(checkout.email), .text(checkout.orderFields.serializedText),
+                (checkout.discount?.json.serializedText).map(SQLValue.text) ?? .null,
+                (checkout.discount?.code).map(SQLValue.text) ?? .null,
                 .int(transaction.now.milliseconds), .int(transaction.now.milliseconds),
             ] + (turns?.values(at: transaction.now) ?? [.null, .int(0)]))
     }

@@ -264,13 +264,16 @@ package struct CheckoutMachine: Sendable {
                     itemId: line.itemId, productId: line.productId, name: product.name, quantity: line.quantity,
                     unitPriceMinorUnits: product.unitPriceMinorUnits))
         }
-        let order = PricedOrder(lines: lines, currency: reservation.currency)
+        var order = PricedOrder(lines: lines, currency: reservation.currency)
+        if let discount = checkout.discount {
+            do { try order.apply(discount) } catch { return .failure(error) }
+        }
         let total = order.totalMinorUnits
         if let expected = checkout.expectedAmount, expected != total {
             return .failure(
                 ParseError(.validationError, "The amount \(expected) does not match the order's total \(total)."))
         }
-        guard total > 0 else { return .success(order) }  // Prices are never negative, so the order costs nothing.
+        guard total > 0 else { return .success(order) }  // It is never negative, so the order costs nothing.
         guard checkout.source != .nothing else { return .failure(CheckoutRequest.needsOneSource) }
         guard Price.chargeable.contains(total) else {
             return .failure(ParseError(.validationError, "A total of \(total) cannot be charged."))

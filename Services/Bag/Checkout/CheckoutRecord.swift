@@ -33,6 +33,7 @@ struct CheckoutRecord {
             id: row.text("id"), orderId: row.text("orderId"), customerId: row.text("customerId"),
             lines: try lines.map(Checkout.Line.init(json:)), expectedAmount: row["expectedAmount"].intValue,
             source: PaymentSource(json: source), email: row.text("email"),
+            discount: row["discount"].textValue.map(DiscountTerms.init(text:)),
             orderFields: try JSON(parsing: row.text("orderFields")))
         point =
             switch try row.text("state") {
@@ -110,16 +111,20 @@ extension PaymentSource {
 
 extension PricedOrder {
     var text: String {
-        let members: JSON = [
+        var members: JSON = [
             "currency": .string(currency),
             "lines": .array(
-                lines.map {
-                    [
-                        "itemId": .string($0.itemId), "productId": .string($0.productId), "name": .string($0.name),
-                        "quantity": .int(Int64($0.quantity)), "unitPriceMinorUnits": .int($0.unitPriceMinorUnits),
+                lines.map { line in
+                    var item: JSON = [
+                        "itemId": .string(line.itemId), "productId": .string(line.productId),
+                        "name": .string(line.name), "quantity": .int(Int64(line.quantity)),
+                        "unitPriceMinorUnits": .int(line.unitPriceMinorUnits),
                     ]
+                    if line.discountMinorUnits > 0 { item["discountMinorUnits"] = .int(line.discountMinorUnits) }
+                    return item
                 }),
         ]
+        members["discountCode"] = discountCode.map(JSON.string)
         return members.serializedText
     }
 
@@ -129,12 +134,14 @@ extension PricedOrder {
             throw ParseError.internalError
         }
         self.currency = currency
+        discountCode = json["discountCode"]?.stringValue
         self.lines = try lines.map { line in
             guard let unitPrice = line["unitPriceMinorUnits"]?.intValue else { throw ParseError.internalError }
             let plain = try Checkout.Line(json: line)
             return Line(
                 itemId: plain.itemId, productId: plain.productId, name: line["name"]?.stringValue ?? "",
-                quantity: plain.quantity, unitPriceMinorUnits: unitPrice)
+                quantity: plain.quantity, unitPriceMinorUnits: unitPrice,
+                discountMinorUnits: line["discountMinorUnits"]?.intValue ?? 0)
         }
     }
 }

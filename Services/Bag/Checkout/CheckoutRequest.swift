@@ -19,6 +19,8 @@ package struct CheckoutRequest: Sendable, Equatable {
     package var addressNeed = AddressNeed.complete
     /// Nil: the shop's setting applies.
     package var answerForm: ChargeAnswer?
+    /// In upper case. Nil: the bag's code applies, if it has one.
+    package var discountCode: String?
     /// `note` and `giftMessage`, when the client sent them.
     package var texts: [String: JSON]
 
@@ -32,6 +34,7 @@ package struct CheckoutRequest: Sendable, Equatable {
         wanted["shippingAddress"] = shippingAddress?.json
         wanted["addressId"] = addressId.map(JSON.string)
         wanted["email"] = email.map(JSON.string)
+        wanted["discountCode"] = discountCode.map(JSON.string)
         return RequestFingerprint.of(.object(wanted))
     }
 
@@ -46,7 +49,8 @@ package struct CheckoutRequest: Sendable, Equatable {
     /// A bag that costs nothing needs no payment method or token.
     ///
     /// `checkout {paymentMethodId? | tokenId?, idempotencyKey?, orderId?, addressId? | shippingAddress? |
-    /// shippingContact?, email?, note?, giftMessage?, amount?}`
+    /// shippingContact?, email?, note?, giftMessage?, discountCode?, amount?}`. Other parameters are refused. The
+    /// older functions ignore them, as the cloud code that they replace did.
     package init(checkout parameters: JSON) throws {
         try self.init(parameters, orderIsRequired: false) {
             switch (try Self.text($0, "paymentMethodId"), try Self.text($0, "tokenId")) {
@@ -56,7 +60,13 @@ package struct CheckoutRequest: Sendable, Equatable {
             default: throw Self.needsOneSource
             }
         }
+        try parameters.requireOnly(Self.names)
     }
+
+    private static let names: Set<String> = [
+        "paymentMethodId", "tokenId", "idempotencyKey", "orderId", "addressId", "shippingAddress", "shippingContact",
+        "email", "customerEmail", "note", "giftMessage", "discountCode", "amount", "chargeAmount",
+    ]
 
     static let needsOneSource = ParseError(.validationError, "Either paymentMethodId or tokenId is needed.")
 
@@ -84,6 +94,7 @@ package struct CheckoutRequest: Sendable, Equatable {
         if let orderId, !Names.isObjectId(orderId) { throw ParseError.objectNotFound }
         self.source = try source(parameters)
         clientKey = try Self.text(parameters, "idempotencyKey")
+        discountCode = try Self.text(parameters, "discountCode").map { DiscountCode.normalized($0) ?? $0 }
         amount = try Self.amount(parameters["amount"] ?? parameters["chargeAmount"])
         if let address = parameters["shippingAddress"], !address.isNull {
             shippingAddress = try ShippingAddress(address)
@@ -144,5 +155,16 @@ package struct CheckoutRequest: Sendable, Equatable {
             throw ParseError(.validationError, "\(name) is required.")
         }
         return text
+    }
+}
+
+extension JSON {
+    /// - Throws: `.validationError` (142) that names a member which is none of these parameters: a misspelt one would
+    ///   be ignored without a word.
+    func requireOnly(_ names: Set<String>) throws {
+        guard let unknown = (objectValue ?? [:]).keys.filter({ !names.contains($0) }).min() else { return }
+        throw ParseError(
+            .validationError, "There is no parameter \(unknown.prefix(100)).",
+            details: ["parameter": .string(String(unknown.prefix(100)))])
     }
 }

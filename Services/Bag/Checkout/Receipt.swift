@@ -12,14 +12,18 @@ struct Receipt {
     var orderNo: Int64 { order["orderNo"]?.intValue ?? 0 }
 
     var json: JSON {
-        [
+        var receipt: JSON = [
             "orderId": order["objectId"] ?? .null, "orderNo": order["orderNo"] ?? .null,
             "orderDate": order["orderDate"] ?? .null, "orderStatus": order["orderStatus"] ?? .null,
             "orderState": order["orderState"] ?? .null,
+            "subtotalMinorUnits": .int(priced.subtotalMinorUnits),
+            "discountMinorUnits": .int(priced.discountMinorUnits),
             "totalMinorUnits": .int(priced.totalMinorUnits), "currency": .string(priced.currency),
             "stripePaymentId": order["stripePaymentId"] ?? .null, "items": .array(priced.lines.map(item)),
             "shippingAddress": order["shippingAddress"] ?? .null,
         ]
+        receipt["discountCode"] = priced.discountCode.map(JSON.string)
+        return receipt
     }
 
     /// The receipt with the customer's own texts, for the template `order-confirmation`.

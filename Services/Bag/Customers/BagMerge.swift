@@ -106,7 +106,7 @@ package enum BagMerge {
 
     private static func moveTexts(to bag: OpenOrder, from left: OpenOrder, in transaction: StoreTransaction) throws {
         var texts: JSON = [:]
-        for name in ["note", "giftMessage", "shippingAddress"] where isEmpty(bag.document[name]) {
+        for name in ["note", "giftMessage", "shippingAddress", "discountCode"] where isEmpty(bag.document[name]) {
             texts[name] = left.document[name]
         }
         if texts != [:] { _ = try transaction.update("Order", bag.objectId, texts, caller: .master) }

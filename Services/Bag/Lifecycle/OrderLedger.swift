@@ -159,6 +159,7 @@ package struct OrderLedger: Sendable {
             fields["deliveredAt"] = transaction.now.wire
         case .cancelled:
             dimensions.isCancelled = true
+            try DiscountCodes.giveBack(by: order.objectId, in: transaction)
             fields.merge(Self.cancelled(wish.reason, transaction.now)) { _, new in new }
         }
         fields.merge(dimensions.fields) { _, new in new }

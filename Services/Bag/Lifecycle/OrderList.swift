@@ -44,7 +44,7 @@ package struct OrderList: Sendable {
         value.stringValue.flatMap(OrderStatus.init(state:)) ?? value.intValue.flatMap(OrderStatus.init(rawValue:))
     }
 
-    private static func date(_ value: JSON?, _ name: String) throws -> Timestamp? {
+    static func date(_ value: JSON?, _ name: String) throws -> Timestamp? {
         guard let value, !value.isNull else { return nil }
         let text = value.stringValue ?? (value.wireType == "Date" ? value["iso"]?.stringValue : nil)
         guard let date = text.flatMap(Timestamp.init(iso:)) else {

@@ -61,9 +61,12 @@ struct OrderRecord {
             guard let item = BagItem(document: line) else { return nil }
             return PricedOrder.Line(
                 itemId: item.objectId, productId: item.productId, name: line["name"]?.stringValue ?? "",
-                quantity: item.quantity, unitPriceMinorUnits: line["unitPriceMinorUnits"]?.intValue ?? 0)
+                quantity: item.quantity, unitPriceMinorUnits: line["unitPriceMinorUnits"]?.intValue ?? 0,
+                discountMinorUnits: line["discountMinorUnits"]?.intValue ?? 0)
         }
-        return PricedOrder(lines: lines, currency: document["currency"]?.stringValue ?? currency.code)
+        return PricedOrder(
+            lines: lines, currency: document["currency"]?.stringValue ?? currency.code,
+            discountCode: document["discountCode"]?.stringValue)
     }
 
     /// The answer of the order functions. It depends on the order alone, so a repeated request gets the same answer.
@@ -75,11 +78,12 @@ struct OrderRecord {
         return answer
     }
 
-    /// Fields that only the server writes, when the order is placed and later. `fulfillmentStatus` and `paymentStatus`
+    /// Fields that only the server writes, `discountCode` also in the bag. `fulfillmentStatus` and `paymentStatus`
     /// are its dimensions, which `orderState` sums up; `refundedTotal` is in minor units; `refundState` is `pending`,
     /// `done` or `failed`.
     static let fields = [
         "orderState", "fulfillmentStatus", "paymentStatus", "shippedAt", "deliveredAt", "cancelledAt", "refundedAt",
-        "refundedTotal", "refundState", "carrier", "trackingNumber", "trackingUrl", "cancelReason",
+        "refundedTotal", "refundState", "carrier", "trackingNumber", "trackingUrl", "cancelReason", "discountCode",
+        "discountMinorUnits",
     ]
 }

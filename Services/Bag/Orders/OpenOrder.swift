@@ -76,7 +76,17 @@ struct OpenOrder: Sendable {
         try CheckoutLedger.requireNotBeingPaid(objectId, in: store)
     }
 
+    /// The code that the customer set (`setDiscountCode`).
+    var discountCode: String? { document["discountCode"]?.stringValue }
+
     // MARK: Changes
+
+    /// Stores the code, or removes it.
+    func setting(discountCode code: String?, in transaction: StoreTransaction) throws -> OpenOrder {
+        let value: JSON = code.map(JSON.string) ?? ["__op": "Delete"]
+        let updated = try transaction.update("Order", objectId, ["discountCode": value], caller: .master)
+        return OpenOrder(document: updated.document, items: items)
+    }
 
     /// Sets the quantity of `product`; 0 removes its line.
     mutating func set(_ product: String, to quantity: Int, in transaction: StoreTransaction) throws {

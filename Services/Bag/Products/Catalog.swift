@@ -79,6 +79,7 @@ extension Prices {
         for line in reply.lines where products.contains(line.productID) {
             guard (0...Price.minorUnitsMax).contains(line.unitPriceMinorUnits) else { continue }
             unitPriceMinorUnits[line.productID] = line.unitPriceMinorUnits
+            if !line.brandID.isEmpty { brands[line.productID] = line.brandID }
         }
     }
 }

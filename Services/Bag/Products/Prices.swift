@@ -6,16 +6,22 @@ package struct Prices: Sendable, Equatable {
     package var asked: Set<String> = []
     /// Minor units of the currency per piece, by product.
     package var unitPriceMinorUnits: [String: Int64] = [:]
+    /// The brand's objectId, by product. A product without a price or brand has none.
+    package var brands: [String: String] = [:]
 
-    package init(asked: Set<String> = [], unitPriceMinorUnits: [String: Int64] = [:]) {
+    package init(
+        asked: Set<String> = [], unitPriceMinorUnits: [String: Int64] = [:], brands: [String: String] = [:]
+    ) {
         self.asked = asked
         self.unitPriceMinorUnits = unitPriceMinorUnits
+        self.brands = brands
     }
 
     mutating func merge(_ newer: Prices) {
         for product in newer.asked {
             asked.insert(product)
             unitPriceMinorUnits[product] = newer.unitPriceMinorUnits[product]
+            brands[product] = newer.brands[product]
         }
     }
 

@@ -176,7 +176,10 @@ package struct RefundLedger: Sendable {
         let charged = try OrderRecord(document: present, in: transaction).lifecycle.charged
         var dimensions = OrderDimensions(order: present) ?? OrderDimensions()
         dimensions.payment = total < charged ? .partiallyRefunded : .refunded
-        if refund.purpose == .cancel { dimensions.isCancelled = true }
+        if refund.purpose == .cancel {
+            dimensions.isCancelled = true
+            try DiscountCodes.giveBack(by: refund.orderId, in: transaction)
+        }
         var fields = dimensions.fields
         fields["refundedAt"] = transaction.now.wire
         fields["refundedTotal"] = .int(total)

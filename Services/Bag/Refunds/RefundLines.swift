@@ -53,7 +53,7 @@ package struct RefundLines: Sendable, Equatable {
             })
     }
 
-    /// What these pieces cost.
+    /// What was paid for these pieces, after the discount.
     /// - Parameter refunded: pieces that earlier refunds named.
     /// - Throws: `.validationError` (142) for a line that the order does not have, and for more pieces than remain.
     func amount(in priced: PricedOrder, refunded: [String: Int]) throws -> Int64 {
@@ -62,12 +62,13 @@ package struct RefundLines: Sendable, Equatable {
             guard let line = lines[piece.key] else {
                 throw ParseError(.validationError, "The order has no line \(piece.key).")
             }
-            let left = line.quantity - (refunded[piece.key] ?? 0)
+            let before = refunded[piece.key] ?? 0
+            let left = line.quantity - before
             guard piece.value <= left else {
                 throw ParseError(
                     .validationError, "\(left) of \(line.quantity) pieces of \(line.name) are left to refund.")
             }
-            return sum + Int64(piece.value) * line.unitPriceMinorUnits
+            return sum + line.paid(for: piece.value, after: before)
         }
     }
 }

@@ -14,8 +14,8 @@ package struct PriceList: Sendable {
     static let linesMax = 200
     static let quantities: ClosedRange<UInt32> = 1...999
 
-    /// The fields that determine a product's price.
-    private static let keys = ["name", "unitPrice", "active", "stock"]
+    /// The fields that determine a product's price and discounts.
+    private static let keys = ["name", "unitPrice", "active", "stock", "brand"]
 
     /// The prices, and the products themselves if requested.
     /// - Throws: `.validationError` (142) for too many lines.
@@ -27,13 +27,19 @@ package struct PriceList: Sendable {
             "Product", ids: Array(Set(request.lines.map(\.productID))), keys: request.withProducts ? [] : Self.keys,
             caller: caller)
         var products: [String: Product] = [:]
+        var brands: [String: String] = [:]
         for (objectId, document) in found {
-            products[objectId] = Product(document: try JSON(parsing: document), currency: currency)
+            let product = try JSON(parsing: document)
+            products[objectId] = Product(document: product, currency: currency)
+            brands[objectId] = product["brand"]?.pointerTarget?.objectId
         }
         let reply = PriceReply.with { reply in
             reply.currency = currency.code
             reply.lines = request.lines.compactMap { line in
-                products[line.productID].map { PricedLine(line, $0) }
+                guard let product = products[line.productID] else { return nil }
+                var priced = PricedLine(line, product)
+                priced.brandID = brands[line.productID] ?? ""
+                return priced
             }
             if request.withProducts { reply.productIds = found.map(\.objectId) }
         }

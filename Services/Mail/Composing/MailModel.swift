@@ -23,6 +23,7 @@ package enum MailModel: Sendable {
             case .order:
                 [
                     "orderNo": 1_000_001, "orderDate": ["iso": "2026-01-02T03:04:05.678Z"], "totalMinorUnits": 350,
+                    "subtotalMinorUnits": 400, "discountMinorUnits": 50, "discountCode": "SPRING",
                     "currency": "usd", "note": "Note", "giftMessage": "Gift", "carrier": "Carrier",
                     "trackingNumber": "T1", "trackingUrl": "https://carrier.example/t1", "reason": "Reason",
                     "refundedMinorUnits": 350, "shippingAddress": ["firstName": "Ann", "city": "Oakland"],

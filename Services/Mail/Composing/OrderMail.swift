@@ -6,8 +6,8 @@ struct OrderMail {
     let values: [String: Any]
 
     /// - Parameter model: `orderNo`, `totalMinorUnits`, `currency` and `items`; optional `orderDate`,
-    ///   `shippingAddress`, `note`, `giftMessage`, `carrier`, `trackingNumber`, `trackingUrl`, `reason` and
-    ///   `refundedMinorUnits`. Nil for anything else.
+    ///   `subtotalMinorUnits`, `discountMinorUnits`, `discountCode`, `shippingAddress`, `note`, `giftMessage`,
+    ///   `carrier`, `trackingNumber`, `trackingUrl`, `reason` and `refundedMinorUnits`. Nil for anything else.
     init?(_ model: JSON) {
         guard let number = model["orderNo"]?.intValue, let total = model["totalMinorUnits"]?.intValue,
             let currency = model["currency"]?.stringValue, let items = model["items"]?.arrayValue
@@ -29,6 +29,12 @@ struct OrderMail {
             "orderNo": String(number), "items": lines, "total": Money.text(minorUnits: total, currency: currency),
             "address": address.map { ["line": $0] }, "hasAddress": !address.isEmpty,
         ]
+        if let discount = model["discountMinorUnits"]?.intValue, discount > 0 {
+            values["discount"] = Money.text(minorUnits: -discount, currency: currency)
+            values["subtotal"] = Money.text(
+                minorUnits: model["subtotalMinorUnits"]?.intValue ?? total + discount, currency: currency)
+            values["discountCode"] = HeaderText.singleLine(model["discountCode"]?.stringValue ?? "")
+        }
         if let date = model["orderDate"]?["iso"]?.stringValue { values["date"] = String(date.prefix(10)) }
         for name in ["note", "giftMessage"] {
             let lines = CustomerText.note(model[name]?.stringValue ?? "")

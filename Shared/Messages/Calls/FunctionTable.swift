@@ -29,13 +29,14 @@ public struct FunctionTable: Sendable {
             "users", reads: ["sessionsOf", "auditEntries", "myAreas", "accounts", "account", "deskViews"],
             writes: ["revokeSessions", "updateAccount", "deleteAccount", "saveDeskView", "removeDeskView"])
         add(
-            "bag", reads: ["bag", "orders", "orderRefunds"],
+            "bag", reads: ["bag", "orders", "orderRefunds", "discountCodes"],
             writes: [
                 "cancelOrder", "shipOrder", "deliverOrder", "refundOrder", "addOrderNote", "removeOrderNote",
-                "retellSales",
+                "retellSales", "createDiscountCode", "updateDiscountCode",
             ],
             spreads: [
-                "addToBag", "setBagQuantity", "emptyBag", "checkout", "chargeCustomer", "ChargeToken", "chargeToken",
+                "addToBag", "setBagQuantity", "emptyBag", "setDiscountCode", "checkout", "chargeCustomer",
+                "ChargeToken", "chargeToken",
             ])
         add(
             "payments", reads: ["charges", "paymentEvents"],

@@ -52,10 +52,18 @@ import Testing
         (["tokenId": "tok_visa", "addressId": "role:admins"], 101),
         (["tokenId": "tok_visa", "addressId": ["$ne": "x"]], 142),
         (["tokenId": "tok_visa", "addressId": "a1", "shippingAddress": [:]], 142),
+        (["tokenId": "tok_visa", "discountcode": "BF20"], 142),
+        (["tokenId": "tok_visa", "discountCode": 20], 142),
     ]
 
     @Test(arguments: refused) func badParametersAreRefused(parameters: JSON, code: Int) {
         #expect(Self.code { _ = try CheckoutRequest(checkout: parameters) } == code)
+    }
+
+    /// Published apps send parameters that their cloud code read.
+    @Test func theOlderFunctionsIgnoreOtherParameters() throws {
+        let parameters: JSON = ["orderId": "o1", "customerId": "cus_1", "itemDesc": "Soap", "discountCode": "bf20"]
+        #expect(try CheckoutRequest(chargeCustomer: parameters).discountCode == "BF20")
     }
 
     @Test func theOlderFunctionsNeedTheirParameters() {

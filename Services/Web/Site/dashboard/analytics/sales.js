@@ -137,7 +137,7 @@ function soldThings({ stretch, signal }, currency) {
       const label =
         (key === 'brand' ? item.product?.brand?.title : (item.name ?? item.product?.name)) ?? t('order.nobody');
       const sum = sums.get(label) ?? { label, value: 0, note: 0 };
-      sum.value += (item.unitPriceMinorUnits ?? 0) * (item.quantity ?? 0);
+      sum.value += (item.unitPriceMinorUnits ?? 0) * (item.quantity ?? 0) - (item.discountMinorUnits ?? 0);
       sum.note += item.quantity ?? 0;
       sums.set(label, sum);
     }

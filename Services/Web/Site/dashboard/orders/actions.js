@@ -121,9 +121,15 @@ export function refundable(order, refunds) {
       itemId: item.objectId,
       name: item.name ?? t('order.product'),
       most: item.quantity - (refunded.get(item.objectId) ?? 0),
-      each: item.unitPriceMinorUnits,
+      price: priceOf(item, refunded.get(item.objectId) ?? 0),
     }))
     .filter(({ most }) => most > 0);
+}
+
+/** What was paid for the next pieces of a line, as the server computes it. */
+function priceOf({ quantity, unitPriceMinorUnits, discountMinorUnits = 0 }, before) {
+  const first = (pieces) => Math.floor(((unitPriceMinorUnits * quantity - discountMinorUnits) * pieces) / quantity);
+  return (pieces) => first(before + pieces) - first(before);
 }
 
 /** A number for each line. A change sets the amount to the price of all chosen pieces. */
@@ -131,7 +137,7 @@ function pieceFields(lines, order) {
   const change = (event) => {
     const { elements } = event.target.form;
     const price = lines.reduce(
-      (sum, { itemId, each }) => sum + each * (Number(elements[`pieces.${itemId}`].value) || 0),
+      (sum, { itemId, price }) => sum + price(Number(elements[`pieces.${itemId}`].value) || 0),
       0,
     );
     elements.amount.value = editableMoney(Math.min(price || left(order), left(order)), order.currency);

@@ -19,6 +19,7 @@ const head = [
   'quantity',
   'each',
   'sum',
+  'discount',
   'total',
   'refunded',
   'currency',
@@ -45,12 +46,13 @@ export function ordersAsCSV(orders) {
       city,
       state,
     ];
-    return (items.length ? items : [{}]).map(({ name, quantity, unitPriceMinorUnits: each }, index) => [
+    return (items.length ? items : [{}]).map(({ name, quantity, unitPriceMinorUnits: each, ...item }, index) => [
       ...customer,
       name,
       quantity,
       amount(each),
       amount(each === undefined ? undefined : each * quantity),
+      amount(item.discountMinorUnits),
       index ? '' : amount(order.total ?? 0),
       index ? '' : amount(order.refundedTotal ?? 0),
       order.currency,

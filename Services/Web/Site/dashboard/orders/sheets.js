@@ -36,6 +36,12 @@ export function invoice(order) {
     linesOf([t('order.product'), t('order.pieces'), t('order.each'), t('order.sum')], rows),
     h(
       'dl.facts',
+      order.discountMinorUnits
+        ? [
+            sum(t('order.subtotal'), order.total + order.discountMinorUnits),
+            sum(t('order.discount', { code: order.discountCode }), -order.discountMinorUnits),
+          ]
+        : null,
       sum(t('order.total'), order.total ?? 0, '.sum'),
       order.refundedTotal ? sum(t('order.refunded'), -order.refundedTotal) : null,
       order.refundedTotal ? sum(t('order.left'), left(order), '.sum') : null,

@@ -134,6 +134,12 @@ function money_(order, charge) {
     h('header', h('h2', t('order.money'))),
     h(
       'dl.facts',
+      order.discountMinorUnits
+        ? [
+            row(t('order.subtotal'), money(order.total + order.discountMinorUnits, order.currency)),
+            row(t('order.discount', { code: order.discountCode }), money(-order.discountMinorUnits, order.currency)),
+          ]
+        : null,
       row(t('order.total'), money(order.total ?? 0, order.currency)),
       order.refundedTotal ? row(t('order.refunded'), money(-order.refundedTotal, order.currency)) : null,
       row(t('order.left'), money(left(order), order.currency), '.sum'),
