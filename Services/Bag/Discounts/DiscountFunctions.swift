@@ -43,7 +43,7 @@ struct DiscountFunctions: Sendable {
             guard let skip = (parameters["skip"] ?? 0).intValue, (0...Self.skipMax).contains(skip) else {
                 throw ParseError(.validationError, "skip must be a whole number from 0 to \(Self.skipMax).")
             }
-            return try await host.store.read { reader in
+            return try await host.store.read(for: request.share) { reader in
                 let code = text.map { DiscountCode.normalized($0) ?? "" }
                 let codes = try DiscountCodes.list(code, limit: limit, skip: skip, in: reader)
                 let count = try code == nil ? DiscountCodes.count(in: reader) : Int64(codes.count)

@@ -51,6 +51,9 @@ public nonisolated struct PricedLine: Sendable {
   /// In minor units of the shop's currency, per piece, 0 to 10^9.
   public var unitPriceMinorUnits: Int64 = 0
 
+  /// The objectId of the product's brand, for `catalog.price.v1`; empty when it has none.
+  public var brandID: String = String()
+
   public var unknownFields = SwiftProtobuf.UnknownStorage()
 
   public init() {}
@@ -217,7 +220,7 @@ nonisolated extension OrderLine: SwiftProtobuf.Message, SwiftProtobuf._MessageIm
 
 nonisolated extension PricedLine: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   public static let protoMessageName: String = _protobuf_package + ".PricedLine"
-  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}product_id\0\u{1}quantity\0\u{1}name\0\u{3}unit_price_minor_units\0")
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}product_id\0\u{1}quantity\0\u{1}name\0\u{3}unit_price_minor_units\0\u{3}brand_id\0")
 
   public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -229,6 +232,7 @@ nonisolated extension PricedLine: SwiftProtobuf.Message, SwiftProtobuf._MessageI
       case 2: try { try decoder.decodeSingularUInt32Field(value: &self.quantity) }()
       case 3: try { try decoder.decodeSingularStringField(value: &self.name) }()
       case 4: try { try decoder.decodeSingularInt64Field(value: &self.unitPriceMinorUnits) }()
+      case 5: try { try decoder.decodeSingularStringField(value: &self.brandID) }()
       default: break
       }
     }
@@ -247,6 +251,9 @@ nonisolated extension PricedLine: SwiftProtobuf.Message, SwiftProtobuf._MessageI
     if self.unitPriceMinorUnits != 0 {
       try visitor.visitSingularInt64Field(value: self.unitPriceMinorUnits, fieldNumber: 4)
     }
+    if !self.brandID.isEmpty {
+      try visitor.visitSingularStringField(value: self.brandID, fieldNumber: 5)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -255,6 +262,7 @@ nonisolated extension PricedLine: SwiftProtobuf.Message, SwiftProtobuf._MessageI
     if lhs.quantity != rhs.quantity {return false}
     if lhs.name != rhs.name {return false}
     if lhs.unitPriceMinorUnits != rhs.unitPriceMinorUnits {return false}
+    if lhs.brandID != rhs.brandID {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
