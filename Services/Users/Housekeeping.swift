@@ -53,9 +53,12 @@ final class Housekeeping: Sendable {
             try MailedTokens.removeExpired(in: transaction)
             try MailQuota.removeExpired(in: transaction)
         }
-        while try await host.store.write(for: nil, { [auditDays] in
-            try AuditLog.removeOld(days: auditDays, in: $0)
-        }) {}
+        while try await host.store.write(
+            for: nil,
+            { [auditDays] in
+                try AuditLog.removeOld(days: auditDays, in: $0)
+            })
+        {}
         for _ in 0..<Self.idlePagesMax {
             let last = lastIdentity.withLock(\.self)
             let next = try await host.store.write(for: nil) { [idleUsers] in

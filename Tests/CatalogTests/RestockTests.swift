@@ -56,8 +56,8 @@ import Testing
             for (product, taken) in [(soap, 3), (comb, 1)] as [(String, Int64)] {
                 try transaction.execute(
                     """
-                    INSERT INTO reservationLines(reservationId, line, productId, quantity, unitPriceMinorUnits, name, taken)
-                    VALUES ('r1', ?, ?, ?, 350, 'Serum', ?)
+                    INSERT INTO reservationLines(reservationId, line, productId, quantity, unitPriceMinorUnits, name, \
+                    taken) VALUES ('r1', ?, ?, ?, 350, 'Serum', ?)
                     """, [.int(taken), .text(product), .int(taken), .int(taken)])
             }
         }

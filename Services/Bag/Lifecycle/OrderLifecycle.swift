@@ -84,7 +84,9 @@ package struct OrderLifecycle: Sendable, Equatable {
     package func decide(_ step: Step) throws(ParseError) -> Decision {
         if let underWay { return try decide(step, during: underWay) }
         if case .cancel = step, status == .cancelled { return .nothing }
-        guard let status, status != .open, status != .cancelled else { throw refusal("and cannot be \(step.participle)") }
+        guard let status, status != .open, status != .cancelled else {
+            throw refusal("and cannot be \(step.participle)")
+        }
         switch (step, fulfillment) {
         case (.ship, .unfulfilled) where status != .refunded: return .change(.shipped)
         case (.ship(let wanted), .shipped):

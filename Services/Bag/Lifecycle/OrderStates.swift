@@ -35,13 +35,15 @@ package enum OrderStates {
         return page.count == pageRows
     }
 
-    /// Gives every placed order `fulfillmentStatus` and `paymentStatus`. Earlier releases set `orderState` to `refunded`
-    /// after any refund; a partly refunded order gets back the state of its goods.
+    /// Gives every placed order `fulfillmentStatus` and `paymentStatus`. Earlier releases set `orderState` to
+    /// `refunded` after any refund; a partly refunded order gets back the state of its goods.
     package static func addDimensions(in transaction: StoreTransaction) throws {
         guard transaction.hasClass(className) else { return }
         var last = ""
         while true {
-            let condition: JSON = ["orderStatus": .int(OrderStatus.made.wireStatus), "objectId": ["$gt": .string(last)]]
+            let condition: JSON = [
+                "orderStatus": .int(OrderStatus.made.wireStatus), "objectId": ["$gt": .string(last)],
+            ]
             let page = try transaction.documents(
                 Query(className: className, where: condition, order: ["objectId"], limit: pageRows), caller: .master)
             for order in page {

@@ -1,5 +1,5 @@
-/// The three independent dimensions of a placed order: how far its goods are, what remains of its payment, and whether it
-/// was cancelled. `orderState` sums them up for clients that read one field.
+/// The three independent dimensions of a placed order: how far its goods are, what remains of its payment, and whether
+/// it was cancelled. `orderState` sums them up for clients that read one field.
 package struct OrderDimensions: Sendable, Equatable {
     /// The field `fulfillmentStatus`.
     package enum Fulfillment: String, Sendable, CaseIterable { case unfulfilled, shipped, delivered }

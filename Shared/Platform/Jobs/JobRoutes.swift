@@ -11,7 +11,7 @@ func installJobs(_ host: ServiceHost, _ keeper: FileKeeper, _ jobs: [Job], _ rou
         jobs + [
             // Leftovers of crashes and broken uploads are removed automatically later; this job is for a disk that is
             // full now.
-            Job(name: fileSweep) { _ in "\(try await keeper.sweepAbandoned()) files removed." },
+            Job(name: fileSweep) { _ in "\(try await keeper.sweepAbandoned()) files removed." }
         ], host: host)
     routes.read(JobCalls.names) { _, _, reader in
         let names = Set(runner.jobs.keys).union(try CodeHooks.jobs(in: reader))

@@ -123,18 +123,21 @@ import Testing
 
     // MARK: Codes
 
-    @Test(arguments: [
-        [:], ["discountCode": "BF20"], ["discountCode": "BF", "percent": 20], ["discountCode": "BF 20", "percent": 20],
-        ["discountCode": "BÄ20", "percent": 20],
-        ["discountCode": .string(String(repeating: "A", count: 41)), "percent": 1],
-        ["discountCode": "BF20", "percent": 0], ["discountCode": "BF20", "percent": 101],
-        ["discountCode": "BF20", "percent": 2.5], ["discountCode": "BF20", "percent": 5, "amountMinorUnits": 5],
-        ["discountCode": "BF20", "amountMinorUnits": 0], ["discountCode": "BF20", "percent": 5, "usesMax": 0],
-        ["discountCode": "BF20", "percent": 5, "from": "2030-02-01", "until": "2030-01-01"],
-        ["discountCode": "BF20", "percent": 5, "from": "soon"], ["discountCode": "BF20", "percent": 5, "active": 1],
-        ["discountCode": "BF20", "percent": 5, "brandId": "b1", "productId": "p1"],
-        ["discountCode": "BF20", "percent": 5, "brandId": ["$ne": "x"]],
-    ] as [JSON])
+    @Test(
+        arguments: [
+            [:], ["discountCode": "BF20"], ["discountCode": "BF", "percent": 20],
+            ["discountCode": "BF 20", "percent": 20],
+            ["discountCode": "BÄ20", "percent": 20],
+            ["discountCode": .string(String(repeating: "A", count: 41)), "percent": 1],
+            ["discountCode": "BF20", "percent": 0], ["discountCode": "BF20", "percent": 101],
+            ["discountCode": "BF20", "percent": 2.5], ["discountCode": "BF20", "percent": 5, "amountMinorUnits": 5],
+            ["discountCode": "BF20", "amountMinorUnits": 0], ["discountCode": "BF20", "percent": 5, "usesMax": 0],
+            ["discountCode": "BF20", "percent": 5, "from": "2030-02-01", "until": "2030-01-01"],
+            ["discountCode": "BF20", "percent": 5, "from": "soon"],
+            ["discountCode": "BF20", "percent": 5, "active": 1],
+            ["discountCode": "BF20", "percent": 5, "brandId": "b1", "productId": "p1"],
+            ["discountCode": "BF20", "percent": 5, "brandId": ["$ne": "x"]],
+        ] as [JSON])
     func definitionsThatMeanNothingAreRefused(_ definition: JSON) async {
         #expect(await parseCode { _ = try DiscountCode(definition) } == 142, "\(definition)")
     }
@@ -150,10 +153,11 @@ import Testing
         #expect(code.terms(prices).products == ["soap"])
     }
 
-    @Test(arguments: [
-        ("2029-12-31T23:59:59.999Z", "discount_not_yet_valid"), ("2030-01-01", nil),
-        ("2030-01-31T23:59:59.999Z", nil), ("2030-02-01", "discount_expired"),
-    ] as [(String, String?)])
+    @Test(
+        arguments: [
+            ("2029-12-31T23:59:59.999Z", "discount_not_yet_valid"), ("2030-01-01", nil),
+            ("2030-01-31T23:59:59.999Z", nil), ("2030-02-01", "discount_expired"),
+        ] as [(String, String?)])
     func aCodeIsValidBetweenItsDates(now: String, problem: String?) throws {
         let code = try DiscountCode([
             "discountCode": "BF20", "percent": 20, "from": "2030-01-01", "until": "2030-02-01",

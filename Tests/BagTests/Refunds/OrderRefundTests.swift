@@ -191,10 +191,11 @@ import Testing
         #expect(listed.allSatisfy { $0["madeBy"] == "Ada Lee" && $0["reason"] == "Broken" && $0["state"] == "done" })
     }
 
-    @Test(arguments: [
-        [], [["itemId": "a"]], [["itemId": "a", "quantity": 0]], [["itemId": 7, "quantity": 1]], "all",
-        [["itemId": "a", "quantity": 1], ["itemId": "a", "quantity": 1]], [["itemId": "a", "quantity": 1.5]],
-    ] as [JSON])
+    @Test(
+        arguments: [
+            [], [["itemId": "a"]], [["itemId": "a", "quantity": 0]], [["itemId": 7, "quantity": 1]], "all",
+            [["itemId": "a", "quantity": 1], ["itemId": "a", "quantity": 1]], [["itemId": "a", "quantity": 1.5]],
+        ] as [JSON])
     func linesThatNameNoPiecesAreRefused(_ lines: JSON) async {
         #expect(await parseCode { _ = try RefundLines(lines) } == 142)
     }

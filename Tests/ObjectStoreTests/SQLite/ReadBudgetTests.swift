@@ -99,7 +99,9 @@ import Testing
         let store = try await store()
         let lane = try store.store.makeReader()
         func onLane(_ query: Query) throws -> Int? {
-            try lane.attempt(slice: .milliseconds(200), onlyQuick: true) { try lane.find(query, caller: .anonymous).rows }
+            try lane.attempt(slice: .milliseconds(200), onlyQuick: true) {
+                try lane.find(query, caller: .anonymous).rows
+            }
         }
         #expect(try onLane(Self.quick) == nil)
         for _ in 0..<4 { _ = try? await store.store.read { try $0.find(Self.slow, caller: .anonymous).rows } }
