@@ -87,11 +87,11 @@ import Testing
         for (pieces, amount) in [(1, 316), (2, 634)] as [(Int, JSON)] {
             var wish = OrderLedger.Wish(.refund(nil), by: nil)
             wish.lines = RefundLines([item: pieces])
-            guard case .waits(let id) = try await bag.orders.take(wish, order, contact: nil) else {
+            guard case .waits(let id) = try await bag.orders.take(wish, order, contact: nil, for: nil) else {
                 throw ParseError.internalError
             }
             #expect(await bag.runner(payments).progress(of: id, within: .seconds(20)) == .done)
-            #expect(try await bag.orders.answer(order, refund: id)["refundedNow"] == amount)
+            #expect(try await bag.orders.answer(order, refund: id, for: nil)["refundedNow"] == amount)
         }
         #expect(payments.total == 950)
         #expect(try await bag.document("Order", order)?["paymentStatus"] == "refunded")
