@@ -38,6 +38,7 @@ struct BusTarget: FuzzTarget {
         StopJob.self, CodeJob.self, CodeJobState.self, LiveSubscribe.self, LiveSubscribed.self, LiveHold.self,
         LiveUnsubscribe.self, LiveNext.self, LiveNews.self, LiveNotice.self, DeliverRequest.self, OutboxMessage.self,
         DeliverReply.self, DeliverOutcome.self, AuditChanges.self, AuditChange.self, RightsRequest.self,
+        WebSiteRequest.self, WebSiteReply.self, WebFile.self, WebHeader.self, WebPageRequest.self, WebPageReply.self,
     ]
 
     // MARK: Inputs
