@@ -1,13 +1,13 @@
 // The editor of a promotion: text, picture, code, audience and time, with a preview on a phone.
 
-import { fill, h } from '../../shared/dom.js';
+import { h } from '../../shared/dom.js';
 import { field } from '../../shared/elements/dialog.js';
 import { moment } from '../../shared/format.js';
 import { t } from '../../shared/i18n.js';
 import { photoField } from '../forms/photo-field.js';
-import { askIfThere } from '../shell/areas.js';
 import { readAudience, writeAudience } from './audience.js';
 import { audienceCount } from './audience-count.js';
+import { codeField } from './code-field.js';
 import { phonePreview } from './preview.js';
 
 const REMOVED = { __op: 'Delete' };
@@ -86,21 +86,6 @@ export function promotionForm(promotion, save, signal) {
     }, form);
   }
   return { element: form, isChanged: () => hasPhoto || JSON.stringify(values()) !== first };
-}
-
-/** Warns when no discount code has this text. */
-function codeField(value, signal) {
-  const warning = h('p.hint', { role: 'status' });
-  const look = async (text) => {
-    const code = text.trim();
-    const found = code ? await askIfThere('discountCodes', { discountCode: code }, signal).catch(() => null) : null;
-    if (!signal.aborted) fill(warning, found && !found.results.length ? t('promotion.noSuchCode') : '');
-  };
-  const onchange = (event) => look(event.target.value);
-  const element = field({ name: 'discountCode', label: t('promotion.code'), maxlength: 60, value, onchange });
-  element.append(warning);
-  if (value) look(value);
-  return element;
 }
 
 function wantedOf(promotion, values) {
