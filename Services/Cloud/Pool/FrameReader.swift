@@ -9,6 +9,9 @@ package struct FrameReader {
     /// The announced length exceeds the limit. The rest of the stream cannot be read.
     package struct TooLarge: Error, Equatable {}
 
+    /// An empty buffer of this capacity is kept for the next frame.
+    private static let keptBytes = 64 << 10
+
     private var buffer: [UInt8] = []
     private var start = 0
 
@@ -30,8 +33,13 @@ package struct FrameReader {
         let count = buffer[start..<start + 4].reduce(0) { $0 << 8 | Int($1) }
         guard count <= Self.bytesMax else { throw TooLarge() }
         guard buffer.count - start - 4 >= count else { return nil }
-        defer { start += 4 + count }
-        return Array(buffer[start + 4..<start + 4 + count])
+        let text = Array(buffer[start + 4..<start + 4 + count])
+        start += 4 + count
+        if start == buffer.count {
+            buffer.removeAll(keepingCapacity: buffer.capacity <= Self.keptBytes)
+            start = 0
+        }
+        return text
     }
 
     /// Encodes a text as a frame.

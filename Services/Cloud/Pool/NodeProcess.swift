@@ -68,10 +68,7 @@ final class NodeProcess {
     /// Sends as much of a frame as the socket accepts; `flush` sends the rest.
     /// - Returns: false when the process is gone or does not read.
     func send(_ frame: [UInt8]) -> Bool {
-        if sent == outgoing.count {
-            outgoing.removeAll(keepingCapacity: outgoing.capacity <= Self.readBytes)
-            sent = 0
-        } else if sent > Self.sentMax {
+        if sent > Self.sentMax {
             // Otherwise the buffer of a process that always has something to read would never be emptied.
             outgoing.removeFirst(sent)
             sent = 0
@@ -90,6 +87,8 @@ final class NodeProcess {
             if count < 0 { return errno == EAGAIN || errno == EINTR }
             sent += count
         }
+        outgoing.removeAll(keepingCapacity: outgoing.capacity <= Self.readBytes)
+        sent = 0
         return true
     }
 

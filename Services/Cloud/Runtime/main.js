@@ -1,6 +1,8 @@
 'use strict';
 // The process in which cloud code runs: a child of the cloud service, connected by file descriptor 3.
 const net = require('node:net');
+const v8 = require('node:v8');
+const vm = require('node:vm');
 const { FrameReader } = require('./frames');
 const host = require('./host');
 const { load } = require('./loader');
@@ -13,6 +15,10 @@ const runner = require('./runner');
 const HOST_DESCRIPTOR = 3;
 /** Maximum time to flush the last frames, in milliseconds. */
 const FLUSH_MAX = 1000;
+/** Bytes from the host after which garbage is collected when the process is idle. V8 itself waits for half a minute. */
+const COLLECTED_BYTES = 1 << 20;
+/** Milliseconds without a message after which the process is idle. */
+const IDLE = 5000;
 
 async function loadCode(frame) {
   let error = null;
@@ -39,7 +45,19 @@ function received(frame) {
 const socket = new net.Socket({ fd: HOST_DESCRIPTOR, readable: true, writable: true });
 const reader = new FrameReader(received, (error) => line('error', error.message, null));
 host.attach((bytes) => socket.write(bytes));
-socket.on('data', (chunk) => reader.push(chunk));
+v8.setFlagsFromString('--expose-gc');
+const collect = vm.runInNewContext('gc');
+let taken = 0;
+const idle = setTimeout(() => {
+  if (taken >= COLLECTED_BYTES) collect();
+  taken = 0;
+}, IDLE);
+idle.unref();
+socket.on('data', (chunk) => {
+  reader.push(chunk);
+  taken += chunk.length;
+  idle.refresh();
+});
 // Without the host, the process has no purpose.
 socket.on('close', () => process.exit(0));
 socket.on('error', () => process.exit(0));
