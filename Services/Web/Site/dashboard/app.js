@@ -18,11 +18,11 @@ import { elsewhere, problem } from './shell/sorry.js';
  */
 const routes = {
   '/': { area: 'today', load: () => import('./pages/today.js') },
-  '/orders': { area: 'orders', load: () => import('./pages/orders.js') },
-  '/orders/:id': { area: 'orders', load: () => import('./pages/order.js') },
-  '/orders/sheets/:form': { area: 'orders', load: () => import('./pages/sheet.js') },
-  '/charges': { area: 'orders', sheet: 'charges', load: () => import('./pages/charges.js') },
-  '/mails': { area: 'customers', sheet: 'mails', load: () => import('./pages/mails.js') },
+  '/orders': { area: 'orders', load: () => import('./pages/orders/orders.js') },
+  '/orders/:id': { area: 'orders', load: () => import('./pages/orders/order.js') },
+  '/orders/sheets/:form': { area: 'orders', load: () => import('./pages/orders/sheet.js') },
+  '/charges': { area: 'orders', sheet: 'charges', load: () => import('./pages/orders/charges.js') },
+  '/mails': { area: 'customers', sheet: 'mails', load: () => import('./pages/orders/mails.js') },
   '/products': { area: 'products', load: () => import('./pages/products.js') },
   '/products/:id': { area: 'products', load: () => import('./pages/product.js') },
   '/brands': { area: 'products', load: () => import('./pages/brands.js') },

@@ -1,11 +1,11 @@
 // Orders on paper: packing slips, invoices, or one picking list, of the orders in the URL or of all orders to ship.
 
-import { APIError, find } from '../../shared/api.js';
-import { h } from '../../shared/dom.js';
-import { t } from '../../shared/i18n.js';
-import { counted } from '../lists/listing.js';
-import { invoice, packingSlip, pickingList } from '../orders/sheets.js';
-import { inState } from '../orders/shared.js';
+import { APIError, find } from '../../../shared/api.js';
+import { h } from '../../../shared/dom.js';
+import { t } from '../../../shared/i18n.js';
+import { counted } from '../../lists/listing.js';
+import { invoice, packingSlip, pickingList } from '../../orders/sheets.js';
+import { inState } from '../../orders/shared.js';
 
 const forms = {
   'packing-slip': (orders) => orders.map(packingSlip),

@@ -1,12 +1,12 @@
 // Mails by state, newest first, and the addresses that get no mail.
 
-import { ask, run } from '../../shared/api.js';
-import { h } from '../../shared/dom.js';
-import { table } from '../../shared/elements/table.js';
-import { failure, toast } from '../../shared/elements/toast.js';
-import { dateTime, number } from '../../shared/format.js';
-import { hasText, t } from '../../shared/i18n.js';
-import { heading, stateChips } from '../lists/listing.js';
+import { ask, run } from '../../../shared/api.js';
+import { h } from '../../../shared/dom.js';
+import { table } from '../../../shared/elements/table.js';
+import { failure, toast } from '../../../shared/elements/toast.js';
+import { dateTime, number } from '../../../shared/format.js';
+import { hasText, t } from '../../../shared/i18n.js';
+import { heading, stateChips } from '../../lists/listing.js';
 
 const MOST = 200;
 /** The states of a mail, with their styles. */

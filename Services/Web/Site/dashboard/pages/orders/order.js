@@ -1,18 +1,18 @@
 // One order: its items, delivery address, history and actions.
 
-import { get } from '../../shared/api.js';
-import { fill, h } from '../../shared/dom.js';
-import { dateTime, money, number } from '../../shared/format.js';
-import { t } from '../../shared/i18n.js';
-import { heading } from '../lists/listing.js';
-import { refill } from '../live/keep-focus.js';
-import { followOrder } from '../live/order.js';
-import { cancel, deliver, refund, ship } from '../orders/actions.js';
-import { historyOf } from '../orders/history.js';
-import { noteForm } from '../orders/notes.js';
-import { contactOf, left, nameOf, stateOf, stateTag } from '../orders/shared.js';
-import { timeline } from '../orders/timeline.js';
-import { runs } from '../shell/areas.js';
+import { get } from '../../../shared/api.js';
+import { fill, h } from '../../../shared/dom.js';
+import { dateTime, money, number } from '../../../shared/format.js';
+import { t } from '../../../shared/i18n.js';
+import { heading } from '../../lists/listing.js';
+import { refill } from '../../live/keep-focus.js';
+import { followOrder } from '../../live/order.js';
+import { cancel, deliver, refund, ship } from '../../orders/actions.js';
+import { historyOf } from '../../orders/history.js';
+import { noteForm } from '../../orders/notes.js';
+import { contactOf, left, nameOf, stateOf, stateTag } from '../../orders/shared.js';
+import { timeline } from '../../orders/timeline.js';
+import { runs } from '../../shell/areas.js';
 
 export async function render({ params, router, signal, redraw }) {
   const load = async () => {

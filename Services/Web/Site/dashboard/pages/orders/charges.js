@@ -1,11 +1,11 @@
 // Charges by state, newest first.
 
-import { ask } from '../../shared/api.js';
-import { h } from '../../shared/dom.js';
-import { table } from '../../shared/elements/table.js';
-import { dateTime, money, number } from '../../shared/format.js';
-import { t } from '../../shared/i18n.js';
-import { heading, stateChips } from '../lists/listing.js';
+import { ask } from '../../../shared/api.js';
+import { h } from '../../../shared/dom.js';
+import { table } from '../../../shared/elements/table.js';
+import { dateTime, money, number } from '../../../shared/format.js';
+import { t } from '../../../shared/i18n.js';
+import { heading, stateChips } from '../../lists/listing.js';
 
 const MOST = 200;
 /** The states of a charge, with their styles. */

@@ -1,17 +1,17 @@
 // Orders, newest first: by state, days, number or recipient.
 
-import { find } from '../../shared/api.js';
-import { fill, h } from '../../shared/dom.js';
-import { table } from '../../shared/elements/table.js';
-import { dateTime, number } from '../../shared/format.js';
-import { t } from '../../shared/i18n.js';
-import { viewBar, wantedColumns } from '../lists/list-views.js';
-import { followList } from '../live/list.js';
-import { newsLine } from '../live/news.js';
-import { counted, heading, pager, stateChips } from '../lists/listing.js';
-import { searchField } from '../lists/search-field.js';
-import { bulkBar, exportOrders } from '../orders/bulk.js';
-import { inState, matching, nameOf, pieces, states, stateTag, total } from '../orders/shared.js';
+import { find } from '../../../shared/api.js';
+import { fill, h } from '../../../shared/dom.js';
+import { table } from '../../../shared/elements/table.js';
+import { dateTime, number } from '../../../shared/format.js';
+import { t } from '../../../shared/i18n.js';
+import { viewBar, wantedColumns } from '../../lists/list-views.js';
+import { followList } from '../../live/list.js';
+import { newsLine } from '../../live/news.js';
+import { counted, heading, pager, stateChips } from '../../lists/listing.js';
+import { searchField } from '../../lists/search-field.js';
+import { bulkBar, exportOrders } from '../../orders/bulk.js';
+import { inState, matching, nameOf, pieces, states, stateTag, total } from '../../orders/shared.js';
 
 const PAGE = 25;
 /** Newest first by default. */
