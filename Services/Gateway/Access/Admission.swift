@@ -20,7 +20,7 @@ struct Admission: Sendable {
     // MARK: Limits and rights
 
     /// Counts a request against the limits per address, before the session is looked up.
-    /// - Parameter principal: nil when the keys are wrong.
+    /// - Parameter principal: nil before the keys are checked, and when they are wrong.
     /// - Returns: the refusal; nil when the request may go on.
     func refusal(byAddress request: ParseRequest, _ principal: Principal?) -> ParseResponse? {
         if limiter.isOff { return nil }
@@ -30,8 +30,10 @@ struct Admission: Sendable {
         ).map(Self.tooMany)
     }
 
-    /// The refusal of a request that the client may not make on any route; nil when it may.
+    /// Checks the read-only key and the list of client routes, then counts the request against the limits per user and
+    /// session.
     /// - Parameter request: its path without the mount.
+    /// - Returns: the refusal; nil when the request may go on.
     func refusal(to request: ParseRequest, _ principal: Principal) -> ParseResponse? {
         if principal.readOnly, !ReadOnlyKey.admits(request.method, request.path) {
             return ParseResponse(.readOnlyKey)

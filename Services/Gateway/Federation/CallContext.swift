@@ -1,7 +1,8 @@
 import MessageBus
 
-/// The request that calls of services are made for: its id in the logs and the limits that its calls share. Each
-/// request carries one (`ParseRequest.call`). Work that belongs to no request has its own, without limits.
+/// What `ServiceClient` applies to every call to a service that it makes for one request: the id in the logs and the
+/// limits on processor time, answer memory and time. Each request carries one (`ParseRequest.call`). Work that belongs
+/// to no request has its own, without limits.
 struct CallContext: Sendable {
     /// The id of the client's request in the logs of all services.
     var trace = RequestIds.next()

@@ -2,7 +2,7 @@ import Compression
 import HTTPTypes
 import ParseProtocol
 
-/// The stage before the machine: a task reads the body of a request, inflates it and waits for its turn.
+/// A task reads the body of a request, inflates it and waits for its turn, before it drives the machine.
 extension HTTPFront {
     /// Reads the body, then drives the machine.
     func received(_ request: Request, _ exchange: inout RequestExchange) async throws -> ParseResponse {

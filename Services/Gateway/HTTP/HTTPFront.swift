@@ -19,7 +19,7 @@ final class HTTPFront: Sendable {
     let traffic: BusTraffic
     let writer: ResponseWriter
     /// The beginnings of the paths of objects by the name of their class, and of events.
-    let changePaths: [[UInt8]]
+    let objectPaths: [[UInt8]]
     /// The beginnings of the paths of uploaded files.
     let filePaths: [[UInt8]]
     private let logger: Logger
@@ -36,7 +36,7 @@ final class HTTPFront: Sendable {
         self.traffic = traffic
         writer = ResponseWriter(configuration)
         let mounts = [configuration.mount.map { "/\($0)" }.joined(), "/1"]
-        changePaths = mounts.flatMap { mount in ["classes", "events"].map { Array("\(mount)/\($0)/".utf8) } }
+        objectPaths = mounts.flatMap { mount in ["classes", "events"].map { Array("\(mount)/\($0)/".utf8) } }
         filePaths = mounts.map { Array("\($0)/files/\(configuration.applicationId)/".utf8) }
         self.logger = logger
     }
@@ -150,15 +150,16 @@ final class HTTPFront: Sendable {
             answer, to: exchange.head, requestId: exchange.requestId, exchange.hold, bytesMax: bytesMax)
     }
 
-    /// Counts the answer to a request, and logs it. The only place that counts, beside `log` for files of the pages.
+    /// Adds the answer to the usage statistics, and records it.
     func count(_ answer: ParseResponse, to exchange: RequestExchange) {
         if exchange.machine.request.isCounted { router.meter.count(exchange.machine.request, answer) }
-        log(
+        record(
             answer.status, to: exchange.head, path: exchange.path, requestId: exchange.requestId, since: exchange.start)
     }
 
-    /// Counts the answer by its time. Logs failures, and every request where the operator wants that.
-    func log(
+    /// Adds the answer to the response times. Logs failures, and every request where the operator wants that. Files of
+    /// the pages are only recorded.
+    func record(
         _ status: Int, to request: HTTPRequest, path: String, requestId: String, since start: ContinuousClock.Instant
     ) {
         router.meter.times.record(.init(status: status), since: start)

@@ -15,7 +15,7 @@ final class HookScope: Sendable {
     /// The request without this scope.
     let request: ParseRequest
 
-    /// Nil when there are no webhooks, according to the current table.
+    /// Nil when the current table has no webhook, and no trigger or function of cloud code.
     init?(_ registry: HookRegistry, _ webhooks: Webhooks, _ request: ParseRequest) {
         if let known = registry.known, known.isEmpty { return nil }
         self.registry = registry

@@ -12,7 +12,7 @@ struct HookScopes: Sendable {
     }
 
     /// Whether the table is known and no webhook answers one of the triggers of the class.
-    func areNoneElsewhere(_ triggers: [HookTable.Trigger], on className: String) -> Bool {
+    func hasNoWebhook(_ triggers: [HookTable.Trigger], on className: String) -> Bool {
         registry.known.map { table in
             triggers.allSatisfy { (table.target($0, className) ?? .code) == .code }
         } ?? false

@@ -15,9 +15,9 @@ struct ParseRequest: Sendable {
     var method: Method
     /// A HEAD request, answered like a GET without its body.
     var isHead = false
-    /// Decoded components, the mount included.
+    /// Decoded components. They include the mount until `RequestMachine` removes it.
     var path: [Substring]
-    /// What its calls of services count for.
+    /// The id and the limits that every call to a service for this request has.
     var call: CallContext
     let clientAddress: SocketAddress?
     /// `Network.customerName` of `clientAddress`.

@@ -11,7 +11,6 @@ struct Tunnel: Sendable {
     /// - Returns: whether the request now has another verb.
     /// - Throws: `.invalidJSON` (107) for an invalid body or an invalid verb.
     func open(_ request: inout ParseRequest) throws(ParseError) -> Bool {
-        // A client that sets headers sends the application id there; its body is passed on unchanged.
         let isFile = request.path.first == "files"
         if request.path.first == "import" { return false }
         if !isFile { try request.readForm() }
@@ -33,8 +32,9 @@ struct Tunnel: Sendable {
         return request.method != method
     }
 
-    /// Whether it is obvious that `open` would change nothing. The first byte of most bodies shows it.
-    func isEmpty(_ request: ParseRequest) -> Bool {
+    /// Whether `open` would certainly change nothing: the application id is in the headers, the body begins with `{`,
+    /// and a POST does not contain `_method`. Decodes nothing.
+    func isUnused(_ request: ParseRequest) -> Bool {
         request.credentials.applicationId == applicationId && request.body.first == UInt8(ascii: "{")
             && (request.method != .post || !mayOverrideMethod(request))
     }

@@ -1,8 +1,8 @@
 import Messages
 import ParseProtocol
 
-/// The last stage of plain requests. One message to one service answers a plain request, or the read cache does. All
-/// other requests go on with their route's handler.
+/// The route stage on the event loop. It answers a plain request: one that the read cache or one message to one service
+/// answers. It leaves every other request to the route's handler in a task.
 extension RequestMachine {
     /// Answers a plain request of a client, or asks the service. Nil for every other request.
     mutating func plain() -> Action? {
@@ -80,9 +80,9 @@ extension RequestMachine {
         let isCreate = request.method == .post
         guard request.path.count == (isCreate ? 2 : 3) else { return nil }
         guard router.hooks.areNone(HookedWrite.triggers, on: className) else {
-            // What the event loop decodes for a create of a class with cloud code is small. An update brings the stored
-            // object, and a webhook's answer may be large.
-            let isShort = isCreate && router.hooks.areNoneElsewhere(HookedWrite.triggers, on: className)
+            // The task of a create decodes little when only cloud code has triggers. The task of an update decodes the
+            // stored object, and that of a webhook an answer that may be large.
+            let isShort = isCreate && router.hooks.hasNoWebhook(HookedWrite.triggers, on: className)
             return .needsTask(isShort: isShort)
         }
         let change = ObjectsController.change(

@@ -5,8 +5,9 @@ import ParseProtocol
 /// The stages of a request between HTTP and its response, without I/O: page, mount, open route, tunnel, keys, session,
 /// admission, viewer, request id, route.
 ///
-/// A driver calls `next()` and carries out the action. The connection's event loop drives the machine first. At
-/// `needsTask` the machine moves into a task, which calls `enterTask(_:)` and `next()`: no stage runs twice.
+/// A driver calls `next()` and carries out the action. The event loop drives the machine of a small request. When
+/// `next()` returns `needsTask`, `HTTPFront.complete` continues the same machine in a task. `HTTPFront.response` drives
+/// the machine of every other request in a task from the start. No stage runs twice.
 struct RequestMachine: Sendable {
     enum Action: Sendable {
         /// The request ends with this response.
@@ -14,7 +15,8 @@ struct RequestMachine: Sendable {
         /// One message to a service, whose reply goes to `resume(with:)`. Only the event loop gets it.
         case ask(ServiceQuestion)
         /// The next stage waits, or takes too long for an event loop.
-        /// - isShort: the task may run on the event loop's own thread, because it decodes little.
+        /// - isShort: the task itself decodes so little that it may run on the event loop's thread. Waiting does not
+        ///   block that thread.
         case needsTask(isShort: Bool)
         /// A step that waits. Only a task gets it.
         case perform(Step)
@@ -234,7 +236,7 @@ struct RequestMachine: Sendable {
 
     /// Takes credentials and method out of a body that carries them.
     private mutating func tunnel() throws(ParseError) -> Action? {
-        let isPlain = request.body.isEmpty ? request.method != .post : router.tunnel.isEmpty(request)
+        let isPlain = request.body.isEmpty ? request.method != .post : router.tunnel.isUnused(request)
         if !isPlain {
             guard isInTask else { return .needsTask(isShort: false) }
             if try router.tunnel.open(&request) { route = RouteTable.mounted.route(request.method, request.path) }

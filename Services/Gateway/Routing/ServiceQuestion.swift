@@ -13,13 +13,13 @@ enum ServiceQuestion: Sendable {
 
 /// The reply to a `ServiceQuestion`.
 enum ServiceAnswer: Sendable {
-    /// - alike: whether callers of the same kind get the same.
-    /// - everybody: whether users get the same as callers without a session.
+    /// - alike: whether all callers of this caller's kind get this reply: the master key, or callers without a user.
+    /// - everybody: with `alike`, whether every caller but the master key gets it.
     case document([UInt8], alike: Bool, everybody: Bool)
     /// The page is larger than the message allowed; it needs so many bytes.
     case tooLarge(needed: Int)
     case file(FileReply, firstPart: [UInt8])
-    /// Decoded by the event loop, as the next one.
+    /// The event loop, not the broker's thread, decodes this reply and that of `accepted`.
     case written(ServiceReply<WriteReply>)
     case accepted(ServiceReply<Accepted>)
     case failure(ParseError)

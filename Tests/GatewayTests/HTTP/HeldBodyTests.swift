@@ -6,11 +6,10 @@ import Testing
     @Test func aBodyIsWholeWhenAllOfItIsThere() {
         var body = HeldBody(count: 5)
         #expect(body.add([1, 2]) == .more)
-        #expect(body.ended(hasTrailers: false) == .unfit, "Some of it is missing.")
+        #expect(body.ended() == .unfit, "Some of it is missing.")
         #expect(body.add([3, 4, 5]) == .more)
         #expect(body.bytes == [1, 2, 3, 4, 5])
-        #expect(body.ended(hasTrailers: false) == .whole)
-        #expect(body.ended(hasTrailers: true) == .unfit)
+        #expect(body.ended() == .whole)
     }
 
     @Test func whatWasNotAnnouncedIsUnfit() {
@@ -23,7 +22,7 @@ import Testing
 
     @Test func aRequestWithoutABodyIsWholeAtOnce() {
         var body = HeldBody(count: 0)
-        #expect(body.ended(hasTrailers: false) == .whole)
+        #expect(body.ended() == .whole)
         #expect(body.add([1]) == .unfit)
     }
 }

@@ -33,7 +33,7 @@ final class ByteBudget: Sendable {
 final class ByteHold: Sendable {
     let budget: ByteBudget
     let holder: ByteShares.Holder
-    /// The limit on one more answer, where it is a part of a larger answer with its own limit; else nil.
+    /// In a batch: the bytes of the batch's limit that are left for this answer. Otherwise nil.
     let answerBytesMax: Int?
     private let connection: (any Channel)?
     private let isChanging = Atomic(false)

@@ -12,13 +12,13 @@ extension HTTPFront {
     /// Bytes of a URL whose condition is decoded on an event loop: tens of microseconds. Longer ones are for a task.
     private static let urlBytesMax = 8 << 10
 
-    /// The size of the body of a request that the event loop may answer, by its head; 0 for a read. Nil when it is for
-    /// a task.
+    /// Decides by its head whether the event loop may begin a request.
+    /// - Returns: the announced size of its body, 0 for a read; nil when a task must answer.
     func loopBodyBytes(_ head: HTTPRequest) -> Int? {
         let isRead = head.method == .get
         guard isRead || head.method == .post || head.method == .put, let path = head.path,
             path.utf8.count <= Self.urlBytesMax,
-            mayBeChange(path) || isRead && (isDownload(path) || isFile(path))
+            isObjectOrEvent(path) || isRead && (isDownload(path) || isFile(path))
         else { return nil }
         var bodyBytes: Int?
         for field in head.headerFields {
@@ -37,8 +37,8 @@ extension HTTPFront {
     }
 
     /// Whether a path is one of objects by the name of their class, or of an event, in its usual spelling.
-    private func mayBeChange(_ path: String) -> Bool {
-        changePaths.contains { path.utf8.starts(with: $0) }
+    private func isObjectOrEvent(_ path: String) -> Bool {
+        objectPaths.contains { path.utf8.starts(with: $0) }
     }
 
     /// Whether a path is one of uploaded files, in its usual spelling.
@@ -55,7 +55,7 @@ extension HTTPFront {
         guard let (form, isKnown) = router.controllers.site?.ready?.found(by: head), Self.areFew(head.headerFields)
         else { return nil }
         let requestId = RequestIds.next()
-        log(isKnown ? 304 : 200, to: head, path: head.path ?? "", requestId: requestId, since: request.start)
+        record(isKnown ? 304 : 200, to: head, path: head.path ?? "", requestId: requestId, since: request.start)
         return writer.outgoing(form.body, form.heads, requestId: requestId, isKnown: isKnown)
     }
 

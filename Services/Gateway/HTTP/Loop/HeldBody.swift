@@ -23,7 +23,6 @@ package struct HeldBody {
         return .more
     }
 
-    /// The request has ended.
-    /// - Parameter hasTrailers: whether fields follow the body, which makes the body unfit.
-    package func ended(hasTrailers: Bool) -> Step { bytes.count == count && !hasTrailers ? .whole : .unfit }
+    /// The request has ended. `RequestLine` has dropped any trailers.
+    package func ended() -> Step { bytes.count == count ? .whole : .unfit }
 }

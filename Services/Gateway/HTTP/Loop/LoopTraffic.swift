@@ -25,7 +25,7 @@ final class BusTraffic: Sendable {
 /// The messages between one event loop and the broker's thread, in batches both ways: each side is woken once for
 /// several messages. Under load, waking is a large part of a message's cost.
 final class LoopTraffic: Sendable {
-    /// Messages after which the other side is woken within a batch: they take about a quarter of a millisecond.
+    /// A batch is handed over early when it has this many messages, which take about a quarter of a millisecond.
     private static let batchMax = 16
 
     /// For tasks that resume on their connection's event loop.
@@ -43,7 +43,8 @@ final class LoopTraffic: Sendable {
         asked = NIOLoopBoundBox(0, eventLoop: loop)
     }
 
-    /// A request was sent without waking the broker. Called on the event loop.
+    /// The event loop calls this after it has posted a request to the broker's mailbox. It wakes the broker at the end
+    /// of its turn, or after each full batch.
     func madeRequest() {
         asked.value += 1
         if asked.value == 1 {

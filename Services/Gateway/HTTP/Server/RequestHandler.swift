@@ -5,10 +5,11 @@ import NIOHTTPTypes
 /// The last of a connection's handlers: has the requests of the connection answered one after the other
 /// (`RequestLine`).
 ///
-/// It lives on the connection's event loop. Small requests are answered there, by their `RequestMachine`, without a
-/// task (`RequestHandler+Loop`). Every other request gets a task, which reads the body through `RequestBody` and
-/// answers through `ResponseBodyWriter`. While enough parts wait, the socket is not read. A request whose client has
-/// gone runs to its end: a change may be half done.
+/// It lives on the connection's event loop. The loop begins each small request, and answers it if one message to one
+/// service is enough; otherwise it hands the request's machine to a task (`RequestHandler+Loop`). All other requests
+/// get a task at their head, which also reads the body (`RequestBody`) and answers through `ResponseBodyWriter`. While
+/// enough parts wait, the socket is not read. When the client disconnects, the task goes on: it completes a change that
+/// has begun, and its further reads are refused (`ByteHold.isAbandoned`).
 package final class RequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
     package typealias InboundIn = HTTPRequestPart
     package typealias OutboundIn = HTTPResponsePart
@@ -207,7 +208,7 @@ package final class RequestHandler: ChannelDuplexHandler, RemovableChannelHandle
     }
 
     private func bodyEnds(_ error: (any Error)?, _ context: ChannelHandlerContext) {
-        if error == nil, held?.body.ended(hasTrailers: false) == .whole, let request = held.take() {
+        if error == nil, held?.body.ended() == .whole, let request = held.take() {
             answerOnLoop(request, context)
         } else {
             giveUpHeld(context)

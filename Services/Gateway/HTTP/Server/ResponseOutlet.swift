@@ -16,7 +16,8 @@ final class ResponseOutlet: ChannelOutboundHandler, RemovableChannelHandler {
     /// Sends the bytes of a whole response.
     /// - Parameters:
     ///   - promise: succeeds when the socket has the last byte.
-    ///   - end: writes the end of a response, by which the other handlers know of this one.
+    ///   - end: sends `.end` down the pipeline, by which `ConnectionGuard` and the other handlers count the response as
+    ///     complete.
     func send(_ first: ByteBuffer, _ more: ByteBuffer?, promise: EventLoopPromise<Void>?, end: () -> Void) {
         // The handler has left the pipeline: the connection is closed.
         guard let context else {
@@ -32,7 +33,7 @@ final class ResponseOutlet: ChannelOutboundHandler, RemovableChannelHandler {
     }
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
-        // After a chunked response, the encoder would write the end of another one.
+        // When the previous response was chunked, the encoder turns this `.end` into a final chunk, which is dropped.
         guard isEnding else { return context.write(data, promise: promise) }
         // The promise succeeds with the response's last byte.
         if let promise { context.write(wrapOutboundOut(.byteBuffer(ByteBuffer())), promise: promise) }
