@@ -34,3 +34,18 @@ import Testing
         #expect(line.add(300, bytes: Line.waitingBytesMax, of: "c") == .wait, "What was forgotten waits no more.")
     }
 }
+
+/// A run that has ended keeps what its late requests need, and not its text, which may have megabytes.
+@Suite struct EndedRunTests {
+    @Test func anEndedRunKeepsNoText() {
+        var ended = EndedRuns()
+        for id in 1...300 {
+            var run = CodeRun(name: "many", depth: 1, text: Array("{}".utf8), deadline: 0)
+            run.traceId = "t\(id)"
+            ended.add(PoolMachine.RunID(id), run)
+        }
+        #expect(ended[300]?.traceId == "t300")
+        #expect(ended[300]?.text.isEmpty == true)
+        #expect(ended[1] == nil)
+    }
+}

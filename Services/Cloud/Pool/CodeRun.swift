@@ -8,7 +8,7 @@ package struct CodeRun: Sendable {
     /// The number of enclosing cloud code calls; 0 for a client's call.
     package let depth: Int
     /// The members of `run` except `t` and `id`, as a JSON object.
-    package let text: [UInt8]
+    package var text: [UInt8]
     /// When the call is cancelled, also while it waits for a process. Once a process has the call, `limit` may end it
     /// earlier.
     package var deadline: BusClock.Milliseconds

@@ -328,14 +328,19 @@ final class PoolThread {
 }
 
 /// The calls that ended last. Code may continue after its answer, and its requests are still charged to that call.
-struct EndedRuns {
+package struct EndedRuns {
     private static let countMax = 256
     private var runs: [PoolMachine.RunID: CodeRun] = [:]
     private var order: [PoolMachine.RunID] = []
 
-    subscript(_ id: PoolMachine.RunID) -> CodeRun? { runs[id] }
+    package init() {}
 
-    mutating func add(_ id: PoolMachine.RunID, _ run: CodeRun) {
+    package subscript(_ id: PoolMachine.RunID) -> CodeRun? { runs[id] }
+
+    /// Keeps a run without its text, which may have megabytes.
+    package mutating func add(_ id: PoolMachine.RunID, _ run: CodeRun) {
+        var run = run
+        run.text = []
         runs[id] = run
         order.append(id)
         if order.count > Self.countMax { runs[order.removeFirst()] = nil }
