@@ -53,7 +53,7 @@ extension RequestMachine {
     }
 
     /// The message to the service; nil when the answer takes more than one message.
-    private func message(_ options: QueryOptions, _ className: String, _ objectId: String?) -> ServiceQuestion? {
+    private func message(_ options: QueryOptions, _ className: String, _ objectId: String?) -> ServiceMessage? {
         guard options.include.isEmpty else { return nil }
         if let objectId { return .get(ObjectsController.message(className, objectId, options)) }
         guard options.redirectKey == nil, !SubQueries.mayOccur(in: options.filter) else { return nil }
@@ -82,8 +82,7 @@ extension RequestMachine {
         guard router.hooks.areNone(HookedWrite.triggers, on: className) else {
             // The task of a create decodes little when only cloud code has triggers. The task of an update decodes the
             // stored object, and that of a webhook an answer that may be large.
-            let isShort = isCreate && router.hooks.hasNoWebhook(HookedWrite.triggers, on: className)
-            return .needsTask(isShort: isShort)
+            return .needsTask(onLoop: isCreate && router.hooks.hasNoWebhook(HookedWrite.triggers, on: className))
         }
         let change = ObjectsController.change(
             isCreate ? .create : .update, className, isCreate ? nil : String(request.path[2]))
@@ -101,8 +100,8 @@ extension RequestMachine {
     // MARK: - Replies
 
     /// The response that a reply brings. A read that needs more room goes on in its route's handler.
-    mutating func outcome(of question: Question, _ answer: ServiceAnswer) -> Action {
-        switch (question, answer) {
+    mutating func outcome(of pending: Pending, _ result: ServiceResult) -> Action {
+        switch (pending, result) {
         case (.object(let missing), .document(let body, let alike, let everybody)):
             guard let missing, let cache = router.controllers.objects.cache else {
                 return .respond(ParseResponse(body: body))
@@ -110,7 +109,7 @@ extension RequestMachine {
             return .respond(cache.answer(body, to: missing, alike: alike, everybody: everybody))
         case (.object(let missing), .tooLarge(let needed)):
             prepared(PreparedRead(missing.map { ReadCache.Look.missing($0) } ?? .unfit, bytesNeeded: needed))
-            return .needsTask(isShort: false)
+            return .needsTask(onLoop: false)
         case (.file(let message, let look), .file(let file, let part)):
             return .respond(router.controllers.files.answer(toPlain: message, look, file, part, request.requestId))
         case (.file, .failure(let error)) where error.code == .objectNotFound:

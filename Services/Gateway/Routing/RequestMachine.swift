@@ -13,11 +13,11 @@ struct RequestMachine: Sendable {
         /// The request ends with this response.
         case respond(ParseResponse)
         /// One message to a service, whose reply goes to `resume(with:)`. Only the event loop gets it.
-        case ask(ServiceQuestion)
+        case ask(ServiceMessage)
         /// The next stage waits, or takes too long for an event loop.
-        /// - isShort: the task itself decodes so little that it may run on the event loop's thread. Waiting does not
-        ///   block that thread.
-        case needsTask(isShort: Bool)
+        /// - onLoop: the task may run on the event loop's thread, because it decodes little and its waiting blocks no
+        ///   thread.
+        case needsTask(onLoop: Bool)
         /// A step that waits. Only a task gets it.
         case perform(Step)
     }
@@ -42,14 +42,14 @@ struct RequestMachine: Sendable {
         case page, mount, open, brokenLink, tunnel, keys, session, admission, viewer, once, route
         /// The route's handler has to run.
         case handler
-        /// A service has to reply to `question`.
+        /// A service has to reply to the pending message.
         case asked
         /// The request ends with `refusal`.
         case refused
     }
 
-    /// The question whose reply the machine waits for.
-    enum Question: Sendable {
+    /// What the message was for whose reply the machine waits for.
+    enum Pending: Sendable {
         case object(ReadCache.Missing?)
         case file(FileRequest, FileCache.Look)
         case change(Change)
@@ -66,7 +66,7 @@ struct RequestMachine: Sendable {
     private(set) var claimedId: String?
     private var isInTask = false
     private var state = State.page
-    private var question: Question?
+    private var pending: Pending?
     private let refusal: ParseResponse?
 
     /// - Parameter request: with the mount in its path. Its body may follow.
@@ -137,16 +137,16 @@ struct RequestMachine: Sendable {
     }
 
     /// The service has replied.
-    mutating func resume(with answer: ServiceAnswer) -> Action {
-        guard let question else { return .respond(ParseResponse(.internalError)) }
-        self.question = nil
+    mutating func resume(with result: ServiceResult) -> Action {
+        guard let pending else { return .respond(ParseResponse(.internalError)) }
+        self.pending = nil
         state = .handler
-        return outcome(of: question, answer)
+        return outcome(of: pending, result)
     }
 
     /// Waits for a reply.
-    mutating func ask(_ question: Question, _ message: ServiceQuestion) -> Action {
-        self.question = question
+    mutating func ask(_ pending: Pending, _ message: ServiceMessage) -> Action {
+        self.pending = pending
         state = .asked
         return .ask(message)
     }
@@ -184,7 +184,7 @@ struct RequestMachine: Sendable {
             state = .handler
             return isInTask ? nil : plain()
         case .handler: return try handler()
-        case .brokenLink: return isInTask ? .perform(.brokenLink) : .needsTask(isShort: false)
+        case .brokenLink: return isInTask ? .perform(.brokenLink) : .needsTask(onLoop: false)
         case .asked, .refused: return .respond(refusal ?? ParseResponse(.internalError))
         }
     }
@@ -196,7 +196,7 @@ struct RequestMachine: Sendable {
             return nil
         }
         if let page = site.answer(request) { return .respond(page) }
-        return isInTask ? .perform(.page(site)) : .needsTask(isShort: false)
+        return isInTask ? .perform(.page(site)) : .needsTask(onLoop: false)
     }
 
     /// Takes the mount off the path. Paths outside of it have their own routes.
@@ -238,7 +238,7 @@ struct RequestMachine: Sendable {
     private mutating func tunnel() throws(ParseError) -> Action? {
         let isPlain = request.body.isEmpty ? request.method != .post : router.tunnel.isUnused(request)
         if !isPlain {
-            guard isInTask else { return .needsTask(isShort: false) }
+            guard isInTask else { return .needsTask(onLoop: false) }
             if try router.tunnel.open(&request) { route = RouteTable.mounted.route(request.method, request.path) }
         }
         state = .keys
@@ -259,7 +259,7 @@ struct RequestMachine: Sendable {
     private mutating func session() -> Action? {
         if route?.ignoresSession != true {
             guard let known = router.principals.known(principal, request.credentials) else {
-                return isInTask ? .perform(.signIn) : .needsTask(isShort: false)
+                return isInTask ? .perform(.signIn) : .needsTask(onLoop: false)
             }
             principal = known
         }
@@ -276,7 +276,7 @@ struct RequestMachine: Sendable {
 
     /// An operator may read objects as another user.
     private mutating func viewer() -> Action? {
-        if request.credentials.asUser != nil { return isInTask ? .perform(.view) : .needsTask(isShort: false) }
+        if request.credentials.asUser != nil { return isInTask ? .perform(.view) : .needsTask(onLoop: false) }
         state = .once
         return nil
     }
@@ -284,7 +284,7 @@ struct RequestMachine: Sendable {
     /// A request whose id was here before does not run again.
     private mutating func once() throws(ParseError) -> Action? {
         if router.admission.mayBeOnce(request) {
-            guard isInTask else { return .needsTask(isShort: false) }
+            guard isInTask else { return .needsTask(onLoop: false) }
             if let id = try router.admission.onceId(of: request) { return .perform(.claim(id)) }
         }
         state = .route
@@ -293,7 +293,7 @@ struct RequestMachine: Sendable {
 
     /// Everything else is for the route's handler.
     private func handler() throws(ParseError) -> Action {
-        guard isInTask else { return .needsTask(isShort: false) }
+        guard isInTask else { return .needsTask(onLoop: false) }
         switch try router.call(request, route, principal) {
         case .call(let call): return .perform(.route(call))
         case .refused(let answer): return .respond(answer)

@@ -67,13 +67,13 @@ extension HTTPFront {
     /// Sends a message to a service.
     /// - Parameter completion: called on the event loop whose traffic it is.
     func ask(
-        _ question: ServiceQuestion, of exchange: RequestExchange, over traffic: LoopTraffic,
-        completion: @escaping @Sendable (ServiceAnswer) -> Void
+        _ message: ServiceMessage, of exchange: RequestExchange, over traffic: LoopTraffic,
+        completion: @escaping @Sendable (ServiceResult) -> Void
     ) {
         var context = exchange.machine.request.call
         context.budget = RequestBudget(microseconds: configuration.requestBudgetMicroseconds)
-        router.controllers.objects.services.ask(question, for: exchange.machine.principal, in: context) { answer in
-            traffic.replied { completion(answer) }
+        router.controllers.objects.services.ask(message, for: exchange.machine.principal, in: context) { result in
+            traffic.replied { completion(result) }
         }
         traffic.madeRequest()
     }

@@ -23,6 +23,6 @@ package struct HeldBody {
         return .more
     }
 
-    /// The request has ended. `RequestLine` has dropped any trailers.
+    /// The request has ended. `ConnectionRequests` has dropped any trailers.
     package func ended() -> Step { bytes.count == count ? .whole : .unfit }
 }

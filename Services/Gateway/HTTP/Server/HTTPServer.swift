@@ -68,7 +68,7 @@ struct HTTPServer: ProcessPart {
         limits.maxHeaderFieldSize = Self.headerBytesMax
         limits.maxHeaderListSize = Self.headerBytesMax
         limits.maxHeaderFieldCount = Self.headersMax
-        // `RequestLine` orders the requests and refuses invalid ones. HTTPTypes accepts no invalid header.
+        // `ConnectionRequests` orders the requests and refuses invalid ones. HTTPTypes accepts no invalid header.
         try pipeline.configureHTTPServerPipeline(
             withPipeliningAssistance: false, withErrorHandling: false, withOutboundHeaderValidation: false,
             withEncoderConfiguration: .init(), withDecoderLimitConfiguration: limits)

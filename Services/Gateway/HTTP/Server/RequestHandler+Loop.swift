@@ -12,8 +12,8 @@ extension RequestHandler {
             request.head, URI(request.head.path ?? ""), over: context.channel, start: request.start)
         if request.body.count > 0 { exchange.machine.received(request.body.bytes) }
         switch exchange.machine.next() {
-        case .ask(let question):
-            ask(question, front, exchange, context)
+        case .ask(let message):
+            ask(message, front, exchange, context)
             // The reply comes later, on this event loop.
             self.exchange = consume exchange
         case let action: follow(action, front, exchange, context)
@@ -21,14 +21,14 @@ extension RequestHandler {
     }
 
     private func ask(
-        _ question: ServiceQuestion, _ front: HTTPFront, _ exchange: RequestExchange, _ context: ChannelHandlerContext
+        _ message: ServiceMessage, _ front: HTTPFront, _ exchange: RequestExchange, _ context: ChannelHandlerContext
     ) {
         guard let traffic else { return }
         isWorking = true
         let bound = NIOLoopBound((handler: self, context: context), eventLoop: context.eventLoop)
-        front.ask(question, of: exchange, over: traffic) { answer in
+        front.ask(message, of: exchange, over: traffic) { result in
             let (handler, context) = bound.value
-            handler.resume(with: answer, context)
+            handler.resume(with: result, context)
         }
     }
 
@@ -38,9 +38,9 @@ extension RequestHandler {
     ) {
         switch action {
         case .respond(let answer): finish(answer, front, exchange, context)
-        case .needsTask(let isShort): beginTask(context, isShort: isShort) { await front.complete(exchange) }
+        case .needsTask(let onLoop): beginTask(context, onLoop: onLoop) { await front.complete(exchange) }
         // The event loop asks once, and gets no other action.
-        case .ask, .perform: beginTask(context, isShort: false) { await front.complete(exchange) }
+        case .ask, .perform: beginTask(context, onLoop: false) { await front.complete(exchange) }
         }
     }
 
@@ -49,22 +49,22 @@ extension RequestHandler {
     ) {
         // A large answer is sent in parts, as the client takes it.
         guard answer.stream == nil, answer.bodyBytes <= HTTPFront.loopAnswerBytesMax else {
-            return beginTask(context, isShort: false) {
+            return beginTask(context, onLoop: false) {
                 front.outgoing(answer, to: exchange, bytesMax: CapacitySettings.smallBytes)
             }
         }
         let outgoing = front.outgoing(answer, to: exchange, bytesMax: HTTPFront.loopAnswerBytesMax)
         if case .response(let response) = outgoing, case .stream = response.body {
-            return beginTask(context, isShort: false) { outgoing }
+            return beginTask(context, onLoop: false) { outgoing }
         }
         send(outgoing, exchange.hold, context)
     }
 
     /// The service has replied to the present request.
-    private func resume(with answer: ServiceAnswer, _ context: ChannelHandlerContext) {
+    private func resume(with result: ServiceResult, _ context: ChannelHandlerContext) {
         guard let front, var exchange = self.exchange.take() else { return }
         isWorking = false
-        let action = exchange.machine.resume(with: answer)
+        let action = exchange.machine.resume(with: result)
         guard !isClosed, context.channel.isActive else {
             // A change was made, although its client has gone.
             if exchange.head.method != .get, case .respond(let answer) = action { front.count(answer, to: exchange) }

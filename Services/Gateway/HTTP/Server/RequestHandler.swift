@@ -3,7 +3,7 @@ import NIOCore
 import NIOHTTPTypes
 
 /// The last of a connection's handlers: has the requests of the connection answered one after the other
-/// (`RequestLine`).
+/// (`ConnectionRequests`).
 ///
 /// It lives on the connection's event loop. The loop begins each small request, and answers it if one message to one
 /// service is enough; otherwise it hands the request's machine to a task (`RequestHandler+Loop`). All other requests
@@ -28,7 +28,7 @@ package final class RequestHandler: ChannelDuplexHandler, RemovableChannelHandle
     private(set) var traffic: LoopTraffic?
     private let connections: OpenConnections
     private var place: OpenConnections.Place?
-    private var line = RequestLine()
+    private var requests = ConnectionRequests()
     /// A small request, until it is complete.
     private var held: SmallRequest?
     /// The request that waits for a service's reply on the event loop.
@@ -99,7 +99,7 @@ package final class RequestHandler: ChannelDuplexHandler, RemovableChannelHandle
     private func close() {
         guard !isClosed else { return }
         isClosed = true
-        line.closed()
+        requests.closed()
         held = nil
         beginning = nil
         body?.finish(nil)
@@ -119,7 +119,7 @@ package final class RequestHandler: ChannelDuplexHandler, RemovableChannelHandle
     // MARK: In
 
     package func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        line.arrived(unwrapInboundIn(data))
+        requests.arrived(unwrapInboundIn(data))
         goOn(context)
     }
 
@@ -130,13 +130,13 @@ package final class RequestHandler: ChannelDuplexHandler, RemovableChannelHandle
     }
 
     package func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        line.inputEnded(.failed(error))
+        requests.inputEnded(.failed(error))
         goOn(context)
     }
 
     package func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         if case ChannelEvent.inputClosed = event {
-            line.inputEnded(.closed)
+            requests.inputEnded(.closed)
             goOn(context)
         }
         context.fireUserInboundEventTriggered(event)
@@ -148,17 +148,17 @@ package final class RequestHandler: ChannelDuplexHandler, RemovableChannelHandle
     }
 
     private func readOn(_ context: ChannelHandlerContext) {
-        guard wantsRead, !isResting, !line.isFull, body?.isFull != true else { return }
+        guard wantsRead, !isResting, !requests.isFull, body?.isFull != true else { return }
         wantsRead = false
         context.read()
     }
 
     private func goOn(_ context: ChannelHandlerContext) {
-        while !isResting, let action = line.next() { perform(action, context) }
+        while !isResting, let action = requests.next() { perform(action, context) }
         readOn(context)
     }
 
-    private func perform(_ action: RequestLine.Action, _ context: ChannelHandlerContext) {
+    private func perform(_ action: ConnectionRequests.Action, _ context: ChannelHandlerContext) {
         switch action {
         case .begin(let head):
             if let bodyBytes = front?.loopBodyBytes(head) {
@@ -221,19 +221,19 @@ package final class RequestHandler: ChannelDuplexHandler, RemovableChannelHandle
         guard let request = beginning else { return }
         beginning = nil
         let channel = context.channel
-        beginTask(context, isShort: false) { [respond] in .response(try await respond(request, channel)) }
+        beginTask(context, onLoop: false) { [respond] in .response(try await respond(request, channel)) }
     }
 
     /// Begins the task that answers the present request.
-    /// - Parameter isShort: whether the task runs on the event loop's own thread.
+    /// - Parameter onLoop: whether the task runs on the event loop's own thread.
     func beginTask(
-        _ context: ChannelHandlerContext, isShort: Bool,
+        _ context: ChannelHandlerContext, onLoop: Bool,
         _ make: @escaping @Sendable () async throws -> OutgoingResponse
     ) {
         isWorking = true
         hasBegun = false
         let writer = ResponseBodyWriter(self, context)
-        if isShort, let executor = traffic?.executor {
+        if onLoop, let executor = traffic?.executor {
             Task(executorPreference: executor) { await writer.send(make) }
         } else {
             Task { await writer.send(make) }
@@ -288,14 +288,14 @@ package final class RequestHandler: ChannelDuplexHandler, RemovableChannelHandle
         guard !isClosed else { return leave() }
         body?.drop()
         body = nil
-        if let action = line.failed(error, hasBegun: hasBegun) { perform(action, context) }
+        if let action = requests.failed(error, hasBegun: hasBegun) { perform(action, context) }
         goOn(context)
     }
 
     private func answered(_ context: ChannelHandlerContext) {
         body?.drop()
         body = nil
-        if let action = line.answered() { perform(action, context) }
+        if let action = requests.answered() { perform(action, context) }
         goOn(context)
         // Requests that arrived with the last one begin here.
         start(context)
@@ -305,7 +305,7 @@ package final class RequestHandler: ChannelDuplexHandler, RemovableChannelHandle
     func answeredOnLoop(_ context: ChannelHandlerContext) {
         // `ConnectionGuard` closes the connection of a client that reads nothing.
         isAwaitingClient = !isClosed && !context.channel.isWritable
-        if !isAwaitingClient, let action = line.answered() { perform(action, context) }
+        if !isAwaitingClient, let action = requests.answered() { perform(action, context) }
         answeredInRow += 1
         guard answeredInRow >= Self.rowMax, !isResting else { return }
         isResting = true

@@ -5,7 +5,7 @@ import NIOHTTPTypes
 
 /// The requests of one connection, which are answered one at a time, in their order. Pure: the handler reports the
 /// parts that arrive and the ends of answers, and carries out the actions.
-package struct RequestLine {
+package struct ConnectionRequests {
     package enum Action {
         /// Begin the answer to a request. Its body follows with the next actions.
         case begin(HTTPRequest)
@@ -103,7 +103,7 @@ package struct RequestLine {
 
     // MARK: Actions
 
-    /// The next action; nil when the line waits for an event.
+    /// The next action; nil when the connection waits for an event.
     package mutating func next() -> Action? {
         while true {
             switch state {

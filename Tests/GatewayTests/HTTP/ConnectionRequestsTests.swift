@@ -6,15 +6,15 @@ import NIOHTTPTypes
 import Testing
 
 /// The order of a connection's requests, and the events that end the connection.
-@Suite struct RequestLineTests {
+@Suite struct ConnectionRequestsTests {
     /// The actions as text.
-    private func names(_ line: inout RequestLine) -> [String] {
+    private func names(_ line: inout ConnectionRequests) -> [String] {
         var names: [String] = []
         while let action = line.next() { names.append(name(action)) }
         return names
     }
 
-    private func name(_ action: RequestLine.Action?) -> String {
+    private func name(_ action: ConnectionRequests.Action?) -> String {
         switch action {
         case nil: "nothing"
         case .begin(let head): "begin \(head.path ?? "")"
@@ -33,8 +33,8 @@ import Testing
         return .head(HTTPRequest(method: .post, scheme: "http", authority: nil, path: path, headerFields: fields))
     }
 
-    private func line(_ parts: HTTPRequestPart...) -> RequestLine {
-        var line = RequestLine()
+    private func line(_ parts: HTTPRequestPart...) -> ConnectionRequests {
+        var line = ConnectionRequests()
         for part in parts { line.arrived(part) }
         return line
     }

@@ -3,7 +3,7 @@ import Messages
 import ParseProtocol
 
 /// One message to a service, which the event loop sends without a task.
-enum ServiceQuestion: Sendable {
+enum ServiceMessage: Sendable {
     case get(GetRequest)
     case find(FindRequest)
     case file(FileRequest)
@@ -11,8 +11,8 @@ enum ServiceQuestion: Sendable {
     case event(AppEvent, document: [UInt8])
 }
 
-/// The reply to a `ServiceQuestion`.
-enum ServiceAnswer: Sendable {
+/// The reply to a `ServiceMessage`.
+enum ServiceResult: Sendable {
     /// - alike: whether all callers of this caller's kind get this reply: the master key, or callers without a user.
     /// - everybody: with `alike`, whether every caller but the master key gets it.
     case document([UInt8], alike: Bool, everybody: Bool)
@@ -29,10 +29,10 @@ extension ServiceClient {
     /// Sends the message. `broker.wake` has to follow.
     /// - Parameter completion: called once, on the broker's thread or at once, so that it must only hand over.
     func ask(
-        _ question: ServiceQuestion, for principal: Principal, in context: CallContext,
-        completion: @escaping @Sendable (ServiceAnswer) -> Void
+        _ message: ServiceMessage, for principal: Principal, in context: CallContext,
+        completion: @escaping @Sendable (ServiceResult) -> Void
     ) {
-        switch question {
+        switch message {
         case .get(let message):
             let calls = ServiceDirectory.calls(ofClass: message.className)
             ask(calls.get, message, for: principal, in: context) {
@@ -66,15 +66,15 @@ extension ServiceClient {
     }
 
     private static func changeAnswer<Reply>(
-        _ result: Result<ServiceReply<Reply>, ParseError>, _ made: (ServiceReply<Reply>) -> ServiceAnswer
-    ) -> ServiceAnswer {
+        _ result: Result<ServiceReply<Reply>, ParseError>, _ made: (ServiceReply<Reply>) -> ServiceResult
+    ) -> ServiceResult {
         switch result {
         case .success(let reply): made(reply)
         case .failure(let error): .failure(error)
         }
     }
 
-    private static func fileAnswer(_ result: Result<ServiceReply<FileReply>, ParseError>) -> ServiceAnswer {
+    private static func fileAnswer(_ result: Result<ServiceReply<FileReply>, ParseError>) -> ServiceResult {
         do throws(ParseError) {
             let reply = try result.get()
             return .file(try reply.message, firstPart: reply.documents.first ?? [])
@@ -86,7 +86,7 @@ extension ServiceClient {
     private static func documentAnswer<Reply>(
         _ result: Result<ServiceReply<Reply>, ParseError>,
         _ read: (Reply) -> (alike: Bool, everybody: Bool, needed: Int)
-    ) -> ServiceAnswer {
+    ) -> ServiceResult {
         do throws(ParseError) {
             let reply = try result.get()
             let (alike, everybody, needed) = read(try reply.message)
