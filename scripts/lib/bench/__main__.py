@@ -15,6 +15,7 @@ import sys
 import checkouts
 import cloud
 import dashboard
+import desk
 import files
 import growth
 import live
@@ -34,7 +35,7 @@ GROUPS = {
     "write": writes.create, "bulk": writes.bulk, "checkout": checkouts.checkout, "file": files.file,
     "signin": signin.sign_in, "events": writes.events, "growth": growth.growth,
     "cloud": cloud.cloud, "live": live.live, "static": static.static, "dashboard": dashboard.dashboard,
-    "postgresql": postgresql.postgresql,
+    "desk": desk.desk, "postgresql": postgresql.postgresql,
 }
 
 

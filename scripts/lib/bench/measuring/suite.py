@@ -101,9 +101,11 @@ class Suite:
         """
         return json.loads(self.call_text(method, path, body, master, content_type))
 
-    def call_text(self, method, path, body=None, master=True, content_type="application/json"):
+    def call_text(self, method, path, body=None, master=True, content_type="application/json", session=None):
         """As above, and returns the bytes of the answer's body."""
         headers = {"X-Parse-Application-Id": APPLICATION}
+        if session:
+            headers["X-Parse-Session-Token"] = session
         if master:
             headers["X-Parse-Master-Key"] = self.master_key
         if body is not None:
