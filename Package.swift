@@ -180,7 +180,7 @@ let package = Package(
             ],
             path: "Services/Web",
             exclude: ["README.md"],
-            resources: [.copy("Pages"), .copy("Site")]
+            resources: [.copy("Pages"), .copy("Site"), .copy("Storefront")]
         ),
 
         // The tool behind scripts/up and scripts/add-products. It parses its dozen options itself: ArgumentParser would

@@ -148,6 +148,8 @@ extension Controllers {
             sentry: SentryController(services: services),
             pages: PagesController(accounts: accounts, configuration: configuration),
             site: site,
+            storefront: configuration.servesStorefront
+                ? StorefrontController(services: services, configuration: configuration) : nil,
             config: ConfigController(services: services),
             live: LiveController(hub: hub),
             logs: LogController(directory: cloud.logDirectory, secrets: configuration.secrets),

@@ -42,6 +42,8 @@ struct GatewayConfiguration: Sendable {
     let fileCacheBytes: Int
     /// Whether the dashboard and the other pages are served.
     let servesDashboard: Bool
+    /// Whether the storefront is served.
+    let servesStorefront: Bool
     /// Largest accepted file.
     let fileBytesMax: Int
     let capacity: CapacitySettings
@@ -105,6 +107,9 @@ struct GatewayConfiguration: Sendable {
         requestBudgetMicroseconds = Int64(milliseconds) * 1000
         readCacheBytes = try settings.readCacheBytes()
         fileCacheBytes = try settings.number("satchel.file.cache", 0...16 << 30, default: 16 << 20)
+        servesStorefront =
+            try settings.flag("satchel.storefront", default: true)
+            && mount.first.map { !StorefrontController.folders.contains($0) } ?? false
         // A mount of such a name occupies the path.
         servesDashboard =
             try settings.flag("satchel.dashboard", default: true)

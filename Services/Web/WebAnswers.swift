@@ -9,11 +9,12 @@ package struct WebAnswers: Sendable {
     /// The service's name on the bus.
     package static let service = "web"
     /// The kinds of requests that have an answer.
-    package static let kinds: Set<String> = [WebCalls.site.kind, WebCalls.page.kind, report.kind]
+    package static let kinds: Set<String> = [WebCalls.site.kind, WebCalls.page.kind, WebCalls.shop.kind, report.kind]
 
     private static let report = ObjectCalls(of: service).function
     private let site: WebSiteFiles
     private let pages: MailedLinkPages
+    private let shop: Shop
     private let ownReport: ProcessReport
 
     /// Reads the files beside the executable.
@@ -26,6 +27,9 @@ package struct WebAnswers: Sendable {
         pages = try MailedLinkPages(
             reading: folder.appendingPathComponent("Pages"), replacements: configuration.pagesDirectory,
             shopName: configuration.shopName)
+        shop = try Shop(
+            reading: folder.appendingPathComponent("Storefront"), shopName: configuration.shopName,
+            currency: configuration.currency, isSandbox: configuration.isSandbox, assets: site.shopAssets)
         ownReport = ProcessReport(replica: configuration.replica, settings: configuration.settings)
     }
 
@@ -40,6 +44,8 @@ package struct WebAnswers: Sendable {
                 throw BusFailure(ParseError(.objectNotFound, "There is no page \(wanted.page)."))
             }
             return try BusReply(WebPageReply.with { $0.html = html })
+        case WebCalls.shop.kind:
+            return try BusReply(shop.reply(to: ShopRequest(serializedBytes: request.body)))
         case Self.report.kind:
             let wanted = try FunctionRequest(serializedBytes: request.body)
             guard wanted.name == ProcessReport.function, request.envelope.principal.isAdmin else {

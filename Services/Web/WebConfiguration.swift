@@ -18,6 +18,8 @@ package struct WebConfiguration: Sendable {
     let currency: Currency
     /// The tiles of the dashboard's maps.
     let tiles: MapTiles
+    /// Whether payments are those of the embedded sandbox, whose test cards the storefront offers.
+    let isSandbox: Bool
     /// `SATCHEL_PAGES`: a folder with templates that replace the ones that come with Satchel; nil for none.
     let pagesDirectory: String?
 
@@ -32,6 +34,7 @@ package struct WebConfiguration: Sendable {
         // Services that count money abort startup for an unknown currency, with a text that names it.
         currency = (try? Currency(settings.text("satchel.currency", default: Currency.standard.code))) ?? .standard
         tiles = try MapTiles(settings)
+        isSandbox = settings.text("satchel.payments", default: "sandbox") == "sandbox"
         pagesDirectory = settings["satchel.pages"]
     }
 }

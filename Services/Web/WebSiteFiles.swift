@@ -30,6 +30,8 @@ package struct WebSiteFiles: Sendable {
 
     /// The folders with a page; the name is also the first component of its path.
     private static let folders = ["dashboard", "developers"]
+    /// The folder of the storefront's files, whose pages `Shop` renders.
+    private static let shopFolder = "shop"
     /// The page with maps.
     private static let mapped = "/dashboard"
     private static let template = "mustache"
@@ -54,7 +56,7 @@ package struct WebSiteFiles: Sendable {
         files = contents.compactMap { entry in
             guard let type = Self.types[Self.suffix(of: entry.path)] else { return nil }
             return Self.file(
-                Self.folders.map { "\(Self.assets($0, digest))/\(entry.path)" }, entry.bytes,
+                (Self.folders + [Self.shopFolder]).map { "\(Self.assets($0, digest))/\(entry.path)" }, entry.bytes,
                 SiteHeaders.file(contentType: type))
         }
         func page(_ path: String, _ file: String, of folder: String) throws -> Page {
@@ -72,6 +74,9 @@ package struct WebSiteFiles: Sendable {
             try [page("/", "shared/start", of: Self.folders[0])]
             + Self.folders.map { try page("/\($0)", "\($0)/index", of: $0) }
     }
+
+    /// The path under which the storefront's pages find their files.
+    var shopAssets: String { Self.assets(Self.shopFolder, digest) + "/\(Self.shopFolder)" }
 
     /// All files, with the pages filled in for a gateway.
     package func reply(to request: WebSiteRequest) -> WebSiteReply {

@@ -18,6 +18,8 @@ struct Controllers: Sendable {
     let pages: PagesController
     /// Nil where the operator has turned the pages off.
     let site: WebSite?
+    /// Nil where the operator has turned the storefront off.
+    let storefront: StorefrontController?
     let config: ConfigController
     let live: LiveController
     let logs: LogController

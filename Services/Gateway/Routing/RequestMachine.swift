@@ -25,6 +25,8 @@ struct RequestMachine: Sendable {
     enum Step: Sendable {
         /// A page for people, whose files have to be fetched first.
         case page(WebSite)
+        /// A page for shoppers.
+        case storefront(StorefrontController)
         /// Look up the session of the admitted client; then `signedIn(_:)`.
         case signIn
         /// Look up the user whose view an operator wants; then `viewed(by:)`.
@@ -191,6 +193,9 @@ struct RequestMachine: Sendable {
 
     /// Pages for people, which are outside the mount and need no keys.
     private mutating func page() -> Action? {
+        if let shop = router.controllers.storefront, StorefrontController.isMeant(by: request) {
+            return isInTask ? .perform(.storefront(shop)) : .needsTask(onLoop: false)
+        }
         guard WebSite.isMeant(by: request), let site = router.controllers.site else {
             state = .mount
             return nil

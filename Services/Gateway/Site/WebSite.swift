@@ -34,7 +34,7 @@ final class WebSite: Sendable {
     private let logger: Logger
 
     /// The first components of the pages' paths.
-    static let folders: [Substring] = ["dashboard", "developers"]
+    static let folders: [Substring] = ["dashboard", "developers", "shop"]
     /// The time to wait for the files.
     private static let fetchMax = Duration.seconds(3)
 

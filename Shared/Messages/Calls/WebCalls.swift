@@ -4,6 +4,8 @@ public enum WebCalls {
     public static let site = Call<WebSiteRequest, WebSiteReply>("web.site.v1")
     /// A page behind a mailed link. Sender: gateway.
     public static let page = Call<WebPageRequest, WebPageReply>("web.page.v1")
+    /// The next step of a page of the storefront. Sender: gateway.
+    public static let shop = Call<ShopRequest, ShopReply>("web.shop.v1")
 
-    static let all: [any DeclaredCall] = [site, page]
+    static let all: [any DeclaredCall] = [site, page, shop]
 }

@@ -39,6 +39,7 @@ struct BusTarget: FuzzTarget {
         LiveUnsubscribe.self, LiveNext.self, LiveNews.self, LiveNotice.self, DeliverRequest.self, OutboxMessage.self,
         DeliverReply.self, DeliverOutcome.self, AuditChanges.self, AuditChange.self, RightsRequest.self,
         WebSiteRequest.self, WebSiteReply.self, WebFile.self, WebHeader.self, WebPageRequest.self, WebPageReply.self,
+        ShopRequest.self, ShopResult.self, ShopReply.self, ShopAsks.self, ShopAsk.self, ShopPage.self,
     ]
 
     // MARK: Inputs

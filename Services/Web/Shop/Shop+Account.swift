@@ -1,0 +1,172 @@
+import Messages
+import ParseProtocol
+
+/// Sign-up, sign-in, orders and favorites.
+extension Shop {
+    // MARK: - Sign-up and sign-in
+
+    /// The form to sign up or to log in.
+    func entry(_ visit: ShopVisit, _ fields: [String: String], problem: String? = nil) -> ShopPage {
+        let isNew = visit.request.path.first == "sign-up"
+        let next = visit.next("/account")
+        let words = view(visit).words
+        var values: [String: Any] = [
+            "isNew": isNew, "next": next, "heading": words(isNew ? "signUp.title" : "logIn.title"),
+            "other": (isNew ? "/log-in" : "/sign-up") + ["next": JSON.string(next)].queryText,
+        ]
+        for name in ["email", "firstName", "lastName"] { values[name] = fields[name] ?? "" }
+        if let problem { values["problem"] = problem }
+        return render(
+            "entry", visit, title: words(isNew ? "signUp.title" : "logIn.title"), values,
+            status: problem == nil ? 200 : 400, personal: true)
+    }
+
+    /// A guest becomes a customer and keeps the bag.
+    func signUp(_ visit: inout ShopVisit) throws(ShopStop) -> ShopPage {
+        let words = view(visit).words
+        let password = visit.request.form["password"] ?? ""
+        var fields: [String: String] = [:]
+        for name in ["email", "firstName", "lastName"] { fields[name] = visit.field(name) }
+        let email = fields["email"] ?? ""
+        guard email.contains("@") else { return entry(visit, fields, problem: words("signUp.email")) }
+        guard password.count >= 6 else { return entry(visit, fields, problem: words("signUp.password")) }
+        var account: [String: JSON] = [
+            "username": .string(email), "email": .string(email), "password": .string(password),
+        ]
+        for name in ["firstName", "lastName"] {
+            if let value = fields[name], !value.isEmpty { account[name] = .string(value) }
+        }
+        let answer: ShopAnswer
+        if visit.request.guest {
+            account["authData"] = ["anonymous": .null]
+            let id = visit.request.userID
+            answer = try visit.ask(.send("PUT", "users/\(id.percentEncoded)", .object(account), beginsSession: true))[0]
+        } else {
+            answer = try visit.ask(.send("POST", "users", .object(account), beginsSession: true))[0]
+        }
+        guard answer.isSuccess else {
+            guard answer.status < 500 else { try require(answer, visit); return redirect("/") }
+            return entry(visit, fields, problem: answer.message)
+        }
+        return redirect(visit.next("/account"))
+    }
+
+    /// The bag of a guest moves into the account.
+    func logIn(_ visit: inout ShopVisit) throws(ShopStop) -> ShopPage {
+        let email = visit.field("email")
+        let account: JSON = ["username": .string(email), "password": .string(visit.request.form["password"] ?? "")]
+        let answer = try visit.ask(.send("POST", "login", account, beginsSession: true))[0]
+        guard answer.isSuccess else {
+            guard answer.status < 500 else { try require(answer, visit); return redirect("/") }
+            let isWrong = answer.code == 101
+            return entry(
+                visit, ["email": email], problem: isWrong ? view(visit).words("logIn.wrong") : answer.message)
+        }
+        return redirect(visit.next("/account"))
+    }
+
+    func logOut(_ visit: inout ShopVisit) throws(ShopStop) -> ShopPage {
+        if !visit.isNobody { _ = try visit.ask(.send("POST", "logout", [:])) }
+        var page = redirect("/")
+        page.endsSession = true
+        return page
+    }
+
+    // MARK: - Orders
+
+    func account(_ visit: inout ShopVisit) throws(ShopStop) -> ShopPage {
+        guard visit.isSignedIn else { return redirect("/log-in?next=%2Faccount") }
+        let page = min(max(Int(visit.query("page")) ?? 1, 1), 100)
+        let answers = try visit.ask(
+            .get("users/me"),
+            .find("Order", ["orderStatus": 1], order: "-orderNo", limit: 10, skip: (page - 1) * 10, counts: true))
+        for answer in answers { try require(answer, visit) }
+        let view = view(visit)
+        let user = answers[0].json
+        var values: [String: Any] = [
+            "email": user["email"]?.stringValue ?? user["username"]?.stringValue ?? "",
+            "name": ["firstName", "lastName"].compactMap { user[$0]?.stringValue }.joined(separator: " "),
+            "orders": answers[1].results.map(view.order), "hasOrders": !answers[1].results.isEmpty,
+        ]
+        if page > 1 { values["previous"] = "/account?page=\(page - 1)" }
+        if page * 10 < answers[1].count { values["following"] = "/account?page=\(page + 1)" }
+        return render("account", visit, title: view.words("account.title"), values, personal: true)
+    }
+
+    func order(_ visit: inout ShopVisit, _ id: String) throws(ShopStop) -> ShopPage {
+        guard !visit.isNobody else { throw .page(missing(visit)) }
+        let answer = try visit.ask(
+            .get("classes/Order/\(id.percentEncoded)", ["include": "items.product"]))[0]
+        try require(answer, visit)
+        return orderPage(visit, answer.json, problem: nil)
+    }
+
+    private func orderPage(_ visit: ShopVisit, _ order: JSON, problem: String?) -> ShopPage {
+        let view = view(visit)
+        var values = view.order(order)
+        values["lines"] = view.lines(order)
+        values["thanks"] = visit.query("thanks") == "1"
+        values["isGuest"] = visit.request.guest
+        let address = order["shippingAddress"] ?? .null
+        values["address"] = [
+            ["firstName", "lastName"], ["address1"], ["address2"], ["city", "state", "zipcode"],
+        ].map { names in names.compactMap { address[$0]?.stringValue }.joined(separator: " ") }.filter { !$0.isEmpty }
+        if let note = order["note"]?.stringValue, !note.isEmpty { values["note"] = note }
+        if let discount = order["discountTotal"]?.intValue, discount > 0 { values["discount"] = view.money(-discount) }
+        if let problem { values["problem"] = problem }
+        return render(
+            "order", visit, title: view.words("order.title", ["n": String(order["orderNo"]?.intValue ?? 0)]), values,
+            status: problem == nil ? 200 : 400, personal: true)
+    }
+
+    func cancel(_ visit: inout ShopVisit, _ id: String) throws(ShopStop) -> ShopPage {
+        guard !visit.isNobody else { throw .page(missing(visit)) }
+        let answer = try visit.ask(.function("cancelOrder", ["orderId": .string(id)]))[0]
+        guard answer.code == 142 else {
+            try require(answer, visit)
+            return redirect("/orders/\(id.percentEncoded)")
+        }
+        let order = try visit.ask(.get("classes/Order/\(id.percentEncoded)", ["include": "items.product"]))[0]
+        try require(order, visit)
+        return orderPage(visit, order.json, problem: answer.message)
+    }
+
+    // MARK: - Favorites
+
+    func favorites(_ visit: inout ShopVisit) throws(ShopStop) -> ShopPage {
+        guard visit.isSignedIn else { return redirect("/log-in?next=%2Ffavorites") }
+        let answer = try visit.ask(
+            .find(
+                "FavoriteProduct", ["customer": .pointer("_User", visit.request.userID)], order: "-createdAt",
+                limit: 100, include: "product.brand"))[0]
+        try require(answer, visit)
+        let view = view(visit)
+        let products = answer.results.compactMap { favorite -> [String: Any]? in
+            guard let product = favorite["product"], product["name"] != nil else { return nil }
+            var values = view.card(product)
+            values["favorite"] = favorite["objectId"]?.stringValue ?? ""
+            return values
+        }
+        return render(
+            "favorites", visit, title: view.words("favorites.title"),
+            ["products": products, "isEmpty": products.isEmpty], personal: true)
+    }
+
+    /// Adds a product, or removes a favorite.
+    func changeFavorite(_ visit: inout ShopVisit) throws(ShopStop) -> ShopPage {
+        guard visit.isSignedIn else {
+            return redirect("/log-in" + ["next": JSON.string(visit.next("/favorites"))].queryText)
+        }
+        let removed = visit.field("remove")
+        let answer: ShopAnswer
+        if removed.isEmpty {
+            answer = try visit.ask(
+                .send("POST", "classes/FavoriteProduct", ["product": .pointer("Product", visit.field("product"))]))[0]
+        } else {
+            answer = try visit.ask(.send("DELETE", "classes/FavoriteProduct/\(removed.percentEncoded)", [:]))[0]
+        }
+        // 137: it is a favorite already.
+        if answer.code != 137, answer.code != 101 { try require(answer, visit) }
+        return redirect(visit.next("/favorites"))
+    }
+}

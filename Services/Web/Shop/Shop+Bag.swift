@@ -1,0 +1,167 @@
+import Foundation
+import Messages
+import ParseProtocol
+
+/// The bag and the checkout.
+extension Shop {
+    func bag(_ visit: inout ShopVisit) throws(ShopStop) -> ShopPage {
+        let words = view(visit).words
+        guard !visit.isNobody else {
+            return render("bag", visit, title: words("bag.title"), ["isEmpty": true], personal: true)
+        }
+        let answer = try visit.ask(.function("bag"))[0]
+        try require(answer, visit)
+        return bagPage(visit, answer.result, problem: nil)
+    }
+
+    private func bagPage(_ visit: ShopVisit, _ bag: JSON, problem: String?) -> ShopPage {
+        let view = view(visit)
+        let lines = view.lines(bag)
+        var values = view.sums(bag)
+        values["lines"] = lines
+        values["isEmpty"] = lines.isEmpty
+        if let problem { values["problem"] = problem }
+        return render(
+            "bag", visit, title: view.words("bag.title"), values, status: problem == nil ? 200 : 400, personal: true)
+    }
+
+    /// Adds a product, or sets its quantity. A shopper without a session becomes a guest first.
+    func changeBag(_ visit: inout ShopVisit) throws(ShopStop) -> ShopPage {
+        let product = visit.field("product")
+        let quantity = Int64(visit.field("quantity")) ?? 1
+        let sets = visit.field("set") == "1"
+        if visit.isNobody { try require(try visit.ask(.guest)[0], visit) }
+        let answer = try visit.ask(
+            .function(sets ? "setBagQuantity" : "addToBag", [
+                "productId": .string(product), "quantity": .int(quantity),
+            ]))[0]
+        guard answer.isSuccess else {
+            guard sets, answer.code == 142 else { try require(answer, visit); return redirect("/bag") }
+            let bag = try visit.ask(.function("bag"))[0]
+            try require(bag, visit)
+            return bagPage(visit, bag.result, problem: answer.message)
+        }
+        return redirect(visit.next("/bag"))
+    }
+
+    func changeCode(_ visit: inout ShopVisit) throws(ShopStop) -> ShopPage {
+        guard !visit.isNobody else { return redirect("/bag") }
+        let code = visit.field("code")
+        let answer = try visit.ask(
+            .function("setDiscountCode", code.isEmpty ? [:] : ["discountCode": .string(code)]))[0]
+        guard !answer.isSuccess else { return redirect("/bag") }
+        guard answer.code == 142 else { try require(answer, visit); return redirect("/bag") }
+        let bag = try visit.ask(.function("bag"))[0]
+        try require(bag, visit)
+        return bagPage(visit, bag.result, problem: answer.message)
+    }
+
+    /// The number of pieces in the bag and the shopper's name, for the head of pages that every shopper gets alike.
+    func badge(_ visit: inout ShopVisit) throws(ShopStop) -> ShopPage {
+        var pieces: Int64 = 0
+        if !visit.isNobody {
+            let answer = try visit.ask(.function("bag"))[0]
+            pieces = answer.result["badgeCount"]?.intValue ?? 0
+        }
+        let json: JSON = ["pieces": .int(pieces), "signedIn": .bool(visit.isSignedIn)]
+        return .with {
+            $0.status = 200
+            $0.html = json.serializedText
+            $0.contentType = "application/json; charset=utf-8"
+            $0.personal = true
+        }
+    }
+
+    // MARK: - Checkout
+
+    private static let addressFields = ["firstName", "lastName", "address1", "address2", "city", "state", "zipcode", "phone"]
+    private static let requiredFields = ["firstName", "lastName", "address1", "city", "state", "zipcode"]
+    private static let cards = ["tok_visa", "tok_mastercard", "tok_amex", "tok_chargeDeclinedInsufficientFunds"]
+
+    func checkout(_ visit: inout ShopVisit) throws(ShopStop) -> ShopPage {
+        guard !visit.isNobody else { return redirect("/bag") }
+        let answers = try visit.ask(
+            .function("bag"), .find("Address", order: "-default,-updatedAt", limit: 1), .get("users/me"))
+        try require(answers[0], visit)
+        guard answers[0].result["items"]?.arrayValue?.isEmpty == false else { return redirect("/bag") }
+        // The stored address, else the account's own.
+        let stored = answers[1].results.first ?? answers[2].json
+        var fields: [String: String] = [:]
+        for name in Self.addressFields { fields[name] = stored[name]?.stringValue ?? "" }
+        fields["email"] = answers[2].json["email"]?.stringValue ?? ""
+        fields["attempt"] = UUID().uuidString.lowercased()
+        return checkoutPage(visit, answers[0].result, fields, problem: nil, wrong: [])
+    }
+
+    private func checkoutPage(
+        _ visit: ShopVisit, _ bag: JSON, _ fields: [String: String], problem: String?, wrong: Set<String>
+    ) -> ShopPage {
+        let view = view(visit)
+        var values = view.sums(bag)
+        values["lines"] = view.lines(bag)
+        values["attempt"] = fields["attempt"] ?? ""
+        values["note"] = fields["note"] ?? ""
+        values["gift"] = fields["gift"] ?? ""
+        values["email"] = fields["email"] ?? ""
+        values["asksEmail"] = !visit.isSignedIn
+        values["emailWrong"] = wrong.contains("email")
+        values["fields"] = Self.addressFields.map { name -> [String: Any] in
+            [
+                "name": name, "label": view.words("address.\(name)"), "value": fields[name] ?? "",
+                "required": Self.requiredFields.contains(name), "wrong": wrong.contains(name),
+                "autocomplete": Self.autocomplete[name] ?? "off",
+            ]
+        }
+        values["isSandbox"] = isSandbox
+        values["cards"] = Self.cards.map { token -> [String: Any] in
+            ["token": token, "title": view.words("card.\(token)"), "selected": token == (fields["card"] ?? Self.cards[0])]
+        }
+        if let problem { values["problem"] = problem }
+        return render(
+            "checkout", visit, title: view.words("checkout.title"), values, status: problem == nil ? 200 : 400,
+            personal: true)
+    }
+
+    private static let autocomplete = [
+        "firstName": "given-name", "lastName": "family-name", "address1": "address-line1",
+        "address2": "address-line2", "city": "address-level2", "state": "address-level1", "zipcode": "postal-code",
+        "phone": "tel",
+    ]
+
+    /// Pays with the key that the form got: a form that is sent twice, or again after "Back", gets the same receipt.
+    func pay(_ visit: inout ShopVisit) throws(ShopStop) -> ShopPage {
+        guard !visit.isNobody else { return redirect("/bag") }
+        let words = view(visit).words
+        var fields: [String: String] = [:]
+        for name in Self.addressFields + ["attempt", "note", "gift", "email", "card"] { fields[name] = visit.field(name) }
+        var wrong = Set(Self.requiredFields.filter { fields[$0]?.isEmpty != false })
+        if !visit.isSignedIn, fields["email"]?.contains("@") != true { wrong.insert("email") }
+        var problem = wrong.isEmpty ? nil : words("checkout.incomplete")
+        if problem == nil, !isSandbox { problem = words("checkout.noCards") }
+        if problem == nil {
+            let answer = try visit.ask(.function("checkout", checkoutParameters(fields)))[0]
+            if let id = answer.result["orderId"]?.stringValue, answer.isSuccess {
+                return redirect("/orders/\(id.percentEncoded)?thanks=1")
+            }
+            problem = answer.status >= 500 ? words("checkout.undecided") : answer.message
+        }
+        let bag = try visit.ask(.function("bag"))[0]
+        try require(bag, visit)
+        return checkoutPage(visit, bag.result, fields, problem: problem, wrong: wrong)
+    }
+
+    private func checkoutParameters(_ fields: [String: String]) -> JSON {
+        var address: [String: JSON] = [:]
+        for name in Self.addressFields {
+            if let value = fields[name], !value.isEmpty { address[name] = .string(value) }
+        }
+        var parameters: [String: JSON] = ["shippingAddress": .object(address)]
+        for (name, parameter) in [
+            ("card", "tokenId"), ("attempt", "idempotencyKey"), ("note", "note"), ("gift", "giftMessage"),
+            ("email", "email"),
+        ] {
+            if let value = fields[name], !value.isEmpty { parameters[parameter] = .string(value) }
+        }
+        return .object(parameters)
+    }
+}

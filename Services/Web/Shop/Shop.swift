@@ -1,0 +1,128 @@
+import Foundation
+import Messages
+import ParseProtocol
+import ProcessKit
+
+/// The storefront: decides the next step of each page (`ShopVisit`) and renders it. Without I/O and state.
+package struct Shop: Sendable {
+    let templates: ShopTemplates
+    let languages: ShopLanguages
+    let shopName: String
+    let currency: Currency
+    /// Whether cards are Stripe's test cards of the embedded sandbox.
+    let isSandbox: Bool
+    /// The folder of the storefront's files: `/shop/assets/<digest>`.
+    let assets: String
+
+    /// - Parameter root: the folder with the templates and, in `texts`, the texts of each language.
+    /// - Throws: `StartupProblem`.
+    package init(reading root: URL, shopName: String, currency: Currency, isSandbox: Bool, assets: String) throws {
+        templates = try ShopTemplates(reading: root)
+        languages = try ShopLanguages(reading: root.appendingPathComponent("texts"))
+        self.shopName = shopName
+        self.currency = currency
+        self.isSandbox = isSandbox
+        self.assets = assets
+    }
+
+    package func reply(to request: ShopRequest) -> ShopReply {
+        var visit = ShopVisit(request)
+        do throws(ShopStop) {
+            let page = try page(&visit)
+            return .with { $0.page = page }
+        } catch {
+            switch error {
+            case .asks(let asks): return .with { $0.asks = .with { $0.asks = asks } }
+            case .page(let page): return .with { $0.page = page }
+            }
+        }
+    }
+
+    private func page(_ visit: inout ShopVisit) throws(ShopStop) -> ShopPage {
+        let path = visit.request.path
+        let last = path.count > 1 ? path[1] : ""
+        switch (visit.request.method, path.first ?? "", path.count) {
+        case ("GET", "", 0): return try home(&visit)
+        case ("GET", "brands", 2): return try brand(&visit, ShopView.id(in: last))
+        case ("GET", "search", 1): return try search(&visit)
+        case ("GET", "products", 2): return try product(&visit, ShopView.id(in: last))
+        case ("POST", "favorites", 1): return try changeFavorite(&visit)
+        case ("GET", "favorites", 1): return try favorites(&visit)
+        case ("GET", "stores", 1): return try stores(&visit)
+        case ("GET", "promotions", 2): return try promotion(&visit, last)
+        case ("GET", "bag", 1): return try bag(&visit)
+        case ("POST", "bag", 1): return try changeBag(&visit)
+        case ("POST", "bag", 2) where last == "code": return try changeCode(&visit)
+        case ("GET", "checkout", 1): return try checkout(&visit)
+        case ("POST", "checkout", 1): return try pay(&visit)
+        case ("GET", "orders", 2): return try order(&visit, last)
+        case ("POST", "orders", 3) where path[2] == "cancel": return try cancel(&visit, last)
+        case ("GET", "account", 1): return try account(&visit)
+        case ("GET", "sign-up", 1), ("GET", "log-in", 1): return entry(visit, [:])
+        case ("POST", "sign-up", 1): return try signUp(&visit)
+        case ("POST", "log-in", 1): return try logIn(&visit)
+        case ("POST", "log-out", 1): return try logOut(&visit)
+        case ("GET", "badge", 1): return try badge(&visit)
+        default: throw .page(missing(visit))
+        }
+    }
+
+    // MARK: - Rendering
+
+    func view(_ visit: ShopVisit) -> ShopView {
+        ShopView(words: languages.words(for: visit.request.languages), currency: currency)
+    }
+
+    /// - Parameters:
+    ///   - title: of the page, before the shop's name.
+    ///   - personal: whether the page depends on the session.
+    func render(
+        _ template: String, _ visit: ShopVisit, title: String, _ values: [String: Any], status: Int = 200,
+        personal: Bool = false
+    ) -> ShopPage {
+        let words = languages.words(for: visit.request.languages)
+        var all = values
+        all["t"] = words.tree
+        all["language"] = words.language
+        all["shop"] = shopName
+        all["pageTitle"] = title
+        all["assets"] = assets
+        if all["q"] == nil { all["q"] = "" }
+        return .with {
+            $0.status = UInt32(status)
+            $0.html = templates.html(template, all)
+            $0.personal = personal
+        }
+    }
+
+    /// The page after a form was sent.
+    func redirect(_ path: String) -> ShopPage {
+        .with {
+            $0.status = 303
+            $0.location = path
+            $0.personal = true
+        }
+    }
+
+    func missing(_ visit: ShopVisit) -> ShopPage {
+        let words = languages.words(for: visit.request.languages)
+        return problem(visit, words("missing.title"), words("missing.text"), status: 404)
+    }
+
+    func problem(_ visit: ShopVisit, _ title: String, _ text: String, status: Int) -> ShopPage {
+        render("problem", visit, title: title, ["heading": title, "text": text], status: status, personal: true)
+    }
+
+    /// Ends the page when a request was refused that it cannot do without.
+    func require(_ answer: ShopAnswer, _ visit: ShopVisit) throws(ShopStop) {
+        guard let code = answer.code else { return }
+        if code == 101 { throw .page(missing(visit)) }
+        let words = languages.words(for: visit.request.languages)
+        // An error of the server has no text for shoppers.
+        let isOurs = answer.status >= 500 || code == 1 || code == 2
+        throw .page(
+            problem(
+                visit, words("problem.title"), isOurs ? words("problem.text") : answer.message,
+                status: answer.status == 429 || answer.status >= 500 ? answer.status : 400))
+    }
+}

@@ -1,0 +1,120 @@
+import Foundation
+import Messages
+import ParseProtocol
+
+/// Turns objects into the values that templates show, in one language.
+struct ShopView {
+    let words: ShopWords
+    let currency: Currency
+
+    func money(_ minorUnits: Int64) -> String { words.money(minorUnits, currency) }
+
+    /// The price of a product in minor units. Prices on the wire are decimal numbers of the major unit.
+    func price(_ product: JSON) -> Int64 {
+        let units = (product["unitPrice"]?.doubleValue ?? 0) * Double(currency.minorUnitsOfOne)
+        return Int64(exactly: units.rounded()) ?? 0
+    }
+
+    /// A product as in lists.
+    func card(_ product: JSON) -> [String: Any] {
+        let name = product["name"]?.stringValue ?? ""
+        var values: [String: Any] = [
+            "id": product["objectId"]?.stringValue ?? "", "name": name, "href": Self.href("products", product, name),
+            "price": priceText(product),
+        ]
+        if let picture = Self.picture(product["thumbnail"]) { values["picture"] = picture }
+        if let brand = product["brand"]?["title"]?.stringValue { values["brand"] = brand }
+        if let rating = rating(product) { values["rating"] = rating }
+        if isSoldOut(product) { values["soldOut"] = true }
+        return values
+    }
+
+    /// `$3.50/ea`.
+    func priceText(_ product: JSON) -> String {
+        let unit = product["priceUnit"]?.stringValue ?? ""
+        return money(price(product)) + (unit.isEmpty ? "" : "/\(unit)")
+    }
+
+    func isSoldOut(_ product: JSON) -> Bool { (product["stock"]?.intValue).map { $0 <= 0 } ?? false }
+
+    /// `4.5 of 5 stars (12 reviews)`; nil without reviews.
+    func rating(_ product: JSON) -> String? {
+        guard let count = product["ratingCount"]?.intValue, count > 0 else { return nil }
+        let average = product["ratingAverage"]?.doubleValue ?? 0
+        let text = String(format: "%.1f", average)
+        return words("rating", [
+            "stars": words.language == "de" ? text.replacing(".", with: ",") : text, "count": String(count),
+        ])
+    }
+
+    static func picture(_ file: JSON?) -> String? { file?["url"]?.stringValue }
+
+    /// The path of an object's page: `/products/rose-serum-pR7dLw2sKe`.
+    static func href(_ folder: String, _ object: JSON, _ name: String) -> String {
+        let id = object["objectId"]?.stringValue ?? ""
+        let slug = slug(name)
+        return "/\(folder)/" + (slug.isEmpty ? id : "\(slug)-\(id)").percentEncoded
+    }
+
+    /// Small letters, digits and single dashes; other alphabets are written in Latin letters.
+    static func slug(_ name: String) -> String {
+        let latin = name.prefix(80).applyingTransform(.toLatin, reverse: false) ?? String(name.prefix(80))
+        let plain = latin.folding(options: [.diacriticInsensitive, .caseInsensitive], locale: nil)
+        return plain.split { !($0.isASCII && ($0.isLetter || $0.isNumber)) }.joined(separator: "-")
+    }
+
+    /// The object's id in a path of `href`.
+    static func id(in component: String) -> String { component.split(separator: "-").last.map(String.init) ?? "" }
+
+    /// The lines of a bag or a receipt.
+    func lines(_ bag: JSON) -> [[String: Any]] {
+        (bag["items"]?.arrayValue ?? []).map { line in
+            let product = line["product"] ?? .null
+            let name = product["name"]?.stringValue ?? line["name"]?.stringValue ?? ""
+            let quantity = line["quantity"]?.intValue ?? 0
+            let unitPrice = line["unitPriceMinorUnits"]?.intValue ?? price(product)
+            var values: [String: Any] = [
+                "id": product["objectId"]?.stringValue ?? line["productId"]?.stringValue ?? "", "name": name,
+                "quantity": quantity, "more": quantity + 1, "fewer": max(0, quantity - 1),
+                "unitPrice": money(unitPrice),
+                "total": money(line["lineTotalMinorUnits"]?.intValue ?? unitPrice * quantity),
+                "href": Self.href("products", product, name),
+                "lessLabel": words("bag.less", ["name": name]), "moreLabel": words("bag.more", ["name": name]),
+                "removeLabel": words("bag.removeName", ["name": name]),
+            ]
+            if let picture = Self.picture(product["thumbnail"]) { values["picture"] = picture }
+            switch line["availability"]?.stringValue {
+            case "notForSale"?: values["lineProblem"] = words("bag.notForSale")
+            case "soldOut"?: values["lineProblem"] = words("bag.soldOut")
+            case "tooFew"?: values["lineProblem"] = words("bag.tooFew", ["left": String(line["left"]?.intValue ?? 0)])
+            default: break
+            }
+            return values
+        }
+    }
+
+    /// The sums of a bag or a receipt.
+    func sums(_ bag: JSON) -> [String: Any] {
+        var values: [String: Any] = ["total": money(bag["totalMinorUnits"]?.intValue ?? 0)]
+        if let discount = bag["discountMinorUnits"]?.intValue, discount > 0 {
+            values["discount"] = money(-discount)
+            values["subtotal"] = money(bag["subtotalMinorUnits"]?.intValue ?? 0)
+        }
+        if let code = bag["discountCode"]?.stringValue { values["code"] = code }
+        return values
+    }
+
+    func order(_ order: JSON) -> [String: Any] {
+        let number = order["orderNo"]?.intValue ?? 0
+        let state = order["orderState"]?.stringValue ?? "made"
+        var values: [String: Any] = [
+            "id": order["objectId"]?.stringValue ?? "", "number": number, "date": words.date(order["orderDate"]),
+            "href": "/orders/\((order["objectId"]?.stringValue ?? "").percentEncoded)",
+            "state": words("order.state.\(state)"), "total": money(order["total"]?.intValue ?? 0),
+            "mayCancel": state == "made",
+        ]
+        if let tracking = order["trackingNumber"]?.stringValue { values["tracking"] = tracking }
+        if let refunded = order["refundedTotal"]?.intValue, refunded > 0 { values["refunded"] = money(refunded) }
+        return values
+    }
+}
