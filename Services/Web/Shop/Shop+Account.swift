@@ -45,7 +45,7 @@ extension Shop {
             answer = try visit.ask(.send("POST", "users", .object(account), beginsSession: true))[0]
         }
         guard answer.isSuccess else {
-            guard answer.status < 500 else { try require(answer, visit); return redirect("/") }
+            if answer.status >= 500 { try require(answer, visit) }
             return entry(visit, fields, problem: answer.message)
         }
         return redirect(visit.next("/account"))
@@ -57,7 +57,7 @@ extension Shop {
         let account: JSON = ["username": .string(email), "password": .string(visit.request.form["password"] ?? "")]
         let answer = try visit.ask(.send("POST", "login", account, beginsSession: true))[0]
         guard answer.isSuccess else {
-            guard answer.status < 500 else { try require(answer, visit); return redirect("/") }
+            if answer.status >= 500 { try require(answer, visit) }
             let isWrong = answer.code == 101
             return entry(
                 visit, ["email": email], problem: isWrong ? view(visit).words("logIn.wrong") : answer.message)

@@ -36,7 +36,10 @@ extension Shop {
                 "productId": .string(product), "quantity": .int(quantity),
             ]))[0]
         guard answer.isSuccess else {
-            guard sets, answer.code == 142 else { try require(answer, visit); return redirect("/bag") }
+            guard sets, answer.code == 142 else {
+                try require(answer, visit)
+                return redirect("/bag")
+            }
             let bag = try visit.ask(.function("bag"))[0]
             try require(bag, visit)
             return bagPage(visit, bag.result, problem: answer.message)
@@ -50,7 +53,10 @@ extension Shop {
         let answer = try visit.ask(
             .function("setDiscountCode", code.isEmpty ? [:] : ["discountCode": .string(code)]))[0]
         guard !answer.isSuccess else { return redirect("/bag") }
-        guard answer.code == 142 else { try require(answer, visit); return redirect("/bag") }
+        guard answer.code == 142 else {
+            try require(answer, visit)
+            return redirect("/bag")
+        }
         let bag = try visit.ask(.function("bag"))[0]
         try require(bag, visit)
         return bagPage(visit, bag.result, problem: answer.message)
@@ -74,7 +80,9 @@ extension Shop {
 
     // MARK: - Checkout
 
-    private static let addressFields = ["firstName", "lastName", "address1", "address2", "city", "state", "zipcode", "phone"]
+    private static let addressFields = [
+        "firstName", "lastName", "address1", "address2", "city", "state", "zipcode", "phone",
+    ]
     private static let requiredFields = ["firstName", "lastName", "address1", "city", "state", "zipcode"]
     private static let cards = ["tok_visa", "tok_mastercard", "tok_amex", "tok_chargeDeclinedInsufficientFunds"]
 
@@ -114,7 +122,10 @@ extension Shop {
         }
         values["isSandbox"] = isSandbox
         values["cards"] = Self.cards.map { token -> [String: Any] in
-            ["token": token, "title": view.words("card.\(token)"), "selected": token == (fields["card"] ?? Self.cards[0])]
+            [
+                "token": token, "title": view.words("card.\(token)"),
+                "selected": token == (fields["card"] ?? Self.cards[0]),
+            ]
         }
         if let problem { values["problem"] = problem }
         return render(
@@ -133,7 +144,9 @@ extension Shop {
         guard !visit.isNobody else { return redirect("/bag") }
         let words = view(visit).words
         var fields: [String: String] = [:]
-        for name in Self.addressFields + ["attempt", "note", "gift", "email", "card"] { fields[name] = visit.field(name) }
+        for name in Self.addressFields + ["attempt", "note", "gift", "email", "card"] {
+            fields[name] = visit.field(name)
+        }
         var wrong = Set(Self.requiredFields.filter { fields[$0]?.isEmpty != false })
         if !visit.isSignedIn, fields["email"]?.contains("@") != true { wrong.insert("email") }
         var problem = wrong.isEmpty ? nil : words("checkout.incomplete")

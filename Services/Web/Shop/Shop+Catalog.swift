@@ -6,6 +6,8 @@ extension Shop {
     private static let pageSize = 24
     /// The objects of a query that may be skipped, so that robots find an end.
     private static let pagesMax = 50
+    /// Pieces from which on the page says how many are left.
+    private static let few: Int64 = 5
     private static let active: [String: JSON] = ["active": ["$ne": false]]
 
     func home(_ visit: inout ShopVisit) throws(ShopStop) -> ShopPage {
@@ -107,9 +109,8 @@ extension Shop {
             values["brandHref"] = ShopView.href("brands", brand, title)
         }
         if let stock = product["stock"]?.intValue {
-            values["stock"] =
-                stock <= 0
-                ? view.words("stock.none") : stock <= 5 ? view.words("stock.few", ["n": String(stock)]) : view.words("stock.some")
+            let text = stock <= 0 ? "stock.none" : stock <= Self.few ? "stock.few" : "stock.some"
+            values["stock"] = view.words(text, ["n": String(stock)])
         }
         values["reviews"] = answers[1].results.map { review -> [String: Any] in
             [
@@ -133,7 +134,9 @@ extension Shop {
         try require(answer, visit)
         let stores = answer.results.map { store -> [String: Any] in
             var values: [String: Any] = [:]
-            for name in ["name", "address", "city", "zipcode", "hours"] { values[name] = store[name]?.stringValue ?? "" }
+            for name in ["name", "address", "city", "zipcode", "hours"] {
+                values[name] = store[name]?.stringValue ?? ""
+            }
             return values
         }
         return render(

@@ -92,7 +92,7 @@ extension ShopAsk {
         return get("classes/\(className)", options)
     }
 
-    static func send(_ method: String = "POST", _ path: String, _ body: JSON, beginsSession: Bool = false) -> ShopAsk {
+    static func send(_ method: String, _ path: String, _ body: JSON, beginsSession: Bool = false) -> ShopAsk {
         .with {
             $0.method = method
             $0.path = path
@@ -107,6 +107,7 @@ extension ShopAsk {
 
     /// A guest's account, which keeps the bag of a shopper who has not signed in.
     static var guest: ShopAsk {
-        send("POST", "users", ["authData": ["anonymous": ["id": .string(UUID().uuidString.lowercased())]]], beginsSession: true)
+        let id = JSON.string(UUID().uuidString.lowercased())
+        return send("POST", "users", ["authData": ["anonymous": ["id": id]]], beginsSession: true)
     }
 }
