@@ -58,7 +58,8 @@ struct ShopView {
 
     /// Small letters, digits and single dashes; other alphabets are written in Latin letters.
     static func slug(_ name: String) -> String {
-        let latin = name.prefix(80).applyingTransform(.toLatin, reverse: false) ?? String(name.prefix(80))
+        let start = String(name.prefix(80))
+        let latin = start.applyingTransform(.toLatin, reverse: false) ?? start
         let plain = latin.folding(options: [.diacriticInsensitive, .caseInsensitive], locale: nil)
         return plain.split { !($0.isASCII && ($0.isLetter || $0.isNumber)) }.joined(separator: "-")
     }

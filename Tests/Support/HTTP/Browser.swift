@@ -1,0 +1,68 @@
+import Foundation
+import NIOHTTP1
+import ParseProtocol
+
+/// A browser without scripts: follows no redirection by itself, keeps cookies, and sends forms.
+package final class Browser {
+    package struct Page {
+        package let status: Int
+        package let html: String
+        package let headers: HTTPHeaders
+        /// The path of a redirection.
+        package var location: String? { headers.first(name: "Location") }
+
+        /// The value of a form's field.
+        package func field(_ name: String) -> String? {
+            text(after: "name=\"\(name)\" value=\"")
+        }
+
+        /// The first link to a path that begins so.
+        package func link(_ start: String) -> String? {
+            text(after: "href=\"\(start)").map { start + $0 }
+        }
+
+        /// Up to the next quote, with the characters that HTML escapes.
+        private func text(after start: String) -> String? {
+            guard let found = html.range(of: start) else { return nil }
+            return html[found.upperBound...].prefix { $0 != "\"" }.replacing("&amp;", with: "&")
+        }
+    }
+
+    private let origin: String
+    package private(set) var cookies: [String: String] = [:]
+    package var languages = "en"
+
+    package init(_ suite: Suite) { origin = String(suite.url.dropLast("/parse".count)) }
+
+    package func get(_ path: String) async throws -> Page {
+        try await send(.GET, path, [("Accept", "text/html"), ("Sec-Fetch-Site", "same-origin")], [])
+    }
+
+    /// - Parameter site: where the page with the form is, as browsers say it.
+    package func post(
+        _ path: String, _ form: [String: String], from site: String = "same-origin"
+    ) async throws -> Page {
+        let body = form.map { "\($0.key.percentEncoded)=\($0.value.percentEncoded)" }.joined(separator: "&")
+        return try await send(
+            .POST, path, [("Content-Type", "application/x-www-form-urlencoded"), ("Sec-Fetch-Site", site)],
+            Array(body.utf8))
+    }
+
+    private func send(
+        _ method: HTTPMethod, _ path: String, _ headers: [(String, String)], _ body: [UInt8]
+    ) async throws -> Page {
+        var headers = HTTPHeaders(headers + [("Accept-Language", languages)])
+        if !cookies.isEmpty {
+            headers.add(name: "Cookie", value: cookies.map { "\($0.key)=\($0.value)" }.joined(separator: "; "))
+        }
+        let answer = try await HTTPConnections.send(
+            method, origin + path, headers: headers, body: body, timeout: .seconds(60))
+        for cookie in answer.head.headers["Set-Cookie"] {
+            let pair = cookie.prefix { $0 != ";" }.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            cookies[String(pair[0])] = pair[1].isEmpty ? nil : String(pair[1])
+        }
+        return Page(
+            status: Int(answer.head.status.code), html: String(decoding: answer.bytes, as: UTF8.self),
+            headers: answer.head.headers)
+    }
+}
