@@ -27,7 +27,8 @@ func runGateway() async throws {
     let leases = GatewayLeases()
     let sessions = SessionCache(lease: leases.sessions)
     let cache = ReadCache(configuration)
-    let site = configuration.servesDashboard ? WebSite(configuration, logger: logger) : nil
+    let hasPages = configuration.servesDashboard || configuration.servesStorefront
+    let site = hasPages ? WebSite(configuration, logger: logger) : nil
     let hearers = LiveInvalidationRelay()
     let traffic = BusTraffic()
     let known = HookCache(lease: leases.hooks)

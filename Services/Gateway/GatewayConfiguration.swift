@@ -107,9 +107,6 @@ struct GatewayConfiguration: Sendable {
         requestBudgetMicroseconds = Int64(milliseconds) * 1000
         readCacheBytes = try settings.readCacheBytes()
         fileCacheBytes = try settings.number("satchel.file.cache", 0...16 << 30, default: 16 << 20)
-        servesStorefront =
-            try settings.flag("satchel.storefront", default: true)
-            && mount.first.map { !StorefrontController.folders.contains($0) } ?? false
         // A mount of such a name occupies the path.
         servesDashboard =
             try settings.flag("satchel.dashboard", default: true)
@@ -122,8 +119,12 @@ struct GatewayConfiguration: Sendable {
         fileUpload = try settings.choice("satchel.file.upload", default: FileUploadRight.authenticated)
         fileTypes = try FileTypes(adding: settings.text("satchel.file.types", default: ""))
         fileLinks = FileLinks(publicURL: self.publicURL, applicationId: applicationId)
+        let keyPath = settings.text("satchel.files.key.file", default: data + "/files.key")
+        servesStorefront =
+            try settings.flag("satchel.storefront", default: Self.isOfferedAStorefront(data, key: keyPath))
+            && mount.first.map { !StorefrontController.folders.contains($0) } ?? false
         let filesKey = KeyFile(
-            path: settings.text("satchel.files.key.file", default: data + "/files.key"),
+            path: keyPath,
             record: KeyFile.memberRecord("files.key", in: data))
         let fileSeconds = try settings.number(
             "satchel.file.url.seconds", 1...Int(FileSigner.secondsMax), default: 3600)
@@ -152,6 +153,16 @@ struct GatewayConfiguration: Sendable {
     static func isSame(_ a: String, _ b: String) -> Bool {
         // The digests have a fixed length, so that the key's length is not revealed either.
         ConstantTime.areEqual(Array(SHA256.hash(data: Array(a.utf8))), Array(SHA256.hash(data: Array(b.utf8))))
+    }
+
+    /// Whether the shop began with a release that has the storefront. Its first start leaves a mark; a shop with older
+    /// data gets no new pages until the operator turns them on.
+    /// - Parameter key: the file of a key that the first start creates after the mark.
+    private static func isOfferedAStorefront(_ data: String, key: String) -> Bool {
+        let mark = data + "/storefront"
+        if FileManager.default.fileExists(atPath: mark) { return true }
+        guard !FileManager.default.fileExists(atPath: key) else { return false }
+        return FileManager.default.createFile(atPath: mark, contents: nil)
     }
 }
 

@@ -196,7 +196,7 @@ struct RequestMachine: Sendable {
         if let shop = router.controllers.storefront, StorefrontController.isMeant(by: request) {
             return isInTask ? .perform(.storefront(shop)) : .needsTask(onLoop: false)
         }
-        guard WebSite.isMeant(by: request), let site = router.controllers.site else {
+        guard let site = router.controllers.site, site.isMeant(by: request) else {
             state = .mount
             return nil
         }

@@ -29,12 +29,16 @@ final class WebSite: Sendable {
 
     private let state = Mutex(State())
     private let request: WebSiteRequest
+    /// The first components of the paths that are served.
+    private let folders: Set<Substring>
     /// The headers of all responses to clients without an origin.
     private let fields: HTTPFields
     private let logger: Logger
 
-    /// The first components of the pages' paths.
-    static let folders: [Substring] = ["dashboard", "developers", "shop"]
+    /// The first components of the paths of the dashboard and the developers' page.
+    static let folders: [Substring] = ["dashboard", "developers"]
+    /// The first component of the paths of the storefront's files.
+    private static let shopFolder: Substring = "shop"
     /// The time to wait for the files.
     private static let fetchMax = Duration.seconds(3)
 
@@ -53,6 +57,9 @@ final class WebSite: Sendable {
             $0.offersLiveQueries =
                 configuration.live.isOn && origins.admits(WebOrigin.of(configuration.publicURL))
         }
+        folders = Set(
+            (configuration.servesDashboard ? Self.folders : [])
+                + (configuration.servesStorefront ? [Self.shopFolder] : []))
         fields = ResponseWriter.headers(origin: nil, origins)
         self.logger = logger
     }
@@ -68,9 +75,10 @@ final class WebSite: Sendable {
     }
 
     /// Whether a request is for a page or a file of it.
-    static func isMeant(by request: ParseRequest) -> Bool {
+    func isMeant(by request: ParseRequest) -> Bool {
         guard request.method == .get else { return false }
         if let first = request.path.first { return folders.contains(first) }
+        guard folders.contains(Self.folders[0]) else { return false }
         // Clients that probe `/` without accepting HTML get the router's response.
         return request.headers[.accept]?.contains("text/html") == true
     }
@@ -115,7 +123,7 @@ final class WebSite: Sendable {
     private func files(from broker: Broker) async -> SiteFiles? {
         do {
             let reply = try await broker.call(BusRequest(WebCalls.site, request, timeout: Self.fetchMax))
-            return SiteFiles(try WebSiteReply(serializedBytes: reply.body), fields: fields)
+            return SiteFiles(try WebSiteReply(serializedBytes: reply.body), in: folders, fields: fields)
         } catch {
             logger.warning("The pages could not be fetched.", metadata: ["problem": "\(error)"])
             return nil
@@ -131,11 +139,15 @@ private struct SiteFiles: Sendable {
 
     private static let assets = "assets"
 
-    /// - Parameter fields: the headers of all responses to clients without an origin.
-    init(_ reply: WebSiteReply, fields: HTTPFields) {
+    /// - Parameters:
+    ///   - folders: the first components of the paths that are served.
+    ///   - fields: the headers of all responses to clients without an origin.
+    init(_ reply: WebSiteReply, in folders: Set<Substring>, fields: HTTPFields) {
         files = reply.files.reduce(into: [:]) { files, entry in
             let file = SiteFile(entry)
-            for path in entry.paths { files[path] = file }
+            for path in entry.paths where path == "/" || folders.contains(path.split(separator: "/")[0]) {
+                files[path] = file
+            }
         }
         // A request for `/` also depends on what the client accepts.
         ready = ReadyFiles(files.filter { $0.key != "/" }, fields: fields)

@@ -7,8 +7,12 @@ import sys
 SERVICES = ("catalog", "users", "bag", "payments", "mail", "push", "analytics", "crash")
 # Texts of one line, made at the first start; the paths of two of them are settings. Those with a star every shop has.
 KEYS = {"master.key": "gateway", "files.key*": "gateway", "users.key*": "users", "crash.key": "crash"}
-# Other files that cannot be recreated: the first admin's password, the scale, the finished steps of the set-up.
-OTHERS = {"admin.password": "gateway", "scale": "gateway", "setup": "gateway", "bag.numbers": "bag", "files": "catalog"}
+# Other files that cannot be recreated: the first admin's password, the scale, the finished steps of the set-up, the mark
+# of a shop that began with the storefront.
+OTHERS = {
+    "admin.password": "gateway", "scale": "gateway", "setup": "gateway", "storefront": "gateway", "bag.numbers": "bag",
+    "files": "catalog",
+}
 # The shop's cloud code: a folder, or its versions with the number of the running one. Any files below.
 CODE, CODE_VERSIONS, CODE_CURRENT = "cloud", "cloud.versions", "cloud.version"
 VERSION = re.compile(r"[1-9][0-9]{0,8}")
