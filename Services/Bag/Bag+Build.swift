@@ -118,6 +118,11 @@ package func buildBag(_ host: ServiceHost, _ routes: inout ServiceRoutes, _ curr
         checkouts: ledger, runner: refunds, contacts: contacts
     ).install(in: &routes)
     OrderNoteFunctions(host: host, contacts: contacts).install(in: &routes)
+    let totals = CustomerTotals(currency: currency.code)
+    CustomerFunctions(host: host, contacts: contacts, totals: totals).install(in: &routes)
+    host.whenWriter("customers", every: .seconds(1), problem: "Orders of customers could not be counted.") {
+        try await host.store.write(for: nil) { try totals.countNext(in: $0) } ? .more : .finished
+    }
     let sales = SalesResend(outbox: host.outbox, currency: currency)
     routes.function("retellSales") { parameters, request in
         try request.requireArea(.developers)
