@@ -75,7 +75,8 @@ package struct CustomerList: Sendable {
             "SELECT \(CustomerRow.columns) FROM customers \(condition) ORDER BY \(sorting) LIMIT ? OFFSET ?",
             arguments + [.int(limit), .int(skip)]
         ).map { try CustomerRow($0, shopCurrency: currency) }
-        let count = try store.rows("SELECT count(*) AS found FROM customers \(condition)", arguments).first?
+        let count =
+            try store.rows("SELECT count(*) AS found FROM customers \(condition)", arguments).first?
             .int("found") ?? 0
         let tags = try CustomerMarks.tags(of: rows.map(\.customerId), in: store)
         var results = rows.map { $0.json(tags: tags[$0.customerId] ?? []) }
