@@ -110,6 +110,17 @@ import Testing
         #expect(try await Self.figures("u1", bag) == [0, 0])
     }
 
+    /// The answer of the first create was lost.
+    @Test func aRepeatedImportCountsOnce() async throws {
+        let bag = try await Self.counted()
+        for _ in 0..<2 {
+            let made = try await bag.save(
+                .create, "Order", nil, Self.order(7, of: "u1"), as: Self.master, proposedId: "abcdefghij")
+            #expect(made.objectId == "abcdefghij")
+        }
+        #expect(try await Self.figures("u1", bag) == [1, 1000])
+    }
+
     @Test func amountsOfAnySizeAreCounted() async throws {
         let bag = try await Self.counted()
         for (number, total) in [(1, Int64.max), (2, .max), (3, .min)] as [(Int64, Int64)] {
