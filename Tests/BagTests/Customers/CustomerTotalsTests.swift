@@ -121,6 +121,24 @@ import Testing
         #expect(try await Self.figures("u1", bag) == [1, 1000])
     }
 
+    /// Many imported orders name no address; the account has one.
+    @Test func whatAnOrderLacksComesFromTheAccount() async throws {
+        let bag = try await Self.counted()
+        for (number, userId) in [(7, "u1"), (8, "gone")] as [(Int64, String)] {
+            _ = try await Self.imported(
+                Self.order(number, of: userId, ["shippingAddress": ["firstName": "Ann", "lastName": "Lee"]]), bag)
+        }
+        _ = try await Self.pay("u2", bag)
+        let ids = try await bag.store.read { try CustomerLookups.next(in: $0) }
+        #expect(ids == ["gone", "u1"])
+        let contacts: [String: JSON] = ["u1": ["email": "ann@mail.example", "firstName": "Other", "phone": "555"]]
+        try await bag.store.write { try Self.totals.complete(ids, from: contacts, in: $0) }
+        let row = try #require(try await Self.row("u1", bag))
+        #expect(["name", "email", "phone"].map { row[$0] } == ["Ann Lee", "ann@mail.example", "555"])
+        #expect(try await Self.found(bag, ["search": "mail.ex"]) == ["u1"])
+        #expect(try await bag.store.read { try CustomerLookups.next(in: $0) }.isEmpty)
+    }
+
     @Test func amountsOfAnySizeAreCounted() async throws {
         let bag = try await Self.counted()
         for (number, total) in [(1, Int64.max), (2, .max), (3, .min)] as [(Int64, Int64)] {
@@ -149,7 +167,7 @@ import Testing
         try await bag.store.write { try AccountDeletion.forget("clerk", in: $0) }
         #expect(try await Self.row("u1", bag)?.at("notes", 0, "authorName") == nil)
         try await bag.store.write { try AccountDeletion.forget("u1", in: $0) }
-        for table in ["customers", "customerWords", "customerTags", "customerNotes"] {
+        for table in ["customers", "customerWords", "customerTags", "customerNotes", "customerLookups"] {
             let rows = try await bag.store.read { try $0.rows("SELECT * FROM \(table)", []) }
             #expect(rows.isEmpty, "\(table)")
         }

@@ -73,6 +73,9 @@ import Testing
         try #require(created.status == 201, "\(created.text)")
         #expect(try await Self.figures(suite, one.userId) == [1, 1234])
         #expect(try await Self.row(suite, one.userId)?.at("lastOrderDate", "iso") == .string(date))
+        try await eventually("the account's address is known") {
+            try await Self.row(suite, one.userId)?["email"] == .string(one.email)
+        }
         let path = "/classes/Order/\(created.objectId)"
         #expect(try await master.call(.PUT, path, ["refundedTotal": 234]).status == 200)
         #expect(try await Self.figures(suite, one.userId) == [1, 1000])

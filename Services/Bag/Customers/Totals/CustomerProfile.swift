@@ -45,6 +45,13 @@ struct CustomerProfile: Sendable, Equatable {
         (city, zipcode) = (newer.city, newer.zipcode)
     }
 
+    /// Takes the values that the profile lacks.
+    mutating func complete(with other: CustomerProfile) {
+        if name.isEmpty { name = other.name }
+        if email.isEmpty { email = other.email }
+        if phone.isEmpty { phone = other.phone }
+    }
+
     // MARK: Search
 
     /// The form in which texts are compared: without letter case and diacritics.

@@ -27,6 +27,7 @@ package struct CustomerTotals: Sendable {
         // The last counted order, until the orders of earlier releases are counted.
         "CREATE TABLE customerCount(name TEXT PRIMARY KEY, countedTo TEXT NOT NULL) WITHOUT ROWID",
         "INSERT INTO customerCount(name, countedTo) VALUES ('orders', '')",
+        CustomerLookups.table,
     ]
 
     /// Orders counted in one transaction: takes a few milliseconds, so that checkouts are not delayed.
@@ -104,6 +105,7 @@ package struct CustomerTotals: Sendable {
             var profile = share.profile
             if profile.email.isEmpty { profile.email = try Self.email(ofOrder: share.orderId, in: transaction) }
             row.profile.update(with: profile)
+            if row.profile.email.isEmpty { try CustomerLookups.add(share.customerId, in: transaction) }
         }
         try row.store(in: transaction)
     }
@@ -167,7 +169,7 @@ package struct CustomerTotals: Sendable {
 
     /// Removes everything about a customer whose account was deleted or merged into another one.
     static func forget(_ customerId: String, in transaction: StoreTransaction) throws {
-        for table in ["customers", "customerWords", "customerTags", "customerNotes"] {
+        for table in ["customers", "customerWords", "customerTags", "customerNotes", "customerLookups"] {
             try transaction.execute("DELETE FROM \(table) WHERE customerId = ?", [.text(customerId)])
         }
     }
