@@ -118,6 +118,18 @@ package func buildBag(_ host: ServiceHost, _ routes: inout ServiceRoutes, _ curr
         checkouts: ledger, runner: refunds, contacts: contacts
     ).install(in: &routes)
     OrderNoteFunctions(host: host, contacts: contacts).install(in: &routes)
+    let totals = CustomerTotals(currency: currency.code)
+    CustomerFunctions(host: host, contacts: contacts, totals: totals).install(in: &routes)
+    host.whenWriter("customers", every: .seconds(1), problem: "Orders of customers could not be counted.") {
+        try await host.store.write(for: nil) { try totals.countNext(in: $0) } ? .more : .finished
+    }
+    host.whenWriter("customers.contacts", every: .seconds(1), problem: "Addresses of customers could not be read.") {
+        let ids = try await host.store.read(for: nil) { try CustomerLookups.next(in: $0) }
+        guard !ids.isEmpty else { return .idle }
+        let known = try await contacts.contacts(of: Set(ids), for: nil)
+        try await host.store.write(for: nil) { try totals.complete(ids, from: known, in: $0) }
+        return ids.count == CustomerLookups.pageRows ? .more : .idle
+    }
     let sales = SalesResend(outbox: host.outbox, currency: currency)
     routes.function("retellSales") { parameters, request in
         try request.requireArea(.developers)

@@ -73,10 +73,11 @@ final class BagStore: Sendable {
     @discardableResult
     func save(
         _ verb: ProposedChange.Verb, _ className: String, _ objectId: String?, _ object: JSON, as principal: Principal,
-        prices: JSON = [:]
+        prices: JSON = [:], proposedId: String? = nil
     ) async throws -> ChangeOutcome {
         var change = ProposedChange(
-            verb: verb, className: className, objectId: objectId, object: object, principal: principal, for: nil)
+            verb: verb, className: className, objectId: objectId, proposedId: proposedId, object: object,
+            principal: principal, for: nil)
         change.notes["prices"] = prices
         let proposed = change
         let rules = rules[className]

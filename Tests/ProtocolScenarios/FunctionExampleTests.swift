@@ -122,6 +122,13 @@ import Testing
 
     private func accounts(_ examples: Examples, _ customer: Customer, _ admin: ParseClient) async throws {
         let user: JSON = ["userId": .string(customer.userId)]
+        let known: JSON = ["customerId": .string(customer.userId)]
+        try await examples.ask(
+            "setCustomerTags", admin, ["customerId": .string(customer.userId), "tags": ["VIP"]])
+        let note = try await examples.ask(
+            "addCustomerNote", admin, ["customerId": .string(customer.userId), "text": "Prefers calls after six."])
+        try await examples.ask("customers", admin, known)
+        try await examples.ask("removeCustomerNote", admin, ["noteId": note["noteId"] ?? .null])
         try await examples.ask("sessionsOf", admin, user)
         try await examples.ask("revokeSessions", admin, user)
         try await examples.ask("accounts", admin, ["search": .string(customer.email)])

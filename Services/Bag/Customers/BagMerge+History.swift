@@ -6,12 +6,15 @@ import ServiceKit
 /// is deleted, and no client could read its data any more.
 extension BagMerge {
     /// Placed orders and addresses move to the account. Lines without an order are removed.
-    static func moveHistory(from: String, to: String, in transaction: StoreTransaction) throws {
+    static func moveHistory(from: String, to: String, currency: String, in transaction: StoreTransaction) throws {
+        let totals = CustomerTotals(currency: currency)
         let mine: JSON = ["customer": .pointer("_User", to), "ACL": Privacy.acl(to)]
         let made: JSON = ["orderStatus": ["$ne": .int(OrderStatus.open.wireStatus)]]
         try transaction.forEach("Order", of: from, "customer", where: made) { id, _ in
-            _ = try transaction.update("Order", id, mine, caller: .master)
+            let updated = try transaction.update("Order", id, mine, caller: .master)
+            try totals.follow(updated.before, updated.document, in: transaction)
         }
+        try totals.moveMarks(from: from, to: to, in: transaction)
         try transaction.forEach("OrderItem", of: from, "customer") { id, item in
             if item["unitPriceMinorUnits"]?.intValue == nil {
                 _ = try transaction.delete("OrderItem", id, caller: .master)

@@ -50,7 +50,7 @@ package enum BagMerge {
             return try AccountDeletion.forget(from, in: transaction)
         }
         try moveBag(from: from, to: to, goods: goods, currency: currency, in: transaction)
-        try moveHistory(from: from, to: to, in: transaction)
+        try moveHistory(from: from, to: to, currency: currency, in: transaction)
     }
 
     private static func moveBag(

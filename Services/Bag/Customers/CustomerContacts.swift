@@ -42,7 +42,7 @@ struct CustomerContacts: Sendable {
     }
 
     /// E-mail address, name and phone number of users, by objectId, for the shop's admins.
-    func contacts(of userIds: Set<String>, for origin: ServiceRequest) async throws -> [String: JSON] {
+    func contacts(of userIds: Set<String>, for origin: ServiceRequest?) async throws -> [String: JSON] {
         try await host.objects("_User", ids: userIds, as: .satchel, for: origin).mapValues { user in
             var contact: JSON = [:]
             for name in ["email", "firstName", "lastName", "name", "phone"] {

@@ -83,6 +83,10 @@ struct OrderRules: ClassRules {
     func after(
         _ change: ProposedChange, _ outcome: inout ChangeOutcome, in transaction: StoreTransaction
     ) throws {
+        // The first attempt of a repeated create was followed.
+        if !outcome.isRepeated {
+            try CustomerTotals(currency: currency).follow(outcome.before, outcome.after, in: transaction)
+        }
         switch change.verb {
         case .create, .update:
             guard !change.principal.master else {

@@ -89,7 +89,7 @@ extension ServiceHost {
 
     /// Objects of another service that `principal` may read, by objectId.
     func objects(
-        _ className: String, ids: Set<String>, as principal: Principal, for origin: ServiceRequest
+        _ className: String, ids: Set<String>, as principal: Principal, for origin: ServiceRequest?
     ) async throws -> [String: JSON] {
         guard !ids.isEmpty, let owner = Self.owners[className] else { return [:] }
         let wanted = FetchRequest.with {

@@ -124,7 +124,8 @@ package struct RefundLedger: Sendable {
             try Self.settle(refund.id, "done", providerId: .text(providerId), in: transaction)
             let reason = try row.text("reason")
             // The order was removed by force, so there is nothing to report.
-            guard let order = try Self.complete(refund, reason: reason, in: transaction) else { return }
+            guard let (before, order) = try Self.complete(refund, reason: reason, in: transaction) else { return }
+            try CustomerTotals(currency: currency.code).follow(before, order.document, in: transaction)
             if try row.int("restock") == 1 {
                 try Self.restock(
                     order, by: (refund.id, RefundLines(stored: row["lines"].textValue)), reservation: refund.checkoutId,
@@ -167,7 +168,7 @@ package struct RefundLedger: Sendable {
     /// Writes the order's state after the refund; nil when the order no longer exists.
     private static func complete(
         _ refund: Refund, reason: String, in transaction: StoreTransaction
-    ) throws -> OrderRecord? {
+    ) throws -> (before: JSON, after: OrderRecord)? {
         guard let present = try transaction.documentIfFound("Order", refund.orderId, caller: .master) else {
             return nil
         }
@@ -188,7 +189,7 @@ package struct RefundLedger: Sendable {
             fields.merge(OrderLedger.cancelled(reason, transaction.now)) { _, new in new }
         }
         let updated = try transaction.update("Order", refund.orderId, .object(fields), caller: .master)
-        return try OrderRecord(document: updated.document, in: transaction)
+        return (updated.before, try OrderRecord(document: updated.document, in: transaction))
     }
 
     /// Returns the pieces of a refund to stock, or all that have not returned yet, each once.

@@ -29,10 +29,11 @@ public struct FunctionTable: Sendable {
             "users", reads: ["sessionsOf", "auditEntries", "myAreas", "accounts", "account", "deskViews"],
             writes: ["revokeSessions", "updateAccount", "deleteAccount", "saveDeskView", "removeDeskView"])
         add(
-            "bag", reads: ["bag", "orders", "orderRefunds", "discountCodes"],
+            "bag", reads: ["bag", "orders", "orderRefunds", "discountCodes", "customers"],
             writes: [
                 "cancelOrder", "shipOrder", "deliverOrder", "refundOrder", "addOrderNote", "removeOrderNote",
-                "retellSales", "createDiscountCode", "updateDiscountCode",
+                "retellSales", "createDiscountCode", "updateDiscountCode", "setCustomerTags", "addCustomerNote",
+                "removeCustomerNote",
             ],
             spreads: [
                 "addToBag", "setBagQuantity", "emptyBag", "setDiscountCode", "checkout", "chargeCustomer",

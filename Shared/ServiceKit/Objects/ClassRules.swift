@@ -64,6 +64,8 @@ public struct ChangeOutcome: Sendable {
     public var answer: JSON
     /// Sessions that the gateway must drop from its cache.
     public var forget: Forget?
+    /// Whether the change is a create that was committed before, whose answer was lost.
+    package var isRepeated = false
 }
 
 /// The rules of a class: checks and side effects of changes. Every method has a default that does nothing.

@@ -174,9 +174,11 @@ extension ServiceRoutes {
                 let createdAt = stored["createdAt"]?.stringValue, let time = Timestamp(iso: createdAt),
                 transaction.now < time.advanced(by: repetitionMax)
             else { throw error }
-            return ChangeOutcome(
+            var outcome = ChangeOutcome(
                 objectId: id, before: nil, after: stored,
                 answer: ["objectId": .string(id), "createdAt": .string(createdAt)])
+            outcome.isRepeated = true
+            return outcome
         }
     }
 }

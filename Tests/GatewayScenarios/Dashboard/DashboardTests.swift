@@ -174,7 +174,7 @@ import Testing
             "customers", on: screen,
             [
                 "name": .string("Ada \(lastName)"), "shown": .string("Ada \(lastName)"),
-                "email": .string(customer.email),
+                "email": .string(customer.email), "tag": .string("Tag\(Names.random(6))"),
             ])
         #expect(try await customer.client.get("/users/me").code == 209)
     }

@@ -336,7 +336,7 @@ def reviews(visit, given):
 
 @flow
 def customers(visit, given):
-    """A customer is found by name, viewed and signed out everywhere."""
+    """A customer is found by name, viewed, signed out everywhere, tagged, noted and exported."""
     page = visit.page
     enter(visit, given, "/dashboard/customers")
     page.get_by_label("Name, city, phone or e-mail").fill(given["name"])
@@ -347,6 +347,25 @@ def customers(visit, given):
     page.locator("dialog").get_by_role("button", name="Sign out everywhere").click()
     toast(page, "1 session was ended.")
     expect(page.get_by_text("Not signed in anywhere.")).to_be_visible()
+    tag = given["tag"]
+    card = page.locator("section.card", has=page.get_by_role("heading", name="Tags and notes"))
+    card.get_by_role("button", name="Change tags").click()
+    everybody(page, "tags of a customer")
+    page.locator("dialog").get_by_label("Tags").fill(f"{tag}, VIP")
+    page.locator("dialog").get_by_role("button", name="Save").click()
+    toast(page, "The tags were saved.")
+    expect(card.get_by_text(tag)).to_be_visible()
+    card.get_by_label("Note for the team").fill("Rings twice.")
+    card.get_by_role("button", name="Add note").click()
+    toast(page, "The note was added.")
+    expect(card.get_by_text("Rings twice.")).to_be_visible()
+    everybody(page, "customer")
+    visit.open(f"/dashboard/customers?tag={tag}&sort=-spent")
+    expect(page.locator("s-table tbody tr")).to_have_count(1)
+    expect(page.locator("s-table tbody tr")).to_contain_text(given["email"])
+    everybody(page, "customers with a tag")
+    text = csv_of(page, "Export")
+    step(given["email"] in text and tag in text, f"The file lacks the customer: {text}")
 
 
 @flow

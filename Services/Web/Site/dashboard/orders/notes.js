@@ -1,4 +1,4 @@
-// Internal notes of operators on an order. The customer does not see them.
+// Internal notes of operators on an order or a customer. The customer does not see them.
 
 import { run } from '../../shared/api.js';
 import { fill, h } from '../../shared/dom.js';
@@ -16,7 +16,8 @@ const LENGTH = 1000;
 export function noteStep(note, redraw) {
   const who = note.authorName || t('orderNote.nobody');
   const text = note.text ?? '';
-  const remove = () => removeNote(note).then((done) => done && redraw());
+  const remove = () =>
+    removeNote(text, () => run('removeOrderNote', { noteId: note.objectId })).then((done) => done && redraw());
   return [
     note.createdAt,
     t('orderNote.by', { name: who }),
@@ -34,21 +35,25 @@ export function noteStep(note, redraw) {
   ];
 }
 
-function removeNote(note) {
+/** Asks, and calls `send` to remove the note. */
+export function removeNote(text, send) {
   return dialog({
     title: t('orderNote.removeTitle'),
-    text: (note.text ?? '').slice(0, 200),
+    text: text.slice(0, 200),
     confirm: t('orderNote.remove'),
     isDanger: true,
     async submit() {
-      await run('removeOrderNote', { noteId: note.objectId });
+      await send();
       toast(t('orderNote.removed'));
     },
   });
 }
 
-/** The form for a new note, below the timeline. */
-export function noteForm(order, redraw) {
+/**
+ * The form for a new note.
+ * @param add sends the text.
+ */
+export function noteForm(add, redraw) {
   const problem = h('p.problem', { role: 'alert' });
   const send = h('button', { type: 'submit' }, t('orderNote.add'));
   const form = h(
@@ -74,7 +79,7 @@ export function noteForm(order, redraw) {
     fill(problem);
     send.disabled = true;
     try {
-      await run('addOrderNote', { orderId: order.objectId, text });
+      await add(text);
       await redraw();
       toast(t('orderNote.added'));
     } catch (error) {

@@ -1,24 +1,27 @@
-// One customer: orders and contact, and for operators who manage accounts the account and its sessions.
+// One customer: orders, totals, tags and notes, and for operators who manage accounts the account and its sessions.
 
-import { APIError, find, run } from '../../shared/api.js';
+import { APIError, ask, find, run } from '../../shared/api.js';
 import { h } from '../../shared/dom.js';
 import { dialog } from '../../shared/elements/dialog.js';
 import { table } from '../../shared/elements/table.js';
 import { toast } from '../../shared/elements/toast.js';
-import { date, dateTime, money, number } from '../../shared/format.js';
+import { date, dateTime, number } from '../../shared/format.js';
 import { t } from '../../shared/i18n.js';
 import { accountCard } from '../customers/account-card.js';
 import { accountName } from '../customers/accounts.js';
+import { marksCard } from '../customers/marks.js';
+import { spent } from '../customers/totals.js';
 import { heading } from '../lists/listing.js';
-import { contactOf, left, made, nameOf, stateTag, total } from '../orders/shared.js';
+import { contactOf, made, nameOf, stateTag, total } from '../orders/shared.js';
 import { askIfThere, runs } from '../shell/areas.js';
 
 const ORDERS = 100;
 
 export async function render({ params, router, signal, redraw }) {
   const customer = { __type: 'Pointer', className: '_User', objectId: params.id };
-  const [{ results: orders, count }, sessions, account] = await Promise.all([
+  const [{ results: orders, count }, { results: rows }, sessions, account] = await Promise.all([
     find('Order', { where: { ...made, customer }, order: '-orderNo', limit: ORDERS, count: 1, signal }),
+    ask('customers', { customerId: params.id }, signal),
     runs('support') ? told('sessionsOf', params.id) : null,
     runs('support') ? told('account', params.id) : null,
   ]);
@@ -33,7 +36,8 @@ export async function render({ params, router, signal, redraw }) {
       orders.length ? list(orders, router, name) : h('p.card.nothing', t('customer.noOrders')),
       h(
         'div.stack',
-        orders.length ? facts(orders, count, contact) : null,
+        orders.length ? facts(orders[0], rows[0], contact) : null,
+        marksCard(params.id, rows[0], redraw),
         account
           ? accountCard(
               account,
@@ -90,9 +94,8 @@ function list(orders, router, name) {
   return shown;
 }
 
-function facts(orders, count, contact) {
-  const spent = new Map();
-  for (const order of orders) spent.set(order.currency, (spent.get(order.currency) ?? 0) + left(order));
+/** @param totals the row of `customers`; undefined while the orders of an earlier release are being counted. */
+function facts(newest, totals, contact) {
   const row = (title, value) => (value ? h('div', h('dt', title), h('dd', value)) : null);
   return h(
     'section.card',
@@ -100,9 +103,14 @@ function facts(orders, count, contact) {
     h(
       'dl.facts',
       row(t('customer.email'), contact?.email ? h('a', { href: `mailto:${contact.email}` }, contact.email) : null),
-      row(t('customer.phone'), contact?.phone ?? orders[0].shippingAddress?.phone),
-      row(t('customer.orders'), number(count)),
-      row(t('customer.spent'), [...spent].map(([currency, sum]) => money(sum, currency)).join(' + ')),
+      row(t('customer.phone'), contact?.phone ?? newest.shippingAddress?.phone),
+      totals
+        ? [
+            row(t('customer.orders'), number(totals.orders)),
+            row(t('customer.spent'), spent(totals)),
+            row(t('customer.last'), dateTime(totals.lastOrderDate)),
+          ]
+        : row(t('customer.orders'), t('customers.counting')),
     ),
   );
 }

@@ -1,19 +1,25 @@
-// The people who ordered, from their orders, and for operators who manage accounts every account.
+// Customers with their totals, and for operators who manage accounts every account.
 
-import { containing, find } from '../../shared/api.js';
+import { ask } from '../../shared/api.js';
 import { h } from '../../shared/dom.js';
 import { table } from '../../shared/elements/table.js';
-import { ago, money, number } from '../../shared/format.js';
+import { failure, toast } from '../../shared/elements/toast.js';
+import { ago, number } from '../../shared/format.js';
 import { t } from '../../shared/i18n.js';
 import { accounts } from '../customers/accounts.js';
+import { tagList } from '../customers/marks.js';
+import { allCustomers, customersAsCSV, filter, spent } from '../customers/totals.js';
+import { saveFile } from '../forms/save-file.js';
 import { viewBar, wantedColumns } from '../lists/list-views.js';
-import { counted, heading, stateChips } from '../lists/listing.js';
+import { counted, heading, pager, stateChips } from '../lists/listing.js';
 import { searchField } from '../lists/search-field.js';
-import { left, made, nameOf } from '../orders/shared.js';
 import { runs } from '../shell/areas.js';
 
-/** Orders that are searched. */
-const ORDERS = 500;
+const PAGE = 50;
+/** Tags that are offered as a filter: the most frequent ones. */
+const TAGS = 12;
+/** The newest order first by default. */
+const sorts = ['lastOrder', 'name', 'email', 'orders', 'spent'].flatMap((name) => [`-${name}`, name]);
 
 export async function render(view) {
   const { router, query } = view;
@@ -31,56 +37,50 @@ export async function render(view) {
 
 async function buyers(view, chips) {
   const { router, query, signal } = view;
+  const sorted = sorts.includes(query.sort) ? query.sort : sorts[0];
+  const page = Math.max(1, Number.parseInt(query.page ?? '1', 10) || 1);
   const columns = columnsOf(router);
+  const wanted = filter(query);
   const [found, views] = await Promise.all([
-    find('Order', {
-      where: condition(query.search),
-      order: '-orderNo',
-      limit: ORDERS,
-      count: 1,
-      signal,
-      keys: 'customer,orderDate,total,currency,refundedTotal,shippingAddress,email',
-    }),
+    ask('customers', { ...wanted, sort: sorted, limit: PAGE, skip: (page - 1) * PAGE }, signal),
     viewBar('customers', view, columns),
   ]);
-  const customers = together(found.results);
+  const go = (change) => router.go('/customers', { ...query, page: '', ...change }, { replace: true });
+  const save = (event) => saveAll(wanted, event.currentTarget);
+  const shown = table(wantedColumns(columns, query.columns), {
+    label: t('area.customers'),
+    id: (customer) => customer.customerId,
+    empty: t('customers.none'),
+    open: (customer) => router.go(`/customers/${customer.customerId}`),
+    sorted,
+    onsort: (sort) => go({ sort }),
+  });
+  shown.rows = found.results;
   return [
-    heading(t('area.customers'), counted('customers.count', customers.length)),
+    heading(
+      t('area.customers'),
+      counted('customers.count', found.count),
+      h('div.actions', h('button', { type: 'button', onclick: save }, t('csv.export'))),
+    ),
     chips ? h('div.bar', chips) : null,
+    found.counting ? h('p.hint', { role: 'status' }, t('customers.counting')) : null,
     h(
       'div.bar',
-      searchField(t('customers.search'), query.search, (search) =>
-        router.go('/customers', { ...query, search }, { replace: true }),
-      ),
+      searchField(t('customers.search'), query.search, (search) => go({ search })),
     ),
+    tagChips(found.tags, query.tag ?? '', (tag) => go({ tag })),
     views,
-    list(customers, wantedColumns(columns, query.columns), router),
-    found.count > ORDERS ? h('p.pager', t('customers.part', { n: ORDERS, count: number(ORDERS) })) : null,
+    shown,
+    pager(page, PAGE, found.count, (next) => router.go('/customers', { ...query, page: next })),
   ];
 }
 
-function condition(search) {
-  const words = (search ?? '').trim().split(/\s+/).filter(Boolean).slice(0, 4);
-  if (!words.length) return made;
-  const fields = ['firstName', 'lastName', 'city', 'zipcode', 'phone'].map((name) => `shippingAddress.${name}`);
-  return {
-    ...made,
-    $and: words.map((word) => ({ $or: [...fields, 'email'].map((field) => ({ [field]: containing(word) })) })),
-  };
-}
-
-/** One row per customer; the newest order gives the address. */
-function together(orders) {
-  const byId = new Map();
-  for (const order of orders) {
-    const id = order.customer?.objectId;
-    if (!id) continue;
-    const customer = byId.get(id) ?? { id, latest: order, orders: 0, spent: new Map() };
-    customer.orders += 1;
-    customer.spent.set(order.currency, (customer.spent.get(order.currency) ?? 0) + left(order));
-    byId.set(id, customer);
-  }
-  return [...byId.values()];
+function tagChips(tags, chosen, onchoose) {
+  const offered = tags.slice(0, TAGS).map(({ tag, count }) => [tag, `${tag} (${number(count)})`]);
+  if (chosen && !offered.some(([tag]) => tag === chosen)) offered.push([chosen, chosen]);
+  if (!offered.length) return null;
+  const choices = [['', t('customers.allTags')], ...offered];
+  return h('div.bar', stateChips(t('customer.tags'), choices, chosen, onchoose));
 }
 
 function columnsOf(router) {
@@ -88,27 +88,39 @@ function columnsOf(router) {
     {
       title: t('customer.name'),
       lead: true,
-      cell: (customer) => h('a', { href: router.href(`/customers/${customer.id}`) }, nameOf(customer.latest)),
+      sort: 'name',
+      cell: ({ customerId, name, email }) =>
+        h('a', { href: router.href(`/customers/${customerId}`) }, name || email || t('order.nobody')),
     },
-    { name: 'place', title: t('customer.place'), cell: (customer) => customer.latest.shippingAddress?.city ?? '' },
-    { name: 'orders', title: t('customer.orders'), end: true, cell: (customer) => number(customer.orders) },
+    { name: 'email', title: t('customer.email'), sort: 'email', cell: (customer) => customer.email ?? '' },
+    { name: 'place', title: t('customer.place'), cell: (customer) => customer.city ?? '' },
     {
-      name: 'spent',
-      title: t('customer.spent'),
+      name: 'orders',
+      title: t('customer.orders'),
       end: true,
-      cell: (customer) => [...customer.spent].map(([currency, sum]) => money(sum, currency)).join(' + '),
+      sort: 'orders',
+      cell: (customer) => number(customer.orders),
     },
-    { name: 'last', title: t('customer.last'), cell: (customer) => ago(customer.latest.orderDate) },
+    { name: 'spent', title: t('customer.spent'), end: true, sort: 'spent', cell: spent },
+    {
+      name: 'last',
+      title: t('customer.last'),
+      sort: 'lastOrder',
+      cell: ({ lastOrderDate }) => (lastOrderDate ? ago(lastOrderDate) : ''),
+    },
+    { name: 'tags', title: t('customer.tags'), cell: (customer) => tagList(customer.tags) },
   ];
 }
 
-function list(customers, columns, router) {
-  const shown = table(columns, {
-    label: t('area.customers'),
-    id: (customer) => customer.id,
-    empty: t('customers.none'),
-    open: (customer) => router.go(`/customers/${customer.id}`),
-  });
-  shown.rows = customers;
-  return shown;
+async function saveAll(wanted, button) {
+  button.disabled = true;
+  try {
+    const all = await allCustomers(wanted);
+    saveFile(`customers-${new Date().toISOString().slice(0, 10)}.csv`, 'text/csv', customersAsCSV(all));
+    toast(counted('customers.exported', all.length));
+  } catch (error) {
+    failure(error);
+  } finally {
+    button.disabled = false;
+  }
 }

@@ -4,6 +4,7 @@ import { ask, containing, find } from '../../shared/api.js';
 import { fill, h } from '../../shared/dom.js';
 import { t } from '../../shared/i18n.js';
 import { accountName } from '../customers/accounts.js';
+import { filter } from '../customers/totals.js';
 import { matching, nameOf, total } from '../orders/shared.js';
 import { runs } from './areas.js';
 
@@ -95,17 +96,25 @@ function questions(text, router, signal) {
     }));
   };
   const customers = async () => {
-    const { results } = await ask('accounts', { search: text, limit: MOST }, signal);
-    return results.map((account) => ({
+    const [buyers, accounts] = await Promise.all([
+      ask('customers', { ...filter({ search: text }), limit: MOST }, signal),
+      runs('support') ? ask('accounts', { search: text, limit: MOST }, signal) : { results: [] },
+    ]);
+    const people = new Map(
+      accounts.results.map((account) => [account.objectId, { title: accountName(account), note: account.email }]),
+    );
+    for (const { customerId, name, email } of buyers.results) {
+      people.set(customerId, { title: name || email || t('order.nobody'), note: email });
+    }
+    return [...people].slice(0, MOST).map(([id, { title, note }]) => ({
       kind: t('area.customers'),
-      href: router.href(`/customers/${account.objectId}`),
-      title: accountName(account),
-      note: account.email,
+      href: router.href(`/customers/${id}`),
+      title,
+      note,
     }));
   };
-  return [runs('orders', 'support') && orders(), runs('catalog') && products(), runs('support') && customers()].filter(
-    Boolean,
-  );
+  const isDesk = runs('orders', 'support');
+  return [isDesk && orders(), runs('catalog') && products(), isDesk && customers()].filter(Boolean);
 }
 
 function row({ kind, href, title, note }) {

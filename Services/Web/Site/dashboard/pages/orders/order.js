@@ -1,6 +1,6 @@
 // One order: its items, delivery address, history and actions.
 
-import { get } from '../../../shared/api.js';
+import { get, run } from '../../../shared/api.js';
 import { fill, h } from '../../../shared/dom.js';
 import { dateTime, money, number } from '../../../shared/format.js';
 import { t } from '../../../shared/i18n.js';
@@ -45,7 +45,7 @@ export async function render({ params, router, signal, redraw }) {
           'section.card',
           h('header', h('h2', t('order.timeline'))),
           steps,
-          history.mayWrite ? noteForm(order, redraw) : null,
+          history.mayWrite ? noteForm((text) => run('addOrderNote', { orderId: order.objectId, text }), redraw) : null,
         ),
       ),
       aside,
