@@ -16,10 +16,14 @@ package struct WebConfiguration: Sendable {
     let shopName: String
     /// The shop's currency, in which pages show and take prices.
     let currency: Currency
+    /// The shop's time zone, in which pages show dates.
+    let zone: ShopZone
     /// The tiles of the dashboard's maps.
     let tiles: MapTiles
     /// `SATCHEL_PAGES`: a folder with templates that replace the ones that come with Satchel; nil for none.
     let pagesDirectory: String?
+    /// `SATCHEL_DASHBOARD_TEXTS`: a folder with languages of the dashboard; nil for none.
+    let textsDirectory: String?
 
     /// - Throws: `StartupProblem`, and `BusConfiguration.Problem` when the bus cannot work as configured.
     package init(_ settings: Settings) throws {
@@ -31,7 +35,9 @@ package struct WebConfiguration: Sendable {
         shopName = settings.text("satchel.shop.name", default: "Satchel")
         // Services that count money abort startup for an unknown currency, with a text that names it.
         currency = (try? Currency(settings.text("satchel.currency", default: Currency.standard.code))) ?? .standard
+        zone = try ShopZone.ofShop(settings)
         tiles = try MapTiles(settings)
         pagesDirectory = settings["satchel.pages"]
+        textsDirectory = settings["satchel.dashboard.texts"]
     }
 }
