@@ -21,7 +21,9 @@ import Testing
             let shelf = try await Shelf.fill(suite, names: ["Soap"], prices: [3.5])
             let customer = try await Customer.signUp(suite)
             _ = try await customer.client.run("addToBag", ["productId": .string(shelf.productIds[0])])
-            let payment: JSON = ["tokenId": "tok_visa", "idempotencyKey": "zone-1", "shippingAddress": Customer.address]
+            let payment: JSON = [
+                "tokenId": "tok_visa", "idempotencyKey": "zone-1", "shippingAddress": Customer.address,
+            ]
             let bought = try await customer.client.run("checkout", payment)
             #expect(bought.result["orderNo"] != nil, "\(bought.text)")
             try await eventually("the sale is of the shop's day") {
