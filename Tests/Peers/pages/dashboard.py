@@ -179,7 +179,7 @@ def views(visit, given):
     page = visit.page
     name = given["name"]
     enter(visit, given, "/dashboard/orders")
-    page.get_by_role("group", name="State").get_by_role("button", name="Shipped").click()
+    page.get_by_role("group", name="Status").get_by_role("button", name="Shipped").click()
     expect(page.locator("s-table th", has_text="Pieces")).to_have_count(1)
     page.locator(".views summary").click()
     page.get_by_label("Pieces").uncheck()

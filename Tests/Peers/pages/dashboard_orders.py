@@ -100,7 +100,7 @@ def failures(visit, given):
     page = visit.page
     enter(visit, given)
     page.get_by_role("link", name="Payments declined").click()
-    expect(page.get_by_role("heading", name="Charges")).to_be_visible()
+    expect(page.get_by_role("heading", name="Payments")).to_be_visible()
     expect(page.get_by_role("button", name="declined")).to_have_attribute("aria-pressed", "true")
     expect(page.get_by_role("gridcell", name="declined").first).to_be_visible()
     page.get_by_role("button", name="succeeded").click()
