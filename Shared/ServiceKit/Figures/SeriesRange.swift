@@ -34,9 +34,7 @@ package struct SeriesRange: Sendable {
     ///   - only: the interval of a function that offers no choice.
     ///   - zone: decides where days begin.
     /// - Throws: `.validationError` (142) for an invalid time or interval, an empty range, or too many points.
-    package init(
-        _ parameters: JSON, only: Interval? = nil, zone: ShopZone = .utc, now: Timestamp = .now
-    ) throws {
+    package init(_ parameters: JSON, only: Interval? = nil, zone: ShopZone, now: Timestamp = .now) throws {
         if let only {
             interval = only
         } else {

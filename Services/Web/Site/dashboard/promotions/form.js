@@ -4,6 +4,7 @@ import { h } from '../../shared/dom.js';
 import { field } from '../../shared/elements/dialog.js';
 import { moment } from '../../shared/format.js';
 import { t } from '../../shared/i18n.js';
+import { server } from '../../shared/settings.js';
 import { fromLocal, localText } from '../../shared/zone.js';
 import { photoField } from '../forms/photo-field.js';
 import { readAudience, writeAudience } from './audience.js';
@@ -59,7 +60,7 @@ export function promotionForm(promotion, save, signal) {
             name: 'schedule',
             label: t('promotion.schedule'),
             type: 'datetime-local',
-            hint: t('promotion.scheduleHint'),
+            hint: t('promotion.scheduleHint', { zone: server.timeZone }),
             value: localText(moment(promotion.schedule)),
           }),
         ),
