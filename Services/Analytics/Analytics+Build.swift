@@ -2,6 +2,7 @@ import MessageBus
 import Messages
 import ObjectStore
 import ParseProtocol
+import ProcessKit
 import ServiceKit
 
 /// Commits do not wait for the disk: there are many events, and a power failure may lose some. A crash of the process
@@ -12,9 +13,10 @@ package let analyticsPlan = ServicePlan(
     synchronous: .normal)
 
 package func buildAnalytics(_ host: ServiceHost, _ routes: inout ServiceRoutes) throws {
+    let zone = try ShopZone.ofShop(host.configuration.settings)
     let events = Inbox(host) { item, transaction in
         try EventIntake.take(
-            Event(name: item.kind, body: item.body), by: item.caller, at: item.receivedAt, in: transaction)
+            Event(name: item.kind, body: item.body), by: item.caller, at: item.receivedAt, zone: zone, in: transaction)
     }
     routes.write(framed: AnalyticsCalls.event) { message, request, transaction in
         try EventQuota.admit(bytes: request.documents.first?.count ?? 0, by: request.caller, in: transaction)
@@ -28,15 +30,15 @@ package func buildAnalytics(_ host: ServiceHost, _ routes: inout ServiceRoutes) 
         return try BusReply(Accepted(), documents: [JSON.object([:]).serialized])
     }
     routes.accept(AnalyticsCalls.requests) { counts, _, transaction in
-        try RequestCountsLog.add(counts, in: transaction)
+        try RequestCountsLog.add(counts, zone: zone, in: transaction)
     }
     let news = NotificationCalls(to: analyticsPlan.name)
     // Idempotent by the order's row.
     routes.accept(news.orderMade, keyed: false) { order, _, transaction in
-        try SalesLog.add(order, in: transaction)
+        try SalesLog.add(order, zone: zone, in: transaction)
     }
     routes.accept(news.orderChanged) { change, _, transaction in
-        try SalesLog.add(change, in: transaction)
+        try SalesLog.add(change, zone: zone, in: transaction)
     }
     routes.accept(news.userDeleted) { user, _, transaction in
         try events.settle(user.userID, in: transaction)
@@ -46,7 +48,7 @@ package func buildAnalytics(_ host: ServiceHost, _ routes: inout ServiceRoutes) 
         try SalesLog.forget(user.userID, in: transaction)
     }
     AnalyticsFunctions(
-        store: host.store, currency: try Currency.ofShop(host.configuration.settings)
+        store: host.store, currency: try Currency.ofShop(host.configuration.settings), zone: zone
     ).install(&routes)
     let logBytesMax = host.quotas.settings.ceiling(.eventLogBytesMax)
     host.whenWriter("retention", every: Retention.pause, problem: "Old figures could not be removed.") {
@@ -71,20 +73,21 @@ private enum EventQuota {
 package enum EventIntake {
     /// - Parameter now: when it arrived; nil for now.
     package static func take(
-        _ event: Event, by caller: Caller, at now: Timestamp? = nil, in transaction: StoreTransaction
+        _ event: Event, by caller: Caller, at now: Timestamp? = nil, zone: ShopZone = .utc,
+        in transaction: StoreTransaction
     ) throws {
         let now = now ?? transaction.now
         let moment = event.countedAt(now: now)
-        let hour = Hour(of: moment)
+        let day = zone.day(of: moment)
         let installationId = caller.installationId.map(EventLog.shortened)
         try EventLog.add(event, by: caller, at: now, in: transaction)
-        try EventCounts.add(event, at: hour, in: transaction)
-        if let userId = caller.userId { try ActiveIds.add(userId, .users, day: hour.day, in: transaction) }
+        try EventCounts.add(event, at: moment, zone, in: transaction)
+        if let userId = caller.userId { try ActiveIds.add(userId, .users, day: day, in: transaction) }
         if let installationId, !installationId.isEmpty {
-            try ActiveIds.add(installationId, .installations, day: hour.day, in: transaction)
+            try ActiveIds.add(installationId, .installations, day: day, in: transaction)
         }
         if let pushHash = event.pushHash, event.name == Event.opened {
-            try PushOpens.add(pushHash, day: hour.day, in: transaction)
+            try PushOpens.add(pushHash, day: day, in: transaction)
             if let userId = caller.userId, !pushHash.isEmpty {
                 try PushTaps.add(pushHash, of: userId, at: moment, in: transaction)
             }

@@ -8,6 +8,8 @@ struct AnalyticsFunctions: Sendable {
     let store: ClassStore
     /// The shop's currency, the default for revenue.
     let currency: Currency
+    /// The shop's zone, in which days are counted.
+    let zone: ShopZone
 
     func install(_ routes: inout ServiceRoutes) {
         add("analyticsEvents", to: &routes) { parameters, reader in
@@ -15,10 +17,10 @@ struct AnalyticsFunctions: Sendable {
             return .array(try EventLog.newest(try Self.eventName(parameters["name"]), limit: limit, reader))
         }
         add("analyticsSeries", to: &routes, series)
-        add("analyticsTop", to: &routes) { parameters, reader in
+        add("analyticsTop", to: &routes) { [zone] parameters, reader in
             let name = try Self.eventName(parameters["name"])
             let limit = try parameters.listLimit(standard: 10, maximum: 200)
-            let range = try SeriesRange(parameters, only: .day)
+            let range = try SeriesRange(parameters, only: .day, zone: zone)
             let dimension = try Self.text("dimension", parameters)
             return .array(
                 try EventCounts.top(name, dimension, range, limit: limit, reader).map {
@@ -26,16 +28,16 @@ struct AnalyticsFunctions: Sendable {
                 })
         }
         add("analyticsActiveUsers", to: &routes, activeUsers)
-        add("analyticsRetention", to: &routes) { try CohortFigures($0).all($1) }
-        add("analyticsSales", to: &routes) { parameters, reader in
-            try SalesFigures(range: SeriesRange(parameters), reader: reader).all()
+        add("analyticsRetention", to: &routes) { [zone] in try CohortFigures($0, zone: zone).all($1) }
+        add("analyticsSales", to: &routes) { [zone] parameters, reader in
+            try SalesFigures(range: SeriesRange(parameters, zone: zone), reader: reader).all()
         }
-        add("analyticsRequests", to: &routes) { parameters, reader in
+        add("analyticsRequests", to: &routes) { [zone] parameters, reader in
             guard let grouping = (parameters["groupBy"] ?? "class").stringValue.flatMap(RequestCountsLog.Grouping.init)
             else { throw ParseError(.validationError, "groupBy must be class, verb, deviceType or sdk.") }
             let limit = try parameters.listLimit()
             return .array(
-                try RequestCountsLog.groups(by: grouping, SeriesRange(parameters), limit: limit, reader))
+                try RequestCountsLog.groups(by: grouping, SeriesRange(parameters, zone: zone), limit: limit, reader))
         }
         add("pushOpens", to: &routes) { parameters, reader in
             let hashes = try Self.hashes(parameters["pushHash"])
@@ -91,7 +93,7 @@ struct AnalyticsFunctions: Sendable {
         if let dimension = parameters["dimension"], !dimension.isNull {
             return try lines(metric, parameters, reader)
         }
-        let range = try SeriesRange(parameters, only: metric.interval)
+        let range = try SeriesRange(parameters, only: metric.interval, zone: zone)
         let values: [Int64: Int64]
         switch metric {
         case .event(let name): values = try EventCounts.series(name, range, reader)
@@ -121,7 +123,7 @@ struct AnalyticsFunctions: Sendable {
         guard parameters["interval"]?.stringValue ?? "day" == "day" else {
             throw ParseError(.validationError, "Dimensions are counted per day.")
         }
-        let range = try SeriesRange(parameters, only: .day)
+        let range = try SeriesRange(parameters, only: .day, zone: zone)
         let dimension = try Self.text("dimension", parameters)
         let limit = try parameters.listLimit(standard: 10, maximum: Self.linesMax)
         let values =
@@ -135,7 +137,7 @@ struct AnalyticsFunctions: Sendable {
     }
 
     @Sendable private func activeUsers(_ parameters: JSON, _ reader: StoreReader) throws -> JSON {
-        let range = try SeriesRange(parameters, only: .day)
+        let range = try SeriesRange(parameters, only: .day, zone: zone)
         guard range.toDay - range.fromDay <= ActiveIds.daysKept else {
             throw ParseError(
                 .validationError, "from and to must be at most \(ActiveIds.daysKept) days apart: ids expire then.")

@@ -13,8 +13,11 @@ package enum RequestCountsLog {
     /// Keeps sums over years within 64 bits.
     private static let countMax: UInt64 = 1_000_000_000_000
 
-    /// Adds a gateway's counts, once per report number.
-    package static func add(_ report: RequestCounts, in transaction: StoreTransaction) throws {
+    /// Adds a gateway's counts, once per report number. Gateways count per hour of UTC; such an hour counts as the one
+    /// that contains its middle.
+    package static func add(
+        _ report: RequestCounts, zone: ShopZone = .utc, in transaction: StoreTransaction
+    ) throws {
         guard report.counts.count <= linesMax, let sequence = Int64(exactly: report.sequence) else {
             throw ParseError(.invalidJSON, "The counts of requests cannot be read.")
         }
@@ -28,7 +31,8 @@ package enum RequestCountsLog {
         guard isNew else { return }
         let latest = Hour(of: transaction.now).number
         for line in report.counts {
-            let hour = Hour(number: min(max(0, line.hour), latest))
+            let middle = min(max(0, line.hour), latest) * Hour.milliseconds + Hour.milliseconds / 2
+            let hour = Hour(number: zone.hour(of: Timestamp(milliseconds: middle)))
             _ = try transaction.execute(
                 """
                 INSERT INTO requestHours(hour, target, verb, deviceType, sdk, statusClass, count) \
@@ -86,9 +90,10 @@ package enum RequestCountsLog {
         try range.values(
             byFirstHour: try reader.rows(
                 """
-                SELECT hour - hour % ? AS bucket, sum(count) AS total FROM requestHours WHERE hour >= ? AND hour < ? \
+                SELECT \(range.firstHour) AS bucket, sum(count) AS total FROM requestHours \
+                WHERE hour >= ? AND hour < ? \
                 GROUP BY 1
                 """,
-                [.int(range.interval.hours), .int(range.fromHour), .int(range.toHour)]))
+                [.int(range.fromHour), .int(range.toHour)]))
     }
 }

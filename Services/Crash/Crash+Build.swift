@@ -2,6 +2,7 @@ import Foundation
 import MessageBus
 import Messages
 import ParseProtocol
+import ProcessKit
 import ServiceKit
 
 /// Commits do not wait for the disk: a power failure may lose the reports of the last second. A crash of the process
@@ -10,8 +11,10 @@ package let crashPlan = ServicePlan(name: "crash", migrations: crashMigrations, 
 
 package func buildCrash(_ host: ServiceHost, _ routes: inout ServiceRoutes) throws {
     let settings = try CrashConfiguration(host.configuration.settings)
-    let reports = Inbox(host) { try TakenReport($0).count(in: $1) }
-    let intake = ReportIntake(host: host, rates: KeyRateLimits(perMinute: settings.reportsPerMinute), reports: reports)
+    let zone = try ShopZone.ofShop(host.configuration.settings)
+    let reports = Inbox(host) { try TakenReport($0).count(zone, in: $1) }
+    let intake = ReportIntake(
+        host: host, rates: KeyRateLimits(perMinute: settings.reportsPerMinute), reports: reports, zone: zone)
 
     routes.task(framed: CrashCalls.envelope) { message, request in
         do {
@@ -31,7 +34,7 @@ package func buildCrash(_ host: ServiceHost, _ routes: inout ServiceRoutes) thro
         try EventStore.forget(user.userID, in: transaction)
         try IssueLog.forget(user.userID, in: transaction)
     }
-    CrashFunctions(host: host, dsn: settings.dsn).install(&routes)
+    CrashFunctions(host: host, dsn: settings.dsn, zone: zone).install(&routes)
     host.whenWriter("retention", every: CrashRetention.pause, problem: "Old figures could not be removed.") {
         try await host.store.write(for: nil) { try CrashRetention.removeSome(in: $0) } ? .more : .idle
     }

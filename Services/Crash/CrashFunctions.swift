@@ -7,6 +7,8 @@ import ServiceKit
 struct CrashFunctions: Sendable {
     let host: ServiceHost
     let dsn: @Sendable (_ key: String, _ projectId: String) -> String
+    /// The shop's zone, in which days are counted.
+    let zone: ShopZone
 
     func install(_ routes: inout ServiceRoutes) {
         reading("crashReports", &routes) { parameters, reader in
@@ -16,10 +18,10 @@ struct CrashFunctions: Sendable {
             try IssueDesk.list(parameters, limit: try parameters.listLimit(), reader)
         }
         reading("crashIssue", &routes) { try IssueDesk.one($0, $1) }
-        reading("crashTrend", &routes) { parameters, reader in
-            try CrashFigures(parameters).trend(issueId: try IssueDesk.id(parameters, reader), reader)
+        reading("crashTrend", &routes) { [zone] parameters, reader in
+            try CrashFigures(parameters, zone: zone).trend(issueId: try IssueDesk.id(parameters, reader), reader)
         }
-        reading("crashFreeRate", &routes) { try CrashFigures($0).crashFree($1) }
+        reading("crashFreeRate", &routes) { [zone] in try CrashFigures($0, zone: zone).crashFree($1) }
         reading("crashProjects", &routes) { [dsn] _, reader in try Projects.list(reader, dsn: dsn) }
 
         writing("resolveCrashIssue", &routes) { try IssueDesk.resolve($0, in: $1) }

@@ -10,7 +10,7 @@ package func buildMail(_ host: ServiceHost, _ routes: inout ServiceRoutes) throw
     let configuration = try MailConfiguration(host.configuration.settings)
     let composer = MailComposer(
         sender: configuration.sender, shopName: configuration.shopName,
-        templates: try MailTemplates(replacements: configuration.templatesFolder))
+        templates: try MailTemplates(replacements: configuration.templatesFolder), zone: configuration.zone)
     var sending = configuration.sending
     sending.pause = host.pause(sending.pause)
     let sender = MailSender(

@@ -23,7 +23,8 @@ package struct WebAnswers: Sendable {
         let folder = Bundle.module.bundleURL
         site = try WebSiteFiles(
             reading: folder.appendingPathComponent("Site"), shopName: configuration.shopName,
-            currency: configuration.currency, tiles: configuration.tiles)
+            currency: configuration.currency, zone: configuration.zone, tiles: configuration.tiles,
+            texts: configuration.textsDirectory)
         pages = try MailedLinkPages(
             reading: folder.appendingPathComponent("Pages"), replacements: configuration.pagesDirectory,
             shopName: configuration.shopName)

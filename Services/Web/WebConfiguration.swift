@@ -16,12 +16,16 @@ package struct WebConfiguration: Sendable {
     let shopName: String
     /// The shop's currency, in which pages show and take prices.
     let currency: Currency
+    /// The shop's time zone, in which pages show dates.
+    let zone: ShopZone
     /// The tiles of the dashboard's maps.
     let tiles: MapTiles
     /// Whether payments are those of the embedded sandbox, whose test cards the storefront offers.
     let isSandbox: Bool
     /// `SATCHEL_PAGES`: a folder with templates that replace the ones that come with Satchel; nil for none.
     let pagesDirectory: String?
+    /// `SATCHEL_DASHBOARD_TEXTS`: a folder with languages of the dashboard; nil for none.
+    let textsDirectory: String?
 
     /// - Throws: `StartupProblem`, and `BusConfiguration.Problem` when the bus cannot work as configured.
     package init(_ settings: Settings) throws {
@@ -33,8 +37,10 @@ package struct WebConfiguration: Sendable {
         shopName = settings.text("satchel.shop.name", default: "Satchel")
         // Services that count money abort startup for an unknown currency, with a text that names it.
         currency = (try? Currency(settings.text("satchel.currency", default: Currency.standard.code))) ?? .standard
+        zone = try ShopZone.ofShop(settings)
         tiles = try MapTiles(settings)
         isSandbox = settings.text("satchel.payments", default: "sandbox") == "sandbox"
         pagesDirectory = settings["satchel.pages"]
+        textsDirectory = settings["satchel.dashboard.texts"]
     }
 }

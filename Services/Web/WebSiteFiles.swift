@@ -27,6 +27,8 @@ package struct WebSiteFiles: Sendable {
     /// The values of templates that are settings of this service.
     private let values: [String: String]
     private let tiles: MapTiles
+    /// The codes of each page's languages.
+    private let languages: [String: String]
 
     /// The folders with a page; the name is also the first component of its path.
     private static let folders = ["dashboard", "developers"]
@@ -43,14 +45,22 @@ package struct WebSiteFiles: Sendable {
     /// - Parameters:
     ///   - root: the folder with `shared` and the folders of the pages.
     ///   - tiles: the tiles of maps, for the dashboard alone.
+    ///   - texts: a folder with languages of the dashboard (`DashboardTexts`); nil for none.
     /// - Throws: `StartupProblem` when a file is missing or unusable.
-    package init(reading root: URL, shopName: String, currency: Currency, tiles: MapTiles) throws {
+    package init(
+        reading root: URL, shopName: String, currency: Currency, zone: ShopZone = .utc, tiles: MapTiles,
+        texts: String? = nil
+    ) throws {
         self.tiles = tiles
         values = [
-            "shop": shopName, "currency": currency.code, "tiles": tiles.template,
+            "shop": shopName, "currency": currency.code, "timeZone": zone.name, "tiles": tiles.template,
             "tilesAttribution": tiles.attribution,
         ]
-        let contents = try Self.contents(of: root)
+        var read = try Self.contents(of: root)
+        if let texts { try DashboardTexts(reading: texts).add(to: &read) }
+        let contents = read
+        languages = Dictionary(
+            uniqueKeysWithValues: Self.folders.map { ($0, Self.languages(of: $0, in: contents)) })
         let digest = Self.digest(of: contents)
         self.digest = digest
         files = contents.compactMap { entry in
@@ -90,7 +100,8 @@ package struct WebSiteFiles: Sendable {
         return WebSiteReply.with { reply in
             reply.files =
                 pages.map { page in
-                    let values = values.merging(["assets": Self.assets(page.folder, digest)]) { own, _ in own }
+                    let own = ["assets": Self.assets(page.folder, digest), "languages": languages[page.folder] ?? ""]
+                    let values = values.merging(own) { own, _ in own }
                     let others = page.path == Self.mapped ? [tiles.origin].compactMap(\.self) : []
                     return Self.file(
                         [page.path], Array(page.template.render(values).utf8),
@@ -117,10 +128,15 @@ package struct WebSiteFiles: Sendable {
 
     // MARK: - Reading
 
-    private struct Entry {
+    struct Entry {
         /// Relative to the root, with slashes.
         let path: String
         let bytes: [UInt8]
+    }
+
+    /// The codes of the languages in which a page has texts, separated by spaces.
+    private static func languages(of folder: String, in contents: [Entry]) -> String {
+        contents.compactMap { DashboardTexts.language(of: $0.path, page: folder) }.joined(separator: " ")
     }
 
     /// Every file of the folder, sorted by path.

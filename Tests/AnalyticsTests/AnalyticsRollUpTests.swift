@@ -195,15 +195,16 @@ import Testing
     // MARK: - Ranges
 
     @Test func aRangeIncludesTheIntervalsOfBothEnds() throws {
-        let range = try SeriesRange(["from": "2024-05-06T07:08:09.000Z", "to": "2024-05-08T00:00:00.001Z"])
+        let range = try SeriesRange(["from": "2024-05-06T07:08:09.000Z", "to": "2024-05-08T00:00:00.001Z"], zone: .utc)
         #expect(range.buckets.count == 3)
         #expect(range.moment(of: range.buckets.lowerBound).iso == "2024-05-06T00:00:00.000Z")
-        let hours = try SeriesRange([
-            "interval": "hour", "from": "2024-05-06T07:08:09.000Z",
-            "to": ["__type": "Date", "iso": "2024-05-06T09:00:00.000Z"],
-        ])
+        let hours = try SeriesRange(
+            [
+                "interval": "hour", "from": "2024-05-06T07:08:09.000Z",
+                "to": ["__type": "Date", "iso": "2024-05-06T09:00:00.000Z"],
+            ], zone: .utc)
         #expect(hours.buckets.count == 2)
-        #expect(try SeriesRange([:]).buckets.count >= 30)
+        #expect(try SeriesRange([:], zone: .utc).buckets.count >= 30)
     }
 
     @Test(
@@ -216,6 +217,6 @@ import Testing
             ["interval": "hour", "from": "2024-01-01T00:00:00.000Z", "to": "2024-04-01T00:00:00.000Z"],
         ] as [JSON])
     func aRangeThatCannotBeIsRefused(parameters: JSON) async {
-        #expect(await parseError { _ = try SeriesRange(parameters) }?.code == .validationError)
+        #expect(await parseError { _ = try SeriesRange(parameters, zone: .utc) }?.code == .validationError)
     }
 }

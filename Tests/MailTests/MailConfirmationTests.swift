@@ -28,10 +28,18 @@ import Testing
             queuedAt: Timestamp(milliseconds: 1_700_000_000_000), attempts: 0)
     }
 
-    static func composer() throws -> MailComposer {
+    static func composer(_ zone: ShopZone = .utc) throws -> MailComposer {
         MailComposer(
             sender: try #require(MailAddress("shop@shop.example", name: "Shop")), shopName: "Beauty & Me",
-            templates: try MailTemplates())
+            templates: try MailTemplates(), zone: zone)
+    }
+
+    /// The order was placed at 03:04 in UTC.
+    @Test(arguments: [("UTC", "2026-01-02"), ("Asia/Kathmandu", "2026-01-02"), ("America/New_York", "2026-01-01")])
+    func itsDateIsOfTheShopsTimeZone(name: String, date: String) throws {
+        let message = try Self.composer(try #require(ShopZone(name))).compose(Self.mail())
+        #expect(message.text.contains("placed on \(date)"))
+        #expect(message.html.contains("placed on \(date)"))
     }
 
     @Test func bothPartsHaveNumberItemsTotalAddressAndNote() throws {

@@ -1,9 +1,11 @@
 // Amounts as people type and read them.
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { load } from './pages.mjs';
 
-const { ago, beginning, decimals, editableMoney, money, parseMoney, price } = await load('format.js');
+const { ago, beginning, decimals, decimalText, editableMoney, exampleMoney, money, moneyKeys, parseMoney, price } =
+  await load('format.js');
 
 test('amounts are minor units of their currency', () => {
   assert.equal(money(350, 'usd'), '$3.50');
@@ -64,6 +66,59 @@ test('what is shown to be edited is read as the same', () => {
       assert.equal(parseMoney(editableMoney(amount, currency), currency), amount);
     }
   }
+});
+
+test('every currency has the decimals that the server counts with', () => {
+  const source = readFileSync(new URL('../../Shared/ParseProtocol/Shop/Currency.swift', import.meta.url), 'utf8');
+  const lists = [...source.matchAll(/^ +([023]): "+([a-z\s\\]+)"/gm)];
+  assert.equal(lists.length, 3);
+  for (const [, places, codes] of lists) {
+    for (const code of codes.match(/[a-z]{3}/g)) {
+      assert.equal(decimals(code), Number(places), code);
+      assert.equal(money(1, code).replace(/[^\d]/g, ''), '1'.padStart(Number(places) + 1, '0'), code);
+    }
+  }
+});
+
+test('a form for money has the digits of its currency', () => {
+  assert.deepEqual(['usd', 'jpy', 'kwd', 'huf'].map(exampleMoney), ['12.50', '1250', '12.500', '12.50']);
+  assert.deepEqual(['usd', 'jpy', 'kwd'].map(moneyKeys), ['decimal', 'numeric', 'decimal']);
+  for (const currency of ['usd', 'jpy', 'kwd']) assert.ok(parseMoney(exampleMoney(currency), currency) > 0);
+  assert.deepEqual([decimalText(5, 'usd'), decimalText(-1250, 'kwd'), decimalText(7, 'jpy')], ['0.05', '-1.250', '7']);
+});
+
+test('amounts are exact up to the largest', () => {
+  const most = Number.MAX_SAFE_INTEGER;
+  assert.equal(decimalText(most, 'usd'), '90071992547409.91');
+  assert.equal(parseMoney(decimalText(most, 'usd'), 'usd'), most);
+  assert.equal(parseMoney(editableMoney(most, 'usd'), 'usd'), most);
+});
+
+test('a German types and reads a comma', async () => {
+  globalThis.navigator.languages = ['de-DE'];
+  globalThis.fetch = async () => ({ ok: true, json: async () => ({}) });
+  globalThis.document.documentElement = {};
+  const { currentLanguage, languages, loadTexts } = await load('i18n.js');
+  assert.deepEqual(languages, { de: 'Deutsch', en: 'English', 'pt-BR': 'Português (Brasil)' });
+  await loadTexts('https://shop.example/texts/');
+  assert.equal(currentLanguage(), 'de');
+  assert.deepEqual(['usd', 'jpy', 'kwd'].map(exampleMoney), ['12,50', '1250', '12,500']);
+  assert.equal(money(123450, 'eur').replace(/\s/g, ' '), '1.234,50 €');
+  const rows = [
+    ['1.234', 'usd', 123400],
+    ['1.234,50', 'usd', 123450],
+    ['12.50', 'usd', 1250],
+    ['1.250', 'jpy', 1250],
+    ['12,500', 'kwd', 12500],
+  ];
+  for (const [text, currency, amount] of rows) assert.equal(parseMoney(text, currency), amount, `${text} ${currency}`);
+  // In German it is a thousand, in Kuwait one and a bit.
+  assert.ok(Number.isNaN(parseMoney('1.234', 'kwd')));
+  globalThis.navigator.languages = ['pt-BR', 'en-US'];
+  await loadTexts('https://shop.example/texts/');
+  assert.equal(currentLanguage(), 'pt-BR');
+  globalThis.navigator.languages = ['en-US'];
+  await loadTexts('https://shop.example/texts/');
 });
 
 test('times are told in the largest unit that fits', () => {

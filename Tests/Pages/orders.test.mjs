@@ -40,9 +40,9 @@ test('orders become one row for each line, and their totals stand once', () => {
   const cells = (row) => Object.fromEntries(head.map((name, index) => [name, row[index]]));
   assert.deepEqual(
     ['order', 'customer', 'product', 'quantity', 'each', 'sum', 'total', 'refunded'].map((name) => cells(first)[name]),
-    ['1000001', 'Ann Lee', 'Soap', '2', '3.5', '7', '10.5', '0.5'],
+    ['1000001', 'Ann Lee', 'Soap', '2', '3.50', '7.00', '10.50', '0.50'],
   );
-  assert.deepEqual([cells(second).total, cells(second).sum, cells(second).refunded], ['', '3.5', '']);
+  assert.deepEqual([cells(second).total, cells(second).sum, cells(second).refunded], ['', '3.50', '']);
   assert.match(ordersAsCSV([order]), /'=cmd@x\.example/);
 });
 

@@ -10,7 +10,7 @@ process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
 cpSync(fileURLToPath(new URL('../../Services/Web/Site', import.meta.url)), folder, { recursive: true });
 writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
 
-const metas = { mount: '/parse', 'application-id': 'satchel', currency: 'usd' };
+const metas = { mount: '/parse', 'application-id': 'satchel', currency: 'usd', languages: 'de en pt-BR' };
 globalThis.document = {
   querySelector: (selector) => ({ content: metas[/satchel-([a-z-]+)/.exec(selector)?.[1]] ?? '' }),
 };

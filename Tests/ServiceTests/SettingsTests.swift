@@ -85,6 +85,15 @@ import UsersService
         #expect(error?.description.hasPrefix("SATCHEL_CURRENCY=euro cannot be used") == true)
     }
 
+    @Test func anUnknownTimeZoneEndsTheStart() throws {
+        #expect(try ShopZone.ofShop(Settings([:])).name == "UTC")
+        #expect(try ShopZone.ofShop(Settings(["SATCHEL_TIME_ZONE": "Asia/Kathmandu"])).name == "Asia/Kathmandu")
+        let error = #expect(throws: StartupProblem.self) {
+            try ShopZone.ofShop(Settings(["SATCHEL_TIME_ZONE": "Berlin"]))
+        }
+        #expect(error?.description.hasPrefix("SATCHEL_TIME_ZONE=Berlin cannot be used") == true)
+    }
+
     @Test func programsOfOthersGetTheVariablesThatAreNamed() {
         let settings = Settings(["PATH": "/bin", "SATCHEL_MASTER_KEY": "secret", "LANG": "C", "ERP_KEY": "other"])
         #expect(settings.environment(passing: ["PATH", "LANG", "HOME"]) == ["LANG=C", "PATH=/bin"])

@@ -5,6 +5,7 @@ import Testing
 struct WrongSettingTests {
     @Test(arguments: [
         (["SATCHEL_CURRENCY": "dollars"], ["refuses to start", "SATCHEL_CURRENCY", "nothing was started"]),
+        (["SATCHEL_TIME_ZONE": "Berlin"], ["refuses to start", "SATCHEL_TIME_ZONE=Berlin", "nothing was started"]),
         (["SATCHEL_HISTORY": "long"], ["SATCHEL_HISTORY is not a setting"]),
         (["SATCHEL_SHOPNAME": "Ann"], ["SATCHEL_SHOPNAME is not a setting; did you mean SATCHEL_SHOP_NAME?"]),
     ])

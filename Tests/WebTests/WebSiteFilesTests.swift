@@ -11,7 +11,7 @@ import WebService
 
     /// A site with one script of each size.
     private static func site(
-        _ changes: [String: String?] = [:], shopName: String = "Shop", tiles: String = ""
+        _ changes: [String: String?] = [:], shopName: String = "Shop", tiles: String = "", texts: String? = nil
     ) throws -> WebSiteFiles {
         let folder = FileManager.default.temporaryDirectory.appending(path: "site-\(Names.random(12))")
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -29,7 +29,7 @@ import WebService
         }
         return try WebSiteFiles(
             reading: folder, shopName: shopName, currency: .standard,
-            tiles: MapTiles(Settings(["SATCHEL_DASHBOARD_TILES": tiles])))
+            tiles: MapTiles(Settings(["SATCHEL_DASHBOARD_TILES": tiles])), texts: texts)
     }
 
     private static func reply(_ site: WebSiteFiles) -> [String: WebFile] {
@@ -64,6 +64,51 @@ import WebService
         #expect(long?.gzipped.starts(with: [0x1f, 0x8b]) == true)
         let short = files.first { $0.key.hasSuffix("short.js") }?.value
         #expect(short?.gzipped.isEmpty == true, "Compression saves nothing.")
+    }
+
+    /// An operator's folder of languages.
+    private static func texts(_ files: [String: String]) throws -> String {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "texts-\(Names.random(12))")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        for (name, text) in files { try Data(text.utf8).write(to: folder.appending(path: name)) }
+        return folder.path
+    }
+
+    @Test func anOperatorAddsLanguagesAndReplacesTexts() throws {
+        let own = try Self.texts([
+            "fr.json": #"{"action.save":"Enregistrer"}"#, "de.json": #"{"action.save":"Speichern!"}"#, "notes.txt": "-",
+        ])
+        defer { try? FileManager.default.removeItem(atPath: own) }
+        let english = #"{"action.save":"Save","action.close":"Close"}"#
+        let files = try Self.reply(
+            Self.site(
+                [
+                    "dashboard/texts/en.json": english, "developers/texts/en.json": english,
+                    "dashboard/texts/de.json": #"{"action.save":"Speichern","action.close":"Schließen"}"#,
+                    "dashboard/index.mustache": "{{languages}}|{{timeZone}}|{{assets}}",
+                    "developers/index.mustache": "{{languages}}",
+                ], texts: own))
+        let page = Self.text(files["/dashboard"]).split(separator: "|").map(String.init)
+        #expect(page.prefix(2) == ["de en fr", "UTC"])
+        #expect(Self.text(files["/developers"]) == "en")
+        let folder = try #require(page.last)
+        func texts(_ language: String) throws -> JSON {
+            try JSON(parsing: Self.text(files["\(folder)/dashboard/texts/\(language).json"]))
+        }
+        #expect(try texts("fr") == ["action.save": "Enregistrer", "action.close": "Close"])
+        #expect(try texts("de") == ["action.save": "Speichern!", "action.close": "Schließen"])
+        #expect(try texts("en") == ["action.save": "Save", "action.close": "Close"])
+    }
+
+    @Test(arguments: [
+        ("french.json", "{}"), ("../fr.json", "{}"), ("fr.json", "[]"), ("fr.json", "{"), ("fr.json", #"{"a":1}"#),
+    ])
+    func aFileThatIsNoLanguageIsRefused(name: String, text: String) throws {
+        let own = try Self.texts([name.replacing("/", with: "-"): text])
+        defer { try? FileManager.default.removeItem(atPath: own) }
+        let error = #expect(throws: StartupProblem.self) { try Self.site(texts: own) }
+        #expect(error?.description.contains("SATCHEL_DASHBOARD_TEXTS=\(own)") == true)
+        #expect(throws: StartupProblem.self) { try Self.site(texts: "\(own)/nowhere") }
     }
 
     @Test func valuesOfTheGatewayAndOfSettingsAreFilledInAsText() throws {

@@ -23,13 +23,15 @@ package struct CohortFigures: Sendable {
     /// The periods of the first visits; the last one may be incomplete.
     private let cohorts: Range<Int64>
     private let now: Int64
+    private let zone: ShopZone
 
     /// Maximum cohorts of an answer.
     package static let cohortsMax: Int64 = 62
 
     /// - Throws: `.validationError` (142) for an invalid kind, interval or number of periods, for more cohorts than an
     ///   answer may have, and for cohorts whose returns are no longer stored.
-    package init(_ parameters: JSON, now: Timestamp = .now) throws {
+    package init(_ parameters: JSON, zone: ShopZone = .utc, now: Timestamp = .now) throws {
+        self.zone = zone
         kind = try Self.kind(parameters["kind"])
         switch parameters["interval"] ?? .null {
         case .null, "week": interval = .week
@@ -37,8 +39,8 @@ package struct CohortFigures: Sendable {
         default: throw ParseError(.validationError, "interval must be day or week.")
         }
         periods = try Self.periods(parameters["periods"])
-        let range = try SeriesRange(parameters, only: .day, now: now)
-        let today = Hour(of: now).day
+        let range = try SeriesRange(parameters, only: .day, zone: zone, now: now)
+        let today = zone.day(of: now)
         self.now = interval.period(of: today)
         guard range.fromDay >= today - ActiveIds.daysKept else {
             throw ParseError(
@@ -89,7 +91,7 @@ package struct CohortFigures: Sendable {
         ]
         answer["since"] = try reader.rows(
             "SELECT min(firstDay) AS day FROM visits WHERE kind = ?", [.int(kind.rawValue)]
-        ).first?["day"].intValue.map(Self.moment)
+        ).first?["day"].intValue.map(moment)
         return answer
     }
 
@@ -97,12 +99,10 @@ package struct CohortFigures: Sendable {
     private func cohort(_ period: Int64, _ row: SQLRow?) throws -> JSON {
         let begun = max(0, min(periods, now - period))
         return [
-            "at": Self.moment(interval.firstDay(of: period)), "size": .int(try row?.int("size") ?? 0),
+            "at": moment(interval.firstDay(of: period)), "size": .int(try row?.int("size") ?? 0),
             "returned": .array(try (0..<begun).map { .int(try row?.int("p\($0 + 1)") ?? 0) }),
         ]
     }
 
-    private static func moment(_ day: Int64) -> JSON {
-        Timestamp(milliseconds: day * 24 * Hour.milliseconds).wire
-    }
+    private func moment(_ day: Int64) -> JSON { zone.start(ofDay: day).wire }
 }

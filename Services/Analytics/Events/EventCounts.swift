@@ -11,36 +11,42 @@ package enum EventCounts {
     /// Maximum different values of a dimension per day; a graph shows ten.
     package static let valuesMax: Int64 = 200
 
-    static func add(_ event: Event, at hour: Hour, in transaction: StoreTransaction) throws {
+    static func add(
+        _ event: Event, at moment: Timestamp, _ zone: ShopZone, in transaction: StoreTransaction
+    ) throws {
+        let (hour, day) = (zone.hour(of: moment), zone.day(of: moment))
         // The fast path: most events are not the first of their name and hour.
         let counted = try transaction.execute(
             "UPDATE eventHours SET count = count + 1 WHERE name = ? AND hour = ?",
-            [.text(event.name), .int(hour.number)])
+            [.text(event.name), .int(hour)])
         if counted == 0 {
-            let name = try admittedName(event.name, hour, in: transaction)
+            let name = try admittedName(event.name, day, zone, in: transaction)
             _ = try transaction.execute(
                 """
                 INSERT INTO eventHours(name, hour, count) VALUES (?, ?, 1)
                 ON CONFLICT(name, hour) DO UPDATE SET count = eventHours.count + 1
                 """,
-                [.text(name), .int(hour.number)])
+                [.text(name), .int(hour)])
             guard name != Cardinality.other else { return }
         }
         for (dimension, value) in event.dimensions {
             guard let text = value.stringValue else { continue }
-            try add(text, of: dimension, of: event.name, day: hour.day, in: transaction)
+            try add(text, of: dimension, of: event.name, day: day, in: transaction)
         }
     }
 
-    private static func admittedName(_ name: String, _ hour: Hour, in transaction: StoreTransaction) throws -> String {
+    private static func admittedName(
+        _ name: String, _ day: Int64, _ zone: ShopZone, in transaction: StoreTransaction
+    ) throws -> String {
         guard name != Event.opened else { return name }
+        let hours = zone.hours(ofDay: day)
         let isKnown =
             try !transaction.rows(
                 "SELECT 1 FROM eventHours WHERE name = ? AND hour >= ? AND hour < ? LIMIT 1",
-                [.text(name), .int(hour.day * 24), .int(hour.day * 24 + 24)]
+                [.text(name), .int(hours.lowerBound), .int(hours.upperBound)]
             ).isEmpty
         if isKnown { return name }
-        return try Cardinality.admits("names", day: hour.day, maximum: namesMax, in: transaction)
+        return try Cardinality.admits("names", day: day, maximum: namesMax, in: transaction)
             ? name : Cardinality.other
     }
 
@@ -76,10 +82,10 @@ package enum EventCounts {
     static func series(_ name: String, _ range: SeriesRange, _ reader: StoreReader) throws -> [Int64: Int64] {
         let rows = try reader.rows(
             """
-            SELECT hour - hour % ? AS bucket, sum(count) AS total FROM eventHours \
+            SELECT \(range.firstHour) AS bucket, sum(count) AS total FROM eventHours \
             WHERE name = ? AND hour >= ? AND hour < ? GROUP BY 1
             """,
-            [.int(range.interval.hours), .text(name), .int(range.fromHour), .int(range.toHour)])
+            [.text(name), .int(range.fromHour), .int(range.toHour)])
         return try range.values(byFirstHour: rows)
     }
 

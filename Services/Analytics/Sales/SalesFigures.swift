@@ -12,10 +12,10 @@ struct SalesFigures {
         let sums = SalesLog.columns.map { "sum(\($0)) AS \($0)" }.joined(separator: ", ")
         let rows = try reader.rows(
             """
-            SELECT hour - hour % ? AS firstHour, \(sums) FROM salesHours \
+            SELECT \(range.firstHour) AS firstHour, \(sums) FROM salesHours \
             WHERE currency = ? AND hour >= ? AND hour < ? GROUP BY 1
             """,
-            [.int(range.interval.hours), .text(currency), .int(range.fromHour), .int(range.toHour)])
+            [.text(currency), .int(range.fromHour), .int(range.toHour)])
         return Dictionary(
             try rows.map { row in
                 (

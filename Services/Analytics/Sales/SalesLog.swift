@@ -15,7 +15,7 @@ package enum SalesLog {
     private static func amount(_ minorUnits: Int64) -> Int64 { min(max(0, minorUnits), minorUnitsMax) }
 
     /// Counts an order once, however often it is reported.
-    package static func add(_ order: OrderMade, in transaction: StoreTransaction) throws {
+    package static func add(_ order: OrderMade, zone: ShopZone = .utc, in transaction: StoreTransaction) throws {
         let isNew =
             try transaction.execute(
                 """
@@ -30,13 +30,15 @@ package enum SalesLog {
         guard isNew else { return }
         try PushTaps.credit(order: order.orderID, in: transaction)
         try addToHour(
-            order.madeAt, order.currency, [1, Int64(order.pieces), amount(order.totalMinorUnits), 0, 0, 0],
+            order.madeAt, order.currency, [1, Int64(order.pieces), amount(order.totalMinorUnits), 0, 0, 0], zone,
             in: transaction)
     }
 
     /// Counts a cancellation, or a full or partial refund, in the hour of the change. Idempotent by order, status and
     /// time. The refunds of an order never exceed its total.
-    package static func add(_ change: OrderChanged, in transaction: StoreTransaction) throws {
+    package static func add(
+        _ change: OrderChanged, zone: ShopZone = .utc, in transaction: StoreTransaction
+    ) throws {
         let status = OrderStatus(event: change.status)
         guard status?.isGivenUp == true || change.refundedMinorUnits > 0 else { return }
         let sale = try transaction.rows(
@@ -63,11 +65,11 @@ package enum SalesLog {
         guard isNew else { return }
         try addToHour(
             change.changedAt, currency,
-            [0, 0, 0, status == .cancelled ? 1 : 0, minorUnits > 0 ? 1 : 0, minorUnits], in: transaction)
+            [0, 0, 0, status == .cancelled ? 1 : 0, minorUnits > 0 ? 1 : 0, minorUnits], zone, in: transaction)
     }
 
     private static func addToHour(
-        _ milliseconds: Int64, _ currency: String, _ sums: [Int64], in transaction: StoreTransaction
+        _ milliseconds: Int64, _ currency: String, _ sums: [Int64], _ zone: ShopZone, in transaction: StoreTransaction
     ) throws {
         let moment = min(Timestamp(milliseconds: max(0, milliseconds)), transaction.now)
         let changes = columns.map { "\($0) = salesHours.\($0) + excluded.\($0)" }.joined(separator: ", ")
@@ -76,7 +78,7 @@ package enum SalesLog {
             INSERT INTO salesHours(currency, hour, \(columns.joined(separator: ", "))) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
             ON CONFLICT(currency, hour) DO UPDATE SET \(changes)
             """,
-            [.text(currency), .int(Hour(of: moment).number)] + sums.map(SQLValue.int))
+            [.text(currency), .int(zone.hour(of: moment))] + sums.map(SQLValue.int))
     }
 
     /// Removes a deleted account's id from its orders; the shop's sums are kept.

@@ -124,7 +124,7 @@ extension CheckoutLedger {
         guard unknown.isEmpty else { throw PricesMissing(products: unknown) }
         guard let gone = products.sorted().first(where: { prices.unitPriceMinorUnits[$0] == nil }) else { return }
         throw ParseError(
-            .validationError, "A product in the bag is not sold any more.", details: ["productId": .string(gone)])
+            .validationError, "A product in the bag is not for sale any more.", details: ["productId": .string(gone)])
     }
 
     /// The terms of the request's code, or else of the bag's. Inserting the checkout reserves the use.

@@ -128,7 +128,7 @@ package struct CheckoutMachine: Sendable {
     /// The bag belongs to the client, so "not found" means that one of its products is gone.
     private static func publicReason(_ error: ParseError) -> ParseError {
         guard error.code == .objectNotFound else { return error }
-        return ParseError(.validationError, "A product in the bag is not sold any more.", details: error.details)
+        return ParseError(.validationError, "A product in the bag is not for sale any more.", details: error.details)
     }
 
     /// Keeps the stored prices. The catalog has the same prices for this reservation.

@@ -25,12 +25,14 @@ package struct AppSession: Equatable, Sendable {
     package static let daysKnown: Int64 = 30
 
     /// Nil for an invalid session, and when the session begins in the future or began more than 30 days ago.
-    /// - Parameter projectId: part of the digest, so that sessions of different projects differ.
-    package init?(_ report: JSON, projectId: Int64, now: Timestamp) {
+    /// - Parameters:
+    ///   - projectId: part of the digest, so that sessions of different projects differ.
+    ///   - zone: decides where days begin.
+    package init?(_ report: JSON, projectId: Int64, zone: ShopZone = .utc, now: Timestamp) {
         guard let id = report["sid"]?.stringValue, (1...64).contains(id.utf8.count),
             let moment = report["started"]?.stringValue.flatMap(Timestamp.init(iso:))
         else { return nil }
-        let (today, started) = (Hour(of: now).day, Hour(of: moment).day)
+        let (today, started) = (zone.day(of: now), zone.day(of: moment))
         // A device's clock may be a little ahead, or its time zone; one extra day covers both.
         guard started >= today - Self.daysKnown, started <= today + 1 else { return nil }
         day = min(started, today)

@@ -14,8 +14,9 @@ package enum CrashDays {
     static let columns = ["reports", "crashes", "sessions", "crashedSessions", "devices", "crashedDevices"]
 
     /// Counts a report on the day of its arrival: a device can send any time for a crash.
-    static func add(_ event: StoredEvent, issueId: Int64, projectId: Int64, in transaction: StoreTransaction) throws {
-        let day = Hour(of: transaction.now).day
+    static func add(
+        _ event: StoredEvent, issueId: Int64, projectId: Int64, day: Int64, in transaction: StoreTransaction
+    ) throws {
         let crashes: Int64 = event.crash.isFatal ? 1 : 0
         _ = try transaction.execute(
             """

@@ -12,8 +12,8 @@ package struct CrashFigures: Sendable {
     private static let releasesMax: Int64 = 50
 
     /// - Throws: `.validationError` (142) for an invalid range of days, project or version.
-    package init(_ parameters: JSON, now: Timestamp = .now) throws {
-        range = try SeriesRange(parameters, only: .day, now: now)
+    package init(_ parameters: JSON, zone: ShopZone = .utc, now: Timestamp = .now) throws {
+        range = try SeriesRange(parameters, only: .day, zone: zone, now: now)
         projectId = try parameters.textParameter("projectId").map { Int64($0) ?? 0 }
         release = try parameters.textParameter("release", bytesMax: 2000)
     }

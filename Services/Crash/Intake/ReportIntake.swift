@@ -9,6 +9,8 @@ struct ReportIntake: Sendable {
     let host: ServiceHost
     let rates: KeyRateLimits
     let reports: Inbox
+    /// The shop's zone, in which days are counted.
+    let zone: ShopZone
     private let unpacking = BlockingQueue("reports")
 
     /// Compressed size limit. A report with all its variables and breadcrumbs has some tens of kilobytes compressed.
@@ -41,11 +43,12 @@ struct ReportIntake: Sendable {
         guard report.event != nil || !report.sessions.isEmpty, let projectId = Int64(message.projectID) else {
             return report.eventId
         }
-        return try await host.store.write(for: request.share) { [reports] transaction in
+        return try await host.store.write(for: request.share) { [reports, zone] transaction in
             let sessions = report.sessions.compactMap {
-                AppSession($0, projectId: projectId, now: transaction.now)
+                AppSession($0, projectId: projectId, zone: zone, now: transaction.now)
             }
-            try reports.add(TakenReport(projectId: projectId, event: report.event, sessions: sessions), in: transaction)
+            let taken = TakenReport(projectId: projectId, event: report.event, sessions: sessions)
+            try reports.add(taken, zone, in: transaction)
             return report.event?.eventId ?? report.eventId
         }
     }
@@ -62,7 +65,7 @@ struct ReportIntake: Sendable {
         guard case .object = report else { throw ParseError(.invalidJSON, "A crash report is a JSON object.") }
         let event = StoredEvent(AppCrashReport.event(report), eventId: Hex.random(bytes: 16))
         let taken = TakenReport(projectId: Projects.defaultId, event: event, sessions: [])
-        try await host.store.write(for: request.share) { [reports] in try reports.add(taken, in: $0) }
+        try await host.store.write(for: request.share) { [reports, zone] in try reports.add(taken, zone, in: $0) }
     }
 
     private func admit(_ key: String, _ projectId: String, _ request: ServiceRequest) async throws {

@@ -11,9 +11,9 @@ struct TakenReport: Sendable {
     private static let kind = "report"
 
     /// Adds the report to the counts.
-    func count(in transaction: StoreTransaction) throws {
+    func count(_ zone: ShopZone, in transaction: StoreTransaction) throws {
         for session in sessions { try SessionLog.add(session, projectId: projectId, in: transaction) }
-        if let event { try IssueLog.add(event, projectId: projectId, in: transaction) }
+        if let event { try IssueLog.add(event, projectId: projectId, zone: zone, in: transaction) }
     }
 
     init(projectId: Int64, event: StoredEvent?, sessions: [AppSession]) {
@@ -48,8 +48,8 @@ struct TakenReport: Sendable {
 }
 
 extension Inbox {
-    func add(_ report: TakenReport, in transaction: StoreTransaction) throws {
-        guard waits else { return try report.count(in: transaction) }
+    func add(_ report: TakenReport, _ zone: ShopZone, in transaction: StoreTransaction) throws {
+        guard waits else { return try report.count(zone, in: transaction) }
         try add(report.item(at: transaction.now), in: transaction)
     }
 }

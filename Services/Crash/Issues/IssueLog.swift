@@ -12,7 +12,9 @@ package enum IssueLog {
     private static let usersMax: Int64 = 100_000
 
     /// Adds an event to its issue. Idempotent by event id.
-    package static func add(_ event: StoredEvent, projectId: Int64, in transaction: StoreTransaction) throws {
+    package static func add(
+        _ event: StoredEvent, projectId: Int64, zone: ShopZone = .utc, in transaction: StoreTransaction
+    ) throws {
         guard try !EventStore.contains(event.eventId, projectId: projectId, in: transaction) else { return }
         let issueId = try issue(of: event, projectId: projectId, in: transaction)
         try count(event.crash.release, issueId: issueId, in: transaction)
@@ -20,7 +22,8 @@ package enum IssueLog {
         _ = try transaction.execute(
             "UPDATE issues SET count = count + 1, users = users + ?, lastSeen = ?, level = ? WHERE id = ?",
             [.int(isNewUser ? 1 : 0), .int(transaction.now.milliseconds), .text(event.crash.level), .int(issueId)])
-        try CrashDays.add(event, issueId: issueId, projectId: projectId, in: transaction)
+        try CrashDays.add(
+            event, issueId: issueId, projectId: projectId, day: zone.day(of: transaction.now), in: transaction)
         try EventStore.add(event, issueId: issueId, projectId: projectId, in: transaction)
     }
 

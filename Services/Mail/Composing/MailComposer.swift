@@ -6,6 +6,7 @@ package struct MailComposer: Sendable {
     private let sender: MailAddress
     private let shopName: String
     private let templates: MailTemplates
+    private let zone: ShopZone
 
     /// Why a mail can never be sent. The mail stays in the queue's table for the operator.
     package enum Problem: Error, Equatable, CustomStringConvertible {
@@ -22,10 +23,12 @@ package struct MailComposer: Sendable {
         }
     }
 
-    package init(sender: MailAddress, shopName: String, templates: MailTemplates) {
+    /// - Parameter zone: the shop's, for dates.
+    package init(sender: MailAddress, shopName: String, templates: MailTemplates, zone: ShopZone = .utc) {
         self.sender = sender
         self.shopName = shopName
         self.templates = templates
+        self.zone = zone
     }
 
     /// The names of mails that can be composed: the templates, and `WrittenMail`.
@@ -35,7 +38,8 @@ package struct MailComposer: Sendable {
         if mail.template == WrittenMail.template { return try written(mail) }
         guard let kind = MailTemplates.models[mail.template] else { throw .unknownTemplate }
         guard MailAddress(mail.toAddress, name: "") != nil else { throw .address }
-        guard let model = try? JSON(parsing: mail.model), var values = kind.values(model) else { throw .model }
+        guard let model = try? JSON(parsing: mail.model), var values = kind.values(model, in: zone)
+        else { throw .model }
         let name = Self.harmlessName(mail.toName.isEmpty ? values["name"] as? String ?? "" : mail.toName)
         guard let to = MailAddress(mail.toAddress, name: name) else { throw .address }
         values["shopName"] = shopName

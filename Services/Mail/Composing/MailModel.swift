@@ -8,10 +8,10 @@ package enum MailModel: Sendable {
     case order
 
     /// Nil for a model of another kind.
-    func values(_ model: JSON) -> [String: Any]? {
+    func values(_ model: JSON, in zone: ShopZone) -> [String: Any]? {
         switch self {
         case .link: LinkMail(model)?.values
-        case .order: OrderMail(model)?.values
+        case .order: OrderMail(model, in: zone)?.values
         }
     }
 
@@ -30,7 +30,7 @@ package enum MailModel: Sendable {
                     "items": [["name": "Comb", "quantity": 1, "unitPriceMinorUnits": 350, "lineTotalMinorUnits": 350]],
                 ]
             }
-        return (values(model) ?? [:]).merging(["shopName": "Shop", "name": "Ann"]) { $1 }
+        return (values(model, in: .utc) ?? [:]).merging(["shopName": "Shop", "name": "Ann"]) { $1 }
     }
 
     /// A text of the example that every rendered template must contain; without it the mail is useless.

@@ -5,10 +5,12 @@ import ParseProtocol
 struct OrderMail {
     let values: [String: Any]
 
-    /// - Parameter model: `orderNo`, `totalMinorUnits`, `currency` and `items`; optional `orderDate`,
-    ///   `subtotalMinorUnits`, `discountMinorUnits`, `discountCode`, `shippingAddress`, `note`, `giftMessage`,
-    ///   `carrier`, `trackingNumber`, `trackingUrl`, `reason` and `refundedMinorUnits`. Nil for anything else.
-    init?(_ model: JSON) {
+    /// - Parameters:
+    ///   - model: `orderNo`, `totalMinorUnits`, `currency` and `items`; optional `orderDate`, `subtotalMinorUnits`,
+    ///     `discountMinorUnits`, `discountCode`, `shippingAddress`, `note`, `giftMessage`, `carrier`,
+    ///     `trackingNumber`, `trackingUrl`, `reason` and `refundedMinorUnits`. Nil for anything else.
+    ///   - zone: the shop's, for dates.
+    init?(_ model: JSON, in zone: ShopZone) {
         guard let number = model["orderNo"]?.intValue, let total = model["totalMinorUnits"]?.intValue,
             let currency = model["currency"]?.stringValue, let items = model["items"]?.arrayValue
         else { return nil }
@@ -35,7 +37,9 @@ struct OrderMail {
                 minorUnits: model["subtotalMinorUnits"]?.intValue ?? total + discount, currency: currency)
             values["discountCode"] = HeaderText.singleLine(model["discountCode"]?.stringValue ?? "")
         }
-        if let date = model["orderDate"]?["iso"]?.stringValue { values["date"] = String(date.prefix(10)) }
+        if let date = model["orderDate"]?["iso"]?.stringValue.flatMap(Timestamp.init(iso:)) {
+            values["date"] = zone.date(of: date)
+        }
         for name in ["note", "giftMessage"] {
             let lines = CustomerText.note(model[name]?.stringValue ?? "")
             // `{{note}}` is for operators' own templates; `{{#noteLines}}` marks each line.

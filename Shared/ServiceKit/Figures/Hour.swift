@@ -1,6 +1,6 @@
 import ParseProtocol
 
-/// An hour of UTC, the finest granularity of a roll-up.
+/// A counted hour, the finest granularity of a roll-up; an hour of UTC, unless the shop's zone has none (`ShopZone`).
 package struct Hour: Hashable, Sendable {
     /// Hours since 1970.
     package let number: Int64
@@ -19,6 +19,6 @@ package struct Hour: Hashable, Sendable {
         number = remainder < 0 ? quotient - 1 : quotient
     }
 
-    /// Days since 1970. Roll-ups contain no earlier times.
+    /// Days since 1970 in UTC. Roll-ups contain no earlier times.
     package var day: Int64 { number / 24 }
 }

@@ -1,7 +1,8 @@
 import ObjectStore
 import ParseProtocol
 
-/// The time range of a graph and its steps, from a function's parameters `from`, `to` and `interval`.
+/// The time range of a graph and its steps, from a function's parameters `from`, `to` and `interval`. Days are those of
+/// the shop's time zone.
 package struct SeriesRange: Sendable {
     /// The steps of a graph.
     package enum Interval: String, Sendable {
@@ -12,19 +13,28 @@ package struct SeriesRange: Sendable {
 
     /// The requested step.
     package let interval: Interval
-    /// First hour, a multiple of the interval.
+    /// The numbers of the intervals: hours or days since 1970.
+    package let buckets: Range<Int64>
+    /// First hour, at which the first interval begins.
     package let fromHour: Int64
-    /// The hour after the last, a multiple of the interval.
+    /// The hour after the last interval.
     package let toHour: Int64
+    /// The day of the first hour.
+    package let fromDay: Int64
+    /// The day after the last one.
+    package let toDay: Int64
+    private let zone: ShopZone
 
     /// Limit of points per graph: almost three years of days, six weeks of hours.
     package static let pointsMax: Int64 = 1000
 
     /// Defaults: `to` is now, and `from` is 30 days (interval `day`) or one day (`hour`) before it. The intervals that
     /// contain the two ends are included completely.
-    /// - Parameter only: the interval of a function that offers no choice.
+    /// - Parameters:
+    ///   - only: the interval of a function that offers no choice.
+    ///   - zone: decides where days begin.
     /// - Throws: `.validationError` (142) for an invalid time or interval, an empty range, or too many points.
-    package init(_ parameters: JSON, only: Interval? = nil, now: Timestamp = .now) throws {
+    package init(_ parameters: JSON, only: Interval? = nil, zone: ShopZone, now: Timestamp = .now) throws {
         if let only {
             interval = only
         } else {
@@ -41,10 +51,19 @@ package struct SeriesRange: Sendable {
         let from = try Self.moment("from", parameters) ?? to.advanced(by: .zero - standard)
         guard from < to else { throw ParseError(.validationError, "from must be before to.") }
         guard from.milliseconds >= 0 else { throw ParseError(.validationError, "from must be after 1970.") }
-        let step = interval.hours
-        fromHour = Hour(of: from).number / step * step
-        toHour = (Hour(of: Timestamp(milliseconds: to.milliseconds - 1)).number / step + 1) * step
-        guard (toHour - fromHour) / step <= Self.pointsMax else {
+        let last = Timestamp(milliseconds: to.milliseconds - 1)
+        self.zone = zone
+        fromDay = zone.day(of: from)
+        toDay = max(fromDay, zone.day(of: last)) + 1
+        if interval == .hour {
+            fromHour = zone.hour(of: from)
+            toHour = zone.hour(of: last) + 1
+        } else {
+            fromHour = zone.hours(ofDay: fromDay).lowerBound
+            toHour = max(fromHour, zone.hours(ofDay: toDay).lowerBound)
+        }
+        buckets = interval == .hour ? fromHour..<toHour : fromDay..<toDay
+        guard Int64(buckets.count) <= Self.pointsMax else {
             throw ParseError(
                 .validationError, "from and to must be at most \(Self.pointsMax) intervals of one \(interval) apart.")
         }
@@ -57,17 +76,9 @@ package struct SeriesRange: Sendable {
         return moment
     }
 
-    /// The day of the first hour.
-    package var fromDay: Int64 { fromHour / 24 }
-    /// The day after the last one.
-    package var toDay: Int64 { (toHour + 23) / 24 }
-
-    /// The numbers of the intervals: hours or days since 1970.
-    package var buckets: Range<Int64> { (fromHour / interval.hours)..<(toHour / interval.hours) }
-
     /// The beginning of an interval.
     package func moment(of bucket: Int64) -> Timestamp {
-        Timestamp(milliseconds: bucket * interval.hours * Hour.milliseconds)
+        interval == .hour ? zone.start(ofHour: bucket) : zone.start(ofDay: bucket)
     }
 
     /// A value for every interval, 0 where nothing was counted.
@@ -75,8 +86,19 @@ package struct SeriesRange: Sendable {
         .array(buckets.map { ["at": moment(of: $0).wire, "value": .int(values[$0] ?? 0)] })
     }
 
-    /// The totals by interval number, from rows of `bucket`, the first hour of an interval, and `total`. The SQL uses
-    /// `hour - hour % ?` instead of a division (docs/internals/sql.md).
+    /// SQL for the interval of the column `hour`, times the interval's hours. It has no division
+    /// (docs/internals/sql.md). Summer time moves an hour to another day, so the offset depends on the hour.
+    package var firstHour: String {
+        guard interval == .day else { return "hour" }
+        let offsets = zone.offsets(during: fromHour..<toHour)
+        // An offset ends where the next one begins.
+        let cases = zip(offsets, offsets.dropFirst()).map { "WHEN hour < \($1.from) THEN \($0.hours) " }.joined()
+        let last = "\(offsets.last?.hours ?? 0)"
+        let local = cases.isEmpty ? "(hour + \(last))" : "(hour + CASE \(cases)ELSE \(last) END)"
+        return "\(local) - \(local) % 24"
+    }
+
+    /// The totals by interval number, from rows of `bucket`, which is `firstHour`, and `total`.
     /// - Throws: `StoreError` for rows that have other columns.
     package func values(byFirstHour rows: [SQLRow]) throws -> [Int64: Int64] {
         Dictionary(

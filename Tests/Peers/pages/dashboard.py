@@ -179,7 +179,7 @@ def views(visit, given):
     page = visit.page
     name = given["name"]
     enter(visit, given, "/dashboard/orders")
-    page.get_by_role("group", name="State").get_by_role("button", name="Shipped").click()
+    page.get_by_role("group", name="Status").get_by_role("button", name="Shipped").click()
     expect(page.locator("s-table th", has_text="Pieces")).to_have_count(1)
     page.locator(".views summary").click()
     page.get_by_label("Pieces").uncheck()
@@ -459,7 +459,7 @@ def analytics(visit, given):
     coming_back(page, figures)
     figures.get_by_role("button", name="Events").click()
     page.get_by_label("Event").fill(given["event"])
-    page.get_by_label("Break down by dimension").fill("word")
+    page.get_by_label("Break down by").fill("word")
     page.get_by_role("button", name="Show").click()
     ranks = page.locator(".ranks", has_text=given["formula"])
     expect(ranks).to_be_visible()
@@ -467,7 +467,7 @@ def analytics(visit, given):
     step(f"'{given['formula']}" in file and f"\n{given['formula']}" not in file, f"A spreadsheet would run this: {file}")
     ranks.get_by_role("link", name=given["formula"]).click()
     expect(page.get_by_role("heading", name=f"word = {given['formula']}")).to_be_visible()
-    figures.get_by_role("button", name="Funnel").click()
+    figures.get_by_role("button", name="Steps to an order").click()
     page.get_by_label("Event: product viewed").fill(given["event"])
     page.get_by_role("button", name="Show").click()
     rows = page.locator(".ranks tbody tr")
@@ -498,7 +498,7 @@ def labels_apart(page, place):
 
 def coming_back(page, figures):
     """Devices by their first day: two on one day, one of which returned two days later."""
-    figures.get_by_role("button", name="Retention").click()
+    figures.get_by_role("button", name="Returning visitors").click()
     page.get_by_role("group", name="First visit").get_by_role("button", name="By day").click()
     step("by=day" in page.url, f"The address has not the whole view: {page.url}")
     card = page.locator("section.card", has_text="Returning devices")

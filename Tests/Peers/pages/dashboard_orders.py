@@ -1,5 +1,6 @@
 """Flows of the orders' list and of orders on paper."""
 import csv
+import datetime
 import io
 import unicodedata
 
@@ -50,6 +51,25 @@ def paper(visit, given):
 
 
 @flow
+def shop_zone(visit, given):
+    """Dates and days are those of the shop's time zone, where it is another day than in the browser's."""
+    page = visit.page
+    day = datetime.date.fromisoformat(given["date"])
+    enter(visit, given, f"/dashboard/orders?from={given['date']}&to={given['date']}")
+    row = page.locator("s-table tbody tr", has_text=f"№ {given['order']}")
+    expect(row).to_contain_text(f"{day:%b} {day.day}, {day.year}")
+    visit.open(f"/dashboard/orders?from={given['before']}&to={given['before']}")
+    expect(page.locator("#content h1")).to_be_visible()
+    expect(row).to_have_count(0)
+    visit.open("/dashboard/analytics?days=1")
+    expect(page.get_by_label("To", exact=True)).to_have_value(given["date"])
+    expect(page.get_by_label("From", exact=True)).to_have_value(given["date"])
+    expect(page.locator("#content")).to_contain_text(given["zone"])
+    visit.open("/dashboard")
+    expect(page.locator("#content")).to_contain_text(f"{day:%B} {day.day}")
+
+
+@flow
 def typing(visit, given):
     """Text that is typed while the response to an earlier search is on its way is kept and searched."""
     page, held = visit.page, []
@@ -80,7 +100,7 @@ def failures(visit, given):
     page = visit.page
     enter(visit, given)
     page.get_by_role("link", name="Payments declined").click()
-    expect(page.get_by_role("heading", name="Charges")).to_be_visible()
+    expect(page.get_by_role("heading", name="Payments")).to_be_visible()
     expect(page.get_by_role("button", name="declined")).to_have_attribute("aria-pressed", "true")
     expect(page.get_by_role("gridcell", name="declined").first).to_be_visible()
     page.get_by_role("button", name="succeeded").click()
@@ -136,7 +156,7 @@ def several(visit, given):
     with open(download.value.path(), encoding="utf-8-sig", newline="") as file:
         lines = list(csv.DictReader(file))
     step([line["order"] for line in lines] == [str(first), str(second)], f"The file has {lines}.")
-    step(all(line["sum"] == "7" and line["state"] == "shipped" for line in lines), f"The file has {lines}.")
+    step(all(line["sum"] == "7.00" and line["state"] == "shipped" for line in lines), f"The file has {lines}.")
 
 
 def choose(page, *numbers):

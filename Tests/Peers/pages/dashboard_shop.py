@@ -51,7 +51,7 @@ def one_product(visit, given):
         page.get_by_role("button", name="Save").click()
         toast(page, "was saved.")
     page.wait_for_function("document.querySelector('.photo img')?.src.includes('/files/')")
-    page.get_by_role("button", name="Take off sale").click()
+    page.get_by_role("button", name="Stop selling").click()
     expect(page.locator(".heading .tag")).to_have_text("Not for sale")
     # Services report to the log with a short delay.
     history = page.locator(".history")
@@ -114,7 +114,7 @@ def many_products(visit, given):
         expect(page.locator("s-table")).to_contain_text(text)
     bulk.get_by_label("All on this page").check()
     expect(bulk).to_contain_text("3 chosen")
-    bulk.get_by_role("button", name="Take off sale").click()
+    bulk.get_by_role("button", name="Stop selling").click()
     press(page, "Make these changes")
     toast(page, "3 products were changed.")
     expect(page.locator("s-table [role=switch][aria-checked=false]")).to_have_count(3)

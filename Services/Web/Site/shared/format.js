@@ -2,6 +2,7 @@
 
 import { locale } from './i18n.js';
 import { server } from './settings.js';
+import { dayText } from './zone.js';
 
 const kept = new Map();
 
@@ -11,28 +12,38 @@ function formatter(kind, options) {
   return kept.get(key);
 }
 
-/** Decimals of a currency: ISO 4217, from `Intl`, as on the server. */
+// ISO 4217, as `Currency` on the server has it. `Intl` has other decimals for some, such as none for forints.
+const withoutDecimals = 'bif clp djf gnf isk jpy kmf krw pyg rwf ugx vnd vuv xaf xof xpf'.split(' ');
+const withThree = 'bhd iqd jod kwd lyd omr tnd'.split(' ');
+
+/** Decimals of a currency. */
 export function decimals(currency = server.currency) {
-  return formatter(Intl.NumberFormat, { style: 'currency', currency: currency.toUpperCase() }).resolvedOptions()
-    .maximumFractionDigits;
+  const code = currency.toLowerCase();
+  return withoutDecimals.includes(code) ? 0 : withThree.includes(code) ? 3 : 2;
+}
+
+/** An amount in major units as a plain decimal number, exactly: 1250 is `12.50`, or `1250` in yen. */
+export function decimalText(minorUnits, currency = server.currency) {
+  const places = decimals(currency);
+  const digits = String(Math.abs(Math.round(minorUnits))).padStart(places + 1, '0');
+  const whole = digits.slice(0, digits.length - places);
+  return `${minorUnits < 0 ? '-' : ''}${whole}${places ? `.${digits.slice(-places)}` : ''}`;
 }
 
 /** An amount in minor units: 350 is $3.50, or ¥350 in yen. */
 export function money(minorUnits, currency = server.currency) {
-  const options = { style: 'currency', currency: currency.toUpperCase() };
-  return formatter(Intl.NumberFormat, options).format(minorUnits / 10 ** decimals(currency));
+  const digits = decimals(currency);
+  const options = { ...inCurrency(currency), minimumFractionDigits: digits, maximumFractionDigits: digits };
+  return formatter(Intl.NumberFormat, options).format(decimalText(minorUnits, currency));
 }
 
 /** `money` without decimals, for narrow places. */
 export function shortMoney(minorUnits, currency = server.currency) {
-  const options = {
-    style: 'currency',
-    currency: currency.toUpperCase(),
-    notation: 'compact',
-    maximumFractionDigits: 1,
-  };
+  const options = { ...inCurrency(currency), notation: 'compact', maximumFractionDigits: 1 };
   return formatter(Intl.NumberFormat, options).format(minorUnits / 10 ** decimals(currency));
 }
+
+const inCurrency = (currency) => ({ style: 'currency', currency: currency.toUpperCase() });
 
 /** A price in the form of `Product.unitPrice`, a decimal number. */
 export function price(value, currency = server.currency) {
@@ -72,10 +83,17 @@ function groupSign() {
 
 /** An amount for editing: digits and the decimal sign of the language, without currency and groups. */
 export function editableMoney(minorUnits, currency = server.currency) {
-  const places = decimals(currency);
-  const options = { minimumFractionDigits: places, maximumFractionDigits: places, useGrouping: false };
-  return formatter(Intl.NumberFormat, options).format(minorUnits / 10 ** places);
+  const digits = decimals(currency);
+  const options = { minimumFractionDigits: digits, maximumFractionDigits: digits, useGrouping: false };
+  // `parseMoney` reads these digits only.
+  return formatter(Intl.NumberFormat, { ...options, numberingSystem: 'latn' }).format(decimalText(minorUnits, currency));
 }
+
+/** An amount such as people type it, for hints: `12.50`, or `1250` in yen. */
+export const exampleMoney = (currency) => editableMoney(decimals(currency) === 3 ? 12500 : 1250, currency);
+
+/** The keyboard for an amount. */
+export const moneyKeys = (currency) => (decimals(currency) ? 'decimal' : 'numeric');
 
 /** The beginning of a text, with an ellipsis when it is cut. */
 export function beginning(text, most) {
@@ -127,23 +145,29 @@ export function dateTime(value) {
   return format(value, { dateStyle: 'medium', timeStyle: 'short' });
 }
 
-/** A day as the server counts it, in UTC. */
-export function day(value) {
-  return format(value, { day: 'numeric', month: 'short', timeZone: 'UTC' });
+/** A time with seconds, with its date unless that is today. */
+export function exactTime(value) {
+  const at = moment(value);
+  const isToday = at && dayText(at) === dayText(new Date());
+  return format(at, { timeStyle: 'medium', ...(isToday ? {} : { dateStyle: 'medium' }) });
 }
 
-/** An hour as the server counts it. */
+export function day(value) {
+  return format(value, { day: 'numeric', month: 'short' });
+}
+
 export function hour(value) {
-  return format(value, { hour: '2-digit', minute: '2-digit', timeZone: 'UTC' });
+  return format(value, { hour: '2-digit', minute: '2-digit' });
 }
 
 export function longDay(value) {
   return format(value, { weekday: 'long', day: 'numeric', month: 'long' });
 }
 
+/** In the shop's time zone, as the server counts days. */
 function format(value, options) {
   const at = moment(value);
-  return at ? formatter(Intl.DateTimeFormat, options).format(at) : '';
+  return at ? formatter(Intl.DateTimeFormat, { ...options, timeZone: server.timeZone }).format(at) : '';
 }
 
 /** The time since, in the largest fitting unit: `3 hours ago`. */

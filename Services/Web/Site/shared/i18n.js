@@ -1,22 +1,27 @@
 // Translations from JSON files beside the page. A file may set its writing direction as `_dir`.
 
-import { preference } from './settings.js';
+import { preference, server } from './settings.js';
 
 const choice = preference('language', '');
 let texts = {};
 let language = 'en';
 let plurals = new Intl.PluralRules('en');
 
-/** The available languages; the first is the default. */
-export const languages = { en: 'English', de: 'Deutsch' };
+/** The available languages by code, each with its own name for itself. */
+export const languages = Object.fromEntries(server.languages.map((code) => [code, ownName(code)]));
+
+function ownName(code) {
+  const name = new Intl.DisplayNames([code], { type: 'language' }).of(code);
+  return name.charAt(0).toLocaleUpperCase(code) + name.slice(1);
+}
 
 /**
  * Loads the chosen language, or the first available one of the browser's list.
  * @param base the URL of the folder with the files.
  */
 export async function loadTexts(base) {
-  const wanted = [choice.get(), ...navigator.languages].map((name) => name.slice(0, 2));
-  language = wanted.find((name) => name in languages) ?? 'en';
+  const wanted = [choice.get(), ...navigator.languages].flatMap((name) => [name, name.split('-')[0]]);
+  language = wanted.find((name) => Object.hasOwn(languages, name)) ?? 'en';
   const answer = await fetch(new URL(`${language}.json`, base));
   if (!answer.ok) throw new Error(`The texts of ${language} are missing.`);
   texts = await answer.json();
@@ -31,7 +36,7 @@ export function chooseLanguage(name) {
 
 /** The locale for numbers and dates: the browser's variant of the language, if it names one. */
 export function locale() {
-  return navigator.languages.find((name) => name.slice(0, 2) === language) ?? language;
+  return navigator.languages.find((name) => name.split('-')[0] === language) ?? language;
 }
 
 export function currentLanguage() {

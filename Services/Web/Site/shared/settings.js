@@ -3,6 +3,15 @@
 /** A setting from the page; empty when there is none of that name. */
 export const meta = (name) => document.querySelector(`meta[name="satchel-${name}"]`)?.content ?? '';
 
+/** A time zone that this browser knows. */
+function knownZone(timeZone) {
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone }).resolvedOptions() && timeZone;
+  } catch {
+    return 'UTC';
+  }
+}
+
 /** The gateway's settings, the same for every visitor. */
 export const server = {
   mount: meta('mount').replace(/\/$/, ''),
@@ -10,6 +19,10 @@ export const server = {
   clientKey: meta('client-key'),
   currency: meta('currency') || 'usd',
   shop: meta('shop') || 'Satchel',
+  /** The shop's zone: pages show times and days in it. */
+  timeZone: knownZone(meta('time-zone') || 'UTC'),
+  /** Codes of the languages that have texts. */
+  languages: (meta('languages') || 'en').split(' '),
   /** The URL template of map tiles with `{z}`, `{x}` and `{y}`, and their attribution; empty for none. */
   tiles: meta('tiles'),
   tilesAttribution: meta('tiles-attribution'),

@@ -6,8 +6,9 @@ import { fill, h, svg } from '../../shared/dom.js';
 import '../../shared/elements/chart.js';
 import { errorText } from '../../shared/elements/toast.js';
 import { beside, dayText, total } from '../../shared/figures/range.js';
-import { day, hour, number, percent } from '../../shared/format.js';
+import { day, hour, moment, number, percent } from '../../shared/format.js';
 import { t } from '../../shared/i18n.js';
+import { localText } from '../../shared/zone.js';
 import { saveFile } from '../forms/save-file.js';
 
 /**
@@ -63,7 +64,7 @@ export function trend(view, { name, title, element = 's-line-chart', text = numb
     const summary = isSum ? t('analytics.inAll', { total: text(all) }) : '';
     const chart = document.createElement(element).show(points, { title, value: text, short, summary });
     const rows = points.map(({ at, value, before }) => [
-      at.iso ?? at,
+      stretch.interval === 'hour' ? localText(moment(at)).replace('T', ' ') : dayText(moment(at)),
       exact(value),
       ...(before === undefined ? [] : [exact(before)]),
     ]);

@@ -6,6 +6,7 @@ import { dateTime } from '../../shared/format.js';
 import { t } from '../../shared/i18n.js';
 import { icon } from '../../shared/icons.js';
 import { constraint, needsValue, operationsOf } from '../../shared/browser/filter.js';
+import { fromLocal } from '../../shared/zone.js';
 
 const types = { number: 'number', date: 'datetime-local' };
 const hints = { geo: 'data.geoHint', array: 'data.arrayHint', pointer: 'data.pointerHint' };
@@ -81,7 +82,7 @@ function builder(columns, filters, change) {
     event.preventDefault();
     const { name, kind, target } = column();
     let text = value?.value ?? '';
-    if (kind === 'date' && text) text = new Date(text).toISOString();
+    if (kind === 'date' && text) text = fromLocal(text).toISOString();
     const filter = { field: name, kind, operation: operation.value, value: text, target };
     try {
       constraint(filter);

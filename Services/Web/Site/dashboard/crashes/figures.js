@@ -4,7 +4,7 @@ import { ask } from '../../shared/api.js';
 import { h } from '../../shared/dom.js';
 import '../../shared/elements/chart.js';
 import { floor, ofOpens, rate, rates, together, WHOLE } from '../../shared/figures/crash-free.js';
-import { parameters } from '../../shared/figures/range.js';
+import { dayText, parameters } from '../../shared/figures/range.js';
 import { day, moment, number, portion } from '../../shared/format.js';
 import { t } from '../../shared/i18n.js';
 import { card, ranking, trend } from '../analytics/cards.js';
@@ -80,7 +80,7 @@ function chart(points, kind, title) {
   return {
     content: [h('p.soft.sum', h('span', summary)), picture],
     titles: [t('analytics.time'), t(`crashes.${kind}`), t('crashes.withCrash'), title],
-    rows: days.map(({ at, all, crashed, value }) => [moment(at).toISOString(), all, crashed, value / WHOLE]),
+    rows: days.map(({ at, all, crashed, value }) => [dayText(moment(at)), all, crashed, value / WHOLE]),
   };
 }
 

@@ -4,6 +4,7 @@ import { call } from '../../shared/api.js';
 import { dialog } from '../../shared/elements/dialog.js';
 import { toast } from '../../shared/elements/toast.js';
 import { t } from '../../shared/i18n.js';
+import { fromLocal } from '../../shared/zone.js';
 import { objectOf, parametersField } from './shared.js';
 
 /** A schedule in words. */
@@ -21,7 +22,7 @@ export function when({ repeatMinutes, timeOfDay, daysOfWeek, cron }) {
 export function planOf({ jobName, description, startAfter, repeat, value, parameters }) {
   const plan = { jobName, params: JSON.stringify(objectOf(parameters ?? '')) };
   if (description?.trim()) plan.description = description.trim();
-  const at = startAfter ? new Date(startAfter) : new Date();
+  const at = startAfter ? fromLocal(startAfter) : new Date();
   if (Number.isNaN(at.getTime())) throw new Error(t('ops.badTime'));
   plan.startAfter = at.toISOString();
   const text = (value ?? '').trim();

@@ -4,7 +4,7 @@ import { run } from '../../shared/api.js';
 import { h } from '../../shared/dom.js';
 import { dialog, field } from '../../shared/elements/dialog.js';
 import { toast } from '../../shared/elements/toast.js';
-import { editableMoney, money, parseMoney } from '../../shared/format.js';
+import { editableMoney, money, moneyKeys, parseMoney } from '../../shared/format.js';
 import { t } from '../../shared/i18n.js';
 import { left } from './shared.js';
 
@@ -78,7 +78,7 @@ export function refund(order, history) {
         name: 'amount',
         label: t('refund.amount'),
         required: true,
-        inputmode: 'decimal',
+        inputmode: moneyKeys(order.currency),
         value: editableMoney(left(order), order.currency),
       },
       { ...REASON, label: t('reason.mailed') },

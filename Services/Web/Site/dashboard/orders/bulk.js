@@ -6,6 +6,7 @@ import { h } from '../../shared/dom.js';
 import { dialog } from '../../shared/elements/dialog.js';
 import { errorText, failure, toast } from '../../shared/elements/toast.js';
 import { t } from '../../shared/i18n.js';
+import { dayText } from '../../shared/zone.js';
 import { saveFile } from '../forms/save-file.js';
 import { counted } from '../lists/listing.js';
 import { runs } from '../shell/areas.js';
@@ -85,7 +86,7 @@ export async function exportOrders(where, button) {
       if (results.length < PAGE) break;
     }
     all.sort((a, b) => (a.orderNo ?? 0) - (b.orderNo ?? 0));
-    saveFile(`orders-${new Date().toISOString().slice(0, 10)}.csv`, 'text/csv', ordersAsCSV(all));
+    saveFile(`orders-${dayText(new Date())}.csv`, 'text/csv', ordersAsCSV(all));
     toast(counted('orders.exported', all.length));
   } catch (error) {
     failure(error);

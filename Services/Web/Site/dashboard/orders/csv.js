@@ -1,8 +1,9 @@
 // Orders as a table for bookkeepers, and the table of parcels that an operator pastes.
 
 import { CSVError, parseCSV, writeCSV } from '../../shared/csv.js';
-import { decimals, moment } from '../../shared/format.js';
+import { decimalText, moment } from '../../shared/format.js';
 import { t } from '../../shared/i18n.js';
+import { localText } from '../../shared/zone.js';
 import { nameOf, stateOf } from './shared.js';
 
 const head = [
@@ -32,12 +33,12 @@ const head = [
  */
 export function ordersAsCSV(orders) {
   const rows = orders.flatMap((order) => {
-    const amount = (minorUnits) => (minorUnits === undefined ? '' : minorUnits / 10 ** decimals(order.currency));
+    const amount = (minorUnits) => (minorUnits === undefined ? '' : decimalText(minorUnits, order.currency));
     const items = (order.items ?? []).filter((item) => item.__type === 'Object');
     const { address1, address2, zipcode, city, state } = order.shippingAddress ?? {};
     const customer = [
       order.orderNo,
-      moment(order.orderDate)?.toISOString(),
+      localText(moment(order.orderDate)).replace('T', ' '),
       stateOf(order),
       nameOf(order),
       order.email,

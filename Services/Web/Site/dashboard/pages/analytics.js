@@ -4,6 +4,7 @@
 import { h } from '../../shared/dom.js';
 import { dayText, presets, range } from '../../shared/figures/range.js';
 import { t } from '../../shared/i18n.js';
+import { server } from '../../shared/settings.js';
 import { retention } from '../analytics/retention.js';
 import { sales } from '../analytics/sales.js';
 import { events, funnel, requests, usage } from '../analytics/usage.js';
@@ -20,7 +21,7 @@ export async function render({ router, query, signal }) {
   const content = await parts[part](view, query, go, router);
   const choices = presets.map((days) => [days, t('analytics.days', { n: days })]);
   return [
-    heading(t('area.analytics'), t('analytics.note')),
+    heading(t('area.analytics'), t('analytics.note', { zone: server.timeZone })),
     h(
       'div.bar',
       stateChips(

@@ -5,7 +5,7 @@ import { h } from '../../shared/dom.js';
 import '../../shared/elements/chart.js';
 import { table } from '../../shared/elements/table.js';
 import { range } from '../../shared/figures/range.js';
-import { date, dateTime, moment, number } from '../../shared/format.js';
+import { date, dateTime, exactTime, moment, number } from '../../shared/format.js';
 import { t } from '../../shared/i18n.js';
 import { breadcrumbsOf, deviceOf, exceptionsOf, tagsOf } from '../crashes/event.js';
 import { reportsByDay } from '../crashes/figures.js';
@@ -88,7 +88,7 @@ function breadcrumbs(event) {
     h(
       `li${isBad ? '.bad' : '.done'}`,
       h('strong', kind || t('crash.step')),
-      at ? h('p.soft.small', at.toLocaleTimeString(document.documentElement.lang)) : null,
+      at ? h('p.soft.small', exactTime(at)) : null,
       words ? h('p.small.words', words) : null,
     );
   return card(t('crash.breadcrumbs'), h('ol.timeline', crumbs.map(item)));

@@ -6,6 +6,7 @@ import { table } from '../../shared/elements/table.js';
 import { presets, range } from '../../shared/figures/range.js';
 import { ago, moment, number } from '../../shared/format.js';
 import { t } from '../../shared/i18n.js';
+import { server } from '../../shared/settings.js';
 import { crashFigures } from '../crashes/figures.js';
 import { levelTag, statusTag } from '../crashes/shared.js';
 import { viewBar, wantedColumns } from '../lists/list-views.js';
@@ -33,8 +34,9 @@ export async function render(view) {
     isFigures ? figures(query, asked, go, signal) : issuesOf(query, asked, signal),
   ]);
   const sheets = ['', 'figures'].map((name) => [name, t(`crashes.sheet.${name || 'issues'}`)]);
+  const note = () => t('analytics.note', { zone: server.timeZone });
   return [
-    heading(t('area.crashes'), isFigures ? t('analytics.note') : counted(content.count, content.issues.length)),
+    heading(t('area.crashes'), isFigures ? note() : counted(content.count, content.issues.length)),
     h(
       'div.bar',
       stateChips(t('crashes.sheet'), sheets, isFigures ? 'figures' : '', (sheet) => go({ sheet })),

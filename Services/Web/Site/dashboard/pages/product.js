@@ -4,7 +4,7 @@ import { get, update } from '../../shared/api.js';
 import { fill, h } from '../../shared/dom.js';
 import { field } from '../../shared/elements/dialog.js';
 import { errorText, toast } from '../../shared/elements/toast.js';
-import { dateTime, number } from '../../shared/format.js';
+import { dateTime, moneyKeys, number } from '../../shared/format.js';
 import { t } from '../../shared/i18n.js';
 import { photoField } from '../forms/photo-field.js';
 import { heading } from '../lists/listing.js';
@@ -83,7 +83,7 @@ function editor(first, known, photo, more, redraw) {
           name: 'price',
           label: t('product.price'),
           required: true,
-          inputmode: 'decimal',
+          inputmode: moneyKeys(),
           value: valuesOf(product).price,
         }),
         field({

@@ -2,9 +2,11 @@
 
 import { ask, auth, call, find } from '../../shared/api.js';
 import { fill, h } from '../../shared/dom.js';
+import { parameters, range } from '../../shared/figures/range.js';
 import { longDay, money, number, percent } from '../../shared/format.js';
 import { t } from '../../shared/i18n.js';
 import { server } from '../../shared/settings.js';
+import { hourOf } from '../../shared/zone.js';
 import { counted, heading } from '../lists/listing.js';
 import { followCard } from '../live/card.js';
 import { newsLine } from '../live/news.js';
@@ -68,19 +70,14 @@ const lowest = {
 };
 const waiting = () => ({ where: inState('made'), order: 'orderNo', limit: ROWS, count: 1 });
 
-/** The days in the shop's currency. The server counts days in UTC. */
+/** The last days in the shop's currency. */
 async function salesOf(signal) {
-  const from = new Date(Date.now() - (DAYS - 1) * 86400000);
-  const all = await ask(
-    'analyticsSales',
-    { interval: 'day', from: { __type: 'Date', iso: from.toISOString() } },
-    signal,
-  );
+  const all = await ask('analyticsSales', parameters(range({ days: DAYS }), 'day'), signal);
   return all.find((sales) => sales.currency === server.currency) ?? { points: [] };
 }
 
 function greeting() {
-  const hour = new Date().getHours();
+  const hour = hourOf(new Date());
   const part = hour < 5 || hour >= 18 ? 'evening' : hour < 12 ? 'morning' : 'day';
   const name = auth.current.user.firstName;
   return name ? t(`today.${part}.name`, { name }) : t(`today.${part}`);

@@ -5,7 +5,7 @@ import { APIError } from '../../shared/api.js';
 import { batch } from '../../shared/batch.js';
 import { dialog, field } from '../../shared/elements/dialog.js';
 import { errorText, toast } from '../../shared/elements/toast.js';
-import { money, parseMoney } from '../../shared/format.js';
+import { exampleMoney, money, parseMoney } from '../../shared/format.js';
 import { t } from '../../shared/i18n.js';
 import { counted } from '../lists/listing.js';
 import { parsePercent, priceRows, saleRows } from './changes.js';
@@ -46,7 +46,7 @@ export function changePrices(products, collection) {
     content,
     confirm: t('bulk.apply'),
     async submit() {
-      if (Number.isNaN(chosen.value)) throw new Error(t('bulk.badValue'));
+      if (Number.isNaN(chosen.value)) throw new Error(t('bulk.badValue', { example: exampleMoney() }));
       if (rows.some((row) => row.isBad)) throw new Error(t('bulk.negative'));
       return apply(rows, collection);
     },

@@ -1,7 +1,7 @@
 // Products as a spreadsheet table, and the changes in an edited table. No requests.
 
 import { parseCSV, writeCSV } from '../../shared/csv.js';
-import { decimals, parseMoney } from '../../shared/format.js';
+import { decimals, decimalText, exampleMoney, parseMoney } from '../../shared/format.js';
 import { majorOf, minorOf } from './changes.js';
 
 export const columns = ['objectId', 'name', 'detail', 'brand', 'unitPrice', 'priceUnit', 'stock', 'active'];
@@ -14,7 +14,7 @@ export function productsAsCSV(products) {
       if (column === 'brand') return product.brand?.title;
       if (column === 'active') return product.active !== false;
       if (column === 'unitPrice' && product.unitPrice !== undefined)
-        return majorOf(minorOf(product.unitPrice)).toFixed(decimals());
+        return decimalText(minorOf(product.unitPrice));
       return product[column];
     });
   return writeCSV([columns, ...products.map(row)]);
@@ -82,7 +82,7 @@ export function planRows(rows, products, brands) {
       plan.changes.push({ column, before: shown(column, before), after: shown(column, value, brands) });
     }
     if (plan.isNew && row.values.name === undefined) problem('csv.noName');
-    if (plan.isNew && row.values.unitPrice === undefined) problem('csv.badPrice', { text: '' });
+    if (plan.isNew && row.values.unitPrice === undefined) problem('csv.badPrice', { text: '', example: exampleMoney() });
     if (plan.isNew && !body.priceUnit) body.priceUnit = 'ea';
     plan.body = plan.problems.length || !plan.changes.length ? null : body;
     return plan;
@@ -97,9 +97,10 @@ const readers = {
   unitPrice(text, { problem }) {
     const places = decimals();
     // First in the form of exported files, then in the reader's format.
-    const isPlain = (places ? new RegExp(`^\\d+(\\.\\d{1,${places}})?$`) : /^\d+$/).test(text.trim());
-    const minor = isPlain ? minorOf(Number(text)) : parseMoney(text);
-    return minor >= 0 && Number.isSafeInteger(minor) ? majorOf(minor) : problem('csv.badPrice', { text });
+    const plain = (places ? new RegExp(`^(\\d+)(?:\\.(\\d{1,${places}}))?$`) : /^(\d+)$/).exec(text.trim());
+    const minor = plain ? Number(plain[1] + (plain[2] ?? '').padEnd(places, '0')) : parseMoney(text);
+    const isRight = minor >= 0 && Number.isSafeInteger(minor);
+    return isRight ? majorOf(minor) : problem('csv.badPrice', { text, example: exampleMoney() });
   },
   stock(text, { problem }) {
     if (text.trim() === '') return REMOVED;

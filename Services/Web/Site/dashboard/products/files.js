@@ -7,6 +7,7 @@ import { fill, h } from '../../shared/dom.js';
 import { dialog, field } from '../../shared/elements/dialog.js';
 import { errorText, failure, toast } from '../../shared/elements/toast.js';
 import { t } from '../../shared/i18n.js';
+import { dayText } from '../../shared/zone.js';
 import { saveFile } from '../forms/save-file.js';
 import { planTable } from './csv-preview.js';
 import { counted } from '../lists/listing.js';
@@ -28,7 +29,7 @@ export async function exportProducts(where, button) {
       all.push(...results);
       if (results.length < PAGE) break;
     }
-    saveFile(`products-${new Date().toISOString().slice(0, 10)}.csv`, 'text/csv', productsAsCSV(all));
+    saveFile(`products-${dayText(new Date())}.csv`, 'text/csv', productsAsCSV(all));
     toast(counted('csv.exported', all.length));
   } catch (error) {
     failure(error);

@@ -4,7 +4,7 @@ import { update } from '../../shared/api.js';
 import { h } from '../../shared/dom.js';
 import { table } from '../../shared/elements/table.js';
 import { failure, toast } from '../../shared/elements/toast.js';
-import { editableMoney, number, parseMoney, price } from '../../shared/format.js';
+import { editableMoney, exampleMoney, moneyKeys, number, parseMoney, price } from '../../shared/format.js';
 import { t } from '../../shared/i18n.js';
 import { editCell } from '../forms/edit-cell.js';
 import { wantedColumns } from '../lists/list-views.js';
@@ -37,7 +37,7 @@ export function productGrid(products, { router, sorted, onsort, selected, onsele
           text: price(product.unitPrice),
           value: product.unitPrice === undefined ? '' : editableMoney(minorOf(product.unitPrice)),
           label: t('product.changePrice', { name: product.name }),
-          inputmode: 'decimal',
+          inputmode: moneyKeys(),
           save: (text) => save(products, product, { unitPrice: readPrice(text) }),
         }),
     },
@@ -105,7 +105,7 @@ export function rating(product) {
 /** A typed price as `unitPrice` stores it. */
 export function readPrice(text) {
   const wanted = parseMoney(text);
-  if (!(wanted >= 0)) throw new Error(t('product.badPrice'));
+  if (!(wanted >= 0)) throw new Error(t('product.badPrice', { example: exampleMoney() }));
   return majorOf(wanted);
 }
 

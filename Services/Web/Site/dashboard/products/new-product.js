@@ -4,7 +4,7 @@ import { create, find } from '../../shared/api.js';
 import { h } from '../../shared/dom.js';
 import { dialog, field } from '../../shared/elements/dialog.js';
 import { toast } from '../../shared/elements/toast.js';
-import { decimals, parseMoney } from '../../shared/format.js';
+import { decimals, exampleMoney, moneyKeys, parseMoney } from '../../shared/format.js';
 import { t } from '../../shared/i18n.js';
 import { cached } from '../../shared/store.js';
 import { photoField } from '../forms/photo-field.js';
@@ -21,7 +21,7 @@ export async function addProduct() {
     field({ name: 'name', label: t('product.name'), required: true, maxlength: 160 }),
     h(
       'div.pair',
-      field({ name: 'price', label: t('product.price'), required: true, inputmode: 'decimal' }),
+      field({ name: 'price', label: t('product.price'), required: true, inputmode: moneyKeys() }),
       field({ name: 'stock', label: t('product.stock'), inputmode: 'numeric', hint: t('productNew.stockHint') }),
     ),
     field({ name: 'brand', label: t('product.brand'), type: 'select', options: choices }),
@@ -40,7 +40,7 @@ export async function addProduct() {
 async function save(values, photo) {
   const amount = parseMoney(values.price);
   if (!values.name.trim()) throw new Error(t('productNew.noName'));
-  if (!(amount >= 0)) throw new Error(t('product.badPrice'));
+  if (!(amount >= 0)) throw new Error(t('product.badPrice', { example: exampleMoney() }));
   const product = {
     name: values.name.trim(),
     unitPrice: amount / 10 ** decimals(),

@@ -4,6 +4,8 @@ import { h } from '../../shared/dom.js';
 import { field } from '../../shared/elements/dialog.js';
 import { moment } from '../../shared/format.js';
 import { t } from '../../shared/i18n.js';
+import { server } from '../../shared/settings.js';
+import { fromLocal, localText } from '../../shared/zone.js';
 import { photoField } from '../forms/photo-field.js';
 import { readAudience, writeAudience } from './audience.js';
 import { audienceCount } from './audience-count.js';
@@ -58,8 +60,8 @@ export function promotionForm(promotion, save, signal) {
             name: 'schedule',
             label: t('promotion.schedule'),
             type: 'datetime-local',
-            hint: t('promotion.scheduleHint'),
-            value: localTime(promotion.schedule),
+            hint: t('promotion.scheduleHint', { zone: server.timeZone }),
+            value: localText(moment(promotion.schedule)),
           }),
         ),
       ),
@@ -93,7 +95,7 @@ function wantedOf(promotion, values) {
   if (!content) throw new Error(t('promotion.noContent'));
   const optional = (name, value) =>
     value ? { [name]: value } : promotion[name] === undefined ? {} : { [name]: REMOVED };
-  const at = values.schedule ? new Date(values.schedule) : null;
+  const at = values.schedule ? fromLocal(values.schedule) : null;
   return {
     content,
     ...optional('discountCode', values.discountCode.trim()),
@@ -181,11 +183,4 @@ function audienceFields(values) {
     }),
     groups.map(([, group]) => group),
   ];
-}
-
-/** A moment in the format of a date and time field, in local time. */
-function localTime(value) {
-  const at = moment(value);
-  if (!at || Number.isNaN(at.getTime())) return '';
-  return new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
 }

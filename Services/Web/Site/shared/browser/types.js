@@ -1,6 +1,7 @@
 // Fields of Parse objects: their kinds, their text in a cell, and parsing typed texts.
 
 import { dateTime } from '../format.js';
+import { fromLocal, localText } from '../zone.js';
 
 /** Fields that every object has and only the server writes. */
 export const fixed = ['objectId', 'createdAt', 'updatedAt'];
@@ -97,7 +98,7 @@ export function parse(kind, text, target) {
     return value;
   }
   if (kind === 'date') {
-    const at = new Date(bare);
+    const at = fromLocal(bare);
     if (bare === '' || Number.isNaN(at.getTime())) throw wrong;
     return { __type: 'Date', iso: at.toISOString() };
   }
@@ -132,19 +133,14 @@ function wireValue(kind, value, wrong) {
   return { __type: 'Polygon', coordinates: corners };
 }
 
-/** A value as a text for `parse`; a date has the format of a date field, in local time. */
+/** A value as a text for `parse`; a date has the format of a date field, in the shop's time zone. */
 export function editable(value, kind) {
   if (value === null || value === undefined) return '';
   if (kind === 'text' || kind === 'number' || kind === 'boolean') return String(value);
   if (kind === 'pointer') return value.objectId ?? '';
   if (kind === 'geo') return `${value.latitude}, ${value.longitude}`;
-  if (kind === 'date') return localMoment(value.iso ?? value);
+  if (kind === 'date') return localText(new Date(value.iso ?? value), 23);
   return JSON.stringify(value, null, 2);
-}
-
-function localMoment(iso) {
-  const at = new Date(iso);
-  return new Date(at.getTime() - at.getTimezoneOffset() * 60000).toISOString().slice(0, 23);
 }
 
 /**

@@ -55,6 +55,7 @@ export function averages(rows) {
 
 /** Whether a row counts people as new who came before counting began: the first row does. */
 export function hasOldOnes({ interval, since }, { at }) {
-  const distance = since ? moment(since).getTime() - moment(at).getTime() : -1;
+  // A day has 23 to 25 hours.
+  const distance = since ? Math.round((moment(since) - moment(at)) / DAY) * DAY : -1;
   return distance >= 0 && distance < length(interval);
 }

@@ -1,40 +1,38 @@
-// The period of a view with figures. Days are the server's, in UTC.
+// The period of a view with figures, in days of the shop's time zone, as on the server.
 
-const DAY = 86400000;
+import { dayNumber, dayText, startOfDay } from '../zone.js';
+
+export { dayText };
 /** The server's limit (`SeriesRange`). */
 export const DAYS_MAX = 1000;
 
 export const presets = [1, 7, 30, 90, 365];
 const STANDARD = 30;
 
-const startOfDay = (milliseconds) => Math.floor(milliseconds / DAY) * DAY;
-
 /**
  * The period in a URL: the last `days` days, or `from` and `to`, both included.
  * @returns `{ from, to, days, preset, interval, before }`: moments, `to` and `before.to` excluded; `before` is the
- *   equally long period that ends where this one begins.
+ *   period of as many days that ends where this one begins.
  */
 export function range({ days, from, to } = {}, now = Date.now()) {
-  const first = Date.parse(`${from}T00:00Z`);
-  const last = Date.parse(`${to}T00:00Z`);
-  if (first >= 0 && last >= first) {
-    const start = Math.max(first, last - (DAYS_MAX - 1) * DAY);
-    return stretch(start, last + DAY, null);
-  }
+  const [first, last] = [dayNumber(from), dayNumber(to)];
+  if (first >= 0 && last >= first) return stretch(Math.max(first, last - DAYS_MAX + 1), last + 1, null);
   const preset = presets.includes(Number(days)) ? Number(days) : STANDARD;
-  const end = startOfDay(now) + DAY;
-  return stretch(end - preset * DAY, end, preset);
+  const end = dayNumber(dayText(new Date(now))) + 1;
+  return stretch(end - preset, end, preset);
 }
 
-function stretch(from, to, preset) {
-  const days = (to - from) / DAY;
+function stretch(first, end, preset) {
+  const days = end - first;
+  // Figures begin in 1970.
+  const start = (day) => new Date(Math.max(0, startOfDay(day).getTime()));
   return {
-    from: new Date(from),
-    to: new Date(to),
+    from: start(first),
+    to: start(end),
     days,
     preset,
     interval: days <= 2 ? 'hour' : 'day',
-    before: { from: new Date(Math.max(0, from - (to - from))), to: new Date(from) },
+    before: { from: start(first - days), to: start(first) },
   };
 }
 
@@ -43,9 +41,6 @@ export function parameters({ from, to }, interval) {
   const wire = (at) => ({ __type: 'Date', iso: at.toISOString() });
   return { from: wire(from), to: wire(to), ...(interval ? { interval } : {}) };
 }
-
-/** A day in the format of a URL and a date field. */
-export const dayText = (at) => at.toISOString().slice(0, 10);
 
 /** Points with the values of the earlier period, by position. */
 export function beside(points, before) {

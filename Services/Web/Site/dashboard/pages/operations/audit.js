@@ -5,6 +5,7 @@ import { field } from '../../../shared/elements/dialog.js';
 import { table } from '../../../shared/elements/table.js';
 import { dateTime } from '../../../shared/format.js';
 import { t } from '../../../shared/i18n.js';
+import { fromLocal } from '../../../shared/zone.js';
 import { guarded, head } from '../../operations/shared.js';
 import { askIfThere } from '../../shell/areas.js';
 
@@ -38,7 +39,7 @@ function parameters(query) {
   const asked = { limit: PAGE };
   for (const name of [...filters, 'after']) if (query[name]) asked[name] = query[name];
   for (const name of ['from', 'to']) {
-    const at = new Date(query[name] ?? '');
+    const at = fromLocal(query[name] ?? '');
     if (!Number.isNaN(at.getTime())) asked[name] = { __type: 'Date', iso: at.toISOString() };
   }
   return asked;

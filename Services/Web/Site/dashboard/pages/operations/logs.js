@@ -4,8 +4,9 @@
 import { call } from '../../../shared/api.js';
 import { h } from '../../../shared/dom.js';
 import { errorText } from '../../../shared/elements/toast.js';
-import { moment, number } from '../../../shared/format.js';
+import { exactTime, number } from '../../../shared/format.js';
 import { t } from '../../../shared/i18n.js';
+import { fromLocal } from '../../../shared/zone.js';
 import { stateChips } from '../../lists/listing.js';
 import { searchField } from '../../lists/search-field.js';
 import { LINES_MAX, LogFeed } from '../../operations/log-feed.js';
@@ -49,7 +50,10 @@ export async function render({ router, query, signal }) {
 }
 
 function filtersOf({ text = '', service = '', from, until }) {
-  const at = (value) => (Number.isNaN(Date.parse(value ?? '')) ? '' : new Date(value).toISOString());
+  const at = (value = '') => {
+    const wanted = fromLocal(value);
+    return Number.isNaN(wanted.getTime()) ? '' : wanted.toISOString();
+  };
   const all = { text: text.trim(), service, from: at(from), until: at(until) };
   return Object.fromEntries(Object.entries(all).filter(([, value]) => value));
 }
@@ -155,16 +159,9 @@ function line({ isGap, timestamp, level, process, message, method, url, metadata
   const request = [method, url].filter(Boolean).join(' ');
   return h(
     `li${kind ? `.${kind}` : ''}`,
-    h('time', { datetime: timestamp }, clock(timestamp)),
+    h('time', { datetime: timestamp }, exactTime(timestamp)),
     h('span.level', t(`ops.level.${level}`)),
     h('span.from', process),
     h('span.words', [message, request, ...more].filter(Boolean).join('  ')),
   );
-}
-
-function clock(timestamp) {
-  const at = moment(timestamp);
-  const isToday = at.toDateString() === new Date().toDateString();
-  const language = document.documentElement.lang;
-  return isToday ? at.toLocaleTimeString(language) : at.toLocaleString(language);
 }

@@ -140,9 +140,9 @@ function money_(order, charge) {
             row(t('order.discount', { code: order.discountCode }), money(-order.discountMinorUnits, order.currency)),
           ]
         : null,
-      row(t('order.total'), money(order.total ?? 0, order.currency)),
+      row(t('order.total'), money(order.total ?? 0, order.currency), order.refundedTotal ? '' : '.sum'),
       order.refundedTotal ? row(t('order.refunded'), money(-order.refundedTotal, order.currency)) : null,
-      row(t('order.left'), money(left(order), order.currency), '.sum'),
+      order.refundedTotal ? row(t('order.left'), money(left(order), order.currency), '.sum') : null,
       order.stripePaymentId ? row(t('order.charge'), order.stripePaymentId) : null,
       charge?.problem ? row(t('order.problem'), charge.problem) : null,
     ),

@@ -5,6 +5,7 @@ import { fill, h } from '../../../shared/dom.js';
 import { table } from '../../../shared/elements/table.js';
 import { dateTime, number } from '../../../shared/format.js';
 import { t } from '../../../shared/i18n.js';
+import { dayNumber, startOfDay } from '../../../shared/zone.js';
 import { viewBar, wantedColumns } from '../../lists/list-views.js';
 import { followList } from '../../live/list.js';
 import { newsLine } from '../../live/news.js';
@@ -83,18 +84,16 @@ function wordsAfter(newest) {
 function condition({ state, search, from, to }) {
   const where = inState(state in states ? state : '');
   const days = {};
-  if (from) days.$gte = moment(from, 0);
-  if (to) days.$lt = moment(to, 1);
+  if (from) days.$gte = start(from, 0);
+  if (to) days.$lt = start(to, 1);
   if (Object.keys(days).length) where.orderDate = days;
   return { ...where, ...matching((search ?? '').trim()) };
 }
 
-/** The first moment of a day in the reader's time zone, plus a number of days. */
-function moment(text, days) {
-  const at = new Date(`${text}T00:00`);
-  if (Number.isNaN(at.getTime())) return undefined;
-  at.setDate(at.getDate() + days);
-  return { __type: 'Date', iso: at.toISOString() };
+/** The first moment of a day, or of a later one. */
+function start(text, later) {
+  const at = startOfDay(dayNumber(text) + later);
+  return Number.isNaN(at.getTime()) ? undefined : { __type: 'Date', iso: at.toISOString() };
 }
 
 function period(query, go) {
