@@ -30,7 +30,8 @@ package struct WebAnswers: Sendable {
             shopName: configuration.shopName)
         shop = try Shop(
             reading: folder.appendingPathComponent("Storefront"), shopName: configuration.shopName,
-            currency: configuration.currency, isSandbox: configuration.isSandbox, assets: site.shopAssets)
+            currency: configuration.currency, zone: configuration.zone, isSandbox: configuration.isSandbox,
+            assets: site.shopAssets)
         ownReport = ProcessReport(replica: configuration.replica, settings: configuration.settings)
     }
 

@@ -11,7 +11,7 @@ import WebService
 
     private static func shop() throws -> Shop {
         try Shop(
-            reading: folder, shopName: "Beauty & Me", currency: try Currency("usd"), isSandbox: true,
+            reading: folder, shopName: "Beauty & Me", currency: try Currency("usd"), zone: .utc, isSandbox: true,
             assets: "/shop/assets/1/shop")
     }
 

@@ -118,7 +118,7 @@ extension Shop {
                 "content": review["content"]?.stringValue ?? "",
                 "stars": String(repeating: "★", count: min(5, max(0, Int(review["rating"]?.intValue ?? 0)))),
                 "starsLabel": view.words("review.stars", ["n": String(review["rating"]?.intValue ?? 0)]),
-                "date": view.words.date(review["createdAt"]),
+                "date": view.date(review["createdAt"]),
             ]
         }
         values["hasReviews"] = !answers[1].results.isEmpty

@@ -9,6 +9,7 @@ package struct Shop: Sendable {
     let languages: ShopLanguages
     let shopName: String
     let currency: Currency
+    let zone: ShopZone
     /// Whether cards are Stripe's test cards of the embedded sandbox.
     let isSandbox: Bool
     /// The folder of the storefront's files: `/shop/assets/<digest>`.
@@ -16,11 +17,14 @@ package struct Shop: Sendable {
 
     /// - Parameter root: the folder with the templates and, in `texts`, the texts of each language.
     /// - Throws: `StartupProblem`.
-    package init(reading root: URL, shopName: String, currency: Currency, isSandbox: Bool, assets: String) throws {
+    package init(
+        reading root: URL, shopName: String, currency: Currency, zone: ShopZone, isSandbox: Bool, assets: String
+    ) throws {
         templates = try ShopTemplates(reading: root)
         languages = try ShopLanguages(reading: root.appendingPathComponent("texts"))
         self.shopName = shopName
         self.currency = currency
+        self.zone = zone
         self.isSandbox = isSandbox
         self.assets = assets
     }
@@ -70,7 +74,7 @@ package struct Shop: Sendable {
     // MARK: - Rendering
 
     func view(_ visit: ShopVisit) -> ShopView {
-        ShopView(words: languages.words(for: visit.request.languages), currency: currency)
+        ShopView(words: languages.words(for: visit.request.languages), currency: currency, zone: zone)
     }
 
     /// - Parameters:

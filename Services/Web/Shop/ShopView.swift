@@ -6,6 +6,9 @@ import ParseProtocol
 struct ShopView {
     let words: ShopWords
     let currency: Currency
+    let zone: ShopZone
+
+    func date(_ value: JSON?) -> String { words.date(value, in: zone) }
 
     func money(_ minorUnits: Int64) -> String { words.money(minorUnits, currency) }
 
@@ -109,7 +112,7 @@ struct ShopView {
         let number = order["orderNo"]?.intValue ?? 0
         let state = order["orderState"]?.stringValue ?? "made"
         var values: [String: Any] = [
-            "id": order["objectId"]?.stringValue ?? "", "number": number, "date": words.date(order["orderDate"]),
+            "id": order["objectId"]?.stringValue ?? "", "number": number, "date": date(order["orderDate"]),
             "href": "/orders/\((order["objectId"]?.stringValue ?? "").percentEncoded)",
             "state": words("order.state.\(state)"), "total": money(order["total"]?.intValue ?? 0),
             "mayCancel": state == "made",

@@ -48,10 +48,12 @@ struct ShopWords: Sendable {
         return sign + symbol + (symbol.count > 1 ? " " : "") + number
     }
 
-    /// `May 2, 2030` and `2. Mai 2030`, in UTC.
-    func date(_ value: JSON?) -> String {
-        guard let iso = value?["iso"]?.stringValue ?? value?.stringValue, iso.utf8.count >= 10 else { return "" }
-        let parts = iso.prefix(10).split(separator: "-").compactMap { Int($0) }
+    /// `May 2, 2030` and `2. Mai 2030`; empty for no date.
+    func date(_ value: JSON?, in zone: ShopZone) -> String {
+        guard let iso = value?["iso"]?.stringValue ?? value?.stringValue, let moment = Timestamp(iso: iso) else {
+            return ""
+        }
+        let parts = zone.date(of: moment).split(separator: "-").compactMap { Int($0) }
         guard parts.count == 3, (1...12).contains(parts[1]) else { return "" }
         let month = self("month.\(parts[1])")
         return language == "de" ? "\(parts[2]). \(month) \(parts[0])" : "\(month) \(parts[2]), \(parts[0])"
