@@ -46,6 +46,7 @@ const routes = {
     load: () => import('./pages/class-permissions.js'),
   },
   '/promotions': { area: 'promotions', load: () => import('./pages/promotions.js') },
+  '/codes': { area: 'codes', load: () => import('./pages/codes.js') },
   '/promotions/:id': { area: 'promotions', load: () => import('./pages/promotion.js') },
   '/crashes': { area: 'crashes', load: () => import('./pages/crashes.js') },
   '/crashes/:id': { area: 'crashes', load: () => import('./pages/crash.js') },

@@ -63,6 +63,9 @@ export async function render(view) {
     h(
       'div.bar',
       stateChips(t('orders.state'), choices, query.state ?? '', (state) => go({ state })),
+      query.code
+        ? h('button', { type: 'button', onclick: () => go({ code: '' }) }, t('orders.everyCode', { code: query.code }))
+        : null,
     ),
     views,
     bulk,
@@ -80,12 +83,13 @@ function wordsAfter(newest) {
   };
 }
 
-function condition({ state, search, from, to }) {
+function condition({ state, search, from, to, code }) {
   const where = inState(state in states ? state : '');
   const days = {};
   if (from) days.$gte = moment(from, 0);
   if (to) days.$lt = moment(to, 1);
   if (Object.keys(days).length) where.orderDate = days;
+  if (code) where.discountCode = code;
   return { ...where, ...matching((search ?? '').trim()) };
 }
 
