@@ -28,9 +28,7 @@ export async function render({ query, router, signal, redraw }) {
     heading(
       t('area.codes'),
       counted('codes.count', count),
-      runs('orders')
-        ? h('button.primary', { type: 'button', onclick: add }, icon('plus'), t('codes.add'))
-        : null,
+      runs('orders') ? h('button.primary', { type: 'button', onclick: add }, icon('plus'), t('codes.add')) : null,
     ),
     h(
       'div.bar',
@@ -68,8 +66,7 @@ function list(codes, router, after) {
       {
         title: t('codes.value'),
         end: true,
-        cell: (code) =>
-          code.percent === undefined ? money(code.amountMinorUnits) : portion(code.percent / 100),
+        cell: (code) => (code.percent === undefined ? money(code.amountMinorUnits) : portion(code.percent / 100)),
       },
       { title: t('codes.terms'), cell: terms },
       { title: t('codes.period'), cell: period },
