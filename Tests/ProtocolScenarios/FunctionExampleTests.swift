@@ -282,6 +282,7 @@ import Testing
         }
         try await examples.ask("analyticsEvents", admin, ["name": .string(name), "limit": 1])
         try await examples.ask("analyticsSeries", admin, ["metric": .string("event:\(name)"), "interval": "day"])
+        try await examples.ask("analyticsNames", admin)
         try await examples.ask("analyticsTop", admin, ["name": .string(name), "dimension": "brand", "limit": 3])
         try await examples.ask("analyticsActiveUsers", admin)
         try await examples.ask(
