@@ -125,6 +125,7 @@ import Testing
         try await examples.ask("sessionsOf", admin, user)
         try await examples.ask("revokeSessions", admin, user)
         try await examples.ask("accounts", admin, ["search": .string(customer.email)])
+        try await examples.ask("allAccounts", admin, ["limit": 1])
         try await examples.ask("account", admin, user)
         var change = user
         change["lastName"] = "Long"

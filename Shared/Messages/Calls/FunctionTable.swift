@@ -26,7 +26,8 @@ public struct FunctionTable: Sendable {
             "catalog", reads: ["nearestStores", "reviewsToModerate"],
             writes: ["hideReview", "showReview", "reportReview"])
         add(
-            "users", reads: ["sessionsOf", "auditEntries", "myAreas", "accounts", "account", "deskViews"],
+            "users",
+            reads: ["sessionsOf", "auditEntries", "myAreas", "accounts", "allAccounts", "account", "deskViews"],
             writes: ["revokeSessions", "updateAccount", "deleteAccount", "saveDeskView", "removeDeskView"])
         add(
             "bag", reads: ["bag", "orders", "orderRefunds", "discountCodes"],
@@ -50,8 +51,8 @@ public struct FunctionTable: Sendable {
         add(
             "analytics",
             reads: [
-                "analyticsEvents", "analyticsSeries", "analyticsTop", "analyticsActiveUsers", "analyticsRetention",
-                "analyticsSales", "analyticsRequests", "pushOpens",
+                "analyticsEvents", "analyticsNames", "analyticsSeries", "analyticsTop", "analyticsActiveUsers",
+                "analyticsRetention", "analyticsSales", "analyticsRequests", "pushOpens",
             ])
         add(
             "crash",
