@@ -162,6 +162,8 @@ import Testing
         try await examples.ask("deliverOrder", admin, ["orderId": second])
         let note = try await examples.ask(
             "addOrderNote", admin, ["orderId": second, "text": "Called: deliver after six."])
+        try await examples.ask(
+            "mailCustomer", admin, ["orderId": second, "subject": "Your order", "text": "We packed it today."])
         try await examples.ask("removeOrderNote", admin, ["noteId": .string(note.objectId)])
         try await examples.ask(
             "refundOrder", admin, ["orderId": second, "amount": 350, "reason": "One was broken."])

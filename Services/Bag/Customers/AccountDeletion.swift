@@ -69,6 +69,7 @@ package enum AccountDeletion {
             // Notes may contain anything about the customer.
             try OrderNotes.removeAll(of: id, in: transaction)
         }
+        try OrderNotes.removeAll(toCustomer: userId, in: transaction)
         try OrderNotes.forgetAuthor(userId, in: transaction)
         try ImportedItems.forget(userId, in: transaction)
         try transaction.forEach("OrderItem", of: userId, "customer") { id, item in

@@ -33,7 +33,7 @@ public struct FunctionTable: Sendable {
             "bag", reads: ["bag", "orders", "orderRefunds", "discountCodes"],
             writes: [
                 "cancelOrder", "shipOrder", "deliverOrder", "refundOrder", "addOrderNote", "removeOrderNote",
-                "retellSales", "createDiscountCode", "updateDiscountCode",
+                "mailCustomer", "retellSales", "createDiscountCode", "updateDiscountCode",
             ],
             spreads: [
                 "addToBag", "setBagQuantity", "emptyBag", "setDiscountCode", "checkout", "chargeCustomer",

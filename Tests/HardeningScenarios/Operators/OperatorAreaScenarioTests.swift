@@ -35,6 +35,8 @@ import Testing
         Row(.POST, "/functions/shipOrder", [:], orders), Row(.POST, "/functions/deliverOrder", [:], orders),
         Row(.POST, "/functions/refundOrder", [:], orders), Row(.POST, "/functions/orders", [:], orders, support),
         Row(.POST, "/functions/addOrderNote", [:], orders), Row(.POST, "/functions/removeOrderNote", [:], orders),
+        Row(.POST, "/functions/mailCustomer", [:], orders, support),
+        Row(.POST, "/functions/mailCustomer", ["userId": "nobody1234"], support),
         Row(.POST, "/functions/retellSales", [:], developers),
         Row(.GET, "/classes/OrderDeskNote?limit=1", nil, orders, support),
         Row.masterKeys(.POST, "/classes/OrderDeskNote", ["text": "Past the function"]),
