@@ -98,6 +98,11 @@ import Testing
         try await Self.desk.check("failures", on: screen, ["number": number])
     }
 
+    @Test(.timeLimit(.minutes(10))) func aRowOpensInATabThatIsSignedIn() async throws {
+        _ = try await Self.desk.paid()
+        try await Self.desk.check("apart", on: .desk)
+    }
+
     @Test(.timeLimit(.minutes(10)), arguments: Desk.Screen.allCases)
     func aSearchKeepsWhatIsTypedMeanwhile(_ screen: Desk.Screen) async throws {
         try await Self.desk.check("typing", on: screen)

@@ -11,11 +11,11 @@ import { newsLine } from '../../live/news.js';
 import { counted, heading, pager, stateChips } from '../../lists/listing.js';
 import { searchField } from '../../lists/search-field.js';
 import { bulkBar, exportOrders } from '../../orders/bulk.js';
-import { inState, matching, nameOf, pieces, states, stateTag, total } from '../../orders/shared.js';
+import { inState, matching, nameOf, orderOf, pieces, states, stateTag, total } from '../../orders/shared.js';
 
 const PAGE = 25;
 /** Newest first by default. */
-const sorts = ['-orderNo', 'orderNo', '-orderDate', 'orderDate', '-total', 'total'];
+const sorts = ['-orderNo', 'orderNo', '-orderDate', 'orderDate', '-total', 'total', '-name', 'name'];
 
 export async function render(view) {
   const { router, query, signal, redraw } = view;
@@ -27,7 +27,15 @@ export async function render(view) {
   const columns = columnsOf(router, selected, drawBulk);
   drawBulk();
   const where = condition(query);
-  const options = { where, order: sorted, limit: PAGE, skip: (page - 1) * PAGE, count: 1, include: 'items', signal };
+  const options = {
+    where,
+    order: orderOf(sorted),
+    limit: PAGE,
+    skip: (page - 1) * PAGE,
+    count: 1,
+    include: 'items',
+    signal,
+  };
   const load = () => find('Order', options);
   const [found, views] = await Promise.all([load(), viewBar('orders', view, columns)]);
   const go = (change) => router.go('/orders', { ...query, page: '', ...change }, { replace: true });
@@ -128,7 +136,7 @@ function columnsOf(router, selected, onselect) {
       cell: (order) => h('a', { href: router.href(`/orders/${order.objectId}`) }, `№ ${order.orderNo}`),
     },
     { name: 'date', title: t('order.date'), sort: 'orderDate', cell: (order) => dateTime(order.orderDate) },
-    { name: 'customer', title: t('order.customer'), cell: nameOf },
+    { name: 'customer', title: t('order.customer'), sort: 'name', cell: nameOf },
     { name: 'pieces', title: t('order.pieces'), end: true, cell: (order) => number(pieces(order)) },
     { name: 'total', title: t('order.total'), end: true, sort: 'total', cell: total },
     { name: 'state', title: t('order.state'), cell: stateTag },
