@@ -94,7 +94,7 @@ package enum DiscountCodes {
             case .all: return ("", [])
             case .one(let code): return ("WHERE code = ?", [.text(code)])
             case .containing(let text):
-                let pattern = ["!", "%", "_"].reduce(text.uppercased()) { $0.replacing($1, with: "!" + $1) }
+                let pattern = ["!", "%", "_"].reduce(text.uppercased()) { $0.replacing($1, with: "!\($1)") }
                 return ("WHERE code LIKE ? ESCAPE '!'", [.text("%\(pattern)%")])
             }
         }

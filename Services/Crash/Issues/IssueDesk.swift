@@ -39,7 +39,7 @@ enum IssueDesk {
                 throw ParseError(.validationError, "search must have at most \(searchBytesMax) bytes, none of them 0.")
             }
             for word in search.split(whereSeparator: \.isWhitespace).prefix(wordsMax) {
-                let pattern = ["!", "%", "_"].reduce(String(word)) { $0.replacing($1, with: "!" + $1) }
+                let pattern = ["!", "%", "_"].reduce(String(word)) { $0.replacing($1, with: "!\($1)") }
                 // The engine folds letters on both sides.
                 let matches = ["title", "culprit"].map { "lower(\($0)) LIKE lower(?) ESCAPE '!'" }
                 conditions.append("(\(matches.joined(separator: " OR ")))")

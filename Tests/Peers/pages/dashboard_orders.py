@@ -6,7 +6,7 @@ import unicodedata
 from playwright.sync_api import Error, expect
 from pypdf import PdfReader
 
-from dashboard import enter, flow, sign_in, step, toast
+from dashboard import enter, everybody, flow, sign_in, step, toast
 
 
 def printed(page):
@@ -72,6 +72,23 @@ def typing(visit, given):
     expect(search).to_have_value("Midnight rose")
     expect(page).to_have_url(visit.base + "/dashboard/orders?search=Midnight+rose")
     expect(search).to_be_focused()
+
+
+@flow
+def written(visit, given):
+    """A mail is written to an order's customer and stays in the timeline as text."""
+    page = visit.page
+    enter(visit, given, f"/dashboard/orders/{given['order']}")
+    page.get_by_role("button", name="Write a mail").click()
+    box = page.locator("dialog")
+    expect(box.get_by_label("Subject")).to_have_value(f"Your order № {given['number']}")
+    box.get_by_label("Text").fill("<b>Hello</b>\nIt is packed.")
+    everybody(page, "a mail to a customer")
+    box.get_by_role("button", name="Send").click()
+    toast(page, "The mail is on its way.")
+    step_of_mail = page.locator(".timeline li", has_text="wrote to the customer")
+    expect(step_of_mail).to_contain_text("<b>Hello</b>")
+    expect(step_of_mail.get_by_role("button")).to_have_count(0)
 
 
 @flow
