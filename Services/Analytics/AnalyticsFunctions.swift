@@ -16,6 +16,7 @@ struct AnalyticsFunctions: Sendable {
             let limit = try parameters.listLimit()
             return .array(try EventLog.newest(try Self.eventName(parameters["name"]), limit: limit, reader))
         }
+        add("analyticsNames", to: &routes, names)
         add("analyticsSeries", to: &routes, series)
         add("analyticsTop", to: &routes) { [zone] parameters, reader in
             let name = try Self.eventName(parameters["name"])
@@ -61,6 +62,22 @@ struct AnalyticsFunctions: Sendable {
     private static func eventName(_ value: JSON?) throws -> String {
         guard let name = value?.stringValue, Event.isName(name) else { throw Event.invalidName }
         return name
+    }
+
+    /// The events that were counted, or the dimensions of one.
+    @Sendable private func names(_ parameters: JSON, _ reader: StoreReader) throws -> JSON {
+        if let name = parameters["name"], !name.isNull {
+            let (names, more) = try EventCounts.dimensions(of: Self.eventName(name), reader)
+            return ["names": .array(names.map { ["name": .string($0)] }), "more": .bool(more)]
+        }
+        let (names, more) = try EventCounts.names(reader)
+        return [
+            "names": .array(
+                names.map { name, hour in
+                    ["name": .string(name), "lastAt": Timestamp(milliseconds: hour * Hour.milliseconds).wire]
+                }),
+            "more": .bool(more),
+        ]
     }
 
     private static func text(_ name: String, _ parameters: JSON) throws -> String {

@@ -130,6 +130,7 @@ package func buildBag(_ host: ServiceHost, _ routes: inout ServiceRoutes, _ curr
         try await host.store.write(for: nil) { try totals.complete(ids, from: known, in: $0) }
         return ids.count == CustomerLookups.pageRows ? .more : .idle
     }
+    CustomerMailFunctions(host: host, contacts: contacts).install(in: &routes)
     let sales = SalesResend(outbox: host.outbox, currency: currency)
     routes.function("retellSales") { parameters, request in
         try request.requireArea(.developers)

@@ -5,7 +5,7 @@ import { loadView } from './pages.mjs';
 
 const { areas, runs, sees } = await loadView('shell/areas.js');
 const entries = ['today', 'orders', 'products', 'reviews', 'customers', 'data', 'promotions', 'crashes', 'analytics'];
-const sheets = ['operations', 'schema', 'settings', 'backups', 'audit'];
+const sheets = ['codes', 'operations', 'schema', 'settings', 'backups', 'audit'];
 
 async function learn(answer) {
   globalThis.fetch = async () => ({ ok: true, json: async () => ({ result: answer }) });
@@ -15,8 +15,8 @@ async function learn(answer) {
 test('each role sees what is its own', async () => {
   const own = {
     catalog: ['today', 'products', 'reviews', 'data'],
-    orders: ['today', 'orders', 'customers'],
-    support: ['today', 'orders', 'reviews', 'customers', 'crashes'],
+    orders: ['today', 'orders', 'customers', 'codes'],
+    support: ['today', 'orders', 'reviews', 'customers', 'crashes', 'codes'],
     developers: ['today', 'data', 'crashes', 'analytics', 'operations', 'schema'],
     admins: [...entries, ...sheets],
   };

@@ -123,3 +123,23 @@ test('nothing that somebody sends breaks the page or fills it', () => {
   const [{ frames: shown }] = exceptionsOf({ exception: { values: [{ stacktrace: { frames } }] } });
   assert.ok(shown.length <= 100 && shown[0].call.length <= 500);
 });
+
+test('each key of a project has a row, and a project without a key too', async () => {
+  const { keysOf } = await loadView('crashes/keys.js');
+  const keys = [
+    { key: 'a', dsn: 'https://a@x/2', disabled: false },
+    { key: 'b', dsn: 'https://b@x/2', disabled: true },
+  ];
+  const rows = keysOf([
+    { projectId: '1', name: 'Web', keys: [] },
+    { projectId: '2', name: 'App', keys },
+  ]);
+  assert.deepEqual(
+    rows.map(({ name, key, disabled }) => [name, key, disabled]),
+    [
+      ['Web', '', true],
+      ['App', 'a', false],
+      ['App', 'b', true],
+    ],
+  );
+});

@@ -5,6 +5,7 @@ import { load, loadView } from './pages.mjs';
 
 const { mailStep, pushStep } = await loadView('orders/timeline.js');
 const { ordersAsCSV, readParcels } = await loadView('orders/csv.js');
+const { orderOf } = await loadView('orders/shared.js');
 const { parseCSV } = await load('csv.js');
 const at = (iso) => ({ __type: 'Date', iso });
 
@@ -66,4 +67,10 @@ test('a pasted table gives each order its parcel', () => {
   for (const wrong of ['1000009, Post', '1000001, a\n1000001, b', '1000001, a, b, c, d']) {
     assert.throws(() => readParcels(wrong, orders), Error);
   }
+});
+
+test('customers are sorted by the last name of the recipient', () => {
+  assert.equal(orderOf('name'), 'shippingAddress.lastName,shippingAddress.firstName');
+  assert.equal(orderOf('-name'), '-shippingAddress.lastName,-shippingAddress.firstName');
+  assert.equal(orderOf('-orderNo'), '-orderNo');
 });

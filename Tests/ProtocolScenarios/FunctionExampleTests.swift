@@ -132,6 +132,7 @@ import Testing
         try await examples.ask("sessionsOf", admin, user)
         try await examples.ask("revokeSessions", admin, user)
         try await examples.ask("accounts", admin, ["search": .string(customer.email)])
+        try await examples.ask("allAccounts", admin, ["limit": 1])
         try await examples.ask("account", admin, user)
         var change = user
         change["lastName"] = "Long"
@@ -168,6 +169,8 @@ import Testing
         try await examples.ask("deliverOrder", admin, ["orderId": second])
         let note = try await examples.ask(
             "addOrderNote", admin, ["orderId": second, "text": "Called: deliver after six."])
+        try await examples.ask(
+            "mailCustomer", admin, ["orderId": second, "subject": "Your order", "text": "We packed it today."])
         try await examples.ask("removeOrderNote", admin, ["noteId": .string(note.objectId)])
         try await examples.ask(
             "refundOrder", admin, ["orderId": second, "amount": 350, "reason": "One was broken."])
@@ -289,6 +292,7 @@ import Testing
         }
         try await examples.ask("analyticsEvents", admin, ["name": .string(name), "limit": 1])
         try await examples.ask("analyticsSeries", admin, ["metric": .string("event:\(name)"), "interval": "day"])
+        try await examples.ask("analyticsNames", admin)
         try await examples.ask("analyticsTop", admin, ["name": .string(name), "dimension": "brand", "limit": 3])
         try await examples.ask("analyticsActiveUsers", admin)
         try await examples.ask(

@@ -63,6 +63,13 @@ import Testing
         #expect((hours["points"]?.arrayValue?.count ?? 0) >= 5 * 24)
         let top = try await ask("analyticsTop", ["name": .string(name), "dimension": "brand"])
         #expect(top == [["value": "Aqua", "count": 3], ["value": "Bloom", "count": 1]])
+        let names = try await admin.run("analyticsNames").result
+        // The shared suite may have more names than a list.
+        let listed = names["names"]?.arrayValue?.first { $0["name"] == .string(name) }
+        #expect(listed?["lastAt"]?.wireType == "Date" || names["more"] == true, "\(names)")
+        let dimensions = try await admin.run("analyticsNames", ["name": .string(name)]).result
+        #expect(dimensions == ["names": [["name": "brand"], ["name": "kind"]], "more": false])
+        #expect(try await client.run("analyticsNames").code == 119)
         let lines = try await ask("analyticsSeries", ["metric": .string("event:\(name)"), "dimension": "brand"])
         #expect(lines["series"]?.arrayValue?.map { $0.text("value") } == ["Aqua", "Bloom"])
         #expect(Self.total(lines.at("series", 0, "points")) == 3)

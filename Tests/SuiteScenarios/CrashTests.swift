@@ -106,6 +106,23 @@ import Testing
         #expect(report?["issueId"] == issue?["issueId"])
     }
 
+    @Test func issuesAreFoundByTheirText() async throws {
+        let project = try await CrashProject.create(try await Suite.shared)
+        try await project.report("BagError", release: "1.0")
+        try await project.report("100%_Error", release: "1.0")
+        func titles(_ search: JSON) async throws -> [String] {
+            try await project.issues(["search": search]).map { String($0.text("title").prefix(9)) }
+        }
+        #expect(try await titles("bagerror") == ["BagError:"])
+        #expect(try await titles("error CHECKOUT").count == 2, "Words may be in the title and in the culprit.")
+        #expect(try await titles("bag 100").isEmpty)
+        #expect(try await titles("0%_e") == ["100%_Erro"], "A wildcard is a character like any other.")
+        #expect(try await titles("_").count == 1)
+        let long = JSON.string(String(repeating: "a", count: 201))
+        #expect(try await project.admin.run("crashIssues", ["search": long]).code == 142)
+        #expect(try await project.admin.run("crashIssues", ["search": 5]).code == 142)
+    }
+
     @Test func browsersMaySend() async throws {
         let project = try await CrashProject.create(try await Suite.shared)
         var client = ParseClient(project.suite)

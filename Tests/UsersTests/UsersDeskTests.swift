@@ -67,6 +67,29 @@ import UsersService
         }
     }
 
+    @Test func everyAccountIsListedNewestFirstAndGuestsAreMarked() async throws {
+        try await withUsersSandbox { sandbox in
+            for name in ["first", "second"] { try await Self.signUp(sandbox, name) }
+            let anonymous: JSON = ["authData": ["anonymous": ["id": "5f2b9d7e-0000-4000-8000-000000000001"]]]
+            _ = try await sandbox.apply(.create, "_User", nil, anonymous, as: Principal())
+            func page(_ parameters: JSON) async throws -> JSON {
+                let list = try AccountList(parameters)
+                return try await sandbox.store.read { try list.read(in: $0) }
+            }
+            let newest = try await page(["limit": 2])
+            let accounts = newest["results"]?.arrayValue ?? []
+            #expect(accounts.map { $0["isAnonymous"] } == [true, nil])
+            #expect(accounts.map { $0["username"] } == [nil, "second"])
+            #expect(!newest.serializedText.contains("authData"))
+            let rest = try await page(["limit": 2, "after": newest["cursor"] ?? .null])
+            #expect(rest["results"]?.arrayValue?.map { $0["username"] } == ["first"])
+            #expect(rest["cursor"] == nil)
+            for parameters in [["limit": 0], ["limit": 101], ["after": 5], ["after": ""]] as [JSON] {
+                #expect(throws: ParseError.self) { try AccountList(parameters) }
+            }
+        }
+    }
+
     @Test func theUsersOfAnEarlierReleaseAreFound() async throws {
         try await withUsersSandbox { sandbox in
             for index in 0..<3 { try await Self.signUp(sandbox, "old\(index)", ["lastName": "Elder"]) }

@@ -78,6 +78,43 @@ package enum EventCounts {
             key + [.text(isAdmitted ? value : Cardinality.other)])
     }
 
+    /// Maximum names in a list.
+    private static let listedMax = 500
+
+    /// The names of all counted events by name, each with its last hour; and whether there are more. Each name costs
+    /// two steps in an index, however many events it has.
+    static func names(_ reader: StoreReader) throws -> (names: [(name: String, lastHour: Int64)], more: Bool) {
+        let names = try distinct("name", in: "eventHours", of: nil, reader)
+        let listed = try names.prefix(listedMax).map { name in
+            let row = try reader.rows("SELECT max(hour) AS hour FROM eventHours WHERE name = ?", [.text(name)]).first
+            return (name: name, lastHour: try row?["hour"].intValue ?? 0)
+        }
+        return (listed, names.count > listedMax)
+    }
+
+    /// The dimensions of an event by name; and whether there are more.
+    static func dimensions(of name: String, _ reader: StoreReader) throws -> (names: [String], more: Bool) {
+        let names = try distinct("dimension", in: "dimensionDays", of: name, reader)
+        return (Array(names.prefix(listedMax)), names.count > listedMax)
+    }
+
+    /// Up to `listedMax + 1` different texts of a key's first column, or of its second one for an event.
+    private static func distinct(
+        _ column: String, in table: String, of event: String?, _ reader: StoreReader
+    ) throws -> [String] {
+        var found: [String] = []
+        let condition = event == nil ? "" : "name = ? AND "
+        while found.count <= listedMax {
+            let row = try reader.rows(
+                "SELECT min(\(column)) AS next FROM \(table) WHERE \(condition)\(column) > ?",
+                (event.map { [.text($0)] } ?? []) + [.text(found.last ?? "")]
+            ).first
+            guard let next = try row?["next"].textValue else { break }
+            found.append(next)
+        }
+        return found
+    }
+
     /// Events of a name per interval.
     static func series(_ name: String, _ range: SeriesRange, _ reader: StoreReader) throws -> [Int64: Int64] {
         let rows = try reader.rows(

@@ -71,6 +71,7 @@ package enum AccountDeletion {
         }
         try CustomerTotals.forget(userId, in: transaction)
         try CustomerMarks.forgetAuthor(userId, in: transaction)
+        try OrderNotes.removeAll(toCustomer: userId, in: transaction)
         try OrderNotes.forgetAuthor(userId, in: transaction)
         try ImportedItems.forget(userId, in: transaction)
         try transaction.forEach("OrderItem", of: userId, "customer") { id, item in

@@ -22,6 +22,10 @@ extension BagMerge {
                 _ = try transaction.update("OrderItem", id, mine, caller: .master)
             }
         }
+        try transaction.forEach(OrderNotes.className, of: from, "customer") { id, _ in
+            let customer: JSON = ["customer": .pointer("_User", to)]
+            _ = try transaction.update(OrderNotes.className, id, customer, caller: .master)
+        }
         let hasDefault = try AddressBook.all(of: to, in: transaction).contains { $0["default"] == true }
         try transaction.forEach("Address", of: from, "owner") { id, address in
             var changes: JSON = ["owner": .pointer("_User", to), "ACL": .privateACL(to)]

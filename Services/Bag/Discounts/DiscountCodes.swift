@@ -81,17 +81,36 @@ package enum DiscountCodes {
             [.text(orderId)])
     }
 
+    /// Which codes a list has.
+    package enum Selection: Sendable {
+        case all
+        /// In stored form.
+        case one(String)
+        /// Codes that contain this text, in any letter case.
+        case containing(String)
+
+        fileprivate var condition: (sql: String, arguments: [SQLValue]) {
+            switch self {
+            case .all: return ("", [])
+            case .one(let code): return ("WHERE code = ?", [.text(code)])
+            case .containing(let text):
+                let pattern = ["!", "%", "_"].reduce(text.uppercased()) { $0.replacing($1, with: "!\($1)") }
+                return ("WHERE code LIKE ? ESCAPE '!'", [.text("%\(pattern)%")])
+            }
+        }
+    }
+
     /// The codes as functions return them, newest first.
-    /// - Parameter code: the only one wanted; nil for all.
     package static func list(
-        _ code: String? = nil, limit: Int64 = 1, skip: Int64 = 0, in store: some ObjectReading
+        _ selection: Selection = .all, limit: Int64 = 1, skip: Int64 = 0, in store: some ObjectReading
     ) throws -> [JSON] {
-        try store.rows(
+        let condition = selection.condition
+        return try store.rows(
             """
             SELECT definition, createdAt, (SELECT count(*) FROM checkouts WHERE checkouts.discountCode =
             discountCodes.code AND state <> 'failed') AS uses FROM discountCodes
-            \(code == nil ? "" : "WHERE code = ?") ORDER BY createdAt DESC, code LIMIT ? OFFSET ?
-            """, (code.map { [.text($0)] } ?? []) + [.int(limit), .int(skip)]
+            \(condition.sql) ORDER BY createdAt DESC, code LIMIT ? OFFSET ?
+            """, condition.arguments + [.int(limit), .int(skip)]
         ).map { row in
             var answer = try JSON(parsing: row.text("definition"))
             answer["uses"] = .int(try row.int("uses"))
@@ -100,7 +119,9 @@ package enum DiscountCodes {
         }
     }
 
-    static func count(in store: some ObjectReading) throws -> Int64 {
-        try store.rows("SELECT count(*) AS codes FROM discountCodes").first?.int("codes") ?? 0
+    static func count(_ selection: Selection, in store: some ObjectReading) throws -> Int64 {
+        let condition = selection.condition
+        return try store.rows("SELECT count(*) AS codes FROM discountCodes \(condition.sql)", condition.arguments)
+            .first?.int("codes") ?? 0
     }
 }

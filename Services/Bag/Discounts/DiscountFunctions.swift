@@ -37,17 +37,26 @@ struct DiscountFunctions: Sendable {
         }
         routes.function("discountCodes") { parameters, request in
             try request.requireArea(.orders, .support)
-            try parameters.requireOnly(["discountCode", "limit", "skip"])
-            let text = try CheckoutRequest.text(parameters, "discountCode")
+            try parameters.requireOnly(["discountCode", "search", "limit", "skip"])
+            let code = try CheckoutRequest.text(parameters, "discountCode")
+            let search = try CheckoutRequest.text(parameters, "search")
             let limit = try parameters.listLimit(standard: 50, maximum: Self.limitMax)
             guard let skip = (parameters["skip"] ?? 0).intValue, (0...Self.skipMax).contains(skip) else {
                 throw ParseError(.validationError, "skip must be a whole number from 0 to \(Self.skipMax).")
             }
+            let selection: DiscountCodes.Selection
+            if let code {
+                selection = .one(DiscountCode.normalized(code) ?? "")
+            } else if let search {
+                selection = .containing(search)
+            } else {
+                selection = .all
+            }
             return try await host.store.read(for: request.share) { reader in
-                let code = text.map { DiscountCode.normalized($0) ?? "" }
-                let codes = try DiscountCodes.list(code, limit: limit, skip: skip, in: reader)
-                let count = try code == nil ? DiscountCodes.count(in: reader) : Int64(codes.count)
-                return try .result(["results": .array(codes), "count": .int(count)])
+                let codes = try DiscountCodes.list(selection, limit: limit, skip: skip, in: reader)
+                return try .result([
+                    "results": .array(codes), "count": .int(DiscountCodes.count(selection, in: reader)),
+                ])
             }
         }
     }
@@ -59,7 +68,7 @@ struct DiscountFunctions: Sendable {
     ) throws -> BusReply {
         let note = AuditNote(action, "", after.code, before: before?.json, after: after.json)
         try host.audit.note(note, by: request, in: transaction)
-        guard let answer = try DiscountCodes.list(after.code, in: transaction).first else {
+        guard let answer = try DiscountCodes.list(.one(after.code), in: transaction).first else {
             throw ParseError.internalError
         }
         return try .result(answer)

@@ -3,7 +3,8 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// The internal notes of operators on an order, objects of the class `OrderDeskNote`: author, time and text.
+/// The internal notes of operators on an order, objects of the class `OrderDeskNote`: author, time and text. A mail to
+/// the customer (`CustomerMail`) is kept as a note with a subject; it may be about no order.
 ///
 /// Customers never see them. Only the roles that manage orders read the class, each note's ACL names the desk alone,
 /// and no order points to its notes.
@@ -22,8 +23,9 @@ package enum OrderNotes {
         className,
         fields: [
             "order": .pointer("Order"), "author": .pointer("_User"), "authorName": .string, "text": .string,
+            "customer": .pointer("_User"), "subject": .string,
         ],
-        indexes: [["order"], ["author"]],
+        indexes: [["order"], ["author"], ["customer"]],
         permissions: .seen(by: [OperatorArea.admins, .orders, .support].map(\.role)))
 
     /// The author of a note.
@@ -57,12 +59,43 @@ package enum OrderNotes {
     ) throws -> JSON {
         let order = try transaction.document("Order", orderId, caller: .master)
         guard !OrderStatus.isOpen(order) else { throw ParseError.objectNotFound }
-        guard try transaction.count(query(ofOrder: orderId), caller: .master) < countMax else {
-            throw ParseError(.validationError, "An order has \(countMax) notes at most.")
+        let subject: JSON = ["order": .pointer("Order", orderId)]
+        return try create(["text": .string(text)], of: subject, by: author, in: transaction)
+    }
+
+    /// Keeps a mail to a customer.
+    /// - Parameters:
+    ///   - customerId: empty when the account was deleted.
+    ///   - orderId: nil for a mail about no order.
+    /// - Throws: `.objectNotFound` (101) when the account was deleted and there is no order, `.validationError` (142)
+    ///   when the order, or the customer without an order, has `countMax` notes.
+    package static func keep(
+        _ mail: CustomerMail, to customerId: String, about orderId: String?, by author: Author,
+        in transaction: StoreTransaction
+    ) throws -> JSON {
+        let isGone = try customerId.isEmpty || AccountDeletion.happened(to: customerId, in: transaction)
+        let customer: JSON = isGone ? [:] : ["customer": .pointer("_User", customerId)]
+        var note = customer
+        note["subject"] = .string(mail.subject)
+        note["text"] = .string(mail.text)
+        guard let orderId else {
+            guard !isGone else { throw ParseError.objectNotFound }
+            return try create(note, of: customer, by: author, in: transaction)
         }
-        var note: JSON = [
-            "order": .pointer("Order", orderId), "text": .string(text), "ACL": Privacy.adminsOnly,
-        ]
+        return try create(note, of: ["order": .pointer("Order", orderId)], by: author, in: transaction)
+    }
+
+    /// - Parameter subject: the pointer to what the note is about, which bounds the number of notes.
+    private static func create(
+        _ fields: JSON, of subject: JSON, by author: Author, in transaction: StoreTransaction
+    ) throws -> JSON {
+        let present = Query(className: className, where: subject, limit: countMax)
+        guard try transaction.count(present, caller: .master) < countMax else {
+            throw ParseError(.validationError, "There are \(countMax) notes and mails at most.")
+        }
+        var note = fields
+        for (name, pointer) in subject.objectValue ?? [:] { note[name] = pointer }
+        note["ACL"] = Privacy.adminsOnly
         if !author.userId.isEmpty { note["author"] = .pointer("_User", author.userId) }
         if !author.name.isEmpty { note["authorName"] = .string(String(author.name.prefix(nameMax))) }
         var added = try transaction.create(className, note, caller: .master).document
@@ -74,11 +107,14 @@ package enum OrderNotes {
     /// - Parameter author: the required author; nil when the caller may remove any note.
     /// - Returns: the id of its order.
     /// - Throws: `.objectNotFound` (101) when there is no such note, `.operationForbidden` (119) when another operator
-    ///   wrote it.
+    ///   wrote it, and for a mail.
     package static func remove(
         _ noteId: String, writtenBy author: String?, in transaction: StoreTransaction
     ) throws -> String {
         let note = try transaction.document(className, noteId, caller: .master)
+        guard note["subject"] == nil else {
+            throw ParseError(.operationForbidden, "A mail to a customer cannot be removed.")
+        }
         guard author == nil || note["author"]?.pointerTarget?.objectId == author else {
             throw ParseError(.operationForbidden, "Only a note's author and the admins can remove it.")
         }
@@ -93,15 +129,18 @@ package enum OrderNotes {
         }
     }
 
+    /// Removes all mails to a customer whose account was deleted.
+    static func removeAll(toCustomer userId: String, in transaction: StoreTransaction) throws {
+        try transaction.forEach(className, of: userId, "customer") { id, _ in
+            _ = try transaction.delete(className, id, caller: .master)
+        }
+    }
+
     /// Removes the name of an operator whose account was deleted from that operator's notes.
     static func forgetAuthor(_ userId: String, in transaction: StoreTransaction) throws {
         let removed: JSON = ["__op": "Delete"]
         try transaction.forEach(className, of: userId, "author") { id, _ in
             _ = try transaction.update(className, id, ["author": removed, "authorName": removed], caller: .master)
         }
-    }
-
-    private static func query(ofOrder orderId: String) -> Query {
-        Query(className: className, where: ["order": .pointer("Order", orderId)], limit: countMax)
     }
 }

@@ -8,8 +8,13 @@ enum IssueDesk {
         id, publicId, projectId, title, culprit, level, platform, firstSeen, lastSeen, count, users, status, resolvedIn
         """
 
-    /// Issues, last occurrence first.
-    /// - Throws: `.validationError` (142) for an unknown status.
+    /// Maximum bytes of a search, and of its words the number that count.
+    private static let searchBytesMax = 200
+    private static let wordsMax = 5
+
+    /// Issues, last occurrence first. `search` wants each of its words in the title or the culprit; there are at most
+    /// `IssueLog.issuesMax` issues to look through.
+    /// - Throws: `.validationError` (142) for an unknown status and for a search that is too long.
     static func list(_ parameters: JSON, limit: Int64, _ reader: StoreReader) throws -> JSON {
         var conditions: [String] = []
         var arguments: [SQLValue] = []
@@ -28,6 +33,18 @@ enum IssueDesk {
         if let release = try text("release", parameters) {
             conditions.append("id IN (SELECT issueId FROM issueReleases WHERE release = ?)")
             arguments.append(.text(release))
+        }
+        if let search = try text("search", parameters) {
+            guard search.utf8.count <= searchBytesMax, !search.utf8.contains(0) else {
+                throw ParseError(.validationError, "search must have at most \(searchBytesMax) bytes, none of them 0.")
+            }
+            for word in search.split(whereSeparator: \.isWhitespace).prefix(wordsMax) {
+                let pattern = ["!", "%", "_"].reduce(String(word)) { $0.replacing($1, with: "!\($1)") }
+                // The engine folds letters on both sides.
+                let matches = ["title", "culprit"].map { "lower(\($0)) LIKE lower(?) ESCAPE '!'" }
+                conditions.append("(\(matches.joined(separator: " OR ")))")
+                arguments += [.text("%\(pattern)%"), .text("%\(pattern)%")]
+            }
         }
         let condition = conditions.isEmpty ? "" : "WHERE " + conditions.joined(separator: " AND ")
         let rows = try reader.rows(

@@ -12,6 +12,7 @@ struct AccountAdministration: Sendable {
 
     func install(in routes: inout ServiceRoutes) {
         routes.function("accounts") { [self] in try await find($0, $1) }
+        routes.function("allAccounts") { [self] in try await list($0, $1) }
         routes.function("account") { [self] in try await see($0, $1) }
         routes.function("updateAccount") { [self] in try await update($0, $1) }
         routes.function("deleteAccount") { [self] in try await delete($0, $1) }
@@ -22,6 +23,13 @@ struct AccountAdministration: Sendable {
         try request.requireArea(.support)
         let search = try AccountSearch(parameters)
         return try .result(await host.store.read(for: request.share) { try search.find(in: $0) })
+    }
+
+    /// Function `allAccounts {after?, limit?}`.
+    private func list(_ parameters: JSON, _ request: ServiceRequest) async throws -> BusReply {
+        try request.requireArea(.support)
+        let list = try AccountList(parameters)
+        return try .result(await host.store.read(for: request.share) { try list.read(in: $0) })
     }
 
     /// Function `account {userId}`.

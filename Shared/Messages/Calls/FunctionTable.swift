@@ -26,14 +26,15 @@ public struct FunctionTable: Sendable {
             "catalog", reads: ["nearestStores", "reviewsToModerate"],
             writes: ["hideReview", "showReview", "reportReview"])
         add(
-            "users", reads: ["sessionsOf", "auditEntries", "myAreas", "accounts", "account", "deskViews"],
+            "users",
+            reads: ["sessionsOf", "auditEntries", "myAreas", "accounts", "allAccounts", "account", "deskViews"],
             writes: ["revokeSessions", "updateAccount", "deleteAccount", "saveDeskView", "removeDeskView"])
         add(
             "bag", reads: ["bag", "orders", "orderRefunds", "discountCodes", "customers"],
             writes: [
                 "cancelOrder", "shipOrder", "deliverOrder", "refundOrder", "addOrderNote", "removeOrderNote",
-                "retellSales", "createDiscountCode", "updateDiscountCode", "setCustomerTags", "addCustomerNote",
-                "removeCustomerNote",
+                "mailCustomer", "retellSales", "createDiscountCode", "updateDiscountCode", "setCustomerTags",
+                "addCustomerNote", "removeCustomerNote",
             ],
             spreads: [
                 "addToBag", "setBagQuantity", "emptyBag", "setDiscountCode", "checkout", "chargeCustomer",
@@ -51,8 +52,8 @@ public struct FunctionTable: Sendable {
         add(
             "analytics",
             reads: [
-                "analyticsEvents", "analyticsSeries", "analyticsTop", "analyticsActiveUsers", "analyticsRetention",
-                "analyticsSales", "analyticsRequests", "pushOpens",
+                "analyticsEvents", "analyticsNames", "analyticsSeries", "analyticsTop", "analyticsActiveUsers",
+                "analyticsRetention", "analyticsSales", "analyticsRequests", "pushOpens",
             ])
         add(
             "crash",

@@ -22,7 +22,7 @@ import Testing
     }
 
     private static func uses(_ bag: BagStore) async throws -> JSON? {
-        try await bag.store.read { try DiscountCodes.list("BF20", in: $0).first?["uses"] }
+        try await bag.store.read { try DiscountCodes.list(.one("BF20"), in: $0).first?["uses"] }
     }
 
     /// The name of the problem in the error that `work` throws.

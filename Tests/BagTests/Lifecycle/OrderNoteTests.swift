@@ -105,6 +105,42 @@ import Testing
         #expect(try await Self.notes(in: bag).isEmpty)
     }
 
+    private static func mail() throws -> CustomerMail { try CustomerMail(["subject": "Hi", "text": "Hello"]) }
+
+    @Test func aMailIsKeptAndGoesWithTheAccount() async throws {
+        let (bag, order) = try await BagStore.paid()
+        let mail = try Self.mail()
+        let kept = try await bag.store.write { transaction in
+            let ofOrder = try OrderNotes.keep(mail, to: "u1", about: order, by: Self.clerk, in: transaction)
+            let alone = try OrderNotes.keep(mail, to: "u1", about: nil, by: Self.clerk, in: transaction)
+            return [ofOrder, alone]
+        }
+        #expect(kept.map { $0["subject"] } == ["Hi", "Hi"])
+        #expect(kept.map { $0["order"] } == [.pointer("Order", order), nil])
+        for note in kept {
+            let code = await parseCode {
+                _ = try await bag.store.write { try OrderNotes.remove(note.objectId, writtenBy: nil, in: $0) }
+            }
+            #expect(code == 119)
+        }
+        try await bag.store.write { try AccountDeletion.forget("u1", in: $0) }
+        #expect(try await Self.notes(in: bag).isEmpty)
+        let late = await parseCode {
+            _ = try await bag.store.write { transaction in
+                try OrderNotes.keep(mail, to: "u1", about: nil, by: Self.clerk, in: transaction)
+            }
+        }
+        #expect(late == 101)
+    }
+
+    @Test func mailsMoveWithTheBagsHistory() async throws {
+        let bag = try await BagStore()
+        let mail = try Self.mail()
+        _ = try await bag.store.write { try OrderNotes.keep(mail, to: "anon", about: nil, by: Self.clerk, in: $0) }
+        try await BagMoveTests.move(bag)
+        #expect(try await Self.notes(in: bag).map { $0["customer"] } == [.pointer("_User", "u1")])
+    }
+
     @Test func notesGoWithTheirOrderAndWithTheCustomersAccount() async throws {
         let (bag, order) = try await BagStore.paid()
         _ = try await Self.add("Ann called.", to: order, in: bag)

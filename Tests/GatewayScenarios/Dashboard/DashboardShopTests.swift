@@ -122,6 +122,16 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(10)), arguments: Desk.Screen.allCases)
+    func aDiscountCodeIsMadeFromAPromotion(_ screen: Desk.Screen) async throws {
+        let code = "D-\(Names.random(8).uppercased())"
+        try await Self.desk.check("codes", on: screen, ["code": .string(code)])
+        let found = try await Customer.admin(Self.desk.suite).run("discountCodes", ["discountCode": .string(code)])
+        #expect(found.result.at("results", 0, "amountMinorUnits") == 500, "\(found.text)")
+        #expect(found.result.at("results", 0, "percent") == nil)
+        #expect(found.result.at("results", 0, "active") == false)
+    }
+
+    @Test(.timeLimit(.minutes(10)), arguments: Desk.Screen.allCases)
     func whatFollowedAPromotionIsShown(_ screen: Desk.Screen) async throws {
         let suite = try await Self.desk.suite
         let promotion = try await SentPromotion.send(suite, content: "Lure \(Names.random(6))")

@@ -99,6 +99,20 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(10)), arguments: Desk.Screen.allCases)
+    func aMailToACustomerStaysWithTheOrder(_ screen: Desk.Screen) async throws {
+        let (_, number) = try await Self.desk.paid()
+        let found = try await Customer.admin(Self.desk.suite).find("Order", ["orderNo": number]).results
+        let order = try #require(found.first)
+        try await Self.desk.check(
+            "written", on: screen, ["order": .string(order.text("objectId")), "number": number])
+    }
+
+    @Test(.timeLimit(.minutes(10))) func aRowOpensInATabThatIsSignedIn() async throws {
+        _ = try await Self.desk.paid()
+        try await Self.desk.check("apart", on: .desk)
+    }
+
+    @Test(.timeLimit(.minutes(10)), arguments: Desk.Screen.allCases)
     func aSearchKeepsWhatIsTypedMeanwhile(_ screen: Desk.Screen) async throws {
         try await Self.desk.check("typing", on: screen)
     }

@@ -34,10 +34,10 @@ extension Desk {
             role: "catalog-editors", entries: ["Products", "Reviews", "Data"],
             cards: ["low|No product", "review|No customer"], foreign: "/orders"),
         Share(
-            role: "order-desk", entries: ["Orders", "Customers"], cards: ["to ship", "Payments declined"],
-            foreign: "/products"),
+            role: "order-desk", entries: ["Orders", "Customers", "Discount codes"],
+            cards: ["to ship", "Payments declined"], foreign: "/products"),
         Share(
-            role: "support", entries: ["Orders", "Reviews", "Customers", "Crashes"],
+            role: "support", entries: ["Orders", "Reviews", "Customers", "Discount codes", "Crashes"],
             cards: ["to ship", "review|No customer", "Mails that failed"], foreign: "/analytics"),
         Share(
             role: "developers", entries: ["Analytics", "Data", "Crashes", "Operations"],
@@ -65,7 +65,7 @@ extension Desk {
             let (customer, orderNo) = try await paid()
             let orders = try await ParseClient.master(suite).find("Order", ["orderNo": orderNo]).results
             let order = "/orders/\(orders.first?.text("objectId") ?? "")"
-            let both = ["/orders", order, "/customers", "/customers/\(customer.userId)"]
+            let both = ["/orders", order, "/customers", "/customers/\(customer.userId)", "/codes"]
             guard share.role == "support" else { return both }
             let never = try await Customer.signUp(suite)
             return both + [

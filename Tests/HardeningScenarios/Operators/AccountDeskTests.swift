@@ -5,8 +5,8 @@ import Testing
 /// Only admins and support work with customers' accounts. Ids T14g and T14h of docs/internals/hardening.md.
 @Suite struct AccountDeskTests {
     private static let functions: [(String, JSON)] = [
-        ("accounts", ["search": "nobody"]), ("account", [:]), ("updateAccount", ["name": "Mallory"]),
-        ("deleteAccount", [:]),
+        ("accounts", ["search": "nobody"]), ("allAccounts", [:]), ("account", [:]),
+        ("updateAccount", ["name": "Mallory"]), ("deleteAccount", [:]),
     ]
 
     /// T14g
@@ -66,6 +66,25 @@ import Testing
             #expect(!log.text.contains(word))
             return log.result["entries"]?.at(0, "action") == "updateAccount"
         }
+    }
+
+    @Test func supportSeesEveryAccountPageByPage() async throws {
+        let desk = try await Desk.shared
+        let support = try desk.member(of: "support").client
+        let customers = [try await Customer.signUp(desk.suite), try await Customer.signUp(desk.suite)]
+        var (found, after): ([String], JSON) = ([], .null)
+        // Other tests sign users up at the same time.
+        for _ in 0..<500 where !customers.allSatisfy({ found.contains($0.userId) }) {
+            let page = try await support.run("allAccounts", ["limit": 1, "after": after])
+            found += (page.result["results"]?.arrayValue ?? []).map { $0.text("objectId") }
+            for secret in ["authData", "ACL", "sessionToken", "_hashed"] { #expect(!page.text.contains(secret)) }
+            after = try #require(page.result["cursor"], "\(page.text)")
+        }
+        let places = customers.map { found.firstIndex(of: $0.userId) ?? -1 }
+        #expect(places[1] >= 0 && places[1] < places[0], "The newest is first: \(places)")
+        #expect(Set(found).count == found.count)
+        #expect(try await support.run("allAccounts", ["after": "~x"]).code == 102)
+        #expect(try await support.run("allAccounts", ["limit": 101]).code == 142)
     }
 
     /// T14h

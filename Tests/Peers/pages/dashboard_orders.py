@@ -7,7 +7,7 @@ import unicodedata
 from playwright.sync_api import Error, expect
 from pypdf import PdfReader
 
-from dashboard import enter, flow, step, toast
+from dashboard import enter, everybody, flow, sign_in, step, toast
 
 
 def printed(page):
@@ -92,6 +92,47 @@ def typing(visit, given):
     expect(search).to_have_value("Midnight rose")
     expect(page).to_have_url(visit.base + "/dashboard/orders?search=Midnight+rose")
     expect(search).to_be_focused()
+
+
+@flow
+def written(visit, given):
+    """A mail is written to an order's customer and stays in the timeline as text."""
+    page = visit.page
+    enter(visit, given, f"/dashboard/orders/{given['order']}")
+    page.get_by_role("button", name="Write a mail").click()
+    box = page.locator("dialog")
+    expect(box.get_by_label("Subject")).to_have_value(f"Your order № {given['number']}")
+    box.get_by_label("Text").fill("<b>Hello</b>\nIt is packed.")
+    everybody(page, "a mail to a customer")
+    box.get_by_role("button", name="Send").click()
+    toast(page, "The mail is on its way.")
+    step_of_mail = page.locator(".timeline li", has_text="wrote to the customer")
+    expect(step_of_mail).to_contain_text("<b>Hello</b>")
+    expect(step_of_mail.get_by_role("button")).to_have_count(0)
+
+
+@flow
+def apart(visit, given):
+    """Ctrl-click on a row and a middle click on its link open a tab that is signed in, though nothing is stored."""
+    page = visit.page
+    visit.open("/dashboard/orders")
+    sign_in(visit, given)
+    row = page.locator("s-table tbody tr").first
+    presses = [
+        lambda: row.locator("td").nth(2).click(modifiers=["Control"]),
+        lambda: row.get_by_role("link").click(button="middle"),
+    ]
+    for press in presses:
+        with visit.context.expect_page() as opened:
+            press()
+        tab = opened.value
+        expect(tab.locator(".timeline")).to_be_visible()
+        step(tab.evaluate("sessionStorage.length") == 0, "The session was stored.")
+        tab.close()
+    expect(page).to_have_url(visit.base + "/dashboard/orders")
+    other = visit.context.new_page()
+    other.goto(visit.base + "/dashboard/orders")
+    expect(other.get_by_label("Password")).to_be_visible()
 
 
 @flow

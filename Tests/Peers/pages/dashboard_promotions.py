@@ -72,6 +72,41 @@ def promotions(visit, given):
 
 
 @flow
+def codes(visit, given):
+    """An unknown code of a promotion is made there; then it is found, changed and switched off."""
+    page, code = visit.page, given["code"]
+    enter(visit, given, "/dashboard/promotions/new")
+    page.get_by_label("Discount code").fill(code.lower())
+    page.get_by_label("Discount code").press("Tab")
+    page.get_by_role("button", name="Make this code").click()
+    box = page.locator(DIALOG)
+    expect(box.get_by_label("Code")).to_have_value(code)
+    box.get_by_label("Discount").fill("120")
+    press(page, "Save")
+    expect(box.get_by_role("alert")).to_contain_text("from 1 to 100")
+    box.get_by_label("Discount").fill("20")
+    for_everybody(page, "a discount code")
+    press(page, "Save")
+    toast(page, "was saved.")
+    expect(page.get_by_role("button", name="Make this code")).to_have_count(0)
+    page.get_by_label("Discount code").fill("")
+    visit.open(f"/dashboard/codes?search={code.lower()}")
+    rows = page.locator("s-table tbody tr")
+    expect(rows).to_have_count(1)
+    expect(rows).to_contain_text("20%")
+    page.get_by_role("button", name=f"Edit: {code}").click()
+    box.get_by_label("Takes off").select_option("amount")
+    box.get_by_label("Discount").fill("5.00")
+    press(page, "Save")
+    toast(page, "was saved.")
+    expect(rows).to_contain_text("$5.00")
+    page.get_by_role("button", name=f"Switch off: {code}").click()
+    toast(page, "is switched off")
+    expect(rows).to_contain_text("Switched off")
+    for_everybody(page, "discount codes")
+
+
+@flow
 def promotion_result(visit, given):
     """The orders after a promotion with their revenue, and failures by reason; without analytics, no number is shown."""
     page = visit.page

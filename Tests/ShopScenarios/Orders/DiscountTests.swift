@@ -87,6 +87,18 @@ import Testing
         }
     }
 
+    @Test func theDeskSearchesCodes() async throws {
+        let suite = try await Suite.shared
+        let code = try await Self.create(suite, ["percent": 5])
+        let admin = try await Customer.admin(suite)
+        let found = try await admin.run("discountCodes", ["search": .string(String(code.dropFirst().lowercased()))])
+        #expect(found.result["count"] == 1, "\(found.text)")
+        #expect(found.result.at("results", 0, "discountCode") == .string(code))
+        // A wildcard is a character like any other.
+        #expect(try await admin.run("discountCodes", ["search": "%"]).result["count"] == 0)
+        #expect(try await Customer.signUp(suite).client.run("discountCodes", ["search": "A"]).code == 119)
+    }
+
     @Test func aCodeThatEndsIsShownInTheBagAndRefusedAtTheCheckout() async throws {
         let suite = try await Suite.shared
         let shelf = try await Shelf.fill(suite, names: ["Ending \(Names.random(4))"])

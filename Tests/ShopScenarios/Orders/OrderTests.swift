@@ -34,6 +34,26 @@ import Testing
         }
     }
 
+    @Test func theDeskSortsOrdersByTheRecipientsName() async throws {
+        let suite = try await Suite.shared
+        let shelf = try await Self.shelf(suite)
+        var ids: [JSON] = []
+        for (first, last) in [("Ben", "Young"), ("Cleo", "Adams"), ("Ann", "Young")] {
+            var address = Customer.address
+            address["firstName"] = .string(first)
+            address["lastName"] = .string(last)
+            ids.append(.string(try await Self.paid(suite, shelf, quantity: 1, ["shippingAddress": address]).order))
+        }
+        let admin = try await Customer.admin(suite)
+        func names(_ sign: String) async throws -> [JSON?] {
+            let order = "\(sign)shippingAddress.lastName,\(sign)shippingAddress.firstName"
+            let found = try await admin.find("Order", ["objectId": ["$in": .array(ids)]], ["order": .string(order)])
+            return found.results.map { $0.at("shippingAddress", "firstName") }
+        }
+        #expect(try await names("") == ["Cleo", "Ann", "Ben"])
+        #expect(try await names("-") == ["Ben", "Ann", "Cleo"])
+    }
+
     @Test func anOrderIsShippedAndDeliveredWithMails() async throws {
         let suite = try await Suite.shared
         let (customer, order) = try await Self.paid(suite, try await Self.shelf(suite), ["note": "Ring <twice>"])

@@ -2,6 +2,7 @@
 
 import { APIError, auth } from '../shared/api.js';
 import { fill, h } from '../shared/dom.js';
+import { shareSession, takeSession } from '../shared/handover.js';
 import { loadTexts, t } from '../shared/i18n.js';
 import { Router } from '../shared/router.js';
 import { server, theme } from '../shared/settings.js';
@@ -46,6 +47,7 @@ const routes = {
     load: () => import('./pages/class-permissions.js'),
   },
   '/promotions': { area: 'promotions', load: () => import('./pages/promotions.js') },
+  '/codes': { area: 'codes', load: () => import('./pages/codes.js') },
   '/promotions/:id': { area: 'promotions', load: () => import('./pages/promotion.js') },
   '/crashes': { area: 'crashes', load: () => import('./pages/crashes.js') },
   '/crashes/:id': { area: 'crashes', load: () => import('./pages/crash.js') },
@@ -152,5 +154,6 @@ await loadTexts(new URL('texts/', import.meta.url));
 auth.onEnd((expired) => askToSignIn(expired ? t('signIn.expired') : null));
 router.start();
 listenForSearch(router);
-if (auth.restore()) await comeBack();
+shareSession('/dashboard');
+if (auth.restore() ?? (await takeSession())) await comeBack();
 else askToSignIn(null);

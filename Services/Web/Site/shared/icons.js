@@ -11,6 +11,7 @@ const paths = {
   analytics: 'M4 20V4M4 20h16M8 16v-4m4 4V8m4 8v-6',
   data: 'M4 7c0-4 16-4 16 0s-16 4-16 0v10c0 4 16 4 16 0V7M4 12c0 4 16 4 16 0',
   promotions: 'M4 10v4h3l7 5V5l-7 5zM17 9a4 4 0 0 1 0 6',
+  codes: 'M4 12V5h7l9 9-7 7zM8 9v.5',
   crashes: 'M12 4 2.5 20h19zM12 10v5m0 2v.5',
   operations: 'M4 5h16v6H4zM4 13h16v6H4zM7 8h3M7 16h3',
   search: 'M10.5 17a6.5 6.5 0 1 0 0-13 6.5 6.5 0 0 0 0 13Zm5-1.5L20 20',

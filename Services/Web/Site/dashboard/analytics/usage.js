@@ -2,7 +2,7 @@
 
 import { ask } from '../../shared/api.js';
 import { h } from '../../shared/dom.js';
-import { field } from '../../shared/elements/dialog.js';
+import { field, suggest } from '../../shared/elements/dialog.js';
 import { parameters, total } from '../../shared/figures/range.js';
 import { day, number, portion } from '../../shared/format.js';
 import { t } from '../../shared/i18n.js';
@@ -60,13 +60,37 @@ function unique(view, active) {
   });
 }
 
-export function events(view, query, go, router) {
+/** The events that were counted, or the dimensions of one, as suggestions; none without an answer. */
+async function known(name, signal) {
+  const answer = await ask('analyticsNames', name ? { name } : {}, signal).catch(() => null);
+  return (answer?.names ?? []).map((one) => one.name);
+}
+
+export async function events(view, query, go, router) {
   const { event, dimension, value } = query;
   const { stretch, signal } = view;
+  const [names, dimensions] = await Promise.all([known('', signal), event ? known(event, signal) : []]);
+  const parts = field({
+    name: 'dimension',
+    label: t('analytics.dimension'),
+    value: dimension,
+    suggestions: dimensions,
+  });
+  const onchange = async ({ target }) => {
+    if (target.value) suggest(parts.querySelector('datalist'), await known(target.value, signal));
+  };
   const form = nameForm(
     [
-      field({ name: 'event', label: t('analytics.event'), value: event, required: true, maxlength: EVENT_BYTES }),
-      field({ name: 'dimension', label: t('analytics.dimension'), value: dimension }),
+      field({
+        name: 'event',
+        label: t('analytics.event'),
+        value: event,
+        required: true,
+        maxlength: EVENT_BYTES,
+        suggestions: names,
+        onchange,
+      }),
+      parts,
     ],
     t('analytics.show'),
     (names) => go({ ...names, value: '' }),
@@ -117,10 +141,11 @@ function breakdown(view, { event, dimension }, query, router) {
 const steps = ['view', 'bag', 'checkout'];
 
 /** From viewing a product to a paid order: the app's events, counted each time, and the paid orders. */
-export function funnel(view, query, go) {
+export async function funnel(view, query, go) {
+  const suggestions = await known('', view.signal);
   const form = nameForm(
     steps.map((name) =>
-      field({ name, label: t(`analytics.step.${name}`), value: query[name], maxlength: EVENT_BYTES }),
+      field({ name, label: t(`analytics.step.${name}`), value: query[name], maxlength: EVENT_BYTES, suggestions }),
     ),
     t('analytics.show'),
     go,

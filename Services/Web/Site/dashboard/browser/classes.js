@@ -9,6 +9,7 @@ import { toast } from '../../shared/elements/toast.js';
 import { t } from '../../shared/i18n.js';
 import { icon } from '../../shared/icons.js';
 import { heading } from '../lists/listing.js';
+import { isExplained } from './private.js';
 import { make, schemas } from './schemas.js';
 
 /** The shop's classes that operators may list; accounts, sessions and devices are private. */
@@ -66,7 +67,7 @@ export async function index({ router }) {
 function card(title, names, all, router) {
   const link = (name) => {
     // A private class has no rows to list, but it has columns and permissions.
-    const path = isPrivate(name) && all ? `/data/${name}/schema` : `/data/${name}`;
+    const path = isPrivate(name) && all && !isExplained(name) ? `/data/${name}/schema` : `/data/${name}`;
     const n = fieldsOf(all?.get(name)).length;
     const count = all ? h('span.soft.small', ' ', t('schema.columnCount', { n })) : null;
     return h('li', h('a.button', { href: router.href(path) }, name, count));

@@ -1,5 +1,5 @@
-// The accounts whose name or address begins with the search text, also of people who never ordered. For admins and
-// support; only admins can open operators' accounts.
+// Every account, also of people who never ordered: newest first, or those whose name or address begins with the search
+// text. For admins and support; only admins can open operators' accounts.
 
 import { ask } from '../../shared/api.js';
 import { h } from '../../shared/dom.js';
@@ -22,7 +22,11 @@ export function accountName(account) {
 export async function accounts({ router, query, signal }) {
   const search = (query.search ?? '').trim();
   const isLong = [...search].length >= SHORTEST;
-  const found = isLong ? await ask('accounts', { search, limit: LIMIT }, signal) : null;
+  const after = query.after ? { after: query.after } : {};
+  const found = isLong
+    ? await ask('accounts', { search, limit: LIMIT }, signal)
+    : await ask('allAccounts', { limit: LIMIT, ...after }, signal);
+  const page = (cursor) => router.href('/customers', { show: 'accounts', after: cursor });
   return [
     h(
       'div.bar',
@@ -30,8 +34,16 @@ export async function accounts({ router, query, signal }) {
         router.go('/customers', { show: 'accounts', search: next }, { replace: true }),
       ),
     ),
-    found ? list(found.results, router) : h('p.card.nothing', t('accounts.hint')),
-    found?.isMore ? h('p.pager', t('accounts.more', { n: LIMIT })) : null,
+    isLong ? null : h('p.hint.spaced', t('accounts.hint')),
+    list(found.results, router),
+    found.isMore ? h('p.pager', t('accounts.more', { n: LIMIT })) : null,
+    isLong
+      ? null
+      : h(
+          'p.actions',
+          query.after ? h('a.button', { href: page('') }, t('accounts.newest')) : null,
+          found.cursor ? h('a.button', { href: page(found.cursor) }, t('accounts.older')) : null,
+        ),
   ];
 }
 
@@ -49,7 +61,7 @@ function list(results, router) {
         },
       },
       { title: t('customer.email'), cell: (account) => account.email ?? account.username ?? '' },
-      { title: t('account.role'), cell: (account) => (account.isOperator ? operatorTag() : '') },
+      { title: t('account.role'), cell: role },
       { title: t('account.since'), cell: (account) => date(account.createdAt) },
     ],
     {
@@ -61,6 +73,11 @@ function list(results, router) {
   );
   shown.rows = results;
   return shown;
+}
+
+function role({ isOperator, isAnonymous }) {
+  if (isAnonymous) return h('span.soft', t('account.way.anonymous'));
+  return isOperator ? operatorTag() : '';
 }
 
 export function operatorTag() {

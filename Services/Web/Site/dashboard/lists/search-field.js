@@ -6,9 +6,6 @@ import { icon } from '../../shared/icons.js';
 /** Milliseconds without a key press after which the search begins. */
 const PAUSE = 350;
 
-/** The search field of the view. A redraw replaces it by a field with the same label. */
-let current = null;
-
 /**
  * Searches after a short pause in typing. A field that replaces the one in which the operator types continues with its
  * text, focus and cursor: the operator may type while a response is on its way.
@@ -37,14 +34,15 @@ class SearchField extends HTMLElement {
     this.#input.addEventListener('keydown', (event) => event.key === 'Enter' && this.#search());
     this.className = 'search';
     this.append(icon('search'), h('label.unseen', { for: id }, label), this.#input);
-    if (current?.label === label && current.contains(document.activeElement)) this.#predecessor = current;
+    // A redraw replaces the field by one with the same label.
+    const typed = document.activeElement?.closest('s-search');
+    if (typed?.label === label) this.#predecessor = typed;
     return this;
   }
 
   connectedCallback() {
     const before = this.#predecessor?.#input;
     this.#predecessor = null;
-    current = this;
     if (!before) return;
     this.#input.value = before.value;
     this.#input.focus();

@@ -10,12 +10,16 @@ import { t } from '../../shared/i18n.js';
 const LENGTH = 1000;
 
 /**
- * A note as a step of the timeline.
+ * A note as a step of the timeline; a note with a subject is a mail to the customer, which stays.
  * @param redraw redraws the view after the note was removed; null for another operator's note.
  */
 export function noteStep(note, redraw) {
   const who = note.authorName || t('orderNote.nobody');
   const text = note.text ?? '';
+  if (note.subject) {
+    const title = t('customerMail.by', { name: who, subject: note.subject });
+    return [note.createdAt, title, h('span.address', text), 'note'];
+  }
   const remove = () =>
     removeNote(text, () => run('removeOrderNote', { noteId: note.objectId })).then((done) => done && redraw());
   return [

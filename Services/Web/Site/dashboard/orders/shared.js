@@ -52,6 +52,13 @@ export function matching(text) {
   return { ...made, $and: words.map((word) => ({ $or: searched.map((field) => ({ [field]: containing(word) })) })) };
 }
 
+/** The order of the protocol for a column; customers are sorted by the last name of the recipient. */
+export function orderOf(sorted) {
+  if (!/^-?name$/.test(sorted)) return sorted;
+  const sign = sorted.startsWith('-') ? '-' : '';
+  return ['lastName', 'firstName'].map((part) => `${sign}shippingAddress.${part}`).join(',');
+}
+
 export function nameOf(order) {
   const address = order.shippingAddress ?? {};
   return [address.firstName, address.lastName].filter(Boolean).join(' ') || t('order.nobody');

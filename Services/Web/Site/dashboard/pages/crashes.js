@@ -8,6 +8,7 @@ import { ago, moment, number } from '../../shared/format.js';
 import { t } from '../../shared/i18n.js';
 import { server } from '../../shared/settings.js';
 import { crashFigures } from '../crashes/figures.js';
+import { projectList } from '../crashes/projects.js';
 import { levelTag, statusTag } from '../crashes/shared.js';
 import { viewBar, wantedColumns } from '../lists/list-views.js';
 import { counted, heading, stateChips } from '../lists/listing.js';
@@ -23,30 +24,34 @@ const choices = {
   all: [null],
 };
 
+const sheets = ['', 'figures', 'projects'];
+
 export async function render(view) {
-  const { router, query, signal } = view;
+  const { router, query, signal, redraw } = view;
   const go = (change) => router.go('/crashes', { ...query, ...change }, { replace: true });
-  const isFigures = query.sheet === 'figures';
+  const sheet = sheets.includes(query.sheet) ? query.sheet : '';
   const release = (query.release ?? '').trim();
   const asked = { ...(query.project ? { projectId: query.project } : {}), ...(release ? { release } : {}) };
-  const [projects, content] = await Promise.all([
+  const [projects, issues] = await Promise.all([
     ask('crashProjects', {}, signal),
-    isFigures ? figures(query, asked, go, signal) : issuesOf(query, asked, signal),
+    sheet ? null : issuesOf(query, asked, signal),
   ]);
-  const sheets = ['', 'figures'].map((name) => [name, t(`crashes.sheet.${name || 'issues'}`)]);
+  const names = sheets.map((name) => [name, t(`crashes.sheet.${name || 'issues'}`)]);
+  const filters = [
+    sheet ? null : searchField(t('crashes.search'), query.search, (search) => go({ search })),
+    searchField(t('crashes.release'), query.release, (next) => go({ release: next })),
+    projects.length > 1 ? projectChoice(projects, query.project, go) : null,
+  ];
   const note = () => t('analytics.note', { zone: server.timeZone });
   return [
-    heading(t('area.crashes'), isFigures ? note() : counted(content.count, content.issues.length)),
+    heading(t('area.crashes'), issues ? counted(issues.count, issues.issues.length) : note()),
     h(
       'div.bar',
-      stateChips(t('crashes.sheet'), sheets, isFigures ? 'figures' : '', (sheet) => go({ sheet })),
+      stateChips(t('crashes.sheet'), names, sheet, (next) => go({ sheet: next })),
     ),
-    h(
-      'div.bar',
-      searchField(t('crashes.release'), query.release, (next) => go({ release: next })),
-      projects.length > 1 ? projectChoice(projects, query.project, go) : null,
-    ),
-    isFigures ? content : await issueList(content, go, view, projects),
+    sheet === 'projects' ? projectList(projects, redraw) : h('div.bar', filters),
+    sheet === 'figures' ? figures(query, asked, go, signal) : null,
+    issues ? await issueList(issues, go, view, projects) : null,
   ];
 }
 
@@ -65,7 +70,8 @@ function figures(query, asked, go, signal) {
 async function issuesOf(query, asked, signal) {
   const show = Object.hasOwn(choices, query.show ?? '') ? (query.show ?? '') : '';
   const count = `crashes.count.${show || 'open'}`;
-  return { show, count, issues: await found(choices[show], asked, signal) };
+  const search = (query.search ?? '').trim();
+  return { show, count, issues: await found(choices[show], search ? { ...asked, search } : asked, signal) };
 }
 
 async function issueList({ show, issues }, go, view, projects) {

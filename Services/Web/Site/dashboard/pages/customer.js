@@ -9,6 +9,7 @@ import { date, dateTime, number } from '../../shared/format.js';
 import { t } from '../../shared/i18n.js';
 import { accountCard } from '../customers/account-card.js';
 import { accountName } from '../customers/accounts.js';
+import { mailButton, mailsTo } from '../customers/mail.js';
 import { marksCard } from '../customers/marks.js';
 import { spent } from '../customers/totals.js';
 import { heading } from '../lists/listing.js';
@@ -19,18 +20,21 @@ const ORDERS = 100;
 
 export async function render({ params, router, signal, redraw }) {
   const customer = { __type: 'Pointer', className: '_User', objectId: params.id };
-  const [{ results: orders, count }, { results: rows }, sessions, account] = await Promise.all([
+  const [{ results: orders, count }, { results: rows }, sessions, account, mails] = await Promise.all([
     find('Order', { where: { ...made, customer }, order: '-orderNo', limit: ORDERS, count: 1, signal }),
     ask('customers', { customerId: params.id }, signal),
     runs('support') ? told('sessionsOf', params.id) : null,
     runs('support') ? told('account', params.id) : null,
+    mailsTo(params.id, signal),
   ]);
   if (!orders.length && !account) throw new APIError(101, '');
   const contact = orders.length ? await contactOf(orders[0], signal) : null;
   const name = personName(orders, contact, account);
+  // The order desk writes to customers of orders only.
+  const to = account ? { userId: params.id } : { orderId: orders[0]?.objectId };
   return [
     h('a.back', { href: router.back('/customers') }, `← ${t('area.customers')}`),
-    heading(name, since(orders, account)),
+    heading(name, since(orders, account), mailButton(to, '', redraw)),
     h(
       'div.columns',
       orders.length ? list(orders, router, name) : h('p.card.nothing', t('customer.noOrders')),
@@ -45,6 +49,7 @@ export async function render({ params, router, signal, redraw }) {
               { edited: redraw, deleted: () => router.go('/customers') },
             )
           : null,
+        mails,
         sessions ? signedIn(sessions, params.id, redraw) : null,
       ),
     ),

@@ -18,7 +18,9 @@ import { index } from '../browser/classes.js';
 import { box, column } from '../browser/columns.js';
 import { columnChooser } from '../lists/column-chooser.js';
 import { edit } from '../browser/editors.js';
+import { exportMenu } from '../browser/export.js';
 import { filterBar } from '../browser/filters.js';
+import { explanation, isExplained } from '../browser/private.js';
 import { addRow, deleteRows, deletions, editRow } from '../browser/rows.js';
 import { classTabs, schemas } from '../browser/schemas.js';
 import { askViewer, isViewer, pageAs, viewerBar } from '../browser/viewer.js';
@@ -37,6 +39,7 @@ export async function render(view) {
   const { params, query, router, signal } = view;
   if (!params.className) return index(view);
   const { className } = params;
+  if (isExplained(className)) return explanation(className, router, await schemas());
   const viewer = isViewer(query.as) && runs('admins') ? query.as : null;
   const filters = read(query.filter);
   const sorted = SORT.test(query.sort ?? '') ? query.sort : NEWEST;
@@ -50,6 +53,7 @@ export async function render(view) {
     refusal = error;
   };
   const [all, known] = await Promise.all([schemas(), sample(className, signal), pages.want(0, 0)]);
+  if (refusal?.isForbidden && className.startsWith('_')) return explanation(className, router, all);
   if (refusal) throw refusal;
   pages.onerror = (error) => {
     if (!signal.aborted) failure(error);
@@ -148,6 +152,7 @@ export async function render(view) {
         visible.map(({ name }) => name),
         (names, isAll) => go({ columns: isAll ? '' : names.join(',') }),
       ),
+      runs('admins') && !viewer ? exportMenu(className, where, signal) : null,
     ),
     news.element,
     pages.length ? grid : h('p.card.nothing', t('data.noRows')),

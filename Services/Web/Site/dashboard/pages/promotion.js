@@ -21,7 +21,7 @@ export async function render({ params, router, signal, redraw }) {
         get('Promotion', params.id, { signal }),
         ask('promotionReport', { promotionId: params.id }, signal).catch((error) => ({ error })),
       ]);
-  const form = promotionForm(promotion, saver(promotion, isNew, router, redraw), signal);
+  const form = promotionForm(promotion, saver(promotion, isNew, router, redraw), { router, signal });
   return [
     h('a.back', { href: router.back('/promotions') }, `← ${t('area.promotions')}`),
     heading(

@@ -6,10 +6,11 @@ import { dialog } from '../../shared/elements/dialog.js';
 import { failure, toast } from '../../shared/elements/toast.js';
 import { ago } from '../../shared/format.js';
 import { t } from '../../shared/i18n.js';
+import { writeMail } from '../customers/mail.js';
 import { viewBar } from '../lists/list-views.js';
 import { counted, heading, pager, stateChips } from '../lists/listing.js';
 import { picture } from '../products/picture.js';
-import { sees } from '../shell/areas.js';
+import { runs, sees } from '../shell/areas.js';
 
 const PAGE = 20;
 const REPORTED = 200;
@@ -115,7 +116,13 @@ function buttons(review, isHidden, redraw) {
         ? button('.primary', 'review.keep', keep)
         : null,
     isHidden ? null : button('.danger', 'review.hide', () => hide(review).then(after)),
+    review.user && runs('support') ? button('', 'customerMail.write', () => answer(review)) : null,
   ];
+}
+
+function answer(review) {
+  const product = review.product?.name ?? t('order.product');
+  return writeMail({ userId: review.user.objectId }, t('customerMail.aboutReview', { product: product.slice(0, 30) }));
 }
 
 async function show(review, isHidden) {

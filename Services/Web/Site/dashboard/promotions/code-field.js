@@ -3,19 +3,32 @@
 import { fill, h } from '../../shared/dom.js';
 import { field } from '../../shared/elements/dialog.js';
 import { t } from '../../shared/i18n.js';
-import { askIfThere } from '../shell/areas.js';
+import { editCode } from '../codes/dialog.js';
+import { askIfThere, runs, sees } from '../shell/areas.js';
 
-/** Warns when no discount code has this text. */
-export function codeField(value, signal) {
+/** Warns when no discount code has this text, and offers to make it. */
+export function codeField(value, router, signal) {
   const warning = h('p.hint', { role: 'status' });
+  const make = (code) => editCode({ discountCode: code.toUpperCase() }, true).then((made) => made && look(code));
   const look = async (text) => {
     const code = text.trim();
     const found = code ? await askIfThere('discountCodes', { discountCode: code }, signal).catch(() => null) : null;
-    if (!signal.aborted) fill(warning, found && !found.results.length ? t('promotion.noSuchCode') : '');
+    if (signal.aborted) return;
+    if (!found || found.results.length) return fill(warning);
+    fill(
+      warning,
+      t('promotion.noSuchCode'),
+      runs('orders')
+        ? [' ', h('button.quiet', { type: 'button', onclick: () => make(code) }, t('promotion.makeCode'))]
+        : null,
+    );
   };
   const onchange = (event) => look(event.target.value);
   const element = field({ name: 'discountCode', label: t('promotion.code'), maxlength: 60, value, onchange });
-  element.append(warning);
+  element.append(
+    warning,
+    sees('codes') ? h('p.small', h('a', { href: router.href('/codes') }, t('promotion.allCodes'))) : '',
+  );
   if (value) look(value);
   return element;
 }

@@ -17,10 +17,10 @@ const CONTENT_MAX = 2000;
 
 /**
  * @param save is called with the promotion's new fields, and throws errors about them.
- * @param signal ends with the view.
+ * @param view `{ router, signal }` of the view.
  * @returns `{ element, isChanged() }`.
  */
-export function promotionForm(promotion, save, signal) {
+export function promotionForm(promotion, save, { router, signal }) {
   const preview = phonePreview();
   let url = null;
   const count = audienceCount(signal);
@@ -55,7 +55,7 @@ export function promotionForm(promotion, save, signal) {
         photo.element,
         h(
           'div.pair',
-          codeField(promotion.discountCode, signal),
+          codeField(promotion.discountCode, router, signal),
           field({
             name: 'schedule',
             label: t('promotion.schedule'),

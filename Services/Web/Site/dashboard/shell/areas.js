@@ -14,6 +14,7 @@ const needs = {
   products: ['catalog'],
   reviews: ['catalog', 'support'],
   customers: ['orders', 'support'],
+  codes: ['orders', 'support'],
   charges: ['orders'],
   mails: ['support'],
   data: ['catalog', 'developers'],

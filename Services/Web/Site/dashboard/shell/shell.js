@@ -20,6 +20,7 @@ export const entries = {
   analytics: '/analytics',
   data: '/data',
   promotions: '/promotions',
+  codes: '/codes',
   crashes: '/crashes',
   operations: '/operations',
 };

@@ -66,12 +66,14 @@ export function dialog(options) {
   });
 }
 
-/** A label with its control and its hint. */
+/** A label with its control and its hint. `suggestions` are texts that a text field offers. */
 export function field(options) {
   const id = freshId('field');
   const hint = options.hint ? freshId('hint') : null;
+  const list = options.suggestions ? freshId('list') : null;
   const common = {
     id,
+    list,
     name: options.name,
     required: options.required,
     'aria-describedby': hint,
@@ -95,7 +97,16 @@ export function field(options) {
     'div.field',
     h('label', { for: id }, options.label, options.required ? null : h('span.optional', ` ${t('field.optional')}`)),
     control(options, common),
+    list ? suggest(h('datalist', { id: list }), options.suggestions) : null,
     hint ? h('p.hint', { id: hint }, options.hint) : null,
+  );
+}
+
+/** Replaces the suggestions of a text field by others. */
+export function suggest(list, texts) {
+  return fill(
+    list,
+    texts.map((value) => h('option', { value })),
   );
 }
 

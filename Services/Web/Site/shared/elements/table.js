@@ -4,6 +4,8 @@
 
 import { fill, h } from '../dom.js';
 import { t } from '../i18n.js';
+import { holdStill, opensApart } from './row-link.js';
+import { heading } from './table-head.js';
 import { destination } from './table-keys.js';
 
 const INSIDE = 'a[href], button, input, select, textarea';
@@ -28,15 +30,11 @@ export class Table extends HTMLElement {
   }
 
   connectedCallback() {
-    this.addEventListener('keydown', this.#key);
-    this.addEventListener('focusin', this.#focused);
-    this.addEventListener('click', this.#click);
+    for (const [type, work] of this.#work) this.addEventListener(type, work);
   }
 
   disconnectedCallback() {
-    this.removeEventListener('keydown', this.#key);
-    this.removeEventListener('focusin', this.#focused);
-    this.removeEventListener('click', this.#click);
+    for (const [type, work] of this.#work) this.removeEventListener(type, work);
   }
 
   get rows() {
@@ -68,31 +66,11 @@ export class Table extends HTMLElement {
       h(
         'tr',
         { role: 'row' },
-        this.#columns.map((column) => this.#heading(column)),
+        this.#columns.map((column) => heading(column, this.#options)),
       ),
     );
     fill(this, h('table', { role: 'grid', 'aria-label': this.#options.label }, head, this.#body));
     this.#drawRows();
-  }
-
-  #heading(column) {
-    const { sorted = '', onsort } = this.#options;
-    const attributes = { role: 'columnheader', scope: 'col', class: column.end ? 'end' : '' };
-    if (!column.sort || !onsort) return h('th', attributes, column.title || h('span.unseen', t('table.actions')));
-    const isUp = sorted === column.sort;
-    const isDown = sorted === `-${column.sort}`;
-    const next = isUp ? `-${column.sort}` : column.sort;
-    attributes['aria-sort'] = isUp ? 'ascending' : isDown ? 'descending' : 'none';
-    return h(
-      'th',
-      attributes,
-      h(
-        'button.sort',
-        { type: 'button', onclick: () => onsort(next) },
-        column.title,
-        h('span', { 'aria-hidden': 'true' }, isUp ? ' ↑' : isDown ? ' ↓' : ''),
-      ),
-    );
   }
 
   #drawRows() {
@@ -165,7 +143,7 @@ export class Table extends HTMLElement {
   #click = (event) => {
     const place = this.#place(event.target);
     if (!place || !this.#options.open || event.target.closest(INSIDE) || !this.#rows[place.row]) return;
-    this.#options.open(this.#rows[place.row]);
+    if (!opensApart(event, place.cell.parentElement) && !event.button) this.#options.open(this.#rows[place.row]);
   };
 
   #key = (event) => {
@@ -180,7 +158,8 @@ export class Table extends HTMLElement {
     }
     const last = { row: this.#body.children.length - 1, column: this.#columns.length - 1 };
     const target = destination(event, place, last, getComputedStyle(this).direction === 'rtl');
-    if (event.key === 'Enter' || event.key === 'F2' || event.key === ' ') {
+    if (event.key === 'Enter' && opensApart(event, place.cell.parentElement)) event.preventDefault();
+    else if (event.key === 'Enter' || event.key === 'F2' || event.key === ' ') {
       const inside = place.cell.querySelector(INSIDE);
       event.preventDefault();
       if (inside) inside.matches('a, button, [type=checkbox]') ? inside.click() : inside.focus();
@@ -190,6 +169,14 @@ export class Table extends HTMLElement {
       this.#focus(...target);
     }
   };
+
+  #work = Object.entries({
+    keydown: this.#key,
+    focusin: this.#focused,
+    click: this.#click,
+    auxclick: this.#click,
+    mousedown: holdStill,
+  });
 }
 
 customElements.define('s-table', Table);

@@ -4,6 +4,7 @@ import { get, run } from '../../../shared/api.js';
 import { fill, h } from '../../../shared/dom.js';
 import { dateTime, money, number } from '../../../shared/format.js';
 import { t } from '../../../shared/i18n.js';
+import { mailButton } from '../../customers/mail.js';
 import { heading } from '../../lists/listing.js';
 import { refill } from '../../live/keep-focus.js';
 import { followOrder } from '../../live/order.js';
@@ -56,10 +57,13 @@ export async function render({ params, router, signal, redraw }) {
 function actions(order, history, router, redraw) {
   const state = stateOf(order);
   const goods = order.fulfillmentStatus ?? (['shipped', 'delivered'].includes(state) ? state : 'unfulfilled');
-  const sheets = ['packing-slip', 'invoice'].map((form) =>
-    h('a.button', { href: router.href(`/orders/sheets/${form}`, { orders: order.objectId }) }, t(`sheet.${form}`)),
-  );
-  // Support may read orders; only the order desk may act on them.
+  const sheets = [
+    mailButton({ orderId: order.objectId }, t('customerMail.about', { number: order.orderNo ?? '' }), redraw),
+    ...['packing-slip', 'invoice'].map((form) =>
+      h('a.button', { href: router.href(`/orders/sheets/${form}`, { orders: order.objectId }) }, t(`sheet.${form}`)),
+    ),
+  ];
+  // Support may read orders and write to customers; only the order desk may act on orders.
   if (!runs('orders') || order.refundState === 'pending') return sheets;
   const button = (kind, key, work) =>
     h(

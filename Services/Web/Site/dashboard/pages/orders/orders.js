@@ -12,11 +12,11 @@ import { newsLine } from '../../live/news.js';
 import { counted, heading, pager, stateChips } from '../../lists/listing.js';
 import { searchField } from '../../lists/search-field.js';
 import { bulkBar, exportOrders } from '../../orders/bulk.js';
-import { inState, matching, nameOf, pieces, states, stateTag, total } from '../../orders/shared.js';
+import { inState, matching, nameOf, orderOf, pieces, states, stateTag, total } from '../../orders/shared.js';
 
 const PAGE = 25;
 /** Newest first by default. */
-const sorts = ['-orderNo', 'orderNo', '-orderDate', 'orderDate', '-total', 'total'];
+const sorts = ['-orderNo', 'orderNo', '-orderDate', 'orderDate', '-total', 'total', '-name', 'name'];
 
 export async function render(view) {
   const { router, query, signal, redraw } = view;
@@ -28,7 +28,15 @@ export async function render(view) {
   const columns = columnsOf(router, selected, drawBulk);
   drawBulk();
   const where = condition(query);
-  const options = { where, order: sorted, limit: PAGE, skip: (page - 1) * PAGE, count: 1, include: 'items', signal };
+  const options = {
+    where,
+    order: orderOf(sorted),
+    limit: PAGE,
+    skip: (page - 1) * PAGE,
+    count: 1,
+    include: 'items',
+    signal,
+  };
   const load = () => find('Order', options);
   const [found, views] = await Promise.all([load(), viewBar('orders', view, columns)]);
   const go = (change) => router.go('/orders', { ...query, page: '', ...change }, { replace: true });
@@ -64,6 +72,9 @@ export async function render(view) {
     h(
       'div.bar',
       stateChips(t('orders.state'), choices, query.state ?? '', (state) => go({ state })),
+      query.code
+        ? h('button', { type: 'button', onclick: () => go({ code: '' }) }, t('orders.everyCode', { code: query.code }))
+        : null,
     ),
     views,
     bulk,
@@ -81,12 +92,13 @@ function wordsAfter(newest) {
   };
 }
 
-function condition({ state, search, from, to }) {
+function condition({ state, search, from, to, code }) {
   const where = inState(state in states ? state : '');
   const days = {};
   if (from) days.$gte = start(from, 0);
   if (to) days.$lt = start(to, 1);
   if (Object.keys(days).length) where.orderDate = days;
+  if (code) where.discountCode = code;
   return { ...where, ...matching((search ?? '').trim()) };
 }
 
@@ -123,7 +135,7 @@ function columnsOf(router, selected, onselect) {
       cell: (order) => h('a', { href: router.href(`/orders/${order.objectId}`) }, `№ ${order.orderNo}`),
     },
     { name: 'date', title: t('order.date'), sort: 'orderDate', cell: (order) => dateTime(order.orderDate) },
-    { name: 'customer', title: t('order.customer'), cell: nameOf },
+    { name: 'customer', title: t('order.customer'), sort: 'name', cell: nameOf },
     { name: 'pieces', title: t('order.pieces'), end: true, cell: (order) => number(pieces(order)) },
     { name: 'total', title: t('order.total'), end: true, sort: 'total', cell: total },
     { name: 'state', title: t('order.state'), cell: stateTag },
