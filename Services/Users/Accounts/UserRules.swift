@@ -35,6 +35,10 @@ package struct UserRules: ClassRules {
         try UserRules.authorize(change)
         try await store.authorize(change)
         guard change.verb != .delete else {
+            if change.principal.isAdmin, !change.caller.isMaster {
+                let userId = try change.requiredObjectId
+                try await store.read(for: change.request?.share) { try LastAdmin.require(without: userId, $0) }
+            }
             return try await beginDeletion(try change.requiredObjectId, change.request)
         }
         let fields = try AccountFields(change.object, isMaster: change.caller.isMaster)

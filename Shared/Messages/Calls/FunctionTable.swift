@@ -26,8 +26,12 @@ public struct FunctionTable: Sendable {
             "catalog", reads: ["nearestStores", "reviewsToModerate"],
             writes: ["hideReview", "showReview", "reportReview"])
         add(
-            "users", reads: ["sessionsOf", "auditEntries", "myAreas", "accounts", "account", "deskViews"],
-            writes: ["revokeSessions", "updateAccount", "deleteAccount", "saveDeskView", "removeDeskView"])
+            "users", reads: ["sessionsOf", "auditEntries", "myAreas", "accounts", "account", "deskViews", "operators"],
+            writes: [
+                "revokeSessions", "updateAccount", "deleteAccount", "saveDeskView", "removeDeskView", "inviteOperator",
+                "resendOperatorInvitation", "revokeOperatorInvitation", "acceptOperatorInvitation", "removeOperator",
+                "resetOperatorFactor", "changeOperatorPassword", "setOperatorFactor",
+            ])
         add(
             "bag", reads: ["bag", "orders", "orderRefunds", "discountCodes"],
             writes: [
