@@ -22,6 +22,7 @@ export const entries = {
   promotions: '/promotions',
   crashes: '/crashes',
   operations: '/operations',
+  team: '/team',
 };
 
 export class Shell {
@@ -121,6 +122,11 @@ export class Shell {
         icon('search'),
       ),
       h('span.who.clip', { title: name }, name),
+      h(
+        'a.button.quiet.square',
+        { href: this.#router.href('/own'), 'aria-label': t('own.title'), title: t('own.title') },
+        icon('customers'),
+      ),
       language,
       look,
       h('button.quiet.square', { type: 'button', 'aria-label': t('account.signOut'), onclick: signOut }, icon('leave')),
