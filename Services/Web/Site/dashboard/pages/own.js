@@ -31,7 +31,7 @@ export async function render({ signal, redraw }) {
 function password(then) {
   return h(
     'section.card.stack',
-    h('header', h('h2', t('own.password'))),
+    h('header', h('h2', t('signIn.password'))),
     h('div.actions', h('button', { type: 'button', onclick: then(changePassword) }, t('own.changePassword'))),
   );
 }
