@@ -2,6 +2,7 @@ import Cryptography
 import Foundation
 import ObjectStore
 import ParseProtocol
+import ServiceKit
 
 /// The invitations of operators that wait for an answer. Of a token only the SHA-256 is stored, so that a reader of
 /// the database cannot accept one. An accepted or revoked invitation is deleted; the audit log keeps its history.
@@ -118,7 +119,7 @@ enum Invitations {
     static func shown(at now: Timestamp, _ reader: some ObjectReading) throws -> [JSON] {
         let rows = try reader.rows(
             "SELECT \(columns), invitedAt, expiresAt FROM operatorInvitations ORDER BY invitedAt DESC, id")
-        return try rows.map { row in
+        return try rows.map { row -> JSON in
             let invitation = try Invitation(row)
             let expiresAt = try Timestamp(milliseconds: row.int("expiresAt"))
             let inviter = try reader.documentIfFound("_User", invitation.invitedBy, caller: .master)

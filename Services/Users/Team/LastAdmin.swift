@@ -1,5 +1,6 @@
 import ObjectStore
 import ParseProtocol
+import ServiceKit
 
 /// Keeps an admin in the shop: without one only the master key could make another.
 enum LastAdmin {

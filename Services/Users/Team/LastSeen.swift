@@ -1,5 +1,6 @@
 import ObjectStore
 import ParseProtocol
+import ServiceKit
 
 /// The times at which operators last used a session, to ten minutes. The gateway reports the use of a session that
 /// `SessionReply` calls extendable.
