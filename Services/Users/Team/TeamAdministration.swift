@@ -22,6 +22,19 @@ struct TeamAdministration: Sendable {
         routes.function("resetOperatorFactor") { [self] in try await resetFactor($0, $1) }
     }
 
+    /// Runs a change unless its sender was removed while the request was on its way.
+    private func commit(
+        _ request: ServiceRequest, _ work: @escaping @Sendable (StoreTransaction) throws -> BusReply
+    ) async throws -> BusReply {
+        try await host.commit(request) { transaction in
+            if let userId = request.caller.userId {
+                let roles = try RoleHierarchy.roles(of: userId, transaction)
+                guard roles.contains(where: { $0.name == adminsRole }) else { throw ParseError.invalidSession }
+            }
+            return try work(transaction)
+        }
+    }
+
     /// Function `operators {}`.
     private func list(_ parameters: JSON, _ request: ServiceRequest) async throws -> BusReply {
         try request.requireAdmin()
@@ -38,7 +51,7 @@ struct TeamAdministration: Sendable {
             throw ParseError(
                 .validationError, "role must be one of \(OperatorArea.allCases.map(\.role).joined(separator: ", ")).")
         }
-        return try await host.commit(request) { [self] transaction in
+        return try await commit(request) { [self] transaction in
             let (invitation, token) = try Invitations.add(
                 email, into: role, by: request.caller.userId ?? "", in: transaction)
             try mail(invitation, token, in: transaction)
@@ -51,7 +64,7 @@ struct TeamAdministration: Sendable {
     private func resend(_ parameters: JSON, _ request: ServiceRequest) async throws -> BusReply {
         try request.requireAdmin()
         let id = try parameters.objectIdParameter("invitationId")
-        return try await host.commit(request) { [self] transaction in
+        return try await commit(request) { [self] transaction in
             let renewed = try Invitations.renew(id, by: request.caller.userId ?? "", in: transaction)
             guard let (invitation, token) = renewed else { throw ParseError.objectNotFound }
             try mail(invitation, token, in: transaction)
@@ -64,7 +77,7 @@ struct TeamAdministration: Sendable {
     private func revoke(_ parameters: JSON, _ request: ServiceRequest) async throws -> BusReply {
         try request.requireAdmin()
         let id = try parameters.objectIdParameter("invitationId")
-        return try await host.commit(request) { [self] transaction in
+        return try await commit(request) { [self] transaction in
             guard let invitation = try Invitations.remove(id, in: transaction) else {
                 throw ParseError.objectNotFound
             }
@@ -111,7 +124,7 @@ struct TeamAdministration: Sendable {
     private func remove(_ parameters: JSON, _ request: ServiceRequest) async throws -> BusReply {
         try request.requireAdmin()
         let userId = try parameters.objectIdParameter("userId")
-        return try await host.commit(request) { [host] transaction in
+        return try await commit(request) { [host] transaction in
             guard let user = try transaction.documentIfFound("_User", userId, caller: .master) else {
                 throw ParseError.objectNotFound
             }
@@ -143,7 +156,7 @@ struct TeamAdministration: Sendable {
             principal: request.envelope.principal, for: request)
         change.caller = .master
         try await rules.prepare(&change)
-        return try await host.commit(request) { [host, rules, change] transaction in
+        return try await commit(request) { [host, rules, change] transaction in
             guard try OperatorRoles.isHeld(by: userId, transaction), try SecondFactors.isEnrolled(userId, transaction)
             else { throw ParseError.objectNotFound }
             let outcome = try ServiceRoutes.apply(change, rules, in: transaction)
