@@ -3,6 +3,7 @@
 import { auth, call, find } from '../../shared/api.js';
 import { h } from '../../shared/dom.js';
 import { failure, toast } from '../../shared/elements/toast.js';
+import { dateTime } from '../../shared/format.js';
 import { t } from '../../shared/i18n.js';
 import { heading } from '../lists/listing.js';
 import { sessionRow } from '../team/actions.js';
@@ -69,7 +70,7 @@ function signedIn(sessions, present, redraw) {
   const row = (session) => {
     const { objectId, createdAt } = session;
     if (objectId === present) return sessionRow(session, h('span.tag.good', t('own.thisSession')));
-    const label = `${t('own.endSession')}: ${t('session.since', { date: createdAt })}`;
+    const label = `${t('own.endSession')}: ${t('session.since', { date: dateTime(createdAt) })}`;
     return sessionRow(
       session,
       h('button.quiet', { type: 'button', 'aria-label': label, onclick: end(objectId) }, t('own.endSession')),
