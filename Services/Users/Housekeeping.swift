@@ -52,6 +52,7 @@ final class Housekeeping: Sendable {
             try KnownDevices.forgetOld(in: transaction)
             try MailedTokens.removeExpired(in: transaction)
             try MailQuota.removeExpired(in: transaction)
+            try Invitations.removeOld(in: transaction)
         }
         while try await host.store.write(
             for: nil,

@@ -14,6 +14,7 @@ func usersMigrations(_ key: AccountKey) -> [Migration] {
         Migration(7, "personNames") { try PersonNames.fill(in: $0) },
         Migration(8, "auditEntriesByObjectId", AuditLog.objectIndex),
         Migration(9, "deskViews", DeskViews.tables),
+        Migration(10, "team", Invitations.tables + LastSeen.tables),
     ]
 }
 

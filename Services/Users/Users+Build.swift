@@ -48,6 +48,7 @@ package func buildUsers(
         return try SessionAnswers.rights(of: message.userID, reader)
     }
     routes.accept(UsersCalls.extendSession) { message, _, transaction in
+        try LastSeen.note(message.sessionToken, key, in: transaction)
         try Sessions.extend(
             message.sessionToken, extension: settings.extensionLifetime, key: key, in: transaction)
     }
@@ -69,6 +70,9 @@ package func buildUsers(
     AccountAdministration(host: host, rules: rules).install(in: &routes)
     installAudit(host, &routes)
     installDeskViews(host, &routes)
+    TeamAdministration(host: host, rules: rules).install(in: &routes)
+    InvitationAcceptance(host: host, rules: rules).install(in: &routes)
+    OwnSecurity(host: host, rules: rules, hasher: signIns).install(in: &routes)
     buildLinks(host, &routes, rules: rules)
 
     Housekeeping(

@@ -9,7 +9,8 @@ package struct UsersSettings: Sendable {
     package var verifiesEmail = true
     /// `SATCHEL_PREVENT_LOGIN_UNVERIFIED`: whether users with an unverified address are refused sign-in by password.
     package var refusesUnverified = false
-    /// `SATCHEL_MFA`: `totp` lets users protect sign-ins with an authenticator app; `off` disables it.
+    /// `SATCHEL_MFA`: `totp` lets customers protect sign-ins with an authenticator app; `off` disables it. Operators
+    /// may always.
     package var asksSecondFactor = false
     package var passwordPolicy = PasswordPolicy()
     /// Validity of a mailed link in hours: `SATCHEL_VERIFICATION_HOURS` and `SATCHEL_RESET_HOURS`, 1 to 720.
@@ -40,6 +41,8 @@ package struct UsersSettings: Sendable {
     package var publicFields = ["displayName", "firstName", "photo"]
     /// Base URL of mailed links.
     package var applicationURL = "http://127.0.0.1:1337/parse/apps/satchel"
+    /// URL of the dashboard, on the host of `applicationURL`.
+    package var dashboardURL = "http://127.0.0.1:1337/dashboard"
 
     package init() {}
 
@@ -74,7 +77,10 @@ package struct UsersSettings: Sendable {
         }
         asksSecondFactor = try settings.choice("satchel.mfa", default: SecondFactor.off) == .totp
         let applicationId = settings.text("satchel.app.id", default: "satchel")
-        applicationURL = PublicURL { settings[$0] }.text + "/apps/\(applicationId)"
+        let publicURL = PublicURL { settings[$0] }.text
+        applicationURL = "\(publicURL)/apps/\(applicationId)"
+        let parts = publicURL.split(separator: "/", omittingEmptySubsequences: false)
+        dashboardURL = (parts.prefix(3) + ["dashboard"]).joined(separator: "/")
         guard verifiesEmail || !refusesUnverified else {
             throw StartupProblem(
                 "SATCHEL_PREVENT_LOGIN_UNVERIFIED needs SATCHEL_VERIFY_EMAIL: otherwise no new user could sign in.")

@@ -24,7 +24,8 @@ import Testing
                 messageId: "m1", queuedAt: Timestamp(milliseconds: 1_700_000_000_000), attempts: 0))
     }
 
-    @Test(arguments: ["email-verification", "password-reset"]) func aLinkIsInBothParts(template: String) throws {
+    @Test(arguments: ["email-verification", "password-reset", "operator-invitation"])
+    func aLinkIsInBothParts(template: String) throws {
         let message = try Self.compose(template, Self.link)
         #expect(message.text.contains("\nhttps://shop.example/reset?token=a&b=c\n"))
         #expect(message.html.contains("href=\"https://shop.example/reset?token=a&amp;b=c\""))
@@ -33,7 +34,7 @@ import Testing
             #expect(part.contains("Hello Ann Example,"))
             #expect(!part.contains("{{"))
         }
-        #expect(HeaderText.singleLine(message.subject).hasSuffix("for Beauty & Me"))
+        #expect(HeaderText.singleLine(message.subject).contains(" Beauty & Me"))
     }
 
     @Test(arguments: [
@@ -44,7 +45,7 @@ import Testing
     func aLinkThatIsNoWebAddressIsRefused(link: String) throws {
         var model = Self.link
         model["link"] = .string(link)
-        for template in ["email-verification", "password-reset"] {
+        for template in ["email-verification", "password-reset", "operator-invitation"] {
             #expect(throws: MailComposer.Problem.model) { try Self.compose(template, model) }
         }
         // An order mail is sent without an unsafe link.

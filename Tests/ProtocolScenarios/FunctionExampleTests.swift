@@ -74,6 +74,7 @@ import Testing
         try await crashes(examples, suite, customer, admin)
         try await stores(examples, admin)
         try await accounts(examples, customer, admin)
+        try await team(examples, suite, admin)
         let rest = await examples.names.subtracting(examples.asked)
         #expect(rest == Self.ofRefusedMail.union(Self.ofCodeByRoute))
     }
@@ -138,6 +139,33 @@ import Testing
         change["lastName"] = "Long"
         try await examples.ask("updateAccount", admin, change)
         try await examples.ask("deleteAccount", admin, user)
+    }
+
+    /// An invitation that is revoked, and an operator from the invitation to the removal.
+    private func team(_ examples: Examples, _ suite: Suite, _ admin: ParseClient) async throws {
+        let invitation = try await Invitations.invite(Invitations.address(), into: "support", by: admin)
+        try await examples.ask("resendOperatorInvitation", admin, invitation)
+        try await examples.ask("operators", admin)
+        try await examples.ask("revokeOperatorInvitation", admin, invitation)
+        let address = Invitations.address()
+        try await examples.ask("inviteOperator", admin, ["email": .string(address), "role": "order-desk"])
+        let token = JSON.string(try await Invitations.tokens(to: address, in: suite)[0])
+        try await examples.ask(
+            "acceptOperatorInvitation", ParseClient(suite),
+            ["token": token, "name": "Ben Long", "password": "a-long-secret"])
+        let entered = try await ParseClient(suite).call(
+            .POST, "/login", ["username": .string(address), "password": "a-long-secret"])
+        let client = ParseClient(suite, sessionToken: try #require(entered["sessionToken"]?.stringValue))
+        let app = Authenticator()
+        let code = JSON.string(try await app.next())
+        try await examples.ask(
+            "setOperatorFactor", client,
+            ["password": "a-long-secret", "secret": .string(app.secret), "token": code])
+        let member: JSON = ["userId": .string(entered.objectId)]
+        try await examples.ask("resetOperatorFactor", admin, member)
+        try await examples.ask(
+            "changeOperatorPassword", client, ["oldPassword": "a-long-secret", "newPassword": "a-longer-secret"])
+        try await examples.ask("removeOperator", admin, member)
     }
 
     private func bagAndOrders(

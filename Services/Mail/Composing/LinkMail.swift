@@ -1,6 +1,7 @@
 import ParseProtocol
 
-/// The values of `email-verification` and `password-reset`: a link with a secret that is valid for some hours.
+/// The values of `email-verification`, `password-reset` and `operator-invitation`: a link with a secret that is valid
+/// for some hours.
 struct LinkMail {
     let values: [String: Any]
 

@@ -17,7 +17,7 @@ package struct MailTemplates: Sendable {
 
     /// Every template and its model.
     package static let models: [String: MailModel] = [
-        "email-verification": .link, "password-reset": .link,
+        "email-verification": .link, "password-reset": .link, "operator-invitation": .link,
         "order-confirmation": .order, "order-shipped": .order, "order-delivered": .order, "order-cancelled": .order,
         "order-refunded": .order,
     ]

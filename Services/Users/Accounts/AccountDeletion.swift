@@ -19,6 +19,8 @@ enum AccountDeletion {
         try AnonymousIds.remove(of: userId, in: transaction)
         try PublicUsers.forget(userId, in: transaction)
         try DeskViews.forget(userId, in: transaction)
+        try Invitations.removeAll(by: userId, to: [], in: transaction)
+        try LastSeen.forget(userId, in: transaction)
         try Sessions.close(of: userId, in: transaction)
         try MailedTokens.removeAll(of: userId, in: transaction)
         // Where clients may choose ids, a reused id must not inherit rights.

@@ -20,7 +20,7 @@ extension UserRules {
             var signUp = try self.signUp(change)
             let userId = try signUp.returning(transaction)
             if isReturnOnly, userId == nil { return try SessionAnswers.account([:]) }
-            if settings.asksSecondFactor, let userId {
+            if let userId, try SecondFactors.isAsked(of: userId, settings, transaction) {
                 guard
                     try SecondFactors.admits(
                         KnownDevices.attempt(on: userId, by: change.principal, key, transaction),

@@ -35,6 +35,10 @@ package struct UserRules: ClassRules {
         try UserRules.authorize(change)
         try await store.authorize(change)
         guard change.verb != .delete else {
+            if change.principal.isAdmin, !change.caller.isMaster {
+                let userId = try change.requiredObjectId
+                try await store.read(for: change.request?.share) { try LastAdmin.require(without: userId, $0) }
+            }
             return try await beginDeletion(try change.requiredObjectId, change.request)
         }
         let fields = try AccountFields(change.object, isMaster: change.caller.isMaster)
@@ -122,8 +126,16 @@ package struct UserRules: ClassRules {
         return outcome
     }
 
+    /// The fields by which a user signs in or recovers the account.
+    private static let waysIn = ["username", "email", "password", "authData"]
+
     package func before(_ change: inout ProposedChange, in transaction: StoreTransaction) throws {
         guard change.verb == .update else { return }
+        // A session that ended while the change was prepared must not leave a way into the account.
+        let token = change.principal.sessionToken
+        if !change.caller.isMaster, !token.isEmpty, Self.waysIn.contains(where: { change.object[$0] != nil }) {
+            _ = try Sessions.live(token, key, at: transaction.now, transaction)
+        }
         let userId = try change.requiredObjectId
         let fields = try AccountFields(change.object, isMaster: change.caller.isMaster)
         let stored = try stored(userId, for: fields, in: transaction)

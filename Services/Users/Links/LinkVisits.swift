@@ -47,7 +47,7 @@ struct LinkVisits: Sendable {
             verb: .update, className: "_User", objectId: owner.userId,
             object: ["password": .string(message.password)], principal: .satchel, for: request)
         try await rules.prepare(&change)
-        return try await host.commit(request) { [change, rules] transaction in
+        return try await host.commit(request) { [host, change, rules] transaction in
             guard let used = try MailedTokens.use(.passwordReset, message.token, in: transaction),
                 let user = try transaction.documentIfFound("_User", used.userId, caller: .master),
                 LinkMails.address(of: user) == used.email
@@ -64,6 +64,10 @@ struct LinkVisits: Sendable {
             // Remembers the device, so that the owner's next sign-in is not slowed down by others' attempts on the
             // account.
             try KnownDevices.remember(used.userId, request.envelope.principal, rules.key, in: transaction)
+            if try OperatorRoles.isHeld(by: used.userId, transaction) {
+                let note = AuditNote("resetPassword", "_User", used.userId)
+                try host.audit.note(note, byOperator: used.userId, request, in: transaction)
+            }
             return try BusReply(LinkReply.with { $0.outcome = .done }, forget: outcome.forget)
         }
     }

@@ -17,6 +17,10 @@ package enum MailQuota {
         case asking(network: String, perHour: Int)
         /// A network that signs up addresses. The limit comes from the settings; 0 disables the quota.
         case signingUp(network: String, perHour: Int)
+        /// An admin who invites operators; empty for the master key.
+        case inviting(String)
+        /// An invited mailbox per day, by the hash of `mailbox`. Customers' mails do not count.
+        case invited(String)
 
         var key: String {
             switch self {
@@ -25,6 +29,8 @@ package enum MailQuota {
             case .mailboxInADay(let hash, let isVerified): "mailboxInADay:\(isVerified):\(hash)"
             case .asking(let network, _): "network:\(network)"
             case .signingUp(let network, _): "signUps:\(network)"
+            case .inviting(let userId): "inviting:\(userId)"
+            case .invited(let hash): "invited:\(hash)"
             }
         }
 
@@ -35,13 +41,15 @@ package enum MailQuota {
             case .mailbox: 6
             case .mailboxInADay(_, let isVerified): isVerified ? 20 : 10
             case .asking(_, let perHour), .signingUp(_, let perHour): Int64(perHour)
+            case .inviting: 30
+            case .invited: 5
             }
         }
 
         var window: Duration {
             switch self {
-            case .account, .mailbox, .asking, .signingUp: .seconds(3600)
-            case .mailboxInADay: MailQuota.windowMax
+            case .account, .mailbox, .asking, .signingUp, .inviting: .seconds(3600)
+            case .mailboxInADay, .invited: MailQuota.windowMax
             }
         }
     }

@@ -28,6 +28,13 @@ package enum SecondFactors {
         try !reader.rows("SELECT 1 FROM secondFactors WHERE userId = ?", [.text(userId)]).isEmpty
     }
 
+    /// Whether a sign-in of the user needs a code: `SATCHEL_MFA` decides for customers, and an operator's second factor
+    /// always counts.
+    static func isAsked(of userId: String, _ settings: UsersSettings, _ reader: some ObjectReading) throws -> Bool {
+        guard try isEnrolled(userId, reader) else { return false }
+        return try settings.asksSecondFactor || OperatorRoles.isHeld(by: userId, reader)
+    }
+
     /// Enrols a second factor for the user, replacing any present one.
     /// - Parameter step: the step of the code that proved that the app has the secret; it is used up.
     /// - Returns: the recovery codes, which cannot be read again.

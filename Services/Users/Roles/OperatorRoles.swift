@@ -41,6 +41,38 @@ package enum OperatorRoles {
         try RoleHierarchy.roles(of: userId, reader).contains { OperatorArea.roles.contains($0.name) }
     }
 
+    /// Adds a user to an operators' role.
+    static func add(_ userId: String, to name: String, in transaction: StoreTransaction) throws {
+        let named = Query(className: "_Role", where: ["name": .string(name)], limit: 1)
+        guard OperatorArea.roles.contains(name),
+            let id = try transaction.documents(named, caller: .master).first?["objectId"]?.stringValue
+        else { throw ParseError.objectNotFound }
+        try change("AddRelation", userId, ofRole: id, in: transaction)
+    }
+
+    /// Removes a user from every role that grants operator rights, directly or through another role.
+    /// - Returns: the names of the roles.
+    static func removeAll(of userId: String, in transaction: StoreTransaction) throws -> [String] {
+        var names: [String] = []
+        // Only the oldest roles of a user count, so that a removal may bring others in.
+        while true {
+            let granting = try RoleHierarchy.direct(userId, transaction).filter { role in
+                try RoleHierarchy.granted(by: [role], transaction).contains { OperatorArea.roles.contains($0.name) }
+            }
+            guard !granting.isEmpty else { return names }
+            for role in granting { try change("RemoveRelation", userId, ofRole: role.objectId, in: transaction) }
+            names += granting.map(\.name)
+        }
+    }
+
+    private static func change(
+        _ operation: String, _ userId: String, ofRole id: String, in transaction: StoreTransaction
+    ) throws {
+        _ = try transaction.update(
+            "_Role", id, ["users": ["__op": .string(operation), "objects": [.pointer("_User", userId)]]],
+            caller: .master)
+    }
+
     /// Checks a change of a stored role without the master key, regardless of the role's ACL.
     /// - Throws: `.objectNotFound` (101) unless the caller is an admin, `.operationForbidden` (119) for a change that
     ///   admins cannot make.

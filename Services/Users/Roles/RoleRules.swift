@@ -21,9 +21,15 @@ package struct RoleRules: ClassRules {
     package func before(_ change: inout ProposedChange, in transaction: StoreTransaction) throws {
         if change.verb != .create, !change.caller.isMaster {
             let stored = try transaction.documentIfFound("_Role", try change.requiredObjectId, caller: .master)
+            let name = stored?["name"]?.stringValue ?? ""
             try OperatorRoles.check(
-                change.object, isDelete: change.verb == .delete, ofRoleNamed: stored?["name"]?.stringValue ?? "",
-                isAdmin: change.principal.isAdmin)
+                change.object, isDelete: change.verb == .delete, ofRoleNamed: name, isAdmin: change.principal.isAdmin)
+            let role = RoleHierarchy.Role(objectId: try change.requiredObjectId, name: name)
+            if change.verb == .delete || change.object["users"] != nil || change.object["roles"] != nil,
+                try RoleHierarchy.granted(by: [role], transaction).contains(where: { $0.name == adminsRole })
+            {
+                change.notes[Self.adminsNote] = true
+            }
         }
         guard change.verb == .update, let name = change.object["name"] else { return }
         let stored = try transaction.document("_Role", try change.requiredObjectId, caller: change.caller)
@@ -36,8 +42,12 @@ package struct RoleRules: ClassRules {
     package func after(
         _ change: ProposedChange, _ outcome: inout ChangeOutcome, in transaction: StoreTransaction
     ) throws {
+        if change.notes[Self.adminsNote] == true { try LastAdmin.require(transaction) }
         outcome.forget = RoleRules.forgotten(by: change)
     }
+
+    /// Marks a client's change of a role whose members are admins.
+    private static let adminsNote = "changesAdmins"
 
     /// The sessions that the gateway must look up again. Only changed members affect sessions.
     package static func forgotten(by change: ProposedChange) -> Forget? {

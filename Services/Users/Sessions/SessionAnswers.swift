@@ -25,7 +25,10 @@ enum SessionAnswers {
         let madeAt = user?["createdAt"]?.stringValue.flatMap { Timestamp(iso: $0) }
         let isOld = madeAt.map { Timestamp.now.milliseconds - $0.milliseconds >= establishedAfter } ?? false
         let isAnonymous = try Identities.isAnonymous(userId, reader)
-        let isExtendable = try Sessions.isExtendable(session, times, at: .now, reader)
+        let isOperator = session["restricted"] != true && !OperatorArea.roles.isDisjoint(with: roles)
+        let isExtendable =
+            try Sessions.isExtendable(session, times, at: .now, reader)
+            || isOperator && LastSeen.isDue(userId, at: .now, reader)
         return SessionReply.with {
             $0.userID = userId
             $0.roles = roles

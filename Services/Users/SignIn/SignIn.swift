@@ -101,8 +101,6 @@ struct SignIn: Sendable {
     func answer(_ message: AccountRequest, _ request: ServiceRequest) async throws -> BusReply {
         let wanted = try SignInRequest(try request.document(), takesLinks: true)
         let links = try SignInLinks(wanted.links)
-        // An unchecked code must not appear to be accepted.
-        guard settings.asksSecondFactor || wanted.secondFactor.proof == nil else { throw AuthProvider.unsupported }
         let principal = request.envelope.principal
         let candidate = try await proven(wanted, by: request)
         if let userId = candidate.userId {
@@ -116,9 +114,12 @@ struct SignIn: Sendable {
             {
                 throw PasswordPolicy.expired
             }
-            if settings.asksSecondFactor,
-                try !SecondFactors.admits(candidate.attempt, wanted.secondFactor.proof, key, in: transaction)
-            {
+            let isAsked = try SecondFactors.isAsked(of: userId, settings, transaction)
+            // An unchecked code must not appear to be accepted.
+            guard isAsked || settings.asksSecondFactor || wanted.secondFactor.proof == nil else {
+                throw AuthProvider.unsupported
+            }
+            if isAsked, try !SecondFactors.admits(candidate.attempt, wanted.secondFactor.proof, key, in: transaction) {
                 return try SessionAnswers.secondFactorRefused()
             }
             try KnownDevices.remember(userId, principal, key, in: transaction)
@@ -184,7 +185,7 @@ struct SignIn: Sendable {
     private func proven(_ wanted: SignInRequest, by request: ServiceRequest) async throws -> Candidate {
         let (principal, share) = (request.envelope.principal, request.share)
         let candidate = try await host.store.read(for: share) { [self] reader in
-            try Self.candidate(wanted, by: principal, key, asksSecondFactor: settings.asksSecondFactor, reader)
+            try Self.candidate(wanted, by: principal, key, settings, reader)
         }
         switch try await host.store.read(for: share, { try Self.verdict(on: candidate, at: .now, $0) }) {
         case .admitted: break
@@ -223,7 +224,7 @@ struct SignIn: Sendable {
     }
 
     private static func candidate(
-        _ wanted: SignInRequest, by principal: Principal, _ key: AccountKey, asksSecondFactor: Bool,
+        _ wanted: SignInRequest, by principal: Principal, _ key: AccountKey, _ settings: UsersSettings,
         _ reader: StoreReader
     ) throws -> Candidate {
         var found: Set<String?> = []
@@ -240,7 +241,7 @@ struct SignIn: Sendable {
                 hasCode: false)
         }
         var hasCode = false
-        if asksSecondFactor, let code = wanted.secondFactor.proof, try SecondFactors.isEnrolled(userId, reader) {
+        if let code = wanted.secondFactor.proof, try SecondFactors.isAsked(of: userId, settings, reader) {
             hasCode = try SecondFactors.knows(code, of: userId, key, at: .now, reader)
         }
         return Candidate(
@@ -265,7 +266,7 @@ struct SignIn: Sendable {
         guard !settings.refusesSession(of: user) else { throw unverified }
         // With a second factor, only its code resets the counter: otherwise a client with the password could guess
         // codes without a limit.
-        if try !settings.asksSecondFactor || !SecondFactors.isEnrolled(userId, transaction) {
+        if try !SecondFactors.isAsked(of: userId, settings, transaction) {
             try SignInFailures.clear(SignInGuard(candidate.attempt).cleared, in: transaction)
         }
         return userId

@@ -24,7 +24,9 @@ struct SignUp {
     /// - Throws: `.usernameTaken` (202), `.emailTaken` (203) when a name is taken; errors of the store.
     func commit(in transaction: StoreTransaction) throws -> ChangeOutcome {
         if let userId = try returning(transaction) { return try signIn(userId, in: transaction) }
-        if case .prove = fields.secondFactor { throw SecondFactors.malformed }
+        if case .prove = fields.secondFactor {
+            throw settings.asksSecondFactor ? SecondFactors.malformed : AuthProvider.unsupported
+        }
         try transaction.quotas.requireDiskSpace(for: caller)
         try transaction.quotas.take(of: .users, by: caller)
         let username = fields.username ?? Names.random(Self.generatedNameCharacters)
@@ -129,8 +131,12 @@ struct SignUp {
         case .keep, .prove: break
         case .enrol, .remove: throw SecondFactors.malformed
         }
-        let needsSecondFactor = try settings.asksSecondFactor && SecondFactors.isEnrolled(userId, transaction)
+        let needsSecondFactor = try SecondFactors.isAsked(of: userId, settings, transaction)
         guard isSecondFactorProven || !needsSecondFactor else { throw SecondFactors.missing }
+        // An unchecked code must not appear to be accepted.
+        guard needsSecondFactor || settings.asksSecondFactor || fields.secondFactor.proof == nil else {
+            throw AuthProvider.unsupported
+        }
         // The other proofs are also linked: they were verified together with one of the user's.
         let update = try AccountUpdate(
             linking: fields, to: AnonymousIds.opened(user, of: userId, key, transaction),

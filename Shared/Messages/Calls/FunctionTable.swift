@@ -27,8 +27,14 @@ public struct FunctionTable: Sendable {
             writes: ["hideReview", "showReview", "reportReview"])
         add(
             "users",
-            reads: ["sessionsOf", "auditEntries", "myAreas", "accounts", "allAccounts", "account", "deskViews"],
-            writes: ["revokeSessions", "updateAccount", "deleteAccount", "saveDeskView", "removeDeskView"])
+            reads: [
+                "sessionsOf", "auditEntries", "myAreas", "accounts", "allAccounts", "account", "deskViews", "operators",
+            ],
+            writes: [
+                "revokeSessions", "updateAccount", "deleteAccount", "saveDeskView", "removeDeskView", "inviteOperator",
+                "resendOperatorInvitation", "revokeOperatorInvitation", "acceptOperatorInvitation", "removeOperator",
+                "resetOperatorFactor", "changeOperatorPassword", "setOperatorFactor",
+            ])
         add(
             "bag", reads: ["bag", "orders", "orderRefunds", "discountCodes", "customers"],
             writes: [

@@ -16,6 +16,19 @@ public struct AuditTrail: Sendable {
         try add([note], by: origin, in: transaction)
     }
 
+    /// Adds a note of a change that an operator made by a mailed link, without a session.
+    public func note(
+        _ note: AuditNote, byOperator userId: String, _ request: ServiceRequest, in transaction: StoreTransaction
+    ) throws {
+        let author = Principal.with {
+            $0.userID = userId
+            $0.roles = [adminsRole]
+            $0.network = request.envelope.principal.network
+        }
+        guard let origin = AuditOrigin(author, request.envelope.traceID) else { return }
+        try add([note], by: origin, in: transaction)
+    }
+
     func add(_ notes: [AuditNote], by origin: AuditOrigin, in transaction: StoreTransaction) throws {
         guard let changes = origin.changes(notes, at: transaction.now) else { return }
         try outbox.add(UsersCalls.audit, changes, key: AuditOrigin.key(), in: transaction)

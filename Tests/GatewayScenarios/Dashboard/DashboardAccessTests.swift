@@ -21,7 +21,8 @@ import Testing
         let paths: [JSON] = [
             "", "/orders", "/orders/sheets/picking-list", "/charges", "/mails", .string("/orders/\(order)"),
             .string("/orders/sheets/invoice?orders=\(order)"), "/products", "/reviews?show=all", "/customers",
-            .string("/customers/\(customer.userId)"), "/customers?show=accounts&search=ada", "/nowhere",
+            .string("/customers/\(customer.userId)"), "/customers?show=accounts&search=ada", "/team", "/own",
+            "/nowhere",
         ]
         let shop = try await Self.desk.shopPaths() + Self.desk.schemaPaths()
         try await Self.desk.checkAccess(to: paths + shop, on: screen)

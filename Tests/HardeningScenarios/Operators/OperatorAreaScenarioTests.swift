@@ -85,6 +85,12 @@ import Testing
         Row(.POST, "/functions/sendPromotion", [:]), Row(.POST, "/functions/cancelPromotion", [:]),
         Row(.POST, "/functions/promotionReport", [:]), Row(.POST, "/functions/countAudience", [:]),
         Row(.POST, "/functions/auditEntries", [:]),
+        Row(.POST, "/functions/operators", [:]), Row(.POST, "/functions/inviteOperator", [:]),
+        Row(.POST, "/functions/resendOperatorInvitation", [:]), Row(.POST, "/functions/revokeOperatorInvitation", [:]),
+        Row(.POST, "/functions/removeOperator", ["userId": "nobody1234"]),
+        Row(.POST, "/functions/resetOperatorFactor", ["userId": "nobody1234"]),
+        Row(.POST, "/functions/changeOperatorPassword", [:], catalog, orders, support, developers),
+        Row(.POST, "/functions/setOperatorFactor", [:], catalog, orders, support, developers),
     ]
 
     private static let classes: [Row] = [

@@ -3,6 +3,7 @@
 import { APIError, auth } from '../shared/api.js';
 import { fill, h } from '../shared/dom.js';
 import { shareSession, takeSession } from '../shared/handover.js';
+import { toast } from '../shared/elements/toast.js';
 import { loadTexts, t } from '../shared/i18n.js';
 import { Router } from '../shared/router.js';
 import { server, theme } from '../shared/settings.js';
@@ -64,6 +65,8 @@ const routes = {
     load: () => import('./pages/operations/settings.js'),
   },
   '/operations/backups': { area: 'operations', sheet: 'backups', load: () => import('./pages/operations/backups.js') },
+  '/team': { area: 'team', load: () => import('./pages/team.js') },
+  '/own': { area: 'own', load: () => import('./pages/own.js') },
   '/operations/audit': { area: 'operations', sheet: 'audit', load: () => import('./pages/operations/audit.js') },
 };
 
@@ -123,12 +126,12 @@ function reloadOnce() {
   return true;
 }
 
-function askToSignIn(note) {
+function askToSignIn(note, name) {
   router.leave();
   forgetAll();
   areas.forget();
   document.title = `${t('signIn.title')} · ${server.shop}`;
-  fill(document.body, signIn({ note, done: open }));
+  fill(document.body, signIn({ note, name, done: open }));
   document.querySelector('dialog')?.remove();
 }
 
@@ -149,11 +152,24 @@ async function comeBack() {
   }
 }
 
+/** The view of a mailed link. A session in this tab may be another person's. */
+async function invite() {
+  const { invitation, tokenOf } = await import('./shell/invitation.js');
+  document.title = `${t('invitation.title')} · ${server.shop}`;
+  const accepted = (name) => {
+    router.go('/', {}, { replace: true });
+    askToSignIn(null, name);
+    toast(t('invitation.done'));
+  };
+  fill(document.body, invitation({ token: tokenOf(location.hash), done: accepted }));
+}
+
 theme.apply();
 await loadTexts(new URL('texts/', import.meta.url));
 auth.onEnd((expired) => askToSignIn(expired ? t('signIn.expired') : null));
 router.start();
 listenForSearch(router);
 shareSession('/dashboard');
-if (auth.restore() ?? (await takeSession())) await comeBack();
+if (/^\/dashboard\/invitation\/?$/.test(location.pathname)) await invite();
+else if (auth.restore() ?? (await takeSession())) await comeBack();
 else askToSignIn(null);

@@ -54,8 +54,11 @@ export const auth = {
     return session;
   },
   begin(token, user, keeps) {
-    session = { token, user };
-    store(keeps ? session : null);
+    begin({ token, user }, keeps);
+  },
+  /** Continues the session with another token, and stores that one if the session was stored. */
+  renew(token) {
+    begin({ ...session, token }, isStored());
   },
   /** Drops the session without calling the listeners. */
   drop() {
@@ -71,6 +74,19 @@ export const auth = {
     listeners.add(listener);
   },
 };
+
+function begin(next, keeps) {
+  session = next;
+  store(keeps ? session : null);
+}
+
+function isStored() {
+  try {
+    return sessionStorage.getItem(KEY) !== null;
+  } catch {
+    return false;
+  }
+}
 
 function store(value) {
   try {

@@ -14,6 +14,7 @@ const paths = {
   codes: 'M4 12V5h7l9 9-7 7zM8 9v.5',
   crashes: 'M12 4 2.5 20h19zM12 10v5m0 2v.5',
   operations: 'M4 5h16v6H4zM4 13h16v6H4zM7 8h3M7 16h3',
+  team: 'M9 11a3.5 3.5 0 1 0 0-7 3.5 3.5 0 0 0 0 7Zm-6 9c0-3 2.5-5 6-5s6 2 6 5M16 4.5a3.5 3.5 0 0 1 0 6M18 15c2 .7 3 2.5 3 5',
   search: 'M10.5 17a6.5 6.5 0 1 0 0-13 6.5 6.5 0 0 0 0 13Zm5-1.5L20 20',
   plus: 'M12 5v14M5 12h14',
   minus: 'M5 12h14',

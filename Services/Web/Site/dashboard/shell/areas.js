@@ -22,6 +22,7 @@ const needs = {
   crashes: ['developers', 'support'],
   analytics: ['developers'],
   operations: ['developers'],
+  own: ['catalog', 'orders', 'support', 'developers'],
 };
 
 let mine = [];

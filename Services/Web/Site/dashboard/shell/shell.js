@@ -23,6 +23,7 @@ export const entries = {
   codes: '/codes',
   crashes: '/crashes',
   operations: '/operations',
+  team: '/team',
 };
 
 export class Shell {
@@ -122,6 +123,11 @@ export class Shell {
         icon('search'),
       ),
       h('span.who.clip', { title: name }, name),
+      h(
+        'a.button.quiet.square',
+        { href: this.#router.href('/own'), 'aria-label': t('own.title'), title: t('own.title') },
+        icon('customers'),
+      ),
       language,
       look,
       h('button.quiet.square', { type: 'button', 'aria-label': t('account.signOut'), onclick: signOut }, icon('leave')),

@@ -15,16 +15,24 @@ const CODE_WANTED = 211;
 /**
  * The form.
  * @param note why an earlier session ended.
+ * @param name the user name, if it is known.
  * @param done is called after sign-in.
  */
-export function signIn({ note: text, done }) {
+export function signIn({ note: text, name, done }) {
   const note = h('p.problem', { role: 'alert' }, text);
   const factor = h('div', { hidden: true });
   const send = h('button.primary', { type: 'submit' }, t('signIn.send'));
   const form = h(
     'form',
     { onsubmit: submit },
-    field({ name: 'username', label: t('signIn.name'), required: true, autocomplete: 'username', inputmode: 'email' }),
+    field({
+      name: 'username',
+      label: t('signIn.name'),
+      value: name,
+      required: true,
+      autocomplete: 'username',
+      inputmode: 'email',
+    }),
     field({
       name: 'password',
       label: t('signIn.password'),
@@ -76,6 +84,11 @@ export function signIn({ note: text, done }) {
     }
   }
 
+  async function forgot() {
+    const { askForReset } = await import('./forgot.js');
+    askForReset(form.elements.username.value.trim());
+  }
+
   return h(
     'main.entry',
     h(
@@ -84,6 +97,7 @@ export function signIn({ note: text, done }) {
       h('h1', t('signIn.title')),
       h('p.soft', t('signIn.text', { shop: server.shop })),
       form,
+      h('button.quiet', { type: 'button', onclick: forgot }, t('forgot.ask')),
     ),
   );
 }
