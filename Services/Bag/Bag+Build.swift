@@ -118,6 +118,7 @@ package func buildBag(_ host: ServiceHost, _ routes: inout ServiceRoutes, _ curr
         checkouts: ledger, runner: refunds, contacts: contacts
     ).install(in: &routes)
     OrderNoteFunctions(host: host, contacts: contacts).install(in: &routes)
+    SalesFunctions(host: host, currency: currency).install(in: &routes)
     let sales = SalesResend(outbox: host.outbox, currency: currency)
     routes.function("retellSales") { parameters, request in
         try request.requireArea(.developers)

@@ -29,7 +29,7 @@ public struct FunctionTable: Sendable {
             "users", reads: ["sessionsOf", "auditEntries", "myAreas", "accounts", "account", "deskViews"],
             writes: ["revokeSessions", "updateAccount", "deleteAccount", "saveDeskView", "removeDeskView"])
         add(
-            "bag", reads: ["bag", "orders", "orderRefunds", "discountCodes"],
+            "bag", reads: ["bag", "orders", "orderRefunds", "discountCodes", "salesByProduct"],
             writes: [
                 "cancelOrder", "shipOrder", "deliverOrder", "refundOrder", "addOrderNote", "removeOrderNote",
                 "retellSales", "createDiscountCode", "updateDiscountCode",

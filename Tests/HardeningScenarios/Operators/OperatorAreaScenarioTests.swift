@@ -36,6 +36,7 @@ import Testing
         Row(.POST, "/functions/refundOrder", [:], orders), Row(.POST, "/functions/orders", [:], orders, support),
         Row(.POST, "/functions/addOrderNote", [:], orders), Row(.POST, "/functions/removeOrderNote", [:], orders),
         Row(.POST, "/functions/retellSales", [:], developers),
+        Row(.POST, "/functions/salesByProduct", [:], orders, support, developers),
         Row(.GET, "/classes/OrderDeskNote?limit=1", nil, orders, support),
         Row.masterKeys(.POST, "/classes/OrderDeskNote", ["text": "Past the function"]),
         Row(.POST, "/functions/deskViews", [:], catalog, orders, support, developers),
