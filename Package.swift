@@ -175,7 +175,7 @@ let package = Package(
         .executableTarget(
             name: "WebService",
             dependencies: [
-                "CZlib", "Cryptography", "MessageBus", "Messages", "ParseProtocol", "ProcessKit",
+                "Compression", "Cryptography", "MessageBus", "Messages", "ParseProtocol", "ProcessKit",
                 .product(name: "Mustache", package: "swift-mustache"),
             ],
             path: "Services/Web",

@@ -7,13 +7,22 @@ import ServiceKit
 package struct ProductSales: Sendable {
     package struct Sum: Sendable, Equatable {
         /// The newest name in the lines; empty when they have none.
-        package var name = ""
-        package var pieces: Int64 = 0
+        package var name: String
+        package var pieces: Int64
         /// After discounts.
-        package var grossMinorUnits: Int64 = 0
-        package var refundedMinorUnits: Int64 = 0
+        package var grossMinorUnits: Int64
+        package var refundedMinorUnits: Int64
 
         package var netMinorUnits: Int64 { grossMinorUnits &- refundedMinorUnits }
+
+        package init(
+            name: String = "", pieces: Int64 = 0, grossMinorUnits: Int64 = 0, refundedMinorUnits: Int64 = 0
+        ) {
+            self.name = name
+            self.pieces = pieces
+            self.grossMinorUnits = grossMinorUnits
+            self.refundedMinorUnits = refundedMinorUnits
+        }
 
         /// No overflow check: a shop's sums stay far below 2^63.
         mutating func add(_ other: Sum) {
