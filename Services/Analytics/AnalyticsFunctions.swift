@@ -41,6 +41,7 @@ struct AnalyticsFunctions: Sendable {
             let hashes = try Self.hashes(parameters["pushHash"])
             var answer = try PushOpens.of(hashes, reader)
             for (name, value) in try PushSales.of(hashes, reader).objectValue ?? [:] { answer[name] = value }
+            answer["opensByHash"] = try PushOpens.each(hashes, reader)
             answer["pushHash"] = parameters["pushHash"]
             return answer
         }

@@ -268,6 +268,7 @@ import Testing
         wish["audience"] = ["channels": [.string("nobody\(Names.random(6))")]]
         try await examples.ask("sendPromotion", admin, wish)
         try await examples.ask("promotionReport", admin, id)
+        try await examples.ask("pushes", admin, ["limit": 1])
         try await examples.ask("countAudience", admin, ["audience": wish["audience"] ?? .null])
         try await examples.ask("cancelPromotion", admin, id)
     }

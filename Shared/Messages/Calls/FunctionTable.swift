@@ -45,7 +45,7 @@ public struct FunctionTable: Sendable {
             "mail", reads: ["mails", "suppressedAddresses"],
             writes: ["unsuppressAddress", "retryMail", "sendShopMail"])
         add(
-            "push", reads: ["promotionReport", "countAudience", "orderPushes"],
+            "push", reads: ["promotionReport", "countAudience", "orderPushes", "pushes"],
             writes: ["sendPromotion", "cancelPromotion"])
         add(
             "analytics",

@@ -77,7 +77,7 @@ import Testing
         Row(.POST, "/functions/analyticsRetention", [:], developers),
         Row(.POST, "/functions/sendPromotion", [:]), Row(.POST, "/functions/cancelPromotion", [:]),
         Row(.POST, "/functions/promotionReport", [:]), Row(.POST, "/functions/countAudience", [:]),
-        Row(.POST, "/functions/auditEntries", [:]),
+        Row(.POST, "/functions/pushes", [:]), Row(.POST, "/functions/auditEntries", [:]),
     ]
 
     private static let classes: [Row] = [
