@@ -92,7 +92,7 @@ export async function sales(view, query, go) {
 
 function soldBy(view, key, currency, { text, exact }) {
   const title = t(key === 'brand' ? 'analytics.byBrand' : 'analytics.byProduct');
-  const columns = [t(`analytics.${key}`), t('analytics.net'), t('analytics.pieces')];
+  const columns = [t(`analytics.${key}`), t('analytics.netOf'), t('analytics.pieces')];
   const load = async (stretch) => {
     const wanted = { ...parameters(stretch), currency, groupBy: key, limit: TOP };
     return soldRows(await ask('salesByProduct', wanted, view.signal));

@@ -34,7 +34,11 @@ export async function render(view) {
     heading(
       t('area.promotions'),
       counted('promotions.count', found.count),
-      h('a.button.primary', { href: router.href('/promotions/new') }, icon('plus'), t('promotions.add')),
+      h(
+        'div.actions',
+        h('a.button', { href: router.href('/pushes') }, t('push.title')),
+        h('a.button.primary', { href: router.href('/promotions/new') }, icon('plus'), t('promotions.add')),
+      ),
     ),
     h(
       'div.bar',
