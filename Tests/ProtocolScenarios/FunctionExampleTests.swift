@@ -231,6 +231,10 @@ import Testing
         let id = JSON.string(review.objectId)
         try await examples.ask("reportReview", customer.client, ["reviewId": id])
         try await examples.ask("reviewsToModerate", admin, ["limit": 10])
+        let pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=="
+        let photo = try await admin.upload(
+            Array(try #require(Data(base64Encoded: pixel))), as: "spring.png", type: "image/png")
+        try await examples.ask("makeThumbnail", admin, ["name": photo["name"] ?? .null])
         try await examples.ask("hideReview", admin, ["reviewId": id, "reason": "An advertisement."])
         try await examples.ask("showReview", admin, ["reviewId": id])
         // Services report to the log with a short delay.

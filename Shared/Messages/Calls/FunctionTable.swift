@@ -24,7 +24,7 @@ public struct FunctionTable: Sendable {
         }
         add(
             "catalog", reads: ["nearestStores", "reviewsToModerate"],
-            writes: ["hideReview", "showReview", "reportReview"])
+            writes: ["hideReview", "showReview", "reportReview", "makeThumbnail"])
         add(
             "users", reads: ["sessionsOf", "auditEntries", "myAreas", "accounts", "account", "deskViews"],
             writes: ["revokeSessions", "updateAccount", "deleteAccount", "saveDeskView", "removeDeskView"])

@@ -88,7 +88,7 @@ function named(promotion, router) {
   const text = beginning(promotion.content, 90) || promotion.objectId;
   return h(
     'div.named',
-    picture({ thumbnail: promotion.image }),
+    picture({ thumbnail: promotion.thumbnail }),
     h('a', { href: router.href(`/promotions/${promotion.objectId}`) }, text),
   );
 }
