@@ -30,11 +30,11 @@ final class ResponseWriter: Sendable {
     func response(
         _ answer: ParseResponse, to request: HTTPRequest, requestId: String, _ hold: ByteHold?, packs: Bool
     ) -> Response {
-        let (head, body, final) = self.head(of: answer, to: request, requestId: requestId, packs: packs)
+        let (head, body, shared) = self.head(of: answer, to: request, requestId: requestId, packs: packs)
         if head.status == .notModified { return Response(status: head.status, headers: head.headerFields) }
         let response = Response(
             status: head.status, headers: head.headerFields,
-            body: answer.stream ?? final.map { .whole($0) }
+            body: answer.stream ?? shared.map { .whole($0) }
                 ?? AnswerWriter.responseBody(body, hold, configuration.capacity))
         return request.method == .head ? response.withoutBody : response
     }
@@ -50,11 +50,11 @@ final class ResponseWriter: Sendable {
     /// The response to a request that ended without an answer.
     var failure: Response { Response(status: .internalServerError, headers: [.date: date.text]) }
 
-    /// Status and headers of a response, and the body with the URLs of its files. The body is empty for a client whose
-    /// copy is current, and unused when the answer has a final body.
+    /// Status and headers of a response, and the body with the URLs of its files: `shared` when the answer has a final
+    /// body. The body is empty for a client whose copy is current.
     private func head(
         of answer: ParseResponse, to request: HTTPRequest, requestId: String, packs: Bool
-    ) -> (head: HTTPResponse, body: [UInt8], final: ByteBuffer?) {
+    ) -> (head: HTTPResponse, body: [UInt8], shared: ByteBuffer?) {
         let asked = request.headerFields
         var headers = Self.headers(origin: asked[.origin], configuration.admission.origins)
         headers.append(HTTPField(name: .date, value: date.text))
@@ -76,15 +76,15 @@ final class ResponseWriter: Sendable {
                 return (HTTPResponse(status: .notModified, headerFields: headers), [], nil)
             }
         }
-        var final = answer.final?.buffer
+        var shared = answer.final?.buffer
         if packs, let whole = answer.final, let packed = whole.packed?.form(of: whole.buffer) {
-            final = packed
+            shared = packed
             headers[.contentEncoding] = "gzip"
-        } else if packs, final == nil, let packed = Packing.packed(body) {
+        } else if packs, answer.final == nil, let packed = Packing.packed(body) {
             body = packed
             headers[.contentEncoding] = "gzip"
         }
-        return (HTTPResponse(status: .init(code: answer.status), headerFields: headers), body, final)
+        return (HTTPResponse(status: .init(code: answer.status), headerFields: headers), body, shared)
     }
 
     // MARK: - Encoded here

@@ -102,7 +102,9 @@ import Testing
     @Test func functionsThatOnlyReadArePacked() async throws {
         let suite = try await Suite.shared
         let admin = try await Customer.admin(suite)
-        let parameters: JSON = ["metric": "opens", "from": "2030-01-01T00:00:00.000Z", "to": "2030-04-01T00:00:00.000Z"]
+        let parameters: JSON = [
+            "metric": "opens", "from": "2030-01-01T00:00:00.000Z", "to": "2030-04-01T00:00:00.000Z",
+        ]
         let plain = try await Self.send(admin, "/functions/analyticsSeries", .POST, parameters, accepting: nil)
         let small = try await Self.send(admin, "/functions/analyticsSeries", .POST, parameters)
         #expect(plain.status == 200, "\(plain.text)")
