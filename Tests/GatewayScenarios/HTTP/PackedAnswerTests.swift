@@ -1,4 +1,3 @@
-import Foundation
 import NIOHTTP1
 import ParseProtocol
 import TestSupport
@@ -19,16 +18,6 @@ import Testing
 
     private static func isPacked(_ answer: ParseClient.Answer) -> Bool {
         answer.headers.first(name: "Content-Encoding") == "gzip" && answer.body.starts(with: [0x1f, 0x8b])
-    }
-
-    private static func unpacked(_ answer: ParseClient.Answer) async throws -> [UInt8] {
-        let file = FileManager.default.temporaryDirectory.path + "/packed-\(Names.random(10)).gz"
-        defer { try? FileManager.default.removeItem(atPath: file) }
-        try Data(answer.body).write(to: URL(fileURLWithPath: file))
-        let program =
-            "import base64, gzip, sys; print(base64.b64encode(gzip.open(sys.argv[1]).read()).decode())"
-        let text = try await Command.run(["python3", "-c", program, file])
-        return Array(try #require(Data(base64Encoded: text.trimmingCharacters(in: .whitespacesAndNewlines))))
     }
 
     /// Sizes that an event loop compresses, that a task compresses, and that a task sends in parts.
@@ -53,7 +42,7 @@ import Testing
             #expect(small.headers["Content-Length"] == ["\(small.body.count)"])
             #expect(small.headers.first(name: "ETag") == "W/\(tag)")
             #expect(small.headers.first(name: "Vary")?.contains("Accept-Encoding") == true)
-            #expect(try await Self.unpacked(small) == plain.body)
+            #expect(try Gunzip.unpacked(small.body) == plain.body)
             for known in [tag, "W/\(tag)"] {
                 let answer = try await Self.send(client, path, knowing: known)
                 #expect(answer.status == 304 && answer.body.isEmpty, "\(known)")
@@ -76,7 +65,7 @@ import Testing
             .POST, "/classes/Product", headers: [("Content-Type", "text/plain"), ("Accept-Encoding", "gzip")],
             body: tunnelled.serialized)
         #expect(Self.isPacked(posted))
-        #expect(try await Self.unpacked(posted) == plain.body)
+        #expect(try Gunzip.unpacked(posted.body) == plain.body)
     }
 
     @Test func smallAnswersAndThoseWithSecretsAreSentPlain() async throws {
@@ -109,6 +98,6 @@ import Testing
         let small = try await Self.send(admin, "/functions/analyticsSeries", .POST, parameters)
         #expect(plain.status == 200, "\(plain.text)")
         #expect(Self.isPacked(small))
-        #expect(try await Self.unpacked(small) == plain.body)
+        #expect(try Gunzip.unpacked(small.body) == plain.body)
     }
 }
