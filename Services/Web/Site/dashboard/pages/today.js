@@ -92,8 +92,8 @@ function greeting() {
 /** The row of numbers; `points` and `waits` are null without the right to see them. */
 function figures(points, waits, router) {
   const all = points ? sales(points, router) : [];
-  const waiting = router.href('/orders', { state: 'made' });
-  if (waits) all.push(figure(t('today.waiting'), waits, t('today.waitingNote'), waiting));
+  const href = router.href('/orders', { state: 'made' });
+  if (waits) all.push(figure(t('today.waiting'), waits, t('today.waitingNote'), href));
   return all.length ? h('dl.figuresRow', all) : null;
 }
 
