@@ -175,7 +175,7 @@ let package = Package(
         .executableTarget(
             name: "WebService",
             dependencies: [
-                "CZlib", "Cryptography", "MessageBus", "Messages", "ParseProtocol", "ProcessKit",
+                "Compression", "Cryptography", "MessageBus", "Messages", "ParseProtocol", "ProcessKit",
                 .product(name: "Mustache", package: "swift-mustache"),
             ],
             path: "Services/Web",
@@ -268,7 +268,7 @@ if Context.environment["SATCHEL_SHOP_ONLY"] != "1" {
         .target(
             name: "TestSupport",
             dependencies: [
-                "ParseProtocol", "ProcessKit",
+                "Compression", "ParseProtocol", "ProcessKit",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),

@@ -44,6 +44,7 @@ struct AnalyticsFunctions: Sendable {
             let hashes = try Self.hashes(parameters["pushHash"])
             var answer = try PushOpens.of(hashes, reader)
             for (name, value) in try PushSales.of(hashes, reader).objectValue ?? [:] { answer[name] = value }
+            answer["opensByHash"] = try PushOpens.each(hashes, reader)
             answer["pushHash"] = parameters["pushHash"]
             return answer
         }
@@ -74,7 +75,7 @@ struct AnalyticsFunctions: Sendable {
         return [
             "names": .array(
                 names.map { name, hour in
-                    ["name": .string(name), "lastAt": Timestamp(milliseconds: hour * Hour.milliseconds).wire]
+                    ["name": .string(name), "lastAt": zone.start(ofHour: hour).wire]
                 }),
             "more": .bool(more),
         ]

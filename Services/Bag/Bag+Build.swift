@@ -131,6 +131,9 @@ package func buildBag(_ host: ServiceHost, _ routes: inout ServiceRoutes, _ curr
         return ids.count == CustomerLookups.pageRows ? .more : .idle
     }
     CustomerMailFunctions(host: host, contacts: contacts).install(in: &routes)
+    SalesFunctions(
+        host: host, currency: currency, zone: try ShopZone.ofShop(host.configuration.settings)
+    ).install(in: &routes)
     let sales = SalesResend(outbox: host.outbox, currency: currency)
     routes.function("retellSales") { parameters, request in
         try request.requireArea(.developers)

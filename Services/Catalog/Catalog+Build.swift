@@ -67,6 +67,14 @@ package func buildCatalog(
     ReviewFunctions(host: host).install(in: &routes)
     scheduleCleanup(host, reservations)
     let files = FileStorage(host, bucket)
+    let photos = ProductPhotos(home: files)
+    routes.function("makeThumbnail") { parameters, request in
+        try request.requireArea(.catalog)
+        guard let name = parameters["name"]?.stringValue else {
+            throw ParseError(.validationError, "name is missing or not a string.")
+        }
+        return try .result(await photos.makeThumbnail(of: name, request.share))
+    }
     try buildPlatform(host, &routes, files, jobs: catalogJobs(host))
     let purchasedFiles = PurchasedFiles(home: files)
     host.whenWriter("purchases", every: .seconds(1), problem: "Files of products could not be made private.") {

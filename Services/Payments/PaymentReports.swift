@@ -9,7 +9,8 @@ struct PaymentReports: Sendable {
     private static let states: Set<String> = ["created", "succeeded", "declined", "abandoned"]
 
     func install(in routes: inout ServiceRoutes) {
-        // `charges {limit?, state?}`: newest first, with their refunds; an undecided one includes the reason.
+        // `charges {limit?, state?, from?, count?}`: newest first, with their refunds. An undecided one includes the
+        // reason.
         routes.function("charges") { [host] parameters, request in
             try request.requireArea(.orders)
             let limit = try parameters.listLimit()
@@ -18,11 +19,14 @@ struct PaymentReports: Sendable {
                 throw ParseError(
                     .validationError, "state must be one of \(Self.states.sorted().joined(separator: ", ")).")
             }
+            let filter = Filter(state: state.stringValue, from: try parameters.momentParameter("from"))
+            let wantsCount = try parameters.wantsCount()
             return try .result(
-                .array(
-                    await host.store.read(for: request.share) {
-                        try Self.charges(limit, state: state.stringValue, in: $0)
-                    }))
+                await host.store.read(for: request.share) { reader in
+                    try JSON.listing(
+                        Self.charges(filter, limit, in: reader),
+                        count: wantsCount ? Self.count(filter, in: reader) : nil)
+                })
         }
         // `paymentEvents {limit?}`: the provider's webhook events, newest first.
         routes.function("paymentEvents") { [host] parameters, request in
@@ -33,14 +37,32 @@ struct PaymentReports: Sendable {
         }
     }
 
+    /// The charges of a list.
+    private struct Filter {
+        /// Nil for all.
+        let state: String?
+        /// When the oldest began; nil for all.
+        let from: Timestamp?
+
+        /// For the parameters ?1 and ?2.
+        static let sql = "(CAST(?1 AS TEXT) IS NULL OR state = ?1) AND createdAt >= ?2"
+
+        var arguments: [SQLValue] { [state.map(SQLValue.text) ?? .null, .int(from?.milliseconds ?? 0)] }
+    }
+
+    private static func count(_ filter: Filter, in store: some ObjectReading) throws -> Int64 {
+        try store.rows("SELECT count(*) AS charges FROM charges WHERE \(Filter.sql)", filter.arguments)
+            .first?.int("charges") ?? 0
+    }
+
     /// Leaves out tokens and customers: they can be charged.
-    private static func charges(_ limit: Int64, state: String?, in store: some ObjectReading) throws -> [JSON] {
+    private static func charges(_ filter: Filter, _ limit: Int64, in store: some ObjectReading) throws -> [JSON] {
         try store.rows(
             """
             SELECT charges.*, openProblems.problem, openProblems.attempts FROM charges
             LEFT JOIN openProblems ON openProblems.operationId = charges.operationId
-            WHERE CAST(?1 AS TEXT) IS NULL OR state = ?1 ORDER BY createdAt DESC, charges.operationId LIMIT ?2
-            """, [state.map(SQLValue.text) ?? .null, .int(limit)]
+            WHERE \(Filter.sql) ORDER BY createdAt DESC, charges.operationId LIMIT ?3
+            """, filter.arguments + [.int(limit)]
         ).map { row in
             let refunds = try refunds(of: row.text("operationId"), in: store)
             let back = refunds.filter { $0["state"] == "succeeded" }.compactMap { $0["amount"]?.intValue }

@@ -10,7 +10,7 @@ package let pushPlan = ServicePlan(
     migrations: pushMigrations
 ) { _ in
     [
-        "_Installation": InstallationRules(), Audiences.className: AudienceRules(),
+        "_Installation": InstallationRules(), "Promotion": PromotionRules(), Audiences.className: AudienceRules(),
         Pushes.statusClass: PushStatusRules(),
     ]
 }
@@ -52,6 +52,12 @@ package func buildPush(_ host: ServiceHost, _ routes: inout ServiceRoutes) throw
             .array(await host.store.read(for: request.share) { try Notifications.list(ofOrder: id, in: $0) }))
     }
     PromotionFunctions(host: host, spreader: spreader).install(in: &routes)
+    let thumbnails = PromotionThumbnails(host: host)
+    host.whenWriter(
+        "promotions.thumbnails", every: PromotionThumbnails.pause, problem: "The thumbnail of a promotion failed."
+    ) {
+        try await thumbnails.makeNext() ? .more : .idle
+    }
     host.shorten(PushSender.waits, Pushes.waits)
     host.background.add(spreader.work)
     host.background.add(sender.work)

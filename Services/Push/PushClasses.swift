@@ -22,7 +22,8 @@ extension ClassDefinition {
     static let promotion = ClassDefinition(
         "Promotion",
         fields: [
-            "content": .string, "image": .file, "audience": .object, "schedule": .date, "discountCode": .string,
+            "content": .string, "image": .file, "thumbnail": .file, "audience": .object, "schedule": .date,
+            "discountCode": .string,
         ],
         permissions: .adminWritten().protecting(["*": ["audience", "schedule"], "role:admins": []]))
 

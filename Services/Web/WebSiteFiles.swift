@@ -1,3 +1,4 @@
+import Compression
 import Cryptography
 import Foundation
 import Messages

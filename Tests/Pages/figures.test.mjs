@@ -1,7 +1,7 @@
 // Statistics: time ranges and the ranges before them.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { load } from './pages.mjs';
+import { load, loadView } from './pages.mjs';
 
 const { beside, DAYS_MAX, parameters, range, total } = await load('figures/range.js');
 const { averages, COHORTS_MAX, hasOldOnes, limited, shade, shares } = await load('figures/cohorts.js');
@@ -218,4 +218,22 @@ test('a long label is cut, and an axis names each of its steps', () => {
   assert.equal(cut('0f9a3c7be1d24c55a6b8e2d47f901c3e'), '0f9a3c7be1d24c55a…');
   assert.deepEqual(ticks({ bottom: -20, top: 40, step: 20 }), [-20, 0, 20, 40]);
   assert.deepEqual(ticks({ bottom: 9900, top: 10_000, step: 50 }), [9900, 9950, 10_000]);
+});
+
+test('what sold ends with the others and the total of all', async () => {
+  const { soldRows } = await loadView('analytics/sold.js');
+  const sum = (netMinorUnits, pieces, more) => ({ netMinorUnits, pieces, ...more });
+  const results = [sum(900, 3, { objectId: 'a', name: 'Soap' }), sum(500, 1, { objectId: '', name: '' })];
+  const rows = soldRows({ results, others: sum(1200, 9, { count: 4 }), total: sum(2600, 13) });
+  assert.deepEqual(
+    rows.map(({ label, value, note, isSum }) => [label, value, note, isSum]),
+    [
+      ['Soap', 900, 3, false],
+      ['order.nobody', 500, 1, false],
+      ['analytics.others', 1200, 9, true],
+      ['analytics.total', 2600, 13, true],
+    ],
+  );
+  assert.equal(soldRows({ results, others: sum(0, 0, { count: 0 }), total: sum(1400, 4) }).length, 3);
+  assert.deepEqual(soldRows({ results: [], others: sum(0, 0, { count: 0 }), total: sum(0, 0) }), []);
 });

@@ -27,3 +27,9 @@ test('columns that are wanted are shown in the order of the table, and those wit
   assert.deepEqual(shown('-'), ['choice', 'number']);
   assert.deepEqual(shown('nothing,total'), ['choice', 'number', 'total']);
 });
+
+test('a heading counts everything, and says how much of it is shown', async () => {
+  const { ofAll } = await loadView('lists/listing.js');
+  assert.equal(ofAll('charges.count', 200, 200), 'charges.count');
+  assert.equal(ofAll('charges.count', 201, 200), 'charges.count · list.newest');
+});

@@ -220,6 +220,7 @@ import Testing
         try await examples.ask("orders", admin, ["status": "made", "limit": 1])
         // Beyond the last checkout: the shared suite may have more orders than a page.
         try await examples.ask("retellSales", admin, ["after": "zzzz"])
+        try await examples.ask("salesByProduct", admin, ["groupBy": "product", "limit": 1])
         try await examples.ask("charges", admin, ["limit": 1, "state": "succeeded"])
         try await examples.ask("paymentEvents", admin, ["limit": 1])
         return receipt
@@ -268,6 +269,10 @@ import Testing
         let id = JSON.string(review.objectId)
         try await examples.ask("reportReview", customer.client, ["reviewId": id])
         try await examples.ask("reviewsToModerate", admin, ["limit": 10])
+        let pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=="
+        let photo = try await admin.upload(
+            Array(try #require(Data(base64Encoded: pixel))), as: "spring.png", type: "image/png")
+        try await examples.ask("makeThumbnail", admin, ["name": photo["name"] ?? .null])
         try await examples.ask("hideReview", admin, ["reviewId": id, "reason": "An advertisement."])
         try await examples.ask("showReview", admin, ["reviewId": id])
         // Services report to the log with a short delay.
@@ -305,6 +310,7 @@ import Testing
         wish["audience"] = ["channels": [.string("nobody\(Names.random(6))")]]
         try await examples.ask("sendPromotion", admin, wish)
         try await examples.ask("promotionReport", admin, id)
+        try await examples.ask("pushes", admin, ["limit": 1])
         try await examples.ask("countAudience", admin, ["audience": wish["audience"] ?? .null])
         try await examples.ask("cancelPromotion", admin, id)
     }

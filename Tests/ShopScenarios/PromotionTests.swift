@@ -51,6 +51,87 @@ import Testing
         #expect(try await admin.run("sendPromotion", other).status == 200)
     }
 
+    /// Lists show it instead of the image, which may have megabytes.
+    @Test(.timeLimit(.minutes(5))) func eachImageGetsAThumbnail() async throws {
+        let admin = try await Customer.admin(try await Suite.shared)
+        let images = try TestImages()
+        func upload(_ name: String, _ content: [UInt8]) async throws -> JSON {
+            let upload = try await admin.upload(content, as: name, type: "image/jpeg")
+            guard upload.status == 201 else { throw Unexpected("POST files", upload) }
+            return .file(upload.json.text("name"))
+        }
+        let first = try await upload("a.jpg", try await images.make("a.jpg", width: 1200, height: 600))
+        let (id, _) = try await promotion(admin, ["image": first])
+        let path = "/classes/Promotion/\(id)"
+        func thumbnail() async throws -> JSON? { try await admin.get(path)["thumbnail"] }
+        var name: JSON?
+        try await eventually("the promotion has a thumbnail") {
+            name = try await thumbnail()?["name"]
+            return name != nil
+        }
+        let small = try await admin.download(admin.path(of: name?.stringValue ?? "")).body
+        #expect(await images.field("width", of: small) == "408")
+        #expect(try await admin.get(path)["image"]?["name"] == first["name"])
+        // The same image keeps it; another image gets its own; what is no image stays as it is.
+        _ = try await admin.call(.PUT, path, ["image": first])
+        #expect(try await thumbnail()?["name"] == name)
+        let second = try await upload("b.jpg", try await images.make("b.jpg", width: 500, height: 500))
+        _ = try await admin.call(.PUT, path, ["image": second])
+        try await eventually("the new image has a thumbnail") {
+            let other = try await thumbnail()?["name"]
+            return other != nil && other != name
+        }
+        let text = try await upload("c.txt", Array("no photo".utf8))
+        _ = try await admin.call(.PUT, path, ["image": text])
+        try await eventually("the file is its own thumbnail") { try await thumbnail()?["name"] == text["name"] }
+        _ = try await admin.call(.PUT, path, ["image": ["__op": "Delete"]])
+        #expect(try await thumbnail() == nil)
+    }
+
+    /// The page of all pushes.
+    @Test func everyPushIsListedWithItsResults() async throws {
+        let suite = try await Suite.shared
+        let admin = try await Customer.admin(suite)
+        let from = Timestamp.now.advanced(by: .seconds(-60)).wire
+        let devices = try await Devices.register(suite, tokens: [Names.random(20)])
+        let (id, content) = try await promotion(admin, ["audience": ["channels": [.string(devices.channel)]]])
+        let pushId = try await admin.run("sendPromotion", ["promotionId": .string(id)]).result.text("pushId")
+        let later = Timestamp.now.advanced(by: .seconds(3600)).wire
+        let planned = try await admin.run("sendPromotion", ["promotionId": .string(id), "pushTime": later])
+        let plannedId = planned.result.text("pushId")
+        func listed(_ id: String, _ parameters: JSON = [:]) async throws -> JSON? {
+            var wanted: JSON = ["from": from, "limit": 100]
+            for (name, value) in parameters.objectValue ?? [:] { wanted[name] = value }
+            let answer = try await admin.run("pushes", wanted)
+            guard answer.status == 200 else { throw Unexpected("pushes", answer) }
+            #expect((answer.result["count"]?.intValue ?? 0) >= Int64(answer.result["results"]?.arrayValue?.count ?? 0))
+            return answer.result["results"]?.arrayValue?.first { $0["pushId"] == .string(id) }
+        }
+        var push: JSON?
+        try await eventually("the push is sent") {
+            push = try await listed(pushId, ["status": "succeeded"])
+            return push != nil
+        }
+        #expect(push?["sent"] == 1)
+        #expect(push?["failed"] == 0)
+        #expect(push?["count"] == 1)
+        #expect(push?["text"] == .string(content))
+        #expect(push?["promotionId"] == .string(id))
+        #expect(push?["opened"] == 0)
+        let hash = push?["pushHash"] ?? .null
+        _ = try await ParseClient(suite).call(.POST, "/events/AppOpened", ["push_hash": hash])
+        try await eventually("the opening is counted") { try await listed(pushId)?["opened"] == 1 }
+        #expect(try await listed(plannedId, ["status": "scheduled"]) != nil)
+        _ = try await admin.run("cancelPromotion", ["promotionId": .string(id)])
+        #expect(try await listed(plannedId, ["status": "cancelled"])?["errorMessage"] == "Cancelled")
+        #expect(try await listed(plannedId, ["status": "failed"]) == nil)
+        let one = try await admin.run("pushes", ["limit": 1, "from": from])
+        #expect(one.result["results"]?.arrayValue?.count == 1)
+        #expect((one.result["count"]?.intValue ?? 0) >= 2)
+        #expect(try await admin.run("pushes", ["status": "lost"]).code == 142)
+        #expect(try await admin.run("pushes", ["from": "yesterday"]).code == 142)
+    }
+
     @Test func aPlannedPromotionIsCancelled() async throws {
         let suite = try await Suite.shared
         let admin = try await Customer.admin(suite)

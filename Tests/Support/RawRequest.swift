@@ -10,13 +10,20 @@ package enum RawRequest {
 
     /// - Parameter untilClosed: continues to read after the first answer, until the server closes the connection.
     package static func send(_ suite: Suite, _ bytes: [UInt8], untilClosed: Bool = false) async throws -> String {
-        guard let port = URLComponents(string: suite.url)?.port.flatMap(UInt16.init(exactly:)) else { return "" }
+        String(decoding: try await answer(suite, bytes, untilClosed: untilClosed), as: UTF8.self)
+    }
+
+    /// As `send`, for an answer that is no text.
+    package static func answer(
+        _ suite: Suite, _ bytes: [UInt8], untilClosed: Bool = false
+    ) async throws -> [UInt8] {
+        guard let port = URLComponents(string: suite.url)?.port.flatMap(UInt16.init(exactly:)) else { return [] }
         return await withCheckedContinuation { continuation in
             Thread.detachNewThread { continuation.resume(returning: exchange(port, bytes, untilClosed)) }
         }
     }
 
-    private static func exchange(_ port: UInt16, _ bytes: [UInt8], _ untilClosed: Bool) -> String {
+    private static func exchange(_ port: UInt16, _ bytes: [UInt8], _ untilClosed: Bool) -> [UInt8] {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         defer { close(descriptor) }
         var limit = timeval(tv_sec: 10, tv_usec: 0)
@@ -30,7 +37,7 @@ package enum RawRequest {
                 connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
             }
         }
-        guard connected == 0 else { return "" }
+        guard connected == 0 else { return [] }
         var sent = 0
         while sent < bytes.count {
             let count = bytes[sent...].withUnsafeBytes {
@@ -48,7 +55,7 @@ package enum RawRequest {
             answer += buffer[..<count]
             if !untilClosed, isComplete(answer, hasBody: !bytes.starts(with: Array("HEAD ".utf8))) { break }
         }
-        return String(decoding: answer, as: UTF8.self)
+        return answer
     }
 
     /// Whether the answer on a persistent connection is complete.

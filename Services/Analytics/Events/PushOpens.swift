@@ -33,4 +33,13 @@ enum PushOpens {
         }
         return opens
     }
+
+    /// The opens of each of these pushes that opened an app.
+    static func each(_ hashes: [String], _ reader: StoreReader) throws -> JSON {
+        let rows = try reader.rows(
+            "SELECT pushHash, opens FROM pushOpens WHERE pushHash\(reader.dialect.isIn("?", as: .text))",
+            [.text(JSON.array(hashes.map(JSON.string)).serializedText)])
+        return .object(
+            try Dictionary(rows.map { try ($0.text("pushHash"), JSON.int($0.int("opens"))) }) { first, _ in first })
+    }
 }

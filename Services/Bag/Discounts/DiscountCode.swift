@@ -56,8 +56,8 @@ package struct DiscountCode: Sendable, Equatable {
         default: throw Self.invalid("Either percent or amountMinorUnits is needed.")
         }
         minimumMinorUnits = try number("minimumMinorUnits", 0...Price.chargeable.upperBound) ?? 0
-        from = try OrderList.date(definition["from"], "from")
-        until = try OrderList.date(definition["until"], "until")
+        from = try definition.momentParameter("from")
+        until = try definition.momentParameter("until")
         if let from, let until, from >= until { throw Self.invalid("until must be later than from.") }
         brandId = try objectId("brandId")
         productId = try objectId("productId")

@@ -29,7 +29,7 @@ package struct OrderList: Sendable {
         }
         var dates: JSON = [:]
         for (name, comparison) in [("from", "$gte"), ("to", "$lt")] {
-            dates[comparison] = try Self.date(parameters[name], name)?.wire
+            dates[comparison] = try parameters.momentParameter(name)?.wire
         }
         if dates != [:] { condition["orderDate"] = dates }
         self.condition = condition
@@ -42,15 +42,6 @@ package struct OrderList: Sendable {
 
     private static func status(_ value: JSON) -> OrderStatus? {
         value.stringValue.flatMap(OrderStatus.init(state:)) ?? value.intValue.flatMap(OrderStatus.init(rawValue:))
-    }
-
-    static func date(_ value: JSON?, _ name: String) throws -> Timestamp? {
-        guard let value, !value.isNull else { return nil }
-        let text = value.stringValue ?? (value.wireType == "Date" ? value["iso"]?.stringValue : nil)
-        guard let date = text.flatMap(Timestamp.init(iso:)) else {
-            throw ParseError(.validationError, "\(name) must be a date such as 2030-01-31T00:00:00.000Z.")
-        }
-        return date
     }
 
     /// The page, with whole lines in `items`, and the count of all matching orders.

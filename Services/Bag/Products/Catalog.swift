@@ -85,17 +85,21 @@ extension Prices {
 }
 
 extension ServiceHost {
-    private static let owners = ["Product": "catalog", "_User": "users"]
+    private static let owners = ["Category": "catalog", "Product": "catalog", "_User": "users"]
 
     /// Objects of another service that `principal` may read, by objectId.
+    /// - Parameters:
+    ///   - ids: at most 1000.
+    ///   - keys: the fields to read; empty for all.
     func objects(
-        _ className: String, ids: Set<String>, as principal: Principal, for origin: ServiceRequest?
+        _ className: String, ids: Set<String>, keys: [String] = [], as principal: Principal,
+        for origin: ServiceRequest?
     ) async throws -> [String: JSON] {
         guard !ids.isEmpty, let owner = Self.owners[className] else { return [:] }
         let wanted = FetchRequest.with {
             $0.wanted = [
                 .with {
-                    $0.className = className; $0.objectIds = ids.sorted()
+                    $0.className = className; $0.objectIds = ids.sorted(); $0.keys = keys
                 }
             ]
         }

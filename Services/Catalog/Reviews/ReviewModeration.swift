@@ -83,8 +83,13 @@ struct ReviewFunctions: Sendable {
         routes.function("reviewsToModerate") { parameters, request in
             try request.requireArea(.catalog, .support)
             let limit = try parameters.listLimit()
+            let wantsCount = try parameters.wantsCount()
             return try .result(
-                await host.store.read(for: request.share) { try ReviewReports.open(limit: limit, in: $0) })
+                await host.store.read(for: request.share) { reader in
+                    try JSON.listing(
+                        ReviewReports.open(limit: limit, in: reader),
+                        count: wantsCount ? ReviewReports.openCount(in: reader) : nil)
+                })
         }
     }
 

@@ -37,7 +37,7 @@ package enum ReviewReports {
     }
 
     /// The reviews with open reports, last reported first, each with `reports`, their number, and `lastReportedAt`.
-    static func open(limit: Int64, in reader: some ObjectReading) throws -> JSON {
+    static func open(limit: Int64, in reader: some ObjectReading) throws -> [JSON] {
         let rows = try reader.rows(
             """
             SELECT reviewId, count(*), max(reportedAt) AS last FROM reviewReports
@@ -46,13 +46,19 @@ package enum ReviewReports {
             """, [.int(limit)])
         let reviews = try reader.fetch("ProductReview", ids: try rows.map { try $0.text(0) }, keys: [], caller: .master)
         let documents = Dictionary(reviews.map { ($0.objectId, $0.document) }) { first, _ in first }
-        return .array(
-            try rows.compactMap { row in
-                guard let document = try documents[row.text(0)] else { return nil }
-                var review = try JSON(parsing: document).parseObject(of: "ProductReview")
-                review["reports"] = try .int(row.int(1))
-                review["lastReportedAt"] = try Timestamp(milliseconds: row.int(2)).wire
-                return review
-            })
+        return try rows.compactMap { row in
+            guard let document = try documents[row.text(0)] else { return nil }
+            var review = try JSON(parsing: document).parseObject(of: "ProductReview")
+            review["reports"] = try .int(row.int(1))
+            review["lastReportedAt"] = try Timestamp(milliseconds: row.int(2)).wire
+            return review
+        }
+    }
+
+    /// The number of reviews with open reports.
+    static func openCount(in reader: some ObjectReading) throws -> Int64 {
+        try reader.rows(
+            "SELECT count(DISTINCT reviewId) AS reviews FROM reviewReports WHERE \(reader.dialect.flag("isOpen"))"
+        ).first?.int("reviews") ?? 0
     }
 }

@@ -50,7 +50,12 @@ enum IssueDesk {
         let rows = try reader.rows(
             "SELECT \(columns) FROM issues \(condition) ORDER BY lastSeen DESC, id DESC LIMIT ?",
             arguments + [.int(limit)])
-        return .array(try rows.map { .object(try json($0)) })
+        var count: Int64?
+        if try parameters.wantsCount() {
+            let row = try reader.rows("SELECT count(*) AS issues FROM issues \(condition)", arguments).first
+            count = try row?.int("issues")
+        }
+        return .listing(try rows.map { .object(try json($0)) }, count: count)
     }
 
     /// One issue with its releases, its newest events and the stack of the last one.

@@ -52,7 +52,9 @@ final class HTTPFront: Sendable {
             var exchange = begin(request.head, request.uri, over: connection, start: .now)
             let answer = try await self.answer(request, &exchange)
             count(answer, to: exchange)
-            return writer.response(answer, to: exchange.head, requestId: exchange.requestId, exchange.hold)
+            return writer.response(
+                answer, to: exchange.head, requestId: exchange.requestId, exchange.hold,
+                packs: packs(answer, to: exchange))
         } catch let error as HTTPParserError {
             throw error
         } catch {
@@ -148,7 +150,17 @@ final class HTTPFront: Sendable {
     func outgoing(_ answer: ParseResponse, to exchange: RequestExchange, bytesMax: Int) -> OutgoingResponse {
         count(answer, to: exchange)
         return writer.outgoing(
-            answer, to: exchange.head, requestId: exchange.requestId, exchange.hold, bytesMax: bytesMax)
+            answer, to: exchange.head, requestId: exchange.requestId, exchange.hold, bytesMax: bytesMax,
+            packs: packs(answer, to: exchange))
+    }
+
+    private func packs(_ answer: ParseResponse, to exchange: RequestExchange) -> Bool {
+        Packing.isFit(answer, to: exchange, router.controllers.functions)
+    }
+
+    /// Whether the answer has to be compressed first, which takes an event loop too long.
+    func packsSlowly(_ answer: ParseResponse, to exchange: RequestExchange) -> Bool {
+        answer.bodyBytes > Packing.loopBytesMax && answer.final?.packed?.isMade != true && packs(answer, to: exchange)
     }
 
     /// Adds the answer to the usage statistics, and records it.

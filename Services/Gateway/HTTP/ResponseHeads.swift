@@ -5,6 +5,8 @@ import NIOCore
 /// response are appended.
 struct ResponseHeads: Sendable {
     let reads: ReadHeads
+    /// For bodies in gzip.
+    let packedReads: ReadHeads
     private let changed: [UInt8]
     private let created: [UInt8]
 
@@ -15,6 +17,8 @@ struct ResponseHeads: Sendable {
         var ofReads = fields
         for field in more { ofReads.append(field) }
         reads = ReadHeads(ofReads)
+        ofReads[.contentEncoding] = "gzip"
+        packedReads = ReadHeads(ofReads)
         changed = ReadHeads.lines("HTTP/1.1 200 OK", fields)
         created = ReadHeads.lines("HTTP/1.1 201 Created", fields)
     }

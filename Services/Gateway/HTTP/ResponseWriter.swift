@@ -24,15 +24,17 @@ final class ResponseWriter: Sendable {
     // MARK: - Encoded by the connection's handlers
 
     /// A response for a task to send. A large body goes out in parts.
-    /// - Parameter hold: the memory of the answer, which a large body keeps until the client has it.
+    /// - Parameters:
+    ///   - hold: the memory of the answer, which a large body keeps until the client has it.
+    ///   - packs: whether the body is compressed (`Packing`).
     func response(
-        _ answer: ParseResponse, to request: HTTPRequest, requestId: String, _ hold: ByteHold?
+        _ answer: ParseResponse, to request: HTTPRequest, requestId: String, _ hold: ByteHold?, packs: Bool
     ) -> Response {
-        let (head, body) = self.head(of: answer, to: request, requestId: requestId)
+        let (head, body, shared) = self.head(of: answer, to: request, requestId: requestId, packs: packs)
         if head.status == .notModified { return Response(status: head.status, headers: head.headerFields) }
         let response = Response(
             status: head.status, headers: head.headerFields,
-            body: answer.stream ?? answer.final.map { .whole($0.buffer) }
+            body: answer.stream ?? shared.map { .whole($0) }
                 ?? AnswerWriter.responseBody(body, hold, configuration.capacity))
         return request.method == .head ? response.withoutBody : response
     }
@@ -48,11 +50,11 @@ final class ResponseWriter: Sendable {
     /// The response to a request that ended without an answer.
     var failure: Response { Response(status: .internalServerError, headers: [.date: date.text]) }
 
-    /// Status and headers of a response, and the body with the URLs of its files. The body is empty for a client whose
-    /// copy is current, and unused when the answer has a final body.
+    /// Status and headers of a response, and the body with the URLs of its files: `shared` when the answer has a final
+    /// body. The body is empty for a client whose copy is current.
     private func head(
-        of answer: ParseResponse, to request: HTTPRequest, requestId: String
-    ) -> (head: HTTPResponse, body: [UInt8]) {
+        of answer: ParseResponse, to request: HTTPRequest, requestId: String, packs: Bool
+    ) -> (head: HTTPResponse, body: [UInt8], shared: ByteBuffer?) {
         let asked = request.headerFields
         var headers = Self.headers(origin: asked[.origin], configuration.admission.origins)
         headers.append(HTTPField(name: .date, value: date.text))
@@ -62,19 +64,27 @@ final class ResponseWriter: Sendable {
         for field in answer.headers { headers[field.name] = field.value }
         let isJSON = answer.headers[.contentType] == nil
         let isLinked = answer.final != nil || !isJSON
-        let body = isLinked ? answer.body : configuration.fileLinks.linked(answer.body)
+        var body = isLinked ? answer.body : configuration.fileLinks.linked(answer.body)
         // Responses to POST have no tag, also those to a tunnelled GET: HTTP caches do not store them.
         if answer.status == 200, request.method == .get || request.method == .head, answer.stream == nil, isJSON {
             let tag = answer.final?.tag ?? EntityTag.of(body)
-            headers.append(HTTPField(name: .eTag, value: tag))
+            headers.append(HTTPField(name: .eTag, value: packs ? Packing.weak(tag) : tag))
             headers.append(Self.cacheControl)
             headers.append(Self.vary)
             if let known = asked[.ifNoneMatch], EntityTag.isNamed(tag, in: known) {
                 headers[.contentType] = nil
-                return (HTTPResponse(status: .notModified, headerFields: headers), [])
+                return (HTTPResponse(status: .notModified, headerFields: headers), [], nil)
             }
         }
-        return (HTTPResponse(status: .init(code: answer.status), headerFields: headers), body)
+        var shared = answer.final?.buffer
+        if packs, let whole = answer.final, let packed = whole.packed?.form(of: whole.buffer) {
+            shared = packed
+            headers[.contentEncoding] = "gzip"
+        } else if packs, answer.final == nil, let packed = Packing.packed(body) {
+            body = packed
+            headers[.contentEncoding] = "gzip"
+        }
+        return (HTTPResponse(status: .init(code: answer.status), headerFields: headers), body, shared)
     }
 
     // MARK: - Encoded here
@@ -83,15 +93,17 @@ final class ResponseWriter: Sendable {
     /// - Parameters:
     ///   - hold: as for `response`.
     ///   - bytesMax: the largest body that is encoded here.
+    ///   - packs: as for `response`.
     func outgoing(
-        _ answer: ParseResponse, to request: HTTPRequest, requestId: String, _ hold: ByteHold, bytesMax: Int
+        _ answer: ParseResponse, to request: HTTPRequest, requestId: String, _ hold: ByteHold, bytesMax: Int,
+        packs: Bool
     ) -> OutgoingResponse {
         // A tunnelled GET, which is a POST, may have a final body.
         let isRead = request.method == .get
         guard answer.bodyBytes <= bytesMax, isRead || answer.final == nil, let heads = heads(of: answer, to: request)
-        else { return .response(response(answer, to: request, requestId: requestId, hold)) }
+        else { return .response(response(answer, to: request, requestId: requestId, hold, packs: packs)) }
         return isRead
-            ? read(answer, to: request, heads.reads, requestId) : change(answer, heads, requestId)
+            ? read(answer, to: request, heads, requestId, packs: packs) : change(answer, heads, requestId)
     }
 
     /// A response with a body in its final form.
@@ -116,20 +128,32 @@ final class ResponseWriter: Sendable {
     }
 
     private func read(
-        _ answer: ParseResponse, to request: HTTPRequest, _ heads: ReadHeads, _ requestId: String
+        _ answer: ParseResponse, to request: HTTPRequest, _ heads: ResponseHeads, _ requestId: String, packs: Bool
     ) -> OutgoingResponse {
         let known = request.headerFields[.ifNoneMatch]
         if let final = answer.final {
             let isKnown = known.map { EntityTag.isNamed(final.tag, in: $0) } ?? false
-            return outgoing(final, heads, requestId: requestId, isKnown: isKnown)
+            guard packs else { return outgoing(final, heads.reads, requestId: requestId, isKnown: isKnown) }
+            let packed = isKnown ? nil : final.packed?.form(of: final.buffer)
+            return outgoing(
+                FinalBody(packed ?? final.buffer, tag: Packing.weak(final.tag)),
+                packed == nil ? heads.reads : heads.packedReads, requestId: requestId, isKnown: isKnown)
         }
-        let body = configuration.fileLinks.linked(answer.body)
-        let tag = EntityTag.of(body)
+        var body = configuration.fileLinks.linked(answer.body)
+        var tag = EntityTag.of(body)
+        var reads = heads.reads
         let isKnown = known.map { EntityTag.isNamed(tag, in: $0) } ?? false
+        if packs {
+            tag = Packing.weak(tag)
+            if !isKnown, let packed = Packing.packed(body) {
+                body = packed
+                reads = heads.packedReads
+            }
+        }
         let isJoined = !isKnown && body.count <= Self.joinedBytesMax
         var buffer = ByteBuffer()
-        buffer.reserveCapacity(heads.bytesMax + (isJoined ? body.count : 0))
-        heads.write(
+        buffer.reserveCapacity(reads.bytesMax + (isJoined ? body.count : 0))
+        reads.write(
             requestId: requestId, date: date.text, tag: tag, length: isKnown ? nil : body.count, to: &buffer)
         guard isJoined else { return .bytes(buffer, more: isKnown ? nil : ByteBuffer(bytes: body)) }
         buffer.writeBytes(body)
@@ -174,9 +198,10 @@ final class ResponseWriter: Sendable {
 
     /// A device may keep an answer and must revalidate it each time; shared caches may not keep what one user sees.
     private static let cacheControl = HTTPField(name: .cacheControl, value: "private, no-cache")
-    /// The request headers that decide about an answer beside the URL: they identify the caller.
+    /// The request headers that decide about an answer beside the URL: they identify the caller, and choose the form.
     private static let vary = HTTPField(
-        name: .vary, value: "X-Parse-Application-Id, X-Parse-Session-Token, X-Parse-Master-Key, Authorization")
+        name: .vary,
+        value: "X-Parse-Application-Id, X-Parse-Session-Token, X-Parse-Master-Key, Authorization, Accept-Encoding")
 
     static let requestIdName = headerName("X-Satchel-Request-Id")
     private static let contentTypeOptionsName = headerName("X-Content-Type-Options")

@@ -17,7 +17,7 @@ struct MailFunctions: Sendable {
             let isOfOrder = parameters["orderNo"].map { !$0.isNull } ?? false
             if isOfOrder { try request.requireArea(.support, .orders) } else { try request.requireArea(.support) }
             let list = try MailList(parameters)
-            return try .result(.array(await store.read(for: request.share) { try list.read(in: $0) }))
+            return try .result(await store.read(for: request.share) { try list.answer(in: $0) })
         }
         routes.function("suppressedAddresses") { parameters, request in
             try request.requireArea(.support)

@@ -2,11 +2,12 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// `mails {limit?, state?, orderNo?}`: mails, newest first, without their content.
+/// `mails {limit?, state?, orderNo?, count?}`: mails, newest first, without their content.
 package struct MailList: Sendable {
     private var conditions: [String] = []
     private var arguments: [SQLValue] = []
     private let limit: Int64
+    private let wantsCount: Bool
     /// Without this hint SQLite may choose the index by state and scan every sent mail.
     private var index: String?
 
@@ -15,6 +16,7 @@ package struct MailList: Sendable {
     /// - Throws: `.validationError` (142) for invalid parameters.
     package init(_ parameters: JSON) throws {
         limit = try parameters.listLimit()
+        wantsCount = try parameters.wantsCount()
         if let state = parameters["state"], !state.isNull {
             guard let text = state.stringValue, Self.states.contains(text) else {
                 throw ParseError(.validationError, "state must be one of \(Self.states.joined(separator: ", ")).")
@@ -35,8 +37,9 @@ package struct MailList: Sendable {
         arguments.append(value)
     }
 
+    private var filter: String { conditions.isEmpty ? "" : "WHERE " + conditions.joined(separator: " AND ") }
+
     private func sql(_ dialect: Dialect) -> String {
-        let filter = conditions.isEmpty ? "" : "WHERE " + conditions.joined(separator: " AND ")
         return """
             SELECT id, template, toAddress, state, attempts, queuedAt, dueAt, sentAt, problem, messageId, orderNo \
             FROM mails\(index.map { dialect.using(index: $0) } ?? "") \(filter)
@@ -48,6 +51,12 @@ package struct MailList: Sendable {
     package func plan(in reader: some ObjectReading) throws -> String {
         let rows = try reader.rows("EXPLAIN QUERY PLAN " + sql(reader.dialect), arguments + [.int(limit)])
         return try rows.map { try $0.text("detail") }.joined(separator: "\n")
+    }
+
+    func answer(in reader: some ObjectReading) throws -> JSON {
+        guard wantsCount else { return .array(try read(in: reader)) }
+        let row = try reader.rows("SELECT count(*) AS mails FROM mails \(filter)", arguments).first
+        return .listing(try read(in: reader), count: try row?.int("mails") ?? 0)
     }
 
     package func read(in reader: some ObjectReading) throws -> [JSON] {

@@ -4,7 +4,8 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// The shop admins' cloud functions for promotions: count the recipients, send, cancel, and report results.
+/// The shop admins' cloud functions for promotions: count the recipients, send, cancel, and report results; and for the
+/// list of all pushes.
 struct PromotionFunctions: Sendable {
     let host: ServiceHost
     let spreader: PushFanout
@@ -43,6 +44,19 @@ struct PromotionFunctions: Sendable {
             try request.requireAdmin()
             let count = try AudienceCount(PromotionAudience(parameters["audience"]))
             return try .result(await host.store.read(for: request.share) { try count.read(from: $0) })
+        }
+        routes.function("pushes") { [self] parameters, request in
+            try request.requireAdmin()
+            let list = try PushList(parameters)
+            let (pushes, count) = try await host.store.read(for: request.share) { try list.read(in: $0) }
+            let hashes = Set(pushes.compactMap { $0["pushHash"]?.stringValue })
+            let opens = await figures(of: hashes, for: request)?["opensByHash"]
+            let results = pushes.map { push in
+                var push = push
+                if let opens { push["opened"] = push["pushHash"]?.stringValue.flatMap { opens[$0] } ?? 0 }
+                return push
+            }
+            return try .result(["results": .array(results), "count": .int(Int64(count))])
         }
         routes.function("promotionReport") { [self] parameters, request in
             try request.requireAdmin()

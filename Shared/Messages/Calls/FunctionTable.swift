@@ -24,7 +24,7 @@ public struct FunctionTable: Sendable {
         }
         add(
             "catalog", reads: ["nearestStores", "reviewsToModerate"],
-            writes: ["hideReview", "showReview", "reportReview"])
+            writes: ["hideReview", "showReview", "reportReview", "makeThumbnail"])
         add(
             "users",
             reads: [
@@ -36,7 +36,7 @@ public struct FunctionTable: Sendable {
                 "resetOperatorFactor", "changeOperatorPassword", "setOperatorFactor",
             ])
         add(
-            "bag", reads: ["bag", "orders", "orderRefunds", "discountCodes", "customers"],
+            "bag", reads: ["bag", "orders", "orderRefunds", "discountCodes", "customers", "salesByProduct"],
             writes: [
                 "cancelOrder", "shipOrder", "deliverOrder", "refundOrder", "addOrderNote", "removeOrderNote",
                 "mailCustomer", "retellSales", "createDiscountCode", "updateDiscountCode", "setCustomerTags",
@@ -53,7 +53,7 @@ public struct FunctionTable: Sendable {
             "mail", reads: ["mails", "suppressedAddresses"],
             writes: ["unsuppressAddress", "retryMail", "sendShopMail"])
         add(
-            "push", reads: ["promotionReport", "countAudience", "orderPushes"],
+            "push", reads: ["promotionReport", "countAudience", "orderPushes", "pushes"],
             writes: ["sendPromotion", "cancelPromotion"])
         add(
             "analytics",

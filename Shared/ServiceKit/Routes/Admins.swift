@@ -36,4 +36,29 @@ extension JSON {
         }
         return min(count, maximum)
     }
+
+    /// A parameter with a moment, as Date or ISO 8601 text; nil when absent.
+    /// - Throws: `.validationError` (142) for any other value.
+    public func momentParameter(_ name: String) throws -> Timestamp? {
+        guard let value = self[name], !value.isNull else { return nil }
+        let text = value.stringValue ?? (value.wireType == "Date" ? value["iso"]?.stringValue : nil)
+        guard let moment = text.flatMap(Timestamp.init(iso:)) else {
+            throw ParseError(.validationError, "\(name) must be a date such as 2030-01-31T00:00:00.000Z.")
+        }
+        return moment
+    }
+
+    /// The parameter `count` of a listing function: whether the caller wants the number of all rows beside the list.
+    /// - Throws: `.validationError` (142) unless it is true or false.
+    public func wantsCount() throws -> Bool {
+        guard let value = self["count"], !value.isNull else { return false }
+        guard let flag = value.boolValue else { throw ParseError(.validationError, "count must be true or false.") }
+        return flag
+    }
+
+    /// The result of a listing function: the list, or with a count `{"results": […], "count": …}`.
+    public static func listing(_ results: [JSON], count: Int64?) -> JSON {
+        guard let count else { return .array(results) }
+        return ["results": .array(results), "count": .int(count)]
+    }
 }

@@ -19,7 +19,8 @@ import Testing
         _ = try await admin.run("addOrderNote", ["orderId": .string(order), "text": "Called."])
         _ = try await admin.run("saveDeskView", ["list": "orders", "name": "All"])
         let paths: [JSON] = [
-            "", "/orders", "/orders/sheets/picking-list", "/charges", "/mails", .string("/orders/\(order)"),
+            "", "/orders", "/orders/sheets/picking-list", "/charges", "/mails", "/pushes",
+            .string("/orders/\(order)"),
             .string("/orders/sheets/invoice?orders=\(order)"), "/products", "/reviews?show=all", "/customers",
             .string("/customers/\(customer.userId)"), "/customers?show=accounts&search=ada", "/team", "/own",
             "/nowhere",

@@ -52,12 +52,14 @@ struct Wire: Sendable {
 
     private func exchange(_ lines: [String], _ body: [UInt8]) async throws -> Answer {
         let request = (lines + ["Connection: close"]).joined(separator: "\r\n") + "\r\n\r\n"
-        let answer = try await RawRequest.send(suite, Array(request.utf8) + body)
-        guard let end = answer.range(of: "\r\n\r\n") else {
-            return Answer(status: 0, head: answer, text: "", json: .null)
+        let answer = try await RawRequest.answer(suite, Array(request.utf8) + body)
+        guard let end = answer.firstRange(of: Array("\r\n\r\n".utf8)) else {
+            return Answer(status: 0, head: String(decoding: answer, as: UTF8.self), text: "", json: .null)
         }
-        let head = String(answer[..<end.lowerBound])
-        let text = String(answer[end.upperBound...])
+        let head = String(decoding: answer[..<end.lowerBound], as: UTF8.self)
+        // As the HTTP libraries of the SDKs do that accept gzip.
+        let bytes = try Gunzip.unpacked(Array(answer[end.upperBound...]))
+        let text = String(decoding: bytes, as: UTF8.self)
         let status = head.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0
         return Answer(status: status, head: head, text: text, json: (try? JSON(parsing: text)) ?? .null)
     }

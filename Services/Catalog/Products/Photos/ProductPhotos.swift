@@ -69,9 +69,31 @@ struct ProductPhotos: Sendable {
         }
     }
 
-    /// The pictures, in the place for new files. The studio works on files on the disk, so a photo in the bucket is
-    /// downloaded first.
+    /// `makeThumbnail {name}`: a small picture of an uploaded photo, for objects of other services. The large picture
+    /// becomes an orphan.
+    func makeThumbnail(of name: String, _ share: WorkShare?) async throws -> JSON {
+        let photo = try await store.read(for: share) { try FileTable.find(name, in: $0) }
+        guard FileNames.isKept(name), let photo else {
+            throw ParseError(.invalidImageData, "There is no file of this name.")
+        }
+        let entry = try await home.settle(try await made(of: photo, share).thumbnail.entry, share: share)
+        try await store.write(for: share) { try FileTable.add(entry, in: $0) }
+        return PhotoStudio.Picture(entry: entry).file
+    }
+
+    /// The pictures, in the place for new files.
     private func pictures(
+        of photo: FileTable.Entry, _ share: WorkShare?
+    ) async throws -> (full: PhotoStudio.Picture, thumbnail: PhotoStudio.Picture) {
+        let (full, thumbnail) = try await made(of: photo, share)
+        return (
+            .init(entry: try await home.settle(full.entry, share: share)),
+            .init(entry: try await home.settle(thumbnail.entry, share: share))
+        )
+    }
+
+    /// The pictures on the disk. The studio works on files there, so a photo in the bucket is downloaded first.
+    private func made(
         of photo: FileTable.Entry, _ share: WorkShare?
     ) async throws -> (full: PhotoStudio.Picture, thumbnail: PhotoStudio.Picture) {
         var work: String?
@@ -81,11 +103,7 @@ struct ProductPhotos: Sendable {
             let content = try await home.content(of: photo, for: share)
             (work, copy) = try await home.folder.workCopy(of: content)
         }
-        let (full, thumbnail) = try await studio.pictures(of: photo.name, at: copy)
-        return (
-            .init(entry: try await home.settle(full.entry, share: share)),
-            .init(entry: try await home.settle(thumbnail.entry, share: share))
-        )
+        return try await studio.pictures(of: photo.name, at: copy)
     }
 
     /// Returns the new picture fields to the client.

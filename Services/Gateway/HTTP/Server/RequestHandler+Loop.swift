@@ -48,7 +48,9 @@ extension RequestHandler {
         _ answer: ParseResponse, _ front: HTTPFront, _ exchange: RequestExchange, _ context: ChannelHandlerContext
     ) {
         // A large answer is sent in parts, as the client takes it.
-        guard answer.stream == nil, answer.bodyBytes <= HTTPFront.loopAnswerBytesMax else {
+        guard answer.stream == nil, answer.bodyBytes <= HTTPFront.loopAnswerBytesMax,
+            !front.packsSlowly(answer, to: exchange)
+        else {
             return beginTask(context, onLoop: false) {
                 front.outgoing(answer, to: exchange, bytesMax: CapacitySettings.smallBytes)
             }

@@ -27,8 +27,9 @@ final class ReadCache: Sendable {
     }
 
     /// The memory of responses larger than `CapacitySettings.smallBytes` is counted until they are sent (`AnswerHold`),
-    /// but cached responses are not counted. A response of that size may take twice as many bytes.
-    private static let entryBytesMax = 2 * CapacitySettings.smallBytes + 2 * questionBytesMax + Reads.entryOverhead
+    /// but cached responses are not counted. A response of that size may take twice as many bytes, and as many again
+    /// for its compressed form.
+    private static let entryBytesMax = 3 * CapacitySettings.smallBytes + 2 * questionBytesMax + Reads.entryOverhead
     /// A longer query is usually a list that one client built and that is not repeated. Comparing it would take time
     /// that no budget covers.
     private static let questionBytesMax = 8 << 10
@@ -119,7 +120,7 @@ final class ReadCache: Sendable {
         guard alike, everybody || !missing.isSignedIn, document.count <= CapacitySettings.smallBytes else {
             return ParseResponse(body: document)
         }
-        let body = FinalBody(links.linked(document))
+        let body = FinalBody(links.linked(document), isCached: true)
         if missing.stamp.isCurrent, body.buffer.readableBytes <= CapacitySettings.smallBytes {
             reads.withLock {
                 $0.keep(

@@ -50,6 +50,7 @@ const routes = {
   '/promotions': { area: 'promotions', load: () => import('./pages/promotions.js') },
   '/codes': { area: 'codes', load: () => import('./pages/codes.js') },
   '/promotions/:id': { area: 'promotions', load: () => import('./pages/promotion.js') },
+  '/pushes': { area: 'promotions', load: () => import('./pages/pushes.js') },
   '/crashes': { area: 'crashes', load: () => import('./pages/crashes.js') },
   '/crashes/:id': { area: 'crashes', load: () => import('./pages/crash.js') },
   '/operations': { area: 'operations', load: () => import('./pages/operations/metrics.js') },

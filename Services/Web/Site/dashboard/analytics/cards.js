@@ -84,11 +84,11 @@ export function changed(now, before) {
 
 /**
  * Names by figure, largest first: a table with a bar in each row.
- * @param rows `{ label, value, note, link }`.
+ * @param rows `{ label, value, note, link, isSum }`; a row with the sum of others has no bar.
  */
 export function ranks(title, columnTitles, rows, text = number) {
   if (!rows.length) return nothing();
-  const greatest = Math.max(...rows.map((row) => row.value), 1);
+  const greatest = Math.max(...rows.filter(({ isSum }) => !isSum).map((row) => row.value), 1);
   return h(
     'table.lines.ranks',
     h('caption.unseen', title),
@@ -104,7 +104,7 @@ export function ranks(title, columnTitles, rows, text = number) {
       rows.map((row) =>
         h(
           'tr',
-          h('th', { scope: 'row' }, row.link ?? h('span', row.label), bar(row.value / greatest)),
+          h('th', { scope: 'row' }, row.link ?? h('span', row.label), row.isSum ? null : bar(row.value / greatest)),
           h('td.end', text(row.value)),
           columnTitles.length > 2 ? h('td.end.soft', row.note ?? '') : null,
         ),

@@ -1,20 +1,14 @@
-// Sales: revenue, orders and average from analytics, and brands and products from the orders.
+// Sales: revenue, orders and average from analytics, and brands and products from bag.
 
-import { ask, find } from '../../shared/api.js';
+import { ask } from '../../shared/api.js';
 import { h } from '../../shared/dom.js';
 import { parameters } from '../../shared/figures/range.js';
 import { decimals, money, number, shortMoney } from '../../shared/format.js';
 import { t } from '../../shared/i18n.js';
 import { server } from '../../shared/settings.js';
 import { stateChips } from '../lists/listing.js';
-import { made } from '../orders/shared.js';
-import { runs } from '../shell/areas.js';
 import { changed, ranking, trend } from './cards.js';
-
-/** Orders that are read for brands and products, in pages of this size. */
-const ORDERS = 2000;
-const PAGE = 500;
-const TOP = 20;
+import { soldRows, TOP } from './sold.js';
 
 const none = {
   orders: 0,
@@ -51,7 +45,6 @@ export async function sales(view, query, go) {
     exact: (value) => value / 10 ** decimals(currency),
   };
   const average = ({ orders, grossMinorUnits }) => (orders ? Math.round(grossMinorUnits / orders) : 0);
-  const things = soldThings(view, currency);
   return [
     currencies.length > 1
       ? h(
@@ -91,17 +84,20 @@ export async function sales(view, query, go) {
         load: figure(average),
         ...inMoney,
       }),
-      // Brands and products come from orders, which not every reader of figures may see.
-      runs('orders', 'support') ? ['brand', 'product'].map((key) => soldBy(view, key, things, inMoney.text)) : null,
+      ['brand', 'product'].map((key) => soldBy(view, key, currency, inMoney)),
     ),
-    runs('orders', 'support') ? h('p.hint', t('analytics.soldHint', { n: ORDERS, count: number(ORDERS) })) : null,
+    h('p.hint', t('analytics.soldHint')),
   ];
 }
 
-function soldBy(view, key, things, text) {
+function soldBy(view, key, currency, { text, exact }) {
   const title = t(key === 'brand' ? 'analytics.byBrand' : 'analytics.byProduct');
-  const columns = [t(`analytics.${key}`), t('analytics.gross'), t('analytics.pieces')];
-  return ranking(view, `sales-by-${key}`, title, columns, () => things(key), text);
+  const columns = [t(`analytics.${key}`), t('analytics.netOf'), t('analytics.pieces')];
+  const load = async (stretch) => {
+    const wanted = { ...parameters(stretch), currency, groupBy: key, limit: TOP };
+    return soldRows(await ask('salesByProduct', wanted, view.signal));
+  };
+  return ranking(view, `sales-by-${key}`, title, columns, load, text, exact);
 }
 
 /** Points with zeros at the times of the shop currency's series in this period. */
@@ -125,36 +121,4 @@ function totals(now, before, text, average) {
     one(t('analytics.average'), average, text),
     one(t('analytics.refunded'), (sums) => sums.refundedMinorUnits, text),
   );
-}
-
-/** The newest orders of the period, read once, grouped by their content. */
-function soldThings({ stretch, signal }, currency) {
-  let orders = null;
-  return async (key) => {
-    orders ??= ordersOf(stretch, currency, signal);
-    const sums = new Map();
-    for (const item of (await orders).flatMap((order) => order.items ?? [])) {
-      const label =
-        (key === 'brand' ? item.product?.brand?.title : (item.name ?? item.product?.name)) ?? t('order.nobody');
-      const sum = sums.get(label) ?? { label, value: 0, note: 0 };
-      sum.value += (item.unitPriceMinorUnits ?? 0) * (item.quantity ?? 0) - (item.discountMinorUnits ?? 0);
-      sum.note += item.quantity ?? 0;
-      sums.set(label, sum);
-    }
-    return [...sums.values()].sort((a, b) => b.value - a.value).slice(0, TOP);
-  };
-}
-
-async function ordersOf({ from, to }, currency, signal) {
-  const at = (moment) => ({ __type: 'Date', iso: moment.toISOString() });
-  const where = { ...made, currency, orderDate: { $gte: at(from), $lt: at(to) } };
-  const options = { where, order: '-orderDate', include: 'items.product.brand', keys: 'items', limit: PAGE, signal };
-  const orders = [];
-  for (let after = ''; orders.length < ORDERS; ) {
-    const { results, cursor } = await find('Order', { ...options, after });
-    orders.push(...results);
-    if (results.length < PAGE || !cursor) break;
-    after = cursor;
-  }
-  return orders;
 }

@@ -14,6 +14,12 @@ export function counted(key, n) {
   return t(key, { n, count: number(n) });
 }
 
+/** The number of all rows, and how many of them the list shows. */
+export function ofAll(key, count, most) {
+  const all = counted(key, count);
+  return count > most ? `${all} · ${t('list.newest', { n: number(most) })}` : all;
+}
+
 /** A choice of one option, as buttons. */
 export function stateChips(label, choices, chosen, onchoose) {
   return h(

@@ -44,7 +44,7 @@ export async function render(view) {
   ];
   const note = () => t('analytics.note', { zone: server.timeZone });
   return [
-    heading(t('area.crashes'), issues ? counted(issues.count, issues.issues.length) : note()),
+    heading(t('area.crashes'), issues ? counted(issues.key, issues.count) : note()),
     h(
       'div.bar',
       stateChips(t('crashes.sheet'), names, sheet, (next) => go({ sheet: next })),
@@ -69,12 +69,12 @@ function figures(query, asked, go, signal) {
 
 async function issuesOf(query, asked, signal) {
   const show = Object.hasOwn(choices, query.show ?? '') ? (query.show ?? '') : '';
-  const count = `crashes.count.${show || 'open'}`;
   const search = (query.search ?? '').trim();
-  return { show, count, issues: await found(choices[show], search ? { ...asked, search } : asked, signal) };
+  const all = search ? { ...asked, search } : asked;
+  return { show, key: `crashes.count.${show || 'open'}`, ...(await found(choices[show], all, signal)) };
 }
 
-async function issueList({ show, issues }, go, view, projects) {
+async function issueList({ show, issues, count }, go, view, projects) {
   const columns = columnsOf(view.router, projects);
   const views = await viewBar('crashes', view, columns);
   return [
@@ -89,18 +89,22 @@ async function issueList({ show, issues }, go, view, projects) {
     ),
     views,
     list(issues, wantedColumns(columns, view.query.columns), view.router),
-    issues.length >= LIMIT ? h('p.soft.small', counted('crashes.more', LIMIT)) : null,
+    count > issues.length ? h('p.soft.small', counted('crashes.more', LIMIT)) : null,
   ];
 }
 
 async function found(statuses, wanted, signal) {
   const asked = statuses.map((status) =>
-    ask('crashIssues', { limit: LIMIT, ...(status ? { status } : {}), ...wanted }, signal),
+    ask('crashIssues', { limit: LIMIT, count: true, ...(status ? { status } : {}), ...wanted }, signal),
   );
-  return (await Promise.all(asked))
-    .flat()
-    .sort((a, b) => moment(b.lastSeen) - moment(a.lastSeen))
-    .slice(0, LIMIT);
+  const answers = await Promise.all(asked);
+  return {
+    count: answers.reduce((sum, { count }) => sum + count, 0),
+    issues: answers
+      .flatMap(({ results }) => results)
+      .sort((a, b) => moment(b.lastSeen) - moment(a.lastSeen))
+      .slice(0, LIMIT),
+  };
 }
 
 function projectChoice(projects, chosen, go) {

@@ -34,7 +34,11 @@ export async function render(view) {
     heading(
       t('area.promotions'),
       counted('promotions.count', found.count),
-      h('a.button.primary', { href: router.href('/promotions/new') }, icon('plus'), t('promotions.add')),
+      h(
+        'div.actions',
+        h('a.button', { href: router.href('/pushes') }, t('push.title')),
+        h('a.button.primary', { href: router.href('/promotions/new') }, icon('plus'), t('promotions.add')),
+      ),
     ),
     h(
       'div.bar',
@@ -84,7 +88,7 @@ function named(promotion, router) {
   const text = beginning(promotion.content, 90) || promotion.objectId;
   return h(
     'div.named',
-    picture({ thumbnail: promotion.image }),
+    picture({ thumbnail: promotion.thumbnail }),
     h('a', { href: router.href(`/promotions/${promotion.objectId}`) }, text),
   );
 }

@@ -61,14 +61,14 @@ async function listed(show, page, signal) {
 
 /** The function returns only pointers to products; the products are read together. */
 async function reported(signal) {
-  const reviews = await ask('reviewsToModerate', { limit: REPORTED }, signal);
+  const { results: reviews, count } = await ask('reviewsToModerate', { limit: REPORTED, count: true }, signal);
   const ids = [...new Set(reviews.map((review) => review.product?.objectId).filter(Boolean))];
   const products = ids.length
     ? (await find('Product', { where: { objectId: { $in: ids } }, limit: ids.length, signal })).results
     : [];
   const byId = new Map(products.map((product) => [product.objectId, product]));
   for (const review of reviews) review.product = byId.get(review.product?.objectId) ?? review.product;
-  return { reviews, count: reviews.length };
+  return { reviews, count };
 }
 
 function card(review, redraw, router) {

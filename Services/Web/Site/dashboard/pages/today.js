@@ -11,12 +11,13 @@ import { counted, heading } from '../lists/listing.js';
 import { followCard } from '../live/card.js';
 import { newsLine } from '../live/news.js';
 import { inState } from '../orders/shared.js';
-import { runs } from '../shell/areas.js';
+import { runs, sees } from '../shell/areas.js';
 import { lowStock, ROWS, toModerate, toShip, troubles } from '../today/cards.js';
 import { ordersChart, salesChart, sum } from '../today/sales-charts.js';
 
 const DAYS = 30;
 const LOW = 10;
+const DAY = 86400000;
 
 export async function render({ router, signal }) {
   const { sales, orders, low, reviews, ...state } = await asked(signal);
@@ -35,7 +36,7 @@ export async function render({ router, signal }) {
   return [
     heading(greeting(), longDay(new Date())),
     news.element,
-    figures(sales?.points, orders && waits),
+    figures(sales?.points, orders && waits, router),
     sales
       ? h(
           'div.columns',
@@ -49,13 +50,15 @@ export async function render({ router, signal }) {
 /** Sends only the requests that the operator's areas allow. */
 async function asked(signal) {
   const [readsOrders, keepsProducts] = [runs('orders', 'support'), runs('catalog')];
+  const week = { __type: 'Date', iso: new Date(Date.now() - 7 * DAY).toISOString() };
   const questions = {
     sales: runs('developers') && salesOf(signal),
     orders: readsOrders && find('Order', { ...waiting(), signal }),
     low: keepsProducts && find('Product', { ...lowest, signal }),
-    reviews: runs('catalog', 'support') && ask('reviewsToModerate', { limit: 100 }, signal),
-    mails: runs('support') && ask('mails', { state: 'failed', limit: 100 }, signal),
-    declined: runs('orders') && ask('charges', { state: 'declined', limit: 100 }, signal),
+    reviews: runs('catalog', 'support') && ask('reviewsToModerate', { limit: ROWS, count: true }, signal),
+    mails: runs('support') && ask('mails', { state: 'failed', limit: 1, count: true }, signal),
+    declined: runs('orders') && ask('charges', { state: 'declined', from: week, limit: 1, count: true }, signal),
+    pushes: sees('promotions') && ask('pushes', { status: 'failed', from: week, limit: 1 }, signal),
     health: runs('developers') && call('GET', '/health', { signal }),
   };
   const answers = await Promise.all(Object.values(questions));
@@ -84,28 +87,30 @@ function greeting() {
 }
 
 /** The row of numbers; `points` and `waits` are null without the right to see them. */
-function figures(points, waits) {
-  const all = points ? sales(points) : [];
-  if (waits) all.push(figure(t('today.waiting'), waits, t('today.waitingNote')));
+function figures(points, waits, router) {
+  const all = points ? sales(points, router) : [];
+  const href = router.href('/orders', { state: 'made' });
+  if (waits) all.push(figure(t('today.waiting'), waits, t('today.waitingNote'), href));
   return all.length ? h('dl.figuresRow', all) : null;
 }
 
-function sales(points) {
+function sales(points, router) {
   const zero = { netMinorUnits: 0, orders: 0, pieces: 0 };
   const now = points.at(-1) ?? zero;
   const weekAgo = points.at(-8) ?? zero;
   const week = sum(points.slice(-7));
   const before = sum(points.slice(-14, -7));
   const onDay = compared(now.netMinorUnits, weekAgo.netMinorUnits, 'today.thanWeekAgo');
+  const during = (days) => router.href('/analytics', { days });
   return [
-    figure(t('today.sales'), money(now.netMinorUnits), onDay),
-    figure(t('today.orders'), number(now.orders), t('today.pieces', { n: now.pieces })),
-    figure(t('today.week'), money(week), compared(week, before, 'today.thanWeekBefore')),
+    figure(t('today.sales'), money(now.netMinorUnits), onDay, during(1)),
+    figure(t('today.orders'), number(now.orders), t('today.pieces', { n: now.pieces }), during(1)),
+    figure(t('today.week'), money(week), compared(week, before, 'today.thanWeekBefore'), during(7)),
   ];
 }
 
-function figure(title, value, note) {
-  return h('div.card.figure', h('dt', title), h('dd', value), h('dd.note', note));
+function figure(title, value, note, href) {
+  return h('div.card.figure', h('dt', title), h('dd', h('a', { href }, value)), h('dd.note', note));
 }
 
 function compared(now, before, key) {

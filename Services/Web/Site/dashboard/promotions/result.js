@@ -73,7 +73,8 @@ function pushes(rows) {
   return shown;
 }
 
-function stateTag(push) {
+/** The state of a push. */
+export function stateTag(push) {
   const isCancelled = push.status === 'failed' && /^Cancelled/.test(push.errorMessage ?? '');
   const key = isCancelled ? 'push.state.cancelled' : `push.state.${push.status}`;
   const kind = isCancelled ? '' : kinds[push.status];

@@ -50,30 +50,29 @@ export function lowStock({ results, count }, router) {
   return card(t('today.lowStock', { n: count }), router.href('/products', { show: 'low' }), rows, t('today.noneLow'));
 }
 
-export function toModerate(reviews, router) {
-  const rows = reviews
-    .slice(0, ROWS)
-    .map((review) =>
+export function toModerate({ results, count }, router) {
+  const rows = results.map((review) =>
+    h(
+      'li',
+      h('div.grow', h('p.clip', review.content), h('p.soft.small', t('review.reports', { n: review.reports }))),
       h(
-        'li',
-        h('div.grow', h('p.clip', review.content), h('p.soft.small', t('review.reports', { n: review.reports }))),
-        h(
-          'a',
-          { href: router.href('/reviews'), 'aria-label': `${t('review.look')}: ${review.content.slice(0, 40)}` },
-          t('review.look'),
-        ),
+        'a',
+        { href: router.href('/reviews'), 'aria-label': `${t('review.look')}: ${review.content.slice(0, 40)}` },
+        t('review.look'),
       ),
-    );
-  return card(t('today.reviews', { n: reviews.length }), router.href('/reviews'), rows, t('today.noReviews'));
+    ),
+  );
+  return card(t('today.reviews', { n: count }), router.href('/reviews'), rows, t('today.noReviews'));
 }
 
-/** Failures of services, mails and payments; null when the operator may see none of them. */
-export function troubles({ health, mails, declined }, router) {
-  const link = (key, path, state) => h('a', { href: router.href(path, { state }) }, t(key));
+/** Failures of services, mails, payments and pushes; null when the operator may see none of them. */
+export function troubles({ health, mails, declined, pushes }, router) {
+  const link = (key, path, query) => h('a', { href: router.href(path, query) }, t(key));
   const rows = [
-    health && services(health),
-    mails && [link('today.mails', '/mails', 'failed'), mails.length ? 'bad' : 'good', counted(mails)],
-    declined && [link('today.declined', '/charges', 'declined'), ...payments(declined)],
+    health && [link('today.services', '/operations'), ...services(health)],
+    mails && [link('today.mails', '/mails', { state: 'failed' }), ...counted(mails, 'bad')],
+    declined && [link('today.declined', '/charges', { state: 'declined' }), ...counted(declined, 'warn')],
+    pushes && [link('today.pushes', '/pushes', { status: 'failed' }), ...counted(pushes, 'warn')],
   ].filter(Boolean);
   if (!rows.length) return null;
   return h(
@@ -86,16 +85,11 @@ export function troubles({ health, mails, declined }, router) {
   );
 }
 
-const counted = (list) => (list.length ? number(list.length) : t('today.none'));
+const counted = ({ count }, kind) => (count ? [kind, number(count)] : ['good', t('today.none')]);
 
 function services(health) {
   const down = Object.entries(health.services ?? {})
     .filter(([, service]) => service.status !== 'ok')
     .map(([name, { problem }]) => (problem ? `${name}: ${problem}` : name));
-  return [t('today.services'), down.length ? 'bad' : 'good', down.length ? down.join(', ') : t('today.allWell')];
-}
-
-function payments(declined) {
-  const recent = declined.filter((charge) => Date.now() - new Date(charge.createdAt) < 7 * 86400000);
-  return [recent.length ? 'warn' : 'good', counted(recent)];
+  return [down.length ? 'bad' : 'good', down.length ? down.join(', ') : t('today.allWell')];
 }

@@ -3,9 +3,9 @@
 import { ask } from '../../../shared/api.js';
 import { h } from '../../../shared/dom.js';
 import { table } from '../../../shared/elements/table.js';
-import { dateTime, money, number } from '../../../shared/format.js';
+import { dateTime, money } from '../../../shared/format.js';
 import { t } from '../../../shared/i18n.js';
-import { heading, stateChips } from '../../lists/listing.js';
+import { heading, ofAll, stateChips } from '../../lists/listing.js';
 
 const MOST = 200;
 /** The states of a charge, with their styles. */
@@ -13,7 +13,8 @@ const states = { declined: 'bad', created: 'warn', abandoned: 'warn', succeeded:
 
 export async function render({ query, router, signal }) {
   const state = Object.hasOwn(states, query.state ?? '') ? query.state : '';
-  const charges = await ask('charges', { limit: MOST, ...(state ? { state } : {}) }, signal);
+  const wanted = { limit: MOST, count: true, ...(state ? { state } : {}) };
+  const { results, count } = await ask('charges', wanted, signal);
   const choices = [['', t('orders.all')], ...Object.keys(states).map((name) => [name, t(`charge.state.${name}`)])];
   const go = (chosen) => router.go('/charges', { state: chosen }, { replace: true });
   const shown = table(
@@ -38,9 +39,9 @@ export async function render({ query, router, signal }) {
     ],
     { label: t('charge.title'), id: ({ operationId }) => operationId, empty: t('charge.none') },
   );
-  shown.rows = charges;
+  shown.rows = results;
   return [
-    heading(t('charge.title'), charges.length < MOST ? '' : t('mails.newest', { n: number(MOST) })),
+    heading(t('charge.title'), ofAll('charges.count', count, MOST)),
     h('div.bar', stateChips(t('order.state'), choices, state, go)),
     shown,
   ];

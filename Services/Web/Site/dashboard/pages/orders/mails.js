@@ -4,9 +4,9 @@ import { ask, run } from '../../../shared/api.js';
 import { h } from '../../../shared/dom.js';
 import { table } from '../../../shared/elements/table.js';
 import { failure, toast } from '../../../shared/elements/toast.js';
-import { dateTime, number } from '../../../shared/format.js';
+import { dateTime } from '../../../shared/format.js';
 import { hasText, t } from '../../../shared/i18n.js';
-import { heading, stateChips } from '../../lists/listing.js';
+import { heading, ofAll, stateChips } from '../../lists/listing.js';
 
 const MOST = 200;
 /** The states of a mail, with their styles. */
@@ -17,15 +17,15 @@ const ended = ['failed', 'bounced', 'suppressed', 'held'];
 export async function render({ query, router, redraw, signal }) {
   const state = Object.hasOwn(states, query.state ?? '') ? query.state : '';
   const [mails, addresses] = await Promise.all([
-    ask('mails', { limit: MOST, ...(state ? { state } : {}) }, signal),
+    ask('mails', { limit: MOST, count: true, ...(state ? { state } : {}) }, signal),
     ask('suppressedAddresses', { limit: MOST }, signal),
   ]);
   const choices = [['', t('orders.all')], ...Object.keys(states).map((name) => [name, t(`mail.state.${name}`)])];
   const go = (chosen) => router.go('/mails', { state: chosen }, { replace: true });
   return [
-    heading(t('mails.title'), mails.length < MOST ? '' : t('mails.newest', { n: number(MOST) })),
+    heading(t('mails.title'), ofAll('mails.count', mails.count, MOST)),
     h('div.bar', stateChips(t('order.state'), choices, state, go)),
-    mailTable(mails, router, redraw),
+    mailTable(mails.results, router, redraw),
     h('div.heading', h('h2', t('mails.addresses'))),
     addressTable(addresses, redraw),
   ];
