@@ -19,6 +19,8 @@ package struct MailConfiguration: Sendable {
     package let staff: Set<Mailbox>
     /// `SATCHEL_SHOP_NAME`: the shop's name in mails.
     package let shopName: String
+    /// `SATCHEL_LANGUAGE`: the language of the installed templates.
+    package let language: ShopLanguage
     /// `SATCHEL_MAIL_TEMPLATES`: a folder with replacements of the installed templates.
     package let templatesFolder: String?
     /// `SATCHEL_MAIL_RETRY_SECONDS`, `SATCHEL_MAIL_GIVE_UP_HOURS` and `SATCHEL_MAIL_CONNECTIONS`, which do not apply to
@@ -35,6 +37,7 @@ package struct MailConfiguration: Sendable {
     /// - Throws: `StartupProblem`.
     package init(_ settings: Settings) throws(StartupProblem) {
         shopName = settings["satchel.shop.name"] ?? "Satchel"
+        language = try ShopLanguage(settings)
         templatesFolder = settings["satchel.mail.templates"]
         let address = settings["satchel.mail.from"] ?? "shop@satchel.example"
         guard let sender = MailAddress(address, name: shopName) else {

@@ -24,8 +24,9 @@ package struct WebAnswers: Sendable {
             reading: folder.appendingPathComponent("Site"), shopName: configuration.shopName,
             currency: configuration.currency, tiles: configuration.tiles)
         pages = try MailedLinkPages(
-            reading: folder.appendingPathComponent("Pages"), replacements: configuration.pagesDirectory,
-            shopName: configuration.shopName)
+            reading: folder.appendingPathComponent("Pages\(configuration.language.folder)"),
+            replacements: configuration.pagesDirectory, shopName: configuration.shopName,
+            texts: configuration.language == .de ? MailedLinkPages.german : [:])
         ownReport = ProcessReport(replica: configuration.replica, settings: configuration.settings)
     }
 

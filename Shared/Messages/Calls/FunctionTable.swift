@@ -42,7 +42,7 @@ public struct FunctionTable: Sendable {
             "payments", reads: ["charges", "paymentEvents"],
             writes: ["createStripeCustomer", "addPaymentMethod", "setDefaultPaymentMethod", "stripeRequest"])
         add(
-            "mail", reads: ["mails", "suppressedAddresses"],
+            "mail", reads: ["mails", "mailContent", "suppressedAddresses"],
             writes: ["unsuppressAddress", "retryMail", "sendShopMail"])
         add(
             "push", reads: ["promotionReport", "countAudience", "orderPushes"],
