@@ -252,7 +252,8 @@ import Testing
         try await eventually("a mail is sent") {
             try await admin.run("mails", sent).result.arrayValue?.isEmpty == false
         }
-        try await examples.ask("mails", admin, sent)
+        let mails = try await examples.ask("mails", admin, sent)
+        try await examples.ask("mailContent", admin, ["id": mails.at(0, "id") ?? .null])
         try await examples.ask("suppressedAddresses", admin, ["limit": 1])
         let order: JSON = ["orderId": receipt["orderId"] ?? .null]
         try await eventually("the order's news are told") {
