@@ -14,6 +14,7 @@ let bagMigrations = [
     Migration(9, "dimensions") { try OrderStates.addDimensions(in: $0) },
     Migration(10, "refundLines", refundLines),
     Migration(11, "discountCodes", DiscountCodes.tables),
+    Migration(12, "foreignCharges", ["ALTER TABLE refunds ADD COLUMN charged INTEGER"]),
 ]
 
 /// The pieces that a refund is for (`RefundLines`; NULL for none in particular), and the operator who made it.

@@ -66,6 +66,10 @@ import Testing
         let receipt = try await bagAndOrders(examples, shelf, customer, admin)
         let wanted: JSON = ["method": "POST", "path": ["customers"], "form": [["source", "tok_visa"]]]
         try await examples.ask("stripeRequest", ParseClient.master(suite), wanted)
+        let paid: JSON = [
+            "orderId": receipt["orderId"] ?? .null, "chargeId": receipt["stripePaymentId"] ?? .null,
+        ]
+        try await examples.ask("adoptCharge", ParseClient.master(suite), paid)
         try await reviews(examples, shelf, customer, admin)
         try await mailAndPush(examples, receipt, admin)
         let mail: JSON = ["to": .string("\(Names.random(8))@customers.example"), "text": "It begins at nine."]

@@ -40,7 +40,9 @@ public struct FunctionTable: Sendable {
             ])
         add(
             "payments", reads: ["charges", "paymentEvents"],
-            writes: ["createStripeCustomer", "addPaymentMethod", "setDefaultPaymentMethod", "stripeRequest"])
+            writes: [
+                "createStripeCustomer", "addPaymentMethod", "setDefaultPaymentMethod", "stripeRequest", "adoptCharge",
+            ])
         add(
             "mail", reads: ["mails", "mailContent", "suppressedAddresses"],
             writes: ["unsuppressAddress", "retryMail", "sendShopMail"])
