@@ -21,7 +21,8 @@ import Testing
         let source = Self.source(try Self.message())
         #expect(source.hasPrefix("Date: Tue, 14 Nov 2023 22:13:20 +0000\r\nFrom: Shop <shop@shop.example>\r\n"))
         for part in [
-            "\r\nContent-Transfer-Encoding: 7bit\r\n", "\r\nTo: Ann Example <ann@shop.example>\r\n", "\r\nSubject: Your order 1000001\r\n",
+            "\r\nContent-Transfer-Encoding: 7bit\r\n", "\r\nTo: Ann Example <ann@shop.example>\r\n",
+            "\r\nSubject: Your order 1000001\r\n",
             "\r\nMessage-ID: <outbox_3aco_5f1@shop.example>\r\n", "\r\nMIME-Version: 1.0\r\n", "multipart/alternative",
             "text/plain; charset=utf-8", "text/html; charset=utf-8", "\r\n\r\nHello\r\n--",
             "\r\n\r\n<p>Hello</p>\r\n--",

@@ -128,10 +128,10 @@ struct Guidance: Sendable {
     func completed(_ answer: ParseResponse, to request: ParseRequest) -> ParseResponse {
         guard let error = answer.error else { return answer }
         var body = error.body
-        if let sentence = sentence(on: error, of: request) {
-            body["error"] = .string("\(error.message) \(sentence)")
-        } else if let hint = hint(on: error) {
-            body["hint"] = .string(hint)
+        if let addition = sentence(on: error, of: request) {
+            body["error"] = .string("\(error.message) \(addition)")
+        } else if let advice = hint(on: error) {
+            body["hint"] = .string(advice)
         } else {
             return answer
         }

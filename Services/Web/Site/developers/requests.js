@@ -83,8 +83,8 @@ export function curl({ method, url, headers, body }) {
 export function signIn({ url, headers }) {
   const { 'X-Parse-Session-Token': _, ...keys } = headers;
   const body = JSON.stringify({ username: 'ann@example.com', password: 'a-long-secret' });
-  const request = { method: 'POST', url: `${url}/login`, headers: { ...keys, 'Content-Type': 'application/json' }, body };
-  const command = curl(request).replace('curl', 'curl -s');
+  const all = { ...keys, 'Content-Type': 'application/json' };
+  const command = curl({ method: 'POST', url: `${url}/login`, headers: all, body }).replace('curl', 'curl -s');
   return `SESSION_TOKEN=$(${command} |\n  grep -o '"sessionToken":"[^"]*"' | cut -d '"' -f 4)`;
 }
 
