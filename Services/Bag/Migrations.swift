@@ -15,6 +15,7 @@ let bagMigrations = [
     Migration(10, "refundLines", refundLines),
     Migration(11, "discountCodes", DiscountCodes.tables),
     Migration(12, "customers", CustomerTotals.tables + CustomerMarks.tables),
+    Migration(13, "foreignCharges", ["ALTER TABLE refunds ADD COLUMN charged INTEGER"]),
 ]
 
 /// The pieces that a refund is for (`RefundLines`; NULL for none in particular), and the operator who made it.

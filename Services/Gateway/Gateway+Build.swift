@@ -161,7 +161,8 @@ extension Controllers {
                 codeFile: configuration.cloud.codeFile, document: document),
             operations: OperationsController(
                 broker: broker, services: services, federation: federation, registry: registry,
-                functions: document.functions, configuration: configuration))
+                functions: document.functions, configuration: configuration),
+            mails: MailController(services: services))
     }
 }
 

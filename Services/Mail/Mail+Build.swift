@@ -10,7 +10,8 @@ package func buildMail(_ host: ServiceHost, _ routes: inout ServiceRoutes) throw
     let configuration = try MailConfiguration(host.configuration.settings)
     let composer = MailComposer(
         sender: configuration.sender, shopName: configuration.shopName,
-        templates: try MailTemplates(replacements: configuration.templatesFolder), zone: configuration.zone)
+        templates: try MailTemplates(configuration.language, replacements: configuration.templatesFolder),
+        zone: configuration.zone)
     var sending = configuration.sending
     sending.pause = host.pause(sending.pause)
     let sender = MailSender(
@@ -33,7 +34,8 @@ package func buildMail(_ host: ServiceHost, _ routes: inout ServiceRoutes) throw
     // Mails are stored by address, not by user, and their content is removed once they are sent.
     routes.accept(NotificationCalls(to: mailPlan.name).userDeleted) { _, _, _ in }
     let written = ShopMailQueue(sender: configuration.sender, staff: configuration.staff, quotas: quotas)
-    MailFunctions(store: host.store, sender: sender, written: written, audit: host.audit).install(in: &routes)
+    MailFunctions(store: host.store, sender: sender, composer: composer, written: written, audit: host.audit)
+        .install(in: &routes)
 
     host.shorten(
         MailQueue.waits(atMost: configuration.sending.longestWait, host.writers),

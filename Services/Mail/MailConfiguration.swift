@@ -21,6 +21,8 @@ package struct MailConfiguration: Sendable {
     package let shopName: String
     /// `SATCHEL_TIME_ZONE`: the zone of dates in mails.
     package let zone: ShopZone
+    /// `SATCHEL_LANGUAGE`: the language of the installed templates.
+    package let language: ShopLanguage
     /// `SATCHEL_MAIL_TEMPLATES`: a folder with replacements of the installed templates.
     package let templatesFolder: String?
     /// `SATCHEL_MAIL_RETRY_SECONDS`, `SATCHEL_MAIL_GIVE_UP_HOURS` and `SATCHEL_MAIL_CONNECTIONS`, which do not apply to
@@ -38,6 +40,7 @@ package struct MailConfiguration: Sendable {
     package init(_ settings: Settings) throws(StartupProblem) {
         shopName = settings["satchel.shop.name"] ?? "Satchel"
         zone = try ShopZone.ofShop(settings)
+        language = try ShopLanguage(settings)
         templatesFolder = settings["satchel.mail.templates"]
         let address = settings["satchel.mail.from"] ?? "shop@satchel.example"
         guard let sender = MailAddress(address, name: shopName) else {

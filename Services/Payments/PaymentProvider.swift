@@ -22,6 +22,21 @@ package protocol PaymentProvider: Sendable {
     func findCharge(_ order: ChargeOrder, key: String, for share: WorkShare?) async throws -> ProviderCharge?
     /// Refunds a charge.
     func refund(_ order: RefundOrder, key: String, for share: WorkShare?) async throws -> ProviderRefund
+    /// A successful charge that this service did not make. Nil when the provider has none with this id.
+    func foreignCharge(_ id: String, for share: WorkShare?) async throws -> ForeignCharge?
+}
+
+extension PaymentProvider {
+    package func foreignCharge(_ id: String, for share: WorkShare?) async throws -> ForeignCharge? { nil }
+}
+
+/// A charge that cloud code, or an earlier shop, made at the same provider.
+package struct ForeignCharge: Sendable, Hashable {
+    package let amountMinorUnits: Int64
+    /// By anyone.
+    package let refundedMinorUnits: Int64
+    /// ISO 4217 in lower case.
+    package let currency: String
 }
 
 /// The part of a card that may be stored and shown (PCI DSS 3.4: at most the first six and last four digits).

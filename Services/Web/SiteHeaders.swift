@@ -52,7 +52,8 @@ enum SiteHeaders {
             "default-src 'none'", "script-src 'self'", "style-src 'self'", "connect-src 'self'", "font-src 'self'",
             // Blobs are pictures selected for upload.
             "img-src 'self' blob:" + pictures.map { " " + $0 }.joined(), "base-uri 'none'", "form-action 'self'",
-            "frame-ancestors 'none'", "require-trusted-types-for 'script'", "trusted-types 'none'",
+            // Mails, which have a stricter policy of their own.
+            "frame-src 'self'", "frame-ancestors 'none'", "require-trusted-types-for 'script'", "trusted-types 'none'",
         ].joined(separator: "; ")
     }
 }

@@ -26,8 +26,9 @@ package struct WebAnswers: Sendable {
             currency: configuration.currency, zone: configuration.zone, tiles: configuration.tiles,
             texts: configuration.textsDirectory)
         pages = try MailedLinkPages(
-            reading: folder.appendingPathComponent("Pages"), replacements: configuration.pagesDirectory,
-            shopName: configuration.shopName)
+            reading: folder.appendingPathComponent("Pages\(configuration.language.folder)"),
+            replacements: configuration.pagesDirectory, shopName: configuration.shopName,
+            texts: configuration.language == .de ? MailedLinkPages.german : [:])
         shop = try Shop(
             reading: folder.appendingPathComponent("Storefront"), shopName: configuration.shopName,
             currency: configuration.currency, zone: configuration.zone, isSandbox: configuration.isSandbox,

@@ -14,6 +14,8 @@ package struct WebConfiguration: Sendable {
     let settings: Settings
     /// Name of the shop on pages.
     let shopName: String
+    /// Language of the pages behind mailed links.
+    let language: ShopLanguage
     /// The shop's currency, in which pages show and take prices.
     let currency: Currency
     /// The shop's time zone, in which pages show dates.
@@ -35,6 +37,7 @@ package struct WebConfiguration: Sendable {
         laneCount = try settings.number("satchel.lanes", 1...16, default: 2)
         bus = try BusConfiguration(settings, dataDirectory: start.dataDirectory)
         shopName = settings.text("satchel.shop.name", default: "Satchel")
+        language = try ShopLanguage(settings)
         // Services that count money abort startup for an unknown currency, with a text that names it.
         currency = (try? Currency(settings.text("satchel.currency", default: Currency.standard.code))) ?? .standard
         zone = try ShopZone.ofShop(settings)

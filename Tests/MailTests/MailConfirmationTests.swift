@@ -46,7 +46,7 @@ import Testing
         let message = try Self.composer().compose(Self.mail())
         #expect(HeaderText.singleLine(message.subject) == "Your order 1000001 at Beauty & Me")
         for part in [
-            "1000001", "2026-01-02", "$3.50", "$7.00", "$12.00", "$19.00", "Comb", "1 Road", "94601 Oakland CA",
+            "1000001", "2 January 2026", "$3.50", "$7.00", "$12.00", "$19.00", "Comb", "1 Road", "94601 Oakland CA",
             "Ann Example",
         ] {
             #expect(message.text.contains(part), "text: \(part)")
@@ -73,13 +73,18 @@ import Testing
         for part in ["$19.00", "Discount BF20", "-$3.80", "$15.20"] { #expect(message.html.contains(part), "\(part)") }
     }
 
+    /// Lists of files are no place for an address.
+    @Test func theNameOfAFileTellsWhenAndWhat() {
+        #expect(Self.mail().name == "2023-11-14T221320-order-confirmation-1")
+    }
+
     @Test func whatIsNotThereIsNotMentioned() throws {
         var receipt = Self.receipt
         receipt["note"] = nil
         #expect(!(try Self.composer().compose(Self.mail()).text.contains("Discount")))
         let message = try Self.composer().compose(Self.mail(model: receipt))
-        #expect(!message.text.contains("written with"))
-        #expect(!message.html.contains("written with"))
+        #expect(!message.text.contains("Your note"))
+        #expect(!message.html.contains("Your note"))
         #expect(!message.text.contains("ift message"))
     }
 
@@ -100,7 +105,7 @@ import Testing
         for _ in 0..<3 { try await spool.send(message, name: "m1") }
         #expect(try FileManager.default.contentsOfDirectory(atPath: directory) == ["m1.eml"])
         let written = try #require(FileManager.default.contents(atPath: directory + "/m1.eml"))
-        #expect(Array(written) == message.bytes)
+        #expect(Array(written) == message.bytes(eightBit: true))
         for (path, mode) in [(directory, 0o700), (directory + "/m1.eml", 0o600)] {
             #expect(try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int == mode)
         }
@@ -135,7 +140,7 @@ import Testing
         #expect(refused == [7])
         for number in 0..<40 where number != 7 {
             let written = FileManager.default.contents(atPath: directory + "/m\(number).eml").map(Array.init)
-            #expect(written == message.bytes)
+            #expect(written == message.bytes(eightBit: true))
         }
         #expect(try FileManager.default.contentsOfDirectory(atPath: directory).count == 40)
     }

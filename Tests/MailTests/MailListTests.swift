@@ -37,6 +37,8 @@ import Testing
         #expect(mails.map { $0["id"] } == [3, 1])
         #expect(mails.allSatisfy { $0["orderNo"] == 1_000_001 && $0["template"] == "order-shipped" })
         #expect(mails.first?["to"] == "a…@shop.example")
+        let ofAdmins = try await box.store.read { try MailList([:]).read(in: $0, showsAddresses: true) }
+        #expect(ofAdmins.first?["to"] == "ann@shop.example")
         #expect(try await Self.list(["orderNo": 1_000_001, "state": "sent"], in: box).map { $0["id"] } == [1])
         #expect(try await Self.list(["orderNo": 7], in: box).isEmpty)
     }

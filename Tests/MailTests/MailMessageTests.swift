@@ -21,7 +21,8 @@ import Testing
         let source = Self.source(try Self.message())
         #expect(source.hasPrefix("Date: Tue, 14 Nov 2023 22:13:20 +0000\r\nFrom: Shop <shop@shop.example>\r\n"))
         for part in [
-            "\r\nTo: Ann Example <ann@shop.example>\r\n", "\r\nSubject: Your order 1000001\r\n",
+            "\r\nContent-Transfer-Encoding: 7bit\r\n", "\r\nTo: Ann Example <ann@shop.example>\r\n",
+            "\r\nSubject: Your order 1000001\r\n",
             "\r\nMessage-ID: <outbox_3aco_5f1@shop.example>\r\n", "\r\nMIME-Version: 1.0\r\n", "multipart/alternative",
             "text/plain; charset=utf-8", "text/html; charset=utf-8", "\r\n\r\nHello\r\n--",
             "\r\n\r\n<p>Hello</p>\r\n--",
@@ -118,6 +119,24 @@ import Testing
             }
             #expect(word != nil, "A character is not cut in two.")
         }
+    }
+
+    /// People copy links from the source of a mail, where quoted-printable writes `=3D` and cuts lines.
+    @Test func aLinkStaysWholeInTheSource() throws {
+        let link = "https://shop.example/verify?token=3d" + String(repeating: "ab", count: 60)
+        let plain = try Self.message(text: "Open\n\(link)\n", html: "<a href=\"\(link)\">Open</a>")
+        #expect(Self.source(plain).components(separatedBy: link).count == 3)
+        #expect(!Self.source(plain).contains("quoted-printable"))
+        let german = try Self.message(text: "Öffnen\n\(link)\n", html: "<p>Öffnen</p>")
+        #expect(Self.source(german).contains("quoted-printable"), "Not every mail server takes eight bits.")
+        #expect(german.bytes.allSatisfy { $0 < 0x80 })
+        let file = String(decoding: german.bytes(eightBit: true), as: UTF8.self)
+        #expect(file.contains("Öffnen\r\n\(link)\r\n") && file.contains("Content-Transfer-Encoding: 8bit"))
+    }
+
+    @Test(arguments: ["From here", "a\nFrom here", "a=_satchel_1", "bell\u{7}", String(repeating: "x", count: 1000)])
+    func whatAMailServerMayChangeIsEncoded(text: String) throws {
+        #expect(Self.source(try Self.message(text: text, html: "")).contains("quoted-printable"))
     }
 
     @Test func quotedPrintableKeepsLinesShortAndTextWhole() {

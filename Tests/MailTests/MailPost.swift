@@ -57,6 +57,14 @@ final class MailPost: Sendable {
         let contentBytes: Int64
     }
 
+    /// The stored content of the mail to an address.
+    func content(_ to: String) async throws -> String {
+        let rows = try await box.store.write {
+            try $0.rows("SELECT model FROM mails WHERE toAddress = ?", [.text(to)])
+        }
+        return String(decoding: try #require(rows.first).blob("model"), as: UTF8.self)
+    }
+
     func row(_ to: String) async throws -> Row {
         let rows = try await box.store.write {
             try $0.rows("SELECT *, length(model) AS size FROM mails WHERE toAddress = ?", [.text(to)])

@@ -126,6 +126,51 @@ import Testing
         #expect(message.html.contains("<p>Hello,</p>"))
     }
 
+    // MARK: - German
+
+    @Test(arguments: MailTemplates.models.keys.sorted()) func everyTemplateIsThereInGerman(template: String) throws {
+        let composer = MailComposer(
+            sender: try #require(MailAddress("shop@shop.example", name: "Shop")), shopName: "Beauty & Me",
+            templates: try MailTemplates(.de))
+        let model =
+            template.hasPrefix("order")
+            ? Self.order(["refundedMinorUnits": 350, "reason": "ausverkauft", "discountMinorUnits": 5]) : Self.link
+        let message = try composer.compose(
+            QueuedMail(
+                id: 1, template: template, toAddress: "ann@shop.example", toName: "Ann", model: model.serialized,
+                messageId: "m1", queuedAt: Timestamp(milliseconds: 1_700_000_000_000), attempts: 0))
+        let english = try Self.compose(template, model)
+        #expect(message.subject != english.subject)
+        #expect(message.html.contains("<html lang=\"de\">"))
+        for part in [message.text, message.html] {
+            #expect(part.contains("Guten Tag Ann!"))
+            #expect(!part.contains("{{"))
+            for word in ["your", "Your", "order", "Total", "Reason"] {
+                let visible = part.replacing(#/<[^>]*>/#, with: "")
+                #expect(!visible.contains(word), "\(word): \(visible)")
+            }
+            let words = template.hasPrefix("order") ? ["2. Januar 2026", "19,00\u{A0}$", "Rabatt"] : ["24 Stunden"]
+            for word in words { #expect(part.contains(word), "\(word)") }
+        }
+    }
+
+    // MARK: - What operators see
+
+    @Test(arguments: ["email-verification", "password-reset"])
+    func aLinkThatOpensAnAccountIsCutOffForOperators(template: String) throws {
+        let composer = MailComposer(
+            sender: try #require(MailAddress("shop@shop.example", name: "Shop")), shopName: "Shop",
+            templates: try MailTemplates())
+        let message = try composer.shown(
+            QueuedMail(
+                id: 1, template: template, toAddress: "ann@shop.example", toName: "", model: Self.link.serialized,
+                messageId: "m1", queuedAt: Timestamp(milliseconds: 1_700_000_000_000), attempts: 0))
+        for part in [message.text, message.html] {
+            #expect(part.contains("https://shop.example/..."))
+            #expect(!part.contains("token"))
+        }
+    }
+
     // MARK: - Operators' templates
 
     private static func withFolder(_ files: [String: String], _ body: (String) throws -> Void) throws {

@@ -1,12 +1,12 @@
 // The page for app developers: snippets for each SDK, requests as they are sent, and the OpenAPI document as the pages
 // use it.
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { test } from 'node:test';
 import { loadDevelopers } from './pages.mjs';
 
 const { snippets } = await loadDevelopers('snippets.js');
-const { build, canTry, curl, sample, shown } = await loadDevelopers('requests.js');
+const { build, canTry, curl, sample, shown, signIn } = await loadDevelopers('requests.js');
 const { Reference } = await loadDevelopers('document.js');
 const { pathOf } = await loadDevelopers('links.js');
 
@@ -204,4 +204,19 @@ test('an example has places for what is needed', () => {
     'https://shop.example/parse/classes/{className}',
   );
   assert.equal(sample(reference.find({ id: 'createObject' }), own).body, '{\n  "name": "Ann",\n  "size": 1\n}');
+});
+
+test('the command that signs in keeps the session of the answer in a variable', () => {
+  const command = signIn({
+    url: 'https://shop.example/parse',
+    headers: { 'X-Parse-Application-Id': "a'b", 'X-Parse-Session-Token': 'r:old' },
+  });
+  const answer = '{"objectId":"u1","sessionToken":"r:0123","username":"ann@example.com"}';
+  const script = `curl() { printf '%s\\0' "$@" >&2; echo '${answer}'; }\n${command}\nprintf %s "$SESSION_TOKEN"`;
+  const run = spawnSync('bash', ['-c', script], { encoding: 'utf8' });
+  assert.equal(run.stdout, 'r:0123');
+  const sent = run.stderr.split('\0');
+  assert.ok(sent.includes('https://shop.example/parse/login'), run.stderr);
+  assert.ok(sent.includes("X-Parse-Application-Id: a'b"), run.stderr);
+  assert.doesNotMatch(run.stderr, /Session-Token/);
 });

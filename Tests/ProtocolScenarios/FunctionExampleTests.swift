@@ -66,6 +66,10 @@ import Testing
         let receipt = try await bagAndOrders(examples, shelf, customer, admin)
         let wanted: JSON = ["method": "POST", "path": ["customers"], "form": [["source", "tok_visa"]]]
         try await examples.ask("stripeRequest", ParseClient.master(suite), wanted)
+        let paid: JSON = [
+            "orderId": receipt["orderId"] ?? .null, "chargeId": receipt["stripePaymentId"] ?? .null,
+        ]
+        try await examples.ask("adoptCharge", ParseClient.master(suite), paid)
         try await reviews(examples, shelf, customer, admin)
         try await mailAndPush(examples, receipt, admin)
         let mail: JSON = ["to": .string("\(Names.random(8))@customers.example"), "text": "It begins at nine."]
@@ -295,7 +299,8 @@ import Testing
         try await eventually("a mail is sent") {
             try await admin.run("mails", sent).result.arrayValue?.isEmpty == false
         }
-        try await examples.ask("mails", admin, sent)
+        let mails = try await examples.ask("mails", admin, sent)
+        try await examples.ask("mailContent", admin, ["id": mails.at(0, "id") ?? .null])
         try await examples.ask("suppressedAddresses", admin, ["limit": 1])
         let order: JSON = ["orderId": receipt["orderId"] ?? .null]
         try await eventually("the order's news are told") {

@@ -112,6 +112,98 @@ import Testing
         }
     }
 
+    /// Cloud code, or the shop's earlier server, charged the customer; the order has the charge's id.
+    @Test func aChargeThatWasMadeElsewhereIsRefundedAtStripe() async throws {
+        try await StripeDouble.with { double in
+            try await Suite.with(settings: double.settings()) { suite in
+                let (master, admin) = (ParseClient.master(suite), try await Customer.admin(suite))
+                let customer = try await Customer.signUp(suite)
+                /// Of cloud code, through hosted Parse's module.
+                func stripe(_ path: [String], _ form: [String: String]) async throws -> JSON {
+                    let fields = form.sorted { $0.key < $1.key }
+                        .map { JSON.array([.string($0.key), .string($0.value)]) }
+                    let asked: JSON = [
+                        "method": "POST", "path": .array(path.map(JSON.string)), "form": .array(fields),
+                    ]
+                    let answer = try await master.run("stripeRequest", asked)
+                    #expect(answer.result["status"] == 200, "\(answer.text)")
+                    return answer.result["body"] ?? .null
+                }
+                func charge(_ amount: Int) async throws -> String {
+                    try await stripe(["charges"], ["amount": "\(amount)", "currency": "usd", "source": "tok_visa"])
+                        .text("id")
+                }
+                func order(_ charge: String, _ total: Int64, currency: JSON = "usd") async throws -> JSON {
+                    let order: JSON = [
+                        "orderNo": .int(.random(in: 1...900_000)), "orderStatus": 1, "total": .int(total),
+                        "currency": currency, "customer": customer.pointer, "stripePaymentId": .string(charge),
+                        "ACL": [:],
+                    ]
+                    let made = try await master.create("Order", order)
+                    #expect(made.status == 201, "\(made.text)")
+                    return ["orderId": .string(made.objectId)]
+                }
+                func refund(_ order: JSON, _ members: [String: JSON] = [:]) async throws -> ParseClient.Answer {
+                    let parameters = (order.objectValue ?? [:]).merging(members) { $1 }
+                    return try await admin.run("refundOrder", .object(parameters))
+                }
+                func mails(_ words: String) -> Int {
+                    suite.mails().count {
+                        $0.header("To")?.contains(customer.email) == true && $0.text.contains(words)
+                    }
+                }
+
+                // A part, a part that someone refunds at Stripe, and the rest; a repeated request refunds once.
+                let paid = try await charge(900)
+                let first = try await order(paid, 900)
+                let part: [String: JSON] = ["amount": 300, "idempotencyKey": "part"]
+                let given = try await refund(first, part)
+                #expect(given.result["refundedNow"] == 300, "\(given.text)")
+                #expect(given.result["paymentStatus"] == "partiallyRefunded", "\(given.text)")
+                #expect(try await refund(first, part).result["refundedTotal"] == 300)
+                #expect(try await double.state().back == 300)
+                _ = try await stripe(["charges", paid, "refund"], ["amount": "100"])
+                #expect(try await refund(first, ["amount": 501]).code == 142)
+                for wrong: [String: JSON] in [["lines": [["itemId": "x", "quantity": 1]]], ["restock": true]] {
+                    #expect(try await refund(first, wrong).code == 142)
+                }
+                let rest = try await refund(first)
+                #expect(rest.result["refundedNow"] == 500, "\(rest.text)")
+                #expect(rest.result["paymentStatus"] == "refunded", "\(rest.text)")
+                #expect(try await double.state().back == 900)
+                try await eventually("each refund is told with its amount") {
+                    mails("$3.00") == 1 && mails("$5.00") == 1
+                }
+
+                // A charge that paid more than this order; the cancellation gives back what the order cost.
+                let second = try await order(try await charge(2000), 700)
+                let cancelled = try await admin.run("cancelOrder", second)
+                #expect(cancelled.result["orderState"] == "cancelled", "\(cancelled.text)")
+                #expect(cancelled.result["refundedTotal"] == 700, "\(cancelled.text)")
+                #expect(try await double.state().back == 1600)
+                try await eventually("the cancellation is told") { mails("We refunded $7.00") == 1 }
+
+                // Nothing is given back, and nothing is told.
+                let before = mails("order")
+                for wrong in [
+                    try await order(try await charge(900), 900, currency: "eur"), try await order("ch_unknown", 900),
+                    try await order("../customers", 900),
+                ] {
+                    let id = wrong.text("orderId")
+                    let refused = try await refund(wrong)
+                    #expect(refused.code == 142, "\(refused.text)")
+                    #expect(try await admin.run("cancelOrder", wrong).code == 142)
+                    let kept = try await master.get("/classes/Order/\(id)")
+                    #expect(kept["refundState"] == nil && kept["cancelledAt"] == nil, "\(kept.text)")
+                }
+                #expect(mails("order") == before)
+                let state = try await double.state()
+                #expect(state.back == 1600)
+                #expect(state.violations == [], "\(state.violations)")
+            }
+        }
+    }
+
     struct Moment: Sendable, CustomTestStringConvertible {
         let api: String
         let how: String

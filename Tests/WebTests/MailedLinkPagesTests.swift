@@ -27,6 +27,14 @@ import WebService
         #expect(html.contains("<title>Beauty &amp; Me</title>"))
         #expect(html.contains("<h1>"))
         #expect(!html.contains("<script"))
+        let pages = try MailedLinkPages(
+            reading: Self.folder.appending(path: "de"), replacements: nil, shopName: "Beauty & Me")
+        let german = try #require(pages.html(name, ["message": "<script>"]))
+        #expect(german.contains("<html lang=\"de\">") && german != html)
+        for word in ["password", "Your", "You "] {
+            let visible = german.replacing(#/<[^>]*>/#, with: "")
+            #expect(!visible.contains(word), "\(visible)")
+        }
     }
 
     @Test(arguments: ["frame", "nothing", "../Pages/problem", ""])

@@ -1,4 +1,5 @@
 import MessageBus
+import Messages
 import ParseProtocol
 import ServiceKit
 
@@ -13,6 +14,8 @@ struct OrderFunctions: Sendable {
     /// The gateway times out after 30 s. A refund that takes longer than this limit is reported as pending.
     private static let waitMax = Duration.seconds(10)
     private static let reasonBytesMax = 500
+    /// The provider's timeout, and some more.
+    private static let lookMax = Duration.seconds(12)
 
     func install(in routes: inout ServiceRoutes) {
         routes.function("shipOrder") { parameters, request in
@@ -72,6 +75,9 @@ struct OrderFunctions: Sendable {
         let share = request.share
         let customer = try await ledger.customer(orderId, for: wish.customerId, share: share)
         let contact = await contacts.contact(of: customer, for: request)
+        if let chargeId = try await ledger.foreignCharge(orderId, for: wish, share: share) {
+            wish.foreign = try await foreignPayment(chargeId, of: orderId, for: request)
+        }
         switch try await ledger.take(wish, orderId, contact: contact, for: share) {
         case .done(var answer):
             if case .refund = wish.step { answer["refundedNow"] = 0 }
@@ -83,6 +89,30 @@ struct OrderFunctions: Sendable {
             guard case .refund = wish.step else { return try .result(try await ledger.answer(orderId, for: share)) }
             return try .result(try await ledger.answer(orderId, refund: refundId, for: share))
         }
+    }
+
+    /// Asks payments for a charge that it did not make.
+    /// - Throws: `.validationError` (142) when the shop's provider has no such charge.
+    private func foreignPayment(
+        _ chargeId: String, of orderId: String, for origin: ServiceRequest
+    ) async throws -> ForeignPayment {
+        let name = "adoptCharge"
+        var request = try BusRequest(
+            ObjectCalls(of: "payments").function(name), FunctionRequest.with { $0.name = name },
+            for: origin, timeout: Self.lookMax)
+        request.principal = .satchel
+        request.writes = true
+        request.documents = [(["orderId": .string(orderId), "chargeId": .string(chargeId)] as JSON).serialized]
+        let found: JSON
+        do {
+            found = try JSON(parsing: try await host.bus.call(request).documents.first ?? [])
+        } catch let failure as BusFailure {
+            throw ParseError(failure)
+        }
+        guard let operationId = found["operationId"]?.stringValue, let charged = found["amount"]?.intValue,
+            let refunded = found["refundedAmount"]?.intValue, let currency = found["currency"]?.stringValue
+        else { throw ParseError.internalError }
+        return ForeignPayment(operationId: operationId, charged: charged, refunded: refunded, currency: currency)
     }
 
     // MARK: Parameters

@@ -31,6 +31,8 @@ package struct OrderLedger: Sendable {
         package var keys: [String] = []
         /// The operator, for the audit log; nil when the customer takes the step.
         package var origin: AuditOrigin?
+        /// The charge of an order that payments did not make; nil for every other order.
+        package var foreign: ForeignPayment?
         /// The name of the operator who makes a refund; empty for the master key, nil for a customer.
         package var madeBy: String?
 
@@ -74,7 +76,8 @@ package struct OrderLedger: Sendable {
             if order.lifecycle.status == .open, try CheckoutLedger.running(orderId, in: transaction) != nil {
                 throw wish.customerId == nil ? Self.beingPaid : CheckoutLedger.beingPaid
             }
-            switch try order.lifecycle.decide(Self.step(wish, order, in: transaction)) {
+            let lifecycle = try wish.foreign?.lifecycle(of: order, wish, currency) ?? order.lifecycle
+            switch try lifecycle.decide(Self.step(wish, order, in: transaction)) {
             case .nothing: return .done(order.answer)
             case .join:
                 guard let id = try RefundLedger.pending(orderId, in: transaction) else {
@@ -82,7 +85,7 @@ package struct OrderLedger: Sendable {
                 }
                 return .waits(refundId: id)
             case .giveBack(let amount, let status):
-                return .waits(refundId: try begin(wish, order, amount, status, in: transaction))
+                return .waits(refundId: try begin(wish, order, lifecycle, amount, status, in: transaction))
             case .change(let status):
                 return .done(try change(order, to: status, wish, contact, in: transaction).answer)
             }
@@ -126,6 +129,17 @@ package struct OrderLedger: Sendable {
             answer["refundedNow"] = .int(state == "done" ? amount : 0)
             if state == "pending" { answer["refundPending"] = .int(amount) }
             return answer
+        }
+    }
+
+    /// The stored id of the charge that a step gives back and that payments did not make; nil when there is none.
+    func foreignCharge(_ orderId: String, for wish: Wish, share: WorkShare) async throws -> String? {
+        switch wish.step {
+        case .ship, .deliver: return nil
+        case .cancel, .refund:
+            return try await store.read(for: share) {
+                try ForeignPayment.chargeId(of: Self.order(orderId, of: wish.customerId, in: $0), for: wish.step)
+            }
         }
     }
 
@@ -181,13 +195,17 @@ package struct OrderLedger: Sendable {
     }
 
     private func begin(
-        _ wish: Wish, _ order: OrderRecord, _ amount: Int64, _ status: OrderStatus, in transaction: StoreTransaction
+        _ wish: Wish, _ order: OrderRecord, _ lifecycle: OrderLifecycle, _ amount: Int64, _ status: OrderStatus,
+        in transaction: StoreTransaction
     ) throws -> String {
-        guard let payment = order.payment else { throw ParseError.internalError }
+        guard let operationId = order.payment?.checkoutId ?? wish.foreign?.operationId else {
+            throw ParseError.internalError
+        }
         let refund = Refund(
-            id: "rf_" + Names.random(20), orderId: order.objectId, checkoutId: payment.checkoutId,
+            id: "rf_" + Names.random(20), orderId: order.objectId, checkoutId: operationId,
             purpose: status == .cancelled ? .cancel : .refund, amount: amount)
-        try RefundLedger.insert(refund, wish, in: transaction)
+        try RefundLedger.insert(
+            refund, wish, charged: order.payment == nil ? lifecycle.charged : nil, in: transaction)
         if case .refund(let requested) = wish.step {
             try RefundKeys.keep(
                 wish.keys, for: refund, requested: requested, fingerprint: wish.fingerprint, in: transaction)

@@ -66,8 +66,8 @@ package struct OrderLifecycle: Sendable, Equatable {
     package var status: OrderStatus?
     package var fulfillment = OrderDimensions.Fulfillment.unfulfilled
     package var shipment = Shipment()
-    /// The amount charged through Satchel's payments, in minor units. 0 for an order that was imported, paid by the
-    /// shop's own code, or free.
+    /// The amount charged through Satchel's payments, or that the provider still has of a charge made elsewhere, in
+    /// minor units. 0 for an order that was free, or whose charge is not known.
     package var charged: Int64 = 0
     /// The refunded part of `charged`.
     package var givenBack: Int64 = 0
@@ -124,8 +124,8 @@ package struct OrderLifecycle: Sendable, Equatable {
         guard charged > 0 else {
             throw Self.invalid(
                 """
-                Satchel's payments took no money for this order, so there is nothing to refund here. If it was paid \
-                elsewhere, refund it there.
+                Satchel's payments took no money for this order, and it names no charge in stripePaymentId. If it was \
+                paid elsewhere, refund it there.
                 """)
         }
         let wanted = amount ?? left

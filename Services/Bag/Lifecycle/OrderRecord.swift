@@ -40,6 +40,7 @@ struct OrderRecord {
         lifecycle.shipment = Shipment(order: document)
         if let dimensions = OrderDimensions(order: document) { lifecycle.fulfillment = dimensions.fulfillment }
         for row in try RefundLedger.rows(of: orderId, in: store) {
+            if payment == nil, let charged = try row["charged"].intValue { lifecycle.charged = charged }
             let refund = try OrderLifecycle.Refund(
                 RefundPurpose(rawValue: row.text("purpose")) ?? .refund, row.int("amount"))
             switch try row.text("state") {

@@ -60,18 +60,21 @@ package struct RefundLedger: Sendable {
 
     // MARK: Changes
 
-    static func insert(_ refund: Refund, _ wish: OrderLedger.Wish, in transaction: StoreTransaction) throws {
+    /// - Parameter charged: what can be given back in all of a charge that payments did not make; else nil.
+    static func insert(
+        _ refund: Refund, _ wish: OrderLedger.Wish, charged: Int64?, in transaction: StoreTransaction
+    ) throws {
         _ = try transaction.execute(
             """
             INSERT INTO refunds(id, orderId, checkoutId, purpose, amount, reason, restock, lines, madeBy, state,
-            createdAt, changedAt) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 'pending', ?10, ?10)
+            createdAt, changedAt, charged) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 'pending', ?10, ?10, ?11)
             """,
             [
                 .text(refund.id), .text(refund.orderId), .text(refund.checkoutId), .text(refund.purpose.rawValue),
                 .int(refund.amount), .text(wish.reason), .int(wish.restock || refund.purpose == .cancel ? 1 : 0),
                 wish.lines.isEmpty ? .null : .text(wish.lines.json.serializedText),
                 wish.madeBy.map(SQLValue.text) ?? .null,
-                .int(transaction.now.milliseconds),
+                .int(transaction.now.milliseconds), charged.map(SQLValue.int) ?? .null,
             ])
     }
 
@@ -126,7 +129,8 @@ package struct RefundLedger: Sendable {
             // The order was removed by force, so there is nothing to report.
             guard let (before, order) = try Self.complete(refund, reason: reason, in: transaction) else { return }
             try CustomerTotals(currency: currency.code).follow(before, order.document, in: transaction)
-            if try row.int("restock") == 1 {
+            // The goods of an order that was paid elsewhere were never reserved here.
+            if order.payment != nil, try row.int("restock") == 1 {
                 try Self.restock(
                     order, by: (refund.id, RefundLines(stored: row["lines"].textValue)), reservation: refund.checkoutId,
                     outbox, currency, in: transaction)
@@ -174,9 +178,14 @@ package struct RefundLedger: Sendable {
         }
         let before = present["refundedTotal"]?.intValue ?? 0
         let total = before.addingReportingOverflow(refund.amount).partialValue
-        let charged = try OrderRecord(document: present, in: transaction).lifecycle.charged
+        let record = try OrderRecord(document: present, in: transaction)
+        // `refundedTotal` of an imported order may count refunds that were made elsewhere.
+        let isForeign = record.payment == nil
+        let returned =
+            isForeign
+            ? try refund.amount + Self.done(of: refund.orderId, except: refund.id, in: transaction) : total
         var dimensions = OrderDimensions(order: present) ?? OrderDimensions()
-        dimensions.payment = total < charged ? .partiallyRefunded : .refunded
+        dimensions.payment = returned < record.lifecycle.charged ? .partiallyRefunded : .refunded
         if refund.purpose == .cancel {
             dimensions.isCancelled = true
             try DiscountCodes.giveBack(by: refund.orderId, in: transaction)
@@ -190,6 +199,13 @@ package struct RefundLedger: Sendable {
         }
         let updated = try transaction.update("Order", refund.orderId, .object(fields), caller: .master)
         return (updated.before, try OrderRecord(document: updated.document, in: transaction))
+    }
+
+    private static func done(of orderId: String, except id: String, in store: some ObjectReading) throws -> Int64 {
+        try store.rows(
+            "SELECT COALESCE(SUM(amount), 0) FROM refunds WHERE orderId = ? AND state = 'done' AND id <> ?",
+            [.text(orderId), .text(id)]
+        ).first?.int(0) ?? 0
     }
 
     /// Returns the pieces of a refund to stock, or all that have not returned yet, each once.

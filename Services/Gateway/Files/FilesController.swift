@@ -69,7 +69,9 @@ struct FilesController: Sendable {
         guard request.path.count > 1, let name = request.path.last.map(String.init) else {
             throw ParseError(.invalidFileName, "Filename not provided.")
         }
-        guard request.path.count == 2 || request.path[1] == configuration.applicationId else { return .forbidden() }
+        guard request.path.count == 2 || request.path[1] == configuration.applicationId else {
+            return .forbidden(hint: Guidance.otherFiles)
+        }
         let url = configuration.fileLinks.url(of: name)
         let hooks = try await HookedFiles(request.hooks, principal)
         try await hooks?.beforeDelete(name, url: url)
@@ -102,13 +104,13 @@ struct FilesController: Sendable {
         let path = request.path
         let isMetadata = path.count == 4 && path[2] == "metadata"
         guard path.count == 3 || isMetadata, let name = path.last.map(String.init) else { throw ParseRouter.noRoute }
-        guard path[1] == configuration.applicationId else { return .forbidden() }
+        guard path[1] == configuration.applicationId else { return .forbidden(hint: Guidance.otherFiles) }
         guard FileNames.isKept(name) else { return Self.notFound }
         var secondsLeft: Int64?
         if FileNames.isPrivate(name) {
             // Checked before any look-up, so that the refusal does not reveal whether the file exists.
             secondsLeft = configuration.fileSigner.secondsLeft(of: name, query: request.query, now: .now)
-            guard secondsLeft != nil else { return .forbidden() }
+            guard secondsLeft != nil else { return .forbidden(hint: Guidance.fileLink) }
         }
         // A plain download of a small file needs no second message.
         let isPlain =

@@ -107,7 +107,9 @@ extension HTTPFront {
                 credentials.applicationId == configuration.applicationId
                 && (isFile || credentials.masterKey != nil || credentials.maintenanceKey != nil)
             guard request.method != .post || path.first == "import" || isDecided else { return .read(from: .stranger) }
-            return .refused(router.admission.refusal(byAddress: request, nil) ?? .forbidden(), path: path)
+            return .refused(
+                router.admission.refusal(byAddress: request, nil) ?? router.guidance.refusal(ofKeys: request),
+                path: path)
         }
         do throws(ParseError) {
             let principal = try await router.signedIn(client, request, route)

@@ -50,7 +50,8 @@ final class HTTPFront: Sendable {
         do {
             if request.method == .options { return writer.preflight(request.head) }
             var exchange = begin(request.head, request.uri, over: connection, start: .now)
-            let answer = try await self.answer(request, &exchange)
+            let answer = router.guidance.completed(
+                try await self.answer(request, &exchange), to: exchange.machine.request)
             count(answer, to: exchange)
             return writer.response(
                 answer, to: exchange.head, requestId: exchange.requestId, exchange.hold,
@@ -148,6 +149,7 @@ final class HTTPFront: Sendable {
     /// Counts the answer and makes a response of it.
     /// - Parameter bytesMax: the largest body that is sent at once.
     func outgoing(_ answer: ParseResponse, to exchange: RequestExchange, bytesMax: Int) -> OutgoingResponse {
+        let answer = router.guidance.completed(answer, to: exchange.machine.request)
         count(answer, to: exchange)
         return writer.outgoing(
             answer, to: exchange.head, requestId: exchange.requestId, exchange.hold, bytesMax: bytesMax,
@@ -200,7 +202,9 @@ final class HTTPFront: Sendable {
         guard Self.areFew(headers) else { throw TooManyHeaders() }
         let isHead = request.method == .head
         guard let method = isHead ? .get : ParseRequest.Method(rawValue: request.method.rawValue) else {
-            throw ParseError(.commandUnavailable, "The method \(request.method.rawValue.prefix(16)) is not supported.")
+            throw ParseError(
+                .commandUnavailable,
+                "The method \(request.method.rawValue.prefix(16)) is not supported; PUT changes fields of an object.")
         }
         var parsed = ParseRequest(
             method: method, path: try ParseRequest.path(uri.path), call: CallContext(trace: requestId),

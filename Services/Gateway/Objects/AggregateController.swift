@@ -18,7 +18,7 @@ struct AggregateController: Sendable {
         let options = try AggregateOptions(request)
         if !principal.master {
             guard options.distinct != nil, options.stages.isEmpty else {
-                return .forbidden("unauthorized: master key is required")
+                return .masterKeyNeeded
             }
             try OwnClasses.checkFind(className, principal)
             guard try await HookedRead(request.hooks, className, principal) == nil else {

@@ -10,9 +10,13 @@ extension ParseResponse {
         if let seconds = error.retryAfterSeconds { retryAfterSeconds = seconds }
     }
 
-    /// A response without a code, for problems with keys.
-    static func forbidden(_ text: String = "unauthorized") -> ParseResponse {
-        ParseResponse(status: 403, ["error": .string(text)])
+    /// A response without a code, for problems with keys. The protocol fixes its text.
+    static func forbidden(_ text: String = "unauthorized", hint: String) -> ParseResponse {
+        ParseResponse(status: 403, ["error": .string(text), "hint": .string(hint)])
+    }
+
+    static var masterKeyNeeded: ParseResponse {
+        forbidden("unauthorized: master key is required", hint: Guidance.masterKey)
     }
 }
 

@@ -26,4 +26,5 @@ struct Controllers: Sendable {
     let security: SecurityController
     let system: SystemController
     let operations: OperationsController
+    let mails: MailController
 }

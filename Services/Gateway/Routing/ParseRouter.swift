@@ -11,6 +11,7 @@ final class ParseRouter: Sendable {
     let configuration: GatewayConfiguration
     let mount: Mount
     let tunnel: Tunnel
+    let guidance: Guidance
     let admission: Admission
     let principals: PrincipalResolver
     let hooks: HookScopes
@@ -25,6 +26,7 @@ final class ParseRouter: Sendable {
         self.configuration = configuration
         mount = Mount(components: configuration.mount, publicComponents: configuration.publicPath)
         tunnel = Tunnel(applicationId: configuration.applicationId)
+        guidance = Guidance(configuration)
         self.admission = admission
         self.principals = principals
         self.hooks = hooks
@@ -38,19 +40,19 @@ final class ParseRouter: Sendable {
     /// The result of checking a request's route.
     enum Admitted {
         case call(RouteCall)
-        /// The route is not open to the principal.
+        /// There is no such route, or it is not open to the principal.
         case refused(ParseResponse)
     }
 
     /// The call of a route's handler.
-    /// - Throws: for a route that does not exist, and for a context that is not valid.
+    /// - Throws: for a route that is not built, and for a context that is not valid.
     func call(_ request: ParseRequest, _ route: Route?, _ principal: Principal) throws(ParseError) -> Admitted {
-        guard let route else { throw Self.noRoute }
+        guard let route else { return .refused(guidance.noRoute(request.method, request.path)) }
         let principal = admission.rights(principal, for: request.path)
         guard route.access.admits(principal) else {
             // The one route of the protocol that refuses with a code.
             if route.id == "logInAs" { throw ParseError(.operationForbidden, "master key is required") }
-            return .refused(.forbidden("unauthorized: master key is required"))
+            return .refused(.masterKeyNeeded)
         }
         guard route.handler != nil else { throw .notBuilt(route.path) }
         var request = request

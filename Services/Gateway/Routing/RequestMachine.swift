@@ -208,11 +208,15 @@ struct RequestMachine: Sendable {
     private mutating func mount() -> Action? {
         guard let path = router.mount.stripped(from: request.path) else {
             route = RouteTable.outside.route(request.method, request.path)
+            guard route != nil else { return .respond(router.guidance.outside(request.path)) }
             principal = .stranger(request.network)
             state = .handler
             return nil
         }
         request.path = path
+        if path.isEmpty {
+            return .respond(router.admission.refusal(byAddress: request, nil) ?? router.guidance.atMount)
+        }
         route = RouteTable.mounted.route(request.method, path)
         guard route?.access != .anyone, path.first != "apps" else {
             state = .open
@@ -254,7 +258,7 @@ struct RequestMachine: Sendable {
     private mutating func keys() -> Action? {
         let admitted = router.principals.admit(request)
         if let refusal = router.admission.refusal(byAddress: request, admitted) { return .respond(refusal) }
-        guard let client = admitted else { return .respond(.forbidden()) }
+        guard let client = admitted else { return .respond(router.guidance.refusal(ofKeys: request)) }
         principal = client
         state = .session
         return nil

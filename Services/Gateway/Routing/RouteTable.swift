@@ -40,6 +40,24 @@ struct RouteTable: Sendable {
         return nil
     }
 
+    /// The methods that the routes of a path have.
+    func methods(of path: [Substring]) -> [ParseRequest.Method] {
+        guard let first = path.first, let candidates = entries[first] else { return [] }
+        let found = candidates.filter { $0.matches(path) }.map(\.route.method)
+        let all: [ParseRequest.Method] = [.get, .post, .put, .delete]
+        return all.filter { found.contains($0) }
+    }
+
+    /// The route whose path goes on with a name: `/functions/{functionName}` for `/functions`.
+    /// - Parameter method: nil for any.
+    func continued(_ path: [Substring], _ method: ParseRequest.Method? = nil) -> Route? {
+        guard let first = path.first, let candidates = entries[first] else { return nil }
+        for entry in candidates where entry.matches(path + [""]) && entry.route.path.hasSuffix("}") {
+            if method == nil || entry.route.method == method { return entry.route }
+        }
+        return nil
+    }
+
     /// The first components of all paths.
     var firstComponents: [Substring] { Array(entries.keys) }
 

@@ -1,4 +1,6 @@
+import Foundation
 import ParseProtocol
+import ProcessKit
 
 /// The values of `email-verification`, `password-reset` and `operator-invitation`: a link with a secret that is valid
 /// for some hours.
@@ -10,17 +12,23 @@ struct LinkMail {
 
     /// - Parameter model: `link`, an `http` or `https` URL; `hours`, its lifetime, 1 or more; `name` optional. Nil for
     ///   anything else.
-    init?(_ model: JSON) {
+    init?(_ model: JSON, _ language: ShopLanguage) {
         guard let link = model["link"]?.stringValue.flatMap(WebLink.init),
             let hours = model["hours"]?.intValue, (1...Self.hoursMax).contains(hours)
         else { return nil }
-        var values: [String: Any] = ["link": link.url, "validity": Self.text(hours: hours)]
+        var values: [String: Any] = ["link": link.url, "validity": language.duration(hours: hours)]
         if let name = model["name"]?.stringValue { values["name"] = name }
         self.values = values
     }
 
-    private static func text(hours: Int64) -> String {
-        if hours % 24 == 0, hours > 24 { return "\(hours / 24) days" }
-        return hours == 1 ? "1 hour" : "\(hours) hours"
+    /// The model with the address of the server in place of the link, which opens an account.
+    static func withoutSecret(_ model: JSON) -> JSON {
+        var model = model
+        var parts = model["link"]?.stringValue.flatMap { URLComponents(string: $0) }
+        parts?.path = "/..."
+        parts?.query = nil
+        parts?.fragment = nil
+        model["link"] = parts?.string.map(JSON.string)
+        return model
     }
 }

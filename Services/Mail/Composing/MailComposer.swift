@@ -34,11 +34,22 @@ package struct MailComposer: Sendable {
     /// The names of mails that can be composed: the templates, and `WrittenMail`.
     static let known = Set(MailTemplates.models.keys).union([WrittenMail.template])
 
+    /// The mail as operators see it: a link that opens an account is cut off.
+    package func shown(_ mail: QueuedMail) throws(Problem) -> MailMessage {
+        try compose(mail.with(model: Self.withoutSecret(mail.model, mail.template)))
+    }
+
+    /// The model of a mail that was sent.
+    static func withoutSecret(_ model: [UInt8], _ template: String) -> [UInt8] {
+        guard let kind = MailTemplates.models[template], let stored = try? JSON(parsing: model) else { return model }
+        return kind.withoutSecret(stored).serialized
+    }
+
     package func compose(_ mail: QueuedMail) throws(Problem) -> MailMessage {
         if mail.template == WrittenMail.template { return try written(mail) }
         guard let kind = MailTemplates.models[mail.template] else { throw .unknownTemplate }
         guard MailAddress(mail.toAddress, name: "") != nil else { throw .address }
-        guard let model = try? JSON(parsing: mail.model), var values = kind.values(model, in: zone)
+        guard let model = try? JSON(parsing: mail.model), var values = kind.values(model, templates.language, in: zone)
         else { throw .model }
         let name = Self.harmlessName(mail.toName.isEmpty ? values["name"] as? String ?? "" : mail.toName)
         guard let to = MailAddress(mail.toAddress, name: name) else { throw .address }

@@ -1,4 +1,5 @@
 import ParseProtocol
+import ProcessKit
 
 /// The input of a template: the members of the sender's JSON and the values made from them.
 package enum MailModel: Sendable {
@@ -8,15 +9,18 @@ package enum MailModel: Sendable {
     case order
 
     /// Nil for a model of another kind.
-    func values(_ model: JSON, in zone: ShopZone) -> [String: Any]? {
+    func values(_ model: JSON, _ language: ShopLanguage, in zone: ShopZone) -> [String: Any]? {
         switch self {
-        case .link: LinkMail(model)?.values
-        case .order: OrderMail(model, in: zone)?.values
+        case .link: LinkMail(model, language)?.values
+        case .order: OrderMail(model, language, in: zone)?.values
         }
     }
 
+    /// The model without what opens an account: the form that is stored after sending and shown to operators.
+    func withoutSecret(_ model: JSON) -> JSON { self == .link ? LinkMail.withoutSecret(model) : model }
+
     /// Values with everything that a template may use.
-    var example: [String: Any] {
+    func example(_ language: ShopLanguage) -> [String: Any] {
         let model: JSON =
             switch self {
             case .link: ["name": "Ann", "link": .string(exampleMustContain), "hours": 24]
@@ -30,7 +34,7 @@ package enum MailModel: Sendable {
                     "items": [["name": "Comb", "quantity": 1, "unitPriceMinorUnits": 350, "lineTotalMinorUnits": 350]],
                 ]
             }
-        return (values(model, in: .utc) ?? [:]).merging(["shopName": "Shop", "name": "Ann"]) { $1 }
+        return (values(model, language, in: .utc) ?? [:]).merging(["shopName": "Shop", "name": "Ann"]) { $1 }
     }
 
     /// A text of the example that every rendered template must contain; without it the mail is useless.

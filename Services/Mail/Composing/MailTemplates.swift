@@ -25,17 +25,20 @@ package struct MailTemplates: Sendable {
     /// The parts that other templates include: `{{> order-lines.text}}`, `{{<layout.html}}`.
     static let parts = ["layout.html", "order-lines.html", "order-lines.text"]
 
+    let language: ShopLanguage
     private let library: MustacheLibrary
 
     /// Reads the templates installed beside the executable, and their replacements.
     /// - Parameter replacements: a folder, or nil for none.
     /// - Throws: `StartupProblem`.
-    package init(replacements: String? = nil) throws {
+    package init(_ language: ShopLanguage = .en, replacements: String? = nil) throws {
+        self.language = language
         let names = Self.models.keys.flatMap { ["\($0).subject", "\($0).text", "\($0).html"] } + Self.parts
-        let files = try TemplateFiles(names: names, includable: Self.parts, replacements: replacements)
+        let files = try TemplateFiles(
+            names: names, language: language, includable: Self.parts, replacements: replacements)
         library = MustacheLibrary(templates: files.templates)
         for (name, model) in Self.models {
-            let example = render(name, model.example)
+            let example = render(name, model.example(language))
             guard !HeaderText.singleLine(example.subject).isEmpty else {
                 throw StartupProblem("The mail template \(name).subject.mustache has no text.")
             }

@@ -1,5 +1,6 @@
 import Foundation
 import ParseProtocol
+import ProcessKit
 
 /// The values of the order templates, from the receipt that the bag sends.
 struct OrderMail {
@@ -10,7 +11,7 @@ struct OrderMail {
     ///     `discountMinorUnits`, `discountCode`, `shippingAddress`, `note`, `giftMessage`, `carrier`,
     ///     `trackingNumber`, `trackingUrl`, `reason` and `refundedMinorUnits`. Nil for anything else.
     ///   - zone: the shop's, for dates.
-    init?(_ model: JSON, in zone: ShopZone) {
+    init?(_ model: JSON, _ language: ShopLanguage, in zone: ShopZone) {
         guard let number = model["orderNo"]?.intValue, let total = model["totalMinorUnits"]?.intValue,
             let currency = model["currency"]?.stringValue, let items = model["items"]?.arrayValue
         else { return nil }
@@ -22,23 +23,25 @@ struct OrderMail {
             else { return nil }
             lines.append([
                 "name": HeaderText.singleLine(name), "quantity": String(quantity),
-                "unitPrice": Money.text(minorUnits: unitPrice, currency: currency),
-                "lineTotal": Money.text(minorUnits: lineTotal, currency: currency),
+                "unitPrice": Money.text(minorUnits: unitPrice, currency: currency, in: language),
+                "lineTotal": Money.text(minorUnits: lineTotal, currency: currency, in: language),
             ])
         }
         let address = Self.address(model["shippingAddress"] ?? [:])
         var values: [String: Any] = [
-            "orderNo": String(number), "items": lines, "total": Money.text(minorUnits: total, currency: currency),
-            "address": address.map { ["line": $0] }, "hasAddress": !address.isEmpty,
+            "orderNo": String(number), "items": lines,
+            "total": Money.text(minorUnits: total, currency: currency, in: language),
+            "address": address.map { ["line": $0] }, "hasAddress": !address.isEmpty, "isOrder": true,
         ]
         if let discount = model["discountMinorUnits"]?.intValue, discount > 0 {
-            values["discount"] = Money.text(minorUnits: -discount, currency: currency)
+            values["discount"] = Money.text(minorUnits: -discount, currency: currency, in: language)
             values["subtotal"] = Money.text(
-                minorUnits: model["subtotalMinorUnits"]?.intValue ?? total + discount, currency: currency)
+                minorUnits: model["subtotalMinorUnits"]?.intValue ?? total + discount, currency: currency,
+                in: language)
             values["discountCode"] = HeaderText.singleLine(model["discountCode"]?.stringValue ?? "")
         }
         if let date = model["orderDate"]?["iso"]?.stringValue.flatMap(Timestamp.init(iso:)) {
-            values["date"] = zone.date(of: date)
+            values["date"] = language.date(zone.date(of: date))
         }
         for name in ["note", "giftMessage"] {
             let lines = CustomerText.note(model[name]?.stringValue ?? "")
@@ -56,7 +59,7 @@ struct OrderMail {
         // An invalid link is left out: a typing error should not delay the customer's mail.
         if let link = model["trackingUrl"]?.stringValue.flatMap(WebLink.init) { values["trackingUrl"] = link.url }
         if let refunded = model["refundedMinorUnits"]?.intValue, refunded > 0 {
-            values["refunded"] = Money.text(minorUnits: refunded, currency: currency)
+            values["refunded"] = Money.text(minorUnits: refunded, currency: currency, in: language)
         }
         self.values = values
     }

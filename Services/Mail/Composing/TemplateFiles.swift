@@ -13,8 +13,10 @@ struct TemplateFiles {
     /// - Parameters:
     ///   - names: the required templates.
     ///   - includable: the parts that templates may include.
-    init(names: [String], includable: [String], replacements: String?) throws(StartupProblem) {
-        let installed = Bundle.module.bundleURL.appendingPathComponent("Templates").path
+    init(
+        names: [String], language: ShopLanguage, includable: [String], replacements: String?
+    ) throws(StartupProblem) {
+        let installed = Bundle.module.bundleURL.appendingPathComponent("Templates").path + language.folder
         let replaced = try Self.files(in: replacements, names)
         for name in names {
             let folder = replaced.contains(name) ? replacements ?? installed : installed

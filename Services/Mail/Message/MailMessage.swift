@@ -36,7 +36,10 @@ package struct MailMessage: Sendable {
     }
 
     /// The mail's bytes, with CRLF line ends. The same mail always has the same bytes.
-    package var bytes: [UInt8] {
+    package var bytes: [UInt8] { bytes(eightBit: false) }
+
+    /// - Parameter eightBit: keeps letters beyond ASCII, which people read in a file and an old mail server changes.
+    package func bytes(eightBit: Bool) -> [UInt8] {
         var lines = ["Date: \(Self.dateText(date))", "From: \(from.header)"]
         lines += Self.addressLines("To", namedTo.isEmpty ? [to] : namedTo)
         lines += Self.addressLines("Cc", cc)
@@ -49,7 +52,8 @@ package struct MailMessage: Sendable {
             "MIME-Version: 1.0",
             "Auto-Submitted: auto-generated",
         ]
-        lines += attachments.isEmpty ? content : withAttachments
+        let content = content(eightBit)
+        lines += attachments.isEmpty ? content : withAttachments(content)
         return Array((lines + [""]).joined(separator: "\r\n").utf8)
     }
 
@@ -58,32 +62,35 @@ package struct MailMessage: Sendable {
         addresses.isEmpty ? [] : ["\(name): " + addresses.map(\.header).joined(separator: ",\r\n ")]
     }
 
-    private var content: [String] {
-        text.isEmpty ? Self.part("html", html) : html.isEmpty ? Self.part("plain", text) : bothParts
+    private func content(_ eightBit: Bool) -> [String] {
+        let parts = [("plain", text), ("html", html)].filter { !$0.1.isEmpty }.map { Self.part($0, $1, eightBit) }
+        return parts.count == 1 ? parts[0] : alternatives(parts)
     }
 
-    private var withAttachments: [String] {
+    private func withAttachments(_ content: [String]) -> [String] {
         let boundary = boundary("mixed")
         let parts = ([content] + attachments.map(\.part)).flatMap { ["--\(boundary)"] + $0 }
         return ["Content-Type: multipart/mixed;\r\n boundary=\"\(boundary)\"", ""] + parts + ["--\(boundary)--"]
     }
 
-    /// No line of quoted-printable or base64 contains `=_`.
+    /// No line of a body contains `=_`: neither in quoted-printable and base64 nor as `PlainBody`.
     private func boundary(_ name: String) -> String {
         let hash = messageId.utf8.reduce(UInt64(14_695_981_039_346_656_037)) { ($0 ^ UInt64($1)) &* 1_099_511_628_211 }
         return "=_\(name)_\(hash)"
     }
 
-    private var bothParts: [String] {
+    private func alternatives(_ parts: [[String]]) -> [String] {
         let boundary = boundary("satchel")
-        let parts = [("plain", text), ("html", html)].flatMap { ["--\(boundary)"] + Self.part($0, $1) }
+        let parts = parts.flatMap { ["--\(boundary)"] + $0 }
         return ["Content-Type: multipart/alternative;\r\n boundary=\"\(boundary)\"", ""] + parts + ["--\(boundary)--"]
     }
 
-    private static func part(_ type: String, _ content: String) -> [String] {
-        [
-            "Content-Type: text/\(type); charset=utf-8", "Content-Transfer-Encoding: quoted-printable", "",
-            QuotedPrintable.encode(content),
+    private static func part(_ type: String, _ content: String, _ eightBit: Bool) -> [String] {
+        let plain = PlainBody.of(content, eightBit: eightBit)
+        let encoding = plain.map { $0.utf8.allSatisfy { $0 < 0x80 } ? "7bit" : "8bit" } ?? "quoted-printable"
+        return [
+            "Content-Type: text/\(type); charset=utf-8", "Content-Transfer-Encoding: \(encoding)", "",
+            plain ?? QuotedPrintable.encode(content),
         ]
     }
 

@@ -1,9 +1,9 @@
-/// The local part of a Message-ID, which is also the mail's file name.
+/// The local part of a Message-ID.
 package enum MessageId {
     private static let lengthMax = 150
 
     /// Deterministic and unique per key: letters, digits and dashes are kept, any other byte becomes `_` and two
-    /// hexadecimal digits. Nil for a key that is empty or too long for a file name.
+    /// hexadecimal digits. Nil for a key that is empty or too long.
     package static func of(_ key: String) -> String? {
         let text = key.utf8.map { byte in
             let isPlain =

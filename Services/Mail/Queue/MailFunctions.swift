@@ -3,10 +3,11 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// The functions with which operators see and retry mails, without their content, and `sendShopMail` for cloud code.
+/// The functions with which operators see and retry mails, and `sendShopMail` for cloud code.
 struct MailFunctions: Sendable {
     let store: ClassStore
     let sender: MailSender
+    let composer: MailComposer
     let written: ShopMailQueue
     let audit: AuditTrail
 
@@ -17,8 +18,11 @@ struct MailFunctions: Sendable {
             let isOfOrder = parameters["orderNo"].map { !$0.isNull } ?? false
             if isOfOrder { try request.requireArea(.support, .orders) } else { try request.requireArea(.support) }
             let list = try MailList(parameters)
-            return try .result(await store.read(for: request.share) { try list.answer(in: $0) })
+            let isAdmin = request.isFromAdmin
+            return try .result(
+                await store.read(for: request.share) { try list.answer(in: $0, showsAddresses: isAdmin) })
         }
+        routes.function("mailContent", content)
         routes.function("suppressedAddresses") { parameters, request in
             try request.requireArea(.support)
             let limit = try parameters.listLimit()
@@ -38,9 +42,7 @@ struct MailFunctions: Sendable {
         }
         routes.function("retryMail") { parameters, request in
             try request.requireArea(.support)
-            guard let id = parameters["id"]?.intValue else {
-                throw ParseError(.validationError, "id is needed: a mail's number as mails lists it.")
-            }
+            let id = try Self.id(parameters)
             return try await store.write(for: request.share) { transaction in
                 try Self.retry(id, in: transaction)
                 try audit.note(.init("retryMail", "", String(id)), by: request, in: transaction)
@@ -48,6 +50,43 @@ struct MailFunctions: Sendable {
                 return try .result([:])
             }
         }
+    }
+
+    /// `mailContent {id}`: a mail as it is sent, without a link that opens an account.
+    @Sendable private func content(_ parameters: JSON, _ request: ServiceRequest) async throws -> BusReply {
+        try request.requireArea(.support)
+        let id = try Self.id(parameters)
+        let found = try await store.read(for: request.share) { reader in
+            try reader.rows("SELECT \(QueuedMail.columns) FROM mails WHERE id = ?", [.int(id)]).first
+                .map(QueuedMail.init)
+        }
+        guard let mail = found else { throw ParseError.objectNotFound }
+        // Cloud code may have written anything, also a secret.
+        if mail.template == WrittenMail.template { try request.requireAdmin() }
+        guard !mail.model.isEmpty else {
+            throw ParseError(.validationError, "The content of this mail is no longer stored.")
+        }
+        let message: MailMessage
+        do {
+            message = try composer.shown(mail)
+        } catch {
+            throw ParseError(.validationError, "This mail cannot be shown: \(error)")
+        }
+        return try .result([
+            "id": .int(id), "template": .string(mail.template), "queuedAt": mail.queuedAt.wire,
+            "from": .string(message.from.address),
+            "to": .string(request.isFromAdmin ? message.to.address : MailList.masked(message.to.address)),
+            "subject": .string(HeaderText.singleLine(message.subject)), "text": .string(message.text),
+            "html": .string(message.html),
+            "attachments": .array(message.attachments.map { JSON.string($0.name) }),
+        ])
+    }
+
+    private static func id(_ parameters: JSON) throws -> Int64 {
+        guard let id = parameters["id"]?.intValue else {
+            throw ParseError(.validationError, "id is needed: a mail's number as mails lists it.")
+        }
+        return id
     }
 
     /// `sendShopMail {to, cc?, bcc?, subject?, text?, html?, from?, replyTo?, attachments?}` queues a mail to each

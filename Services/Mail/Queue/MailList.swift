@@ -53,17 +53,19 @@ package struct MailList: Sendable {
         return try rows.map { try $0.text("detail") }.joined(separator: "\n")
     }
 
-    func answer(in reader: some ObjectReading) throws -> JSON {
-        guard wantsCount else { return .array(try read(in: reader)) }
+    func answer(in reader: some ObjectReading, showsAddresses: Bool) throws -> JSON {
+        guard wantsCount else { return .array(try read(in: reader, showsAddresses: showsAddresses)) }
         let row = try reader.rows("SELECT count(*) AS mails FROM mails \(filter)", arguments).first
-        return .listing(try read(in: reader), count: try row?.int("mails") ?? 0)
+        return .listing(try read(in: reader, showsAddresses: showsAddresses), count: try row?.int("mails") ?? 0)
     }
 
-    package func read(in reader: some ObjectReading) throws -> [JSON] {
+    /// - Parameter showsAddresses: for admins; other operators see masked addresses.
+    package func read(in reader: some ObjectReading, showsAddresses: Bool = false) throws -> [JSON] {
         try reader.rows(sql(reader.dialect), arguments + [.int(limit)]).map { row in
+            let address = try row.text("toAddress")
             var mail: JSON = try [
                 "id": .int(row.int("id")), "template": .string(row.text("template")),
-                "to": .string(Self.masked(row.text("toAddress"))), "state": .string(row.text("state")),
+                "to": .string(showsAddresses ? address : Self.masked(address)), "state": .string(row.text("state")),
                 "attempts": .int(row.int("attempts")), "messageId": .string(row.text("messageId")),
                 "queuedAt": Timestamp(milliseconds: row.int("queuedAt")).wire,
             ]
@@ -79,7 +81,7 @@ package struct MailList: Sendable {
     }
 
     /// `a…@shop.example`: enough to recognise an address, too little to collect it.
-    private static func masked(_ address: String) -> String {
+    static func masked(_ address: String) -> String {
         guard let at = address.lastIndex(of: "@") else { return "…" }
         return "\(address.prefix(1))…\(address[at...])"
     }

@@ -2,8 +2,8 @@ import Messages
 import ObjectStore
 import ParseProtocol
 
-/// The table of mails. The service never removes a row: it is the record of sent mails. A mail's content is removed
-/// once it is sent, because a link in it may be a secret.
+/// The table of mails. The service never removes a row: it is the record of sent mails. A link that opens an account
+/// is removed once it is sent, the rest of the content some days later.
 package struct MailQueue: Sendable {
     let store: ClassStore
     private let claimedFor: Duration?
@@ -183,9 +183,11 @@ package struct MailQueue: Sendable {
             }
             switch step {
             case .sent:
+                let row = try transaction.rows("SELECT template, model FROM mails WHERE id = ?", [.int(id)]).first
+                let content = try row.map { try MailComposer.withoutSecret($0.blob("model"), $0.text("template")) }
                 try set(
-                    "state = 'sent', attempts = attempts + 1, sentAt = ?, problem = NULL, model = ?",
-                    [.int(now.milliseconds), .blob([])])
+                    "state = 'sent', attempts = attempts + 1, sentAt = ?, dueAt = ?, problem = NULL, model = ?",
+                    [.int(now.milliseconds), .int(now.milliseconds), .blob(content ?? [])])
             case .again(let pause, let problem):
                 try set(
                     "attempts = attempts + 1, dueAt = ?, problem = ?",
@@ -207,15 +209,13 @@ package struct MailQueue: Sendable {
         }
     }
 
-    /// How long the content of an unsent mail is kept, so that an operator can retry it.
+    /// How long the content of a mail is kept, so that an operator can see and retry it.
     private static let contentKept = Duration.seconds(7 * 86_400)
 
     /// Removes the content of mails that will not be sent any more.
     package static func forgetContent(in transaction: StoreTransaction) throws {
         try transaction.execute(
-            """
-            UPDATE mails SET model = ? WHERE state <> 'queued' AND length(model) > 0 AND (state = 'sent' OR dueAt < ?)
-            """,
+            "UPDATE mails SET model = ? WHERE state <> 'queued' AND length(model) > 0 AND dueAt < ?",
             [.blob([]), .int(transaction.now.advanced(by: .zero - contentKept).milliseconds)])
     }
 }

@@ -8,7 +8,7 @@ package struct QueuedMail: Sendable {
     package let toAddress: String
     package let toName: String
     package let model: [UInt8]
-    /// Local part of the Message-ID, also the file name.
+    /// Local part of the Message-ID.
     package let messageId: String
     package let queuedAt: Timestamp
     /// The number of earlier attempts.
@@ -43,5 +43,17 @@ package struct QueuedMail: Sendable {
         self.queuedAt = queuedAt
         self.attempts = attempts
         self.isSuppressed = isSuppressed
+    }
+
+    /// The name of its file: when it was queued (UTC), its template, and its number in the table. It has no personal
+    /// data, because people see lists of files. `2026-01-02T030405-order-shipped-42`
+    package var name: String {
+        "\(queuedAt.iso.prefix(19).filter { $0 != ":" })-\(template)-\(id)"
+    }
+
+    func with(model: [UInt8]) -> QueuedMail {
+        QueuedMail(
+            id: id, template: template, toAddress: toAddress, toName: toName, model: model, messageId: messageId,
+            queuedAt: queuedAt, attempts: attempts, isSuppressed: isSuppressed)
     }
 }

@@ -139,7 +139,7 @@ package actor MailSender {
             return .failed(problem: "\(error)")
         }
         do {
-            try await transport.send(message, name: mail.messageId)
+            try await transport.send(message, name: mail.name)
             health.worked()
             return settings.schedule.step(after: nil, attempts: mail.attempts + 1, age: .zero, jitter: 0)
         } catch {

@@ -33,7 +33,7 @@ package struct MailgunTransport: MailTransport {
 
     package func send(_ message: MailMessage, name: String) async throws(MailProblem) {
         let login = Data("api:\(settings.key)".utf8).base64EncodedString()
-        // No line of the MIME message begins like this: its lines are quoted-printable or headers.
+        // No line of the MIME message begins like this (`MailMessage.boundary`).
         let boundary = "=_form_\(name)"
         let base = settings.url.hasSuffix("/") ? String(settings.url.dropLast()) : settings.url
         var request = OutboundRequest(

@@ -45,7 +45,7 @@ package final class SpoolTransport: MailTransport {
             defer { waiting = [] }
             return waiting
         }
-        let results = folder.write(mails.map { ($0.name, $0.message.bytes) })
+        let results = folder.write(mails.map { ($0.name, $0.message.bytes(eightBit: true)) })
         for (mail, result) in zip(mails, results) { mail.continuation.resume(returning: result) }
     }
 }

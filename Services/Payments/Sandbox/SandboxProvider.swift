@@ -117,6 +117,23 @@ package struct SandboxProvider: PaymentProvider {
         }.get()
     }
 
+    package func foreignCharge(_ id: String, for share: WorkShare?) async throws -> ForeignCharge? {
+        try await store.read(for: share) { reader in
+            let row = try reader.rows(
+                """
+                SELECT amount, currency, (SELECT COALESCE(SUM(amount), 0) FROM sandboxRefunds
+                WHERE sandboxRefunds.chargeId = sandboxCharges.chargeId) AS refunded
+                FROM sandboxCharges WHERE chargeId = ? AND failure IS NULL
+                """, [.text(id)]
+            ).first
+            return try row.map {
+                try ForeignCharge(
+                    amountMinorUnits: $0.int("amount"), refundedMinorUnits: $0.int("refunded"),
+                    currency: $0.text("currency"))
+            }
+        }
+    }
+
     private static func replay(_ row: SQLRow, for order: ChargeOrder) throws -> Result<ProviderCharge, ProviderFailure>
     {
         guard try row.text("source") == order.source.stored, try row.int("amount") == order.amountMinorUnits,

@@ -49,6 +49,30 @@ package struct StripeProvider: PaymentProvider {
         return known.intentId == nil ? .charges : .paymentIntents
     }
 
+    /// - Parameter id: `ch_…` or `pi_…`, letters, digits and `_` only.
+    package func foreignCharge(_ id: String, for _: WorkShare?) async throws -> ForeignCharge? {
+        let charge: JSON?
+        do {
+            charge =
+                id.hasPrefix("pi_")
+                ? try await client.ask(
+                    .get, "/v1/payment_intents/\(id)", ["expand[]": "latest_charge"], object: "payment_intent")[
+                        "latest_charge"]
+                : try await client.ask(.get, "/v1/charges/\(id)", object: "charge")
+        } catch let trouble as StripeTrouble {
+            if case .fault(let error) = trouble.reason, error.status == 404 { return nil }
+            throw trouble
+        }
+        guard let charge, charge["status"]?.stringValue == "succeeded",
+            let amount = (charge["amount_captured"] ?? charge["amount"])?.intValue,
+            let refunded = charge["amount_refunded"]?.intValue,
+            let currency = charge["currency"]?.stringValue?.lowercased()
+        else { return nil }
+        return ForeignCharge(
+            amountMinorUnits: StripeAmount.minorUnits(amount, currency: currency),
+            refundedMinorUnits: StripeAmount.minorUnits(refunded, currency: currency), currency: currency)
+    }
+
     // MARK: - Refunds
 
     /// A retry after this time first looks for the refund, because Stripe forgets keys after a day.

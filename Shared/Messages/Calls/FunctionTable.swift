@@ -48,9 +48,11 @@ public struct FunctionTable: Sendable {
             ])
         add(
             "payments", reads: ["charges", "paymentEvents"],
-            writes: ["createStripeCustomer", "addPaymentMethod", "setDefaultPaymentMethod", "stripeRequest"])
+            writes: [
+                "createStripeCustomer", "addPaymentMethod", "setDefaultPaymentMethod", "stripeRequest", "adoptCharge",
+            ])
         add(
-            "mail", reads: ["mails", "suppressedAddresses"],
+            "mail", reads: ["mails", "mailContent", "suppressedAddresses"],
             writes: ["unsuppressAddress", "retryMail", "sendShopMail"])
         add(
             "push", reads: ["promotionReport", "countAudience", "orderPushes", "pushes"],

@@ -39,7 +39,7 @@ public struct ObjectCalls: Sendable {
     /// Notices for the subscriptions; answered when there are any.
     public var liveNext: Call<LiveNext, LiveNews> { Call("\(service).liveNext.v1") }
 
-    /// A cloud function. Sender: gateway, and push, which calls analytics.
+    /// A cloud function. Sender: gateway; also push, which calls analytics, and bag, which calls payments.
     public var function: Call<FunctionRequest, FunctionReply> { Call("\(service).function.v1") }
 
     /// The call of a function by its name; some functions spread.

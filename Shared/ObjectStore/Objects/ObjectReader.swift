@@ -68,6 +68,21 @@ public class ObjectReader: ObjectReading {
     /// Whether the database has the class.
     public func hasClass(_ name: String) -> Bool { schema.classes[name] != nil }
 
+    /// Refuses a class or a field of an order that does not exist: where clients add neither, its name is misspelt. To
+    /// be called after a read, which has checked the caller's permissions.
+    /// - Throws: `.operationForbidden` (119) with Parse Server's text, `.invalidKeyName` (105).
+    public func requireKnown(_ className: String, order: [String] = []) throws {
+        guard let info = schema.classes[className] else {
+            throw ParseError(
+                .operationForbidden, "This user is not allowed to access non-existent class: \(className)")
+        }
+        guard let name = QueryOrder.unknownField(in: order, of: info) else { return }
+        throw ParseError(
+            .invalidKeyName,
+            "Invalid field name: \(name.prefix(200)). Compare order with the fields of \(className): it has none of "
+                + "this name, which is case-sensitive.")
+    }
+
     /// Checks the class-level permissions before work that takes time, so that a refused caller does not cause it.
     /// - Throws: as a read or write of the class would. ACLs of objects may still refuse.
     public func authorize(_ action: ClassPermissions.Action, _ className: String, caller: Caller) throws {

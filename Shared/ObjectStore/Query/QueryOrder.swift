@@ -68,6 +68,16 @@ struct QueryOrder {
         }
     }
 
+    /// The first name of an order that neither the class nor the protocol has; nil when there is none.
+    static func unknownField(in keys: [String], of info: ClassInfo) -> String? {
+        let names = keys.map { $0.hasPrefix("-") || $0.hasPrefix("+") ? String($0.dropFirst()) : $0 }
+        return names.first { name in
+            guard columns[name] == nil, !name.hasPrefix("$"), name != "ACL" else { return false }
+            let root = String(name.prefix { $0 != "." })
+            return BuiltInField(rawValue: root) == nil && info.fields[root] == nil
+        }
+    }
+
     private static func value(_ place: FieldPlace) -> (sql: String, operand: Dialect.Operand)? {
         let path = place.path
         if !path.isDotted, place.info != nil, let column = BuiltInField(rawValue: path.root) {

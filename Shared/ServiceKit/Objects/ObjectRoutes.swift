@@ -21,10 +21,19 @@ extension ServiceRoutes {
             principal.readOnly && className == "_Session" ? .anonymous : readingCaller(principal)
         }
 
+        let isSchemaClosed = host.quotas.settings.isSchemaClosed
+
         read(framed: calls.get) { message, request, reader in
-            let object = try reader.read(
-                message.className, message.objectID, keys: message.keys, excludeKeys: message.excludeKeys,
-                caller: caller(request.envelope.principal, message.className))
+            let caller = caller(request.envelope.principal, message.className)
+            let object: ReadObject
+            do {
+                object = try reader.read(
+                    message.className, message.objectID, keys: message.keys, excludeKeys: message.excludeKeys,
+                    caller: caller)
+            } catch let error as ParseError where error.code == .objectNotFound {
+                if isSchemaClosed, !caller.isOperator { try reader.requireKnown(message.className) }
+                throw error
+            }
             let body = try completed(
                 ShownAnswer(
                     className: message.className, keys: message.keys, excludeKeys: message.excludeKeys,
@@ -47,7 +56,11 @@ extension ServiceRoutes {
                 let asker = principal.master ? .master : caller(principal, message.className)
                 return try BusReply(FindReply(), documents: [try reader.explain(Query(message), caller: asker)])
             }
-            let page = try reader.find(Query(message), caller: caller(request.envelope.principal, message.className))
+            let caller = caller(request.envelope.principal, message.className)
+            let page = try reader.find(Query(message), caller: caller)
+            if isSchemaClosed, !caller.isOperator {
+                try reader.requireKnown(message.className, order: message.order)
+            }
             if page.bytesNeeded > 0 {
                 return try BusReply(FindReply.with { $0.bytesNeeded = UInt32(page.bytesNeeded) })
             }

@@ -68,6 +68,7 @@ import Testing
         Row(.POST, "/functions/removeCustomerNote", [:], orders, support),
         Row(.POST, "/functions/mails", ["orderNo": 1], orders, support),
         Row(.POST, "/functions/mails", ["orderNo": .null], support),
+        Row(.POST, "/functions/mailContent", [:], support), Row(.POST, "/mails/0", [:], support),
         Row(.POST, "/functions/mails", [:], support), Row(.POST, "/functions/suppressedAddresses", [:], support),
         Row(.POST, "/functions/unsuppressAddress", [:], support), Row(.POST, "/functions/retryMail", [:], support),
         Row.masterKeys(.POST, "/functions/sendShopMail", [:]),
@@ -164,6 +165,16 @@ import Testing
                 }
             }
         }
+    }
+
+    /// T14a: cloud code may have written a secret.
+    @Test func aMailOfCloudCodeIsForAdmins() async throws {
+        let desk = try await Desk.shared
+        let sent = try await ParseClient.master(desk.suite).run(
+            "sendShopMail", ["to": "secret@customers.example", "subject": "Hi", "text": "A secret"])
+        let mail: JSON = ["id": sent.result.at("mails", 0, "id") ?? .null]
+        #expect(try await desk.member(of: "support").client.run("mailContent", mail).code == 119)
+        #expect(try await desk.admin.run("mailContent", mail).result["text"] == "A secret")
     }
 
     /// T14a

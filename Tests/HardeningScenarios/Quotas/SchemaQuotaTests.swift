@@ -116,6 +116,21 @@ import Testing
             #expect(try await client.create("Fresh", ["a": 2, "b": 1]).code == 119)
             #expect(try await Customer.admin(suite).create("Fresh", ["b": 1]).status == 201)
             #expect(try await client.create("Fresh", ["a": 2, "b": 1]).status == 201)
+            // A name that is misspelt is an error, because no client can add the class or field.
+            for path in ["/classes/Frehs", "/classes/Frehs/x"] {
+                let unknown = try await client.get(path)
+                #expect(unknown.code == 119, "\(unknown.text)")
+                #expect(
+                    unknown["error"] == "This user is not allowed to access non-existent class: Frehs"
+                        && unknown.json.text("hint").contains("case-sensitive"), "\(unknown.text)")
+                #expect(try await master.get(path).code == (path.hasSuffix("x") ? 101 : nil))
+            }
+            let ordered = try await client.find("Fresh", [:], ["order": "a,-nope"])
+            #expect(ordered.code == 105 && ordered.json.text("error").contains("name: nope."), "\(ordered.text)")
+            for order in ["a", "-b", "createdAt,-objectId", "_created_at", "-$natural"] {
+                #expect(try await client.find("Fresh", [:], ["order": .string(order)]).status == 200, "\(order)")
+            }
+            #expect(try await client.get("/classes/Fresh/x").code == 101)
             // An existing app still works: sign-up, an SDK's device registration, favourites, a bag, an address.
             let customer = try await Customer.signUp(suite)
             let more: JSON = [

@@ -30,7 +30,7 @@ import Testing
         let json = "application/json; charset=utf-8"
         #expect(Self.complaint(status: 200, type: json, text: "{}") == nil)
         #expect(Self.complaint(status: 200, type: json, text: #"{"username":"mecbi10xei"}"#) == nil)
-        #expect(Self.complaint(status: 403, type: json, text: #"{"error":"unauthorized"}"#) == nil)
+        #expect(Self.complaint(status: 403, type: json, text: #"{"error":"unauthorized","hint":"x"}"#) == nil)
         #expect(Self.complaint(status: 404, type: json, text: #"{"code":101,"error":"Object not found."}"#) == nil)
         #expect(Self.complaint(status: 404, type: "text/plain", text: "File not found.", "/files/a/b") == nil)
     }
@@ -76,7 +76,7 @@ import Testing
         }
         guard let json = try? JSON(parsing: text), let members = json.objectValue,
             members["error"]?.stringValue?.isEmpty == false,
-            Set(members.keys).isSubset(of: ["code", "error", "details"])
+            Set(members.keys).isSubset(of: ["code", "error", "details", "hint"])
         else { return "is no error body" }
         if status == 403, members["code"] == nil {
             let texts = ["unauthorized", "unauthorized: master key is required"]

@@ -110,6 +110,13 @@ def developers_routes(visit, given):
     request = page.get_by_role("region", name="Request").inner_text()
     step("X-Parse-Session-Token" in request and "…" in request, f"The request is another: {request}")
 
+    visit.open("/developers/functions/checkout")
+    example = page.locator("[data-code=example]").inner_text()
+    sign_in, request = example.split("\n\n")
+    step("X-Parse-Session-Token: $SESSION_TOKEN" in request, f"The example of checkout has no session: {example}")
+    mine = sign_in.replace("ann@example.com", given["user"]).replace("a-long-secret", given["password"])
+    step(run(["bash", "-c"], f'{mine}\nprintf %s "$SESSION_TOKEN"').startswith("r:"), f"It signs nobody in: {sign_in}")
+
     visit.open("/developers/routes/purgeClass")
     expect(page.get_by_text("It needs the master key")).to_be_visible()
     expect(page.locator("[data-code=example]")).to_contain_text("$MASTER_KEY")

@@ -21,7 +21,15 @@ package struct Mail: Sendable {
 
     /// Decodes quoted-printable lines, and blocks that are base64.
     private static func decoded(_ source: String) -> String {
-        source.components(separatedBy: "\r\n\r\n").map { block in
+        // A block begins with the end of the content before it, and may end with the head of the next part.
+        var encoding = ""
+        return source.components(separatedBy: "\r\n\r\n").map { block in
+            defer {
+                for line in block.components(separatedBy: "\r\n") where line.hasPrefix("Content-Transfer-Encoding: ") {
+                    encoding = String(line.dropFirst("Content-Transfer-Encoding: ".count))
+                }
+            }
+            guard !["7bit", "8bit"].contains(encoding) else { return block }
             let joined = block.components(separatedBy: "\r\n").filter { !$0.hasPrefix("--") }.joined()
             if joined.count > 40, let data = Data(base64Encoded: joined) {
                 return String(decoding: data, as: UTF8.self)

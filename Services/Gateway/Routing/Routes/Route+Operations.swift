@@ -25,6 +25,9 @@ extension Route {
         operation("backups", "listBackups", "The last backups, as scripts/backup noted them.") {
             await $0.controllers.operations.backups()
         },
+        Route(.post, "/mails/{mailId}", .system, "showMail", "A mail as a page.", access: .desk(.support)) {
+            try await $0.controllers.mails.page($0["mailId"], $0.request, $0.principal)
+        },
     ]
 
     /// - Parameter area: the operators that may call the route. A route that shows more than `/scriptlog`,

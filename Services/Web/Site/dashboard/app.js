@@ -25,6 +25,7 @@ const routes = {
   '/orders/sheets/:form': { area: 'orders', load: () => import('./pages/orders/sheet.js') },
   '/charges': { area: 'orders', sheet: 'charges', load: () => import('./pages/orders/charges.js') },
   '/mails': { area: 'customers', sheet: 'mails', load: () => import('./pages/orders/mails.js') },
+  '/mails/:id': { area: 'customers', sheet: 'mails', load: () => import('./pages/orders/mail.js') },
   '/products': { area: 'products', load: () => import('./pages/products.js') },
   '/products/:id': { area: 'products', load: () => import('./pages/product.js') },
   '/brands': { area: 'products', load: () => import('./pages/brands.js') },

@@ -79,6 +79,15 @@ export function curl({ method, url, headers, body }) {
   return lines.join(' \\\n  ');
 }
 
+/** A shell command that keeps the token of a session in a variable, for a request of a user. */
+export function signIn({ url, headers }) {
+  const { 'X-Parse-Session-Token': _, ...keys } = headers;
+  const body = JSON.stringify({ username: 'ann@example.com', password: 'a-long-secret' });
+  const all = { ...keys, 'Content-Type': 'application/json' };
+  const command = curl({ method: 'POST', url: `${url}/login`, headers: all, body }).replace('curl', 'curl -s');
+  return `SESSION_TOKEN=$(${command} |\n  grep -o '"sessionToken":"[^"]*"' | cut -d '"' -f 4)`;
+}
+
 /** An example request: with the document's examples, and a placeholder for each required parameter without one. */
 export function sample(operation, own) {
   const values = {};

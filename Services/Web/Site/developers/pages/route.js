@@ -4,7 +4,7 @@ import { h } from '../../shared/dom.js';
 import { t } from '../../shared/i18n.js';
 import { code, pretty, prose } from '../code.js';
 import { load } from '../document.js';
-import { canTry, curl, sample } from '../requests.js';
+import { canTry, curl, sample, signIn } from '../requests.js';
 import { own, trial } from '../try.js';
 
 export async function render({ router, params, signal }) {
@@ -107,14 +107,21 @@ function answers(operation) {
 function example(operation) {
   const place = own(operation);
   const isSecret = operation.caller === 'master';
-  const headers = { ...place.headers, ...(isSecret ? { 'X-Parse-Master-Key': '$MASTER_KEY' } : {}) };
+  const isUsers = operation.caller === 'user';
+  const headers = {
+    ...place.headers,
+    ...(isSecret ? { 'X-Parse-Master-Key': '$MASTER_KEY' } : {}),
+    ...(isUsers ? { 'X-Parse-Session-Token': '$SESSION_TOKEN' } : {}),
+  };
   let text = curl(sample(operation, { ...place, headers }));
   // In single quotes a shell would send the variable's name.
+  if (isUsers) text = `${signIn(place)}\n\n${text}`;
   if (isSecret) text = text.replace("'X-Parse-Master-Key: $MASTER_KEY'", '"X-Parse-Master-Key: $MASTER_KEY"');
   return h(
     'section.card',
     h('header', h('h2', t('route.example'))),
     isSecret ? h('p.soft', t('route.exampleMaster')) : null,
+    isUsers ? h('p.soft', t('route.exampleUser')) : null,
     code(text, { name: t('route.example'), id: 'example' }),
   );
 }

@@ -35,7 +35,10 @@ function mailTable(mails, router, redraw) {
   const shown = table(
     [
       { title: t('order.date'), lead: true, cell: ({ queuedAt }) => dateTime(queuedAt) },
-      { title: t('mails.what'), cell: ({ template }) => word(template) },
+      {
+        title: t('mails.what'),
+        cell: ({ id, template }) => h('a', { href: router.href(`/mails/${id}`) }, word(template)),
+      },
       { title: t('mails.to'), cell: ({ to }) => to },
       {
         title: t('order.number'),
@@ -100,7 +103,8 @@ function action(key, about, work, done, redraw) {
   return h('button.quiet', { type: 'button', 'aria-label': `${t(key)}: ${about}`, onclick: press }, t(key));
 }
 
-/** The name of a mail; templates of the shop's own have none. */
+/** The name of a mail; one of cloud code has none. */
 function word(template) {
-  return hasText(`mail.${template}`) ? t('timeline.mail', { what: t(`mail.${template}`) }) : template;
+  if (hasText(`mail.secret.${template}`)) return t(`mail.link.${template}`);
+  return hasText(`mail.${template}`) ? t('timeline.mail', { what: t(`mail.${template}`) }) : t('mail.one');
 }
