@@ -72,8 +72,8 @@ def examine(given, environment):
     found += rules.check(settings)
     if settings.public_url.scheme == "https":
         found += host.public_url(settings.public_url)
-    found += [host.disk(given.data), host.clock(host.clock_state()), *host.permissions(given.data, keys_of(given.data, environment)),
-              host.versions()]
+    found += [host.disk(given.data), host.clock(host.clock_state()), host.versions()]
+    found += host.permissions(given.data, keys_of(given.data, environment))
     return found + backups(given, environment)
 
 
