@@ -312,6 +312,15 @@ wanted_replicas() {
     [[ ${SATCHEL_WATCHDOG-} == off ]] || say watchdog-1
 }
 
+# With SATCHEL_SYSLOG, the option by which the manager sends a program's log to syslog too.
+syslog_option() {
+    case ${SATCHEL_SYSLOG:-false} in
+        true | yes | 1) say 'stdout_syslog = true' ;;
+        false | no | 0) ;;
+        *) die "SATCHEL_SYSLOG is true or false, not '$SATCHEL_SYSLOG'" ;;
+    esac
+}
+
 # Makes the program files match the scale. Existing ones are left as they are: the manager restarts a replica whose
 # file changed. Only a gateway's is another one where the first balancer comes or the last one goes.
 write_programs() {
@@ -320,7 +329,8 @@ write_programs() {
     while read -r replica; do
         wanted[$replica]=1
         if [[ $replica == balancer-1 || $replica == watchdog-1 ]]; then
-            cp -n -- "$ROOT/compose/${replica%-1}.conf" "$SATCHEL_DATA/supervisor/$replica.conf"
+            file=$SATCHEL_DATA/supervisor/$replica.conf
+            [[ -e $file ]] || { cat "$ROOT/compose/${replica%-1}.conf" && syslog_option; } >"$file"
             [[ $replica != watchdog-1 ]] || cp -- "$ROOT/compose/watchdog.py" "$SATCHEL_DATA/watchdog.py"
             continue
         fi
@@ -332,8 +342,11 @@ write_programs() {
             [[ $service == gateway ]] || continue
             ! grep -qxF -- "environment = SATCHEL_REPLICA=\"$replica\"$besides" "$file" || continue
         fi
-        sed "s/@SERVICE@/$service/g; s/@REPLICA@/$replica/g; s/@PRIORITY@/$priority/g; s|@BESIDES@|$besides|" \
-            "$ROOT/compose/program.conf" >"$file"
+        {
+            sed "s/@SERVICE@/$service/g; s/@REPLICA@/$replica/g; s/@PRIORITY@/$priority/g; s|@BESIDES@|$besides|" \
+                "$ROOT/compose/program.conf"
+            syslog_option
+        } >"$file"
     done < <(wanted_replicas)
     for file in "$SATCHEL_DATA"/supervisor/*.conf; do
         replica=${file##*/}
