@@ -19,7 +19,8 @@ struct TemplateFiles {
         let installed = Bundle.module.bundleURL.appendingPathComponent("Templates").path + language.folder
         let replaced = try Self.files(in: replacements, names)
         for name in names {
-            let folder = replaced.contains(name) ? replacements ?? installed : installed
+            let own = installed + (name.hasPrefix("order-") ? "/orders" : "/accounts")
+            let folder = replaced.contains(name) ? replacements ?? own : own
             let path = "\(folder)/\(name)\(Self.ending)"
             guard let data = FileManager.default.contents(atPath: path), data.count <= Self.fileBytesMax,
                 let text = String(data: data, encoding: .utf8)

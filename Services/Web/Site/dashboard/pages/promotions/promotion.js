@@ -1,15 +1,15 @@
 // One promotion: its editor, sending and results.
 
-import { ask, call, create, get, update } from '../../shared/api.js';
-import { fill, h } from '../../shared/dom.js';
-import { dialog } from '../../shared/elements/dialog.js';
-import { errorText, failure, toast } from '../../shared/elements/toast.js';
-import { beginning, dateTime } from '../../shared/format.js';
-import { t } from '../../shared/i18n.js';
-import { heading } from '../lists/listing.js';
-import { promotionForm } from '../promotions/form.js';
-import { promotionResult } from '../promotions/result.js';
-import { sendPromotion, stopPromotion } from '../promotions/send.js';
+import { ask, call, create, get, update } from '../../../shared/api.js';
+import { fill, h } from '../../../shared/dom.js';
+import { dialog } from '../../../shared/elements/dialog.js';
+import { errorText, failure, toast } from '../../../shared/elements/toast.js';
+import { beginning, dateTime } from '../../../shared/format.js';
+import { t } from '../../../shared/i18n.js';
+import { heading } from '../../lists/listing.js';
+import { promotionForm } from '../../promotions/form.js';
+import { promotionResult } from '../../promotions/result.js';
+import { sendPromotion, stopPromotion } from '../../promotions/send.js';
 
 const isOpen = (push) => ['scheduled', 'pending', 'running'].includes(push.status);
 

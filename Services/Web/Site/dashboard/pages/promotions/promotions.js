@@ -1,16 +1,16 @@
 // Promotions: push notifications to customers' devices, and their audiences.
 
-import { containing, find } from '../../shared/api.js';
-import { h } from '../../shared/dom.js';
-import { table } from '../../shared/elements/table.js';
-import { ago, beginning, dateTime } from '../../shared/format.js';
-import { t } from '../../shared/i18n.js';
-import { icon } from '../../shared/icons.js';
-import { viewBar, wantedColumns } from '../lists/list-views.js';
-import { counted, heading, pager } from '../lists/listing.js';
-import { searchField } from '../lists/search-field.js';
-import { picture } from '../products/picture.js';
-import { audienceWords } from '../promotions/audience.js';
+import { containing, find } from '../../../shared/api.js';
+import { h } from '../../../shared/dom.js';
+import { table } from '../../../shared/elements/table.js';
+import { ago, beginning, dateTime } from '../../../shared/format.js';
+import { t } from '../../../shared/i18n.js';
+import { icon } from '../../../shared/icons.js';
+import { viewBar, wantedColumns } from '../../lists/list-views.js';
+import { counted, heading, pager } from '../../lists/listing.js';
+import { searchField } from '../../lists/search-field.js';
+import { picture } from '../../products/picture.js';
+import { audienceWords } from '../../promotions/audience.js';
 
 const PAGE = 25;
 

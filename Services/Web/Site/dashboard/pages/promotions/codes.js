@@ -1,17 +1,17 @@
 // Discount codes: their terms, uses and state.
 
-import { ask, find, run } from '../../shared/api.js';
-import { h } from '../../shared/dom.js';
-import { table } from '../../shared/elements/table.js';
-import { failure, toast } from '../../shared/elements/toast.js';
-import { dateTime, money, number, portion } from '../../shared/format.js';
-import { t } from '../../shared/i18n.js';
-import { icon } from '../../shared/icons.js';
-import { stateOf, states } from '../codes/definition.js';
-import { editCode } from '../codes/dialog.js';
-import { counted, heading, pager } from '../lists/listing.js';
-import { searchField } from '../lists/search-field.js';
-import { runs } from '../shell/areas.js';
+import { ask, find, run } from '../../../shared/api.js';
+import { h } from '../../../shared/dom.js';
+import { table } from '../../../shared/elements/table.js';
+import { failure, toast } from '../../../shared/elements/toast.js';
+import { dateTime, money, number, portion } from '../../../shared/format.js';
+import { t } from '../../../shared/i18n.js';
+import { icon } from '../../../shared/icons.js';
+import { stateOf, states } from '../../codes/definition.js';
+import { editCode } from '../../codes/dialog.js';
+import { counted, heading, pager } from '../../lists/listing.js';
+import { searchField } from '../../lists/search-field.js';
+import { runs } from '../../shell/areas.js';
 
 const PAGE = 50;
 

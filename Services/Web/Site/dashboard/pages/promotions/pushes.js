@@ -1,12 +1,12 @@
 // Every push, newest first: of promotions, and of other programs.
 
-import { ask } from '../../shared/api.js';
-import { h } from '../../shared/dom.js';
-import { table } from '../../shared/elements/table.js';
-import { beginning, dateTime, number } from '../../shared/format.js';
-import { t } from '../../shared/i18n.js';
-import { counted, heading, pager, stateChips } from '../lists/listing.js';
-import { stateTag } from '../promotions/result.js';
+import { ask } from '../../../shared/api.js';
+import { h } from '../../../shared/dom.js';
+import { table } from '../../../shared/elements/table.js';
+import { beginning, dateTime, number } from '../../../shared/format.js';
+import { t } from '../../../shared/i18n.js';
+import { counted, heading, pager, stateChips } from '../../lists/listing.js';
+import { stateTag } from '../../promotions/result.js';
 
 const PAGE = 50;
 const states = ['scheduled', 'pending', 'running', 'succeeded', 'failed', 'cancelled'];
