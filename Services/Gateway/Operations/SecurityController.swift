@@ -131,7 +131,6 @@ struct SecurityController: Sendable {
         }
         let writable = open(["create", "update", "delete"]) { !$0.hasPrefix("_") }
         let growing = open(["addField"]) { _ in true }
-        let usersListed = open(["find"]) { $0 == "_User" || $0 == "_Session" || $0 == "_Installation" }
         return [
             .init(
                 "Clients cannot create classes", isFine: !settings.allowsClientClassCreation,
@@ -144,10 +143,6 @@ struct SecurityController: Sendable {
                 "Classes are not written by everybody", isFine: writable.isEmpty,
                 "Everybody may create, change or delete objects of: \(Self.names(writable)).",
                 "Restrict create, update and delete in the class-level permissions of these classes."),
-            .init(
-                "Accounts and devices are not listed", isFine: usersListed.isEmpty,
-                "Everybody may list: \(Self.names(usersListed)).",
-                "Take * out of find in the class-level permissions of these classes."),
         ]
     }
 
