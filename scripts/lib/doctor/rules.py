@@ -5,6 +5,10 @@ import urllib.parse
 from finding import fail, ok, warn
 
 
+# In values of compose/host/satchel.env that a shop replaces.
+EXAMPLE = "CHANGE_ME"
+
+
 class Settings:
     """The settings in effect: of the environment, otherwise the defaults of docs/reference/settings.md."""
 
@@ -38,6 +42,9 @@ def is_loopback(host):
 
 def unsafe(settings):
     """Each unsafe setting as a finding."""
+    for name, value in sorted(settings.environment.items()):
+        if name.startswith("SATCHEL_") and EXAMPLE in value:
+            yield fail("settings", f"{name} is still the example of satchel.env.", "Set your own value.")
     if settings["SATCHEL_APP_ID"] == settings.defaults["SATCHEL_APP_ID"]:
         yield warn("app id", "SATCHEL_APP_ID has its default, which is public.",
                    "Choose another one before the first app is published; afterwards it must stay.")

@@ -63,7 +63,7 @@ class Settings(unittest.TestCase):
                 ({"APNS_URL": "https://api.sandbox.push.apple.com"}, (WARN, "push")), ({"LOG_LEVEL": "debug"}, (WARN, "log")),
                 ({"PUBLIC_URL": ""}, (FAIL, "public URL")), ({"TRUSTED_PROXIES": ""}, (FAIL, "proxy")),
                 ({"TRUSTED_PROXIES": "127.0.0.1, 0.0.0.0/0"}, (FAIL, "proxy")), ({"TRUSTED_PROXIES": "::/0"}, (FAIL, "proxy")),
-                ({"HOST": "0.0.0.0"}, (WARN, "proxy"))):
+                ({"HOST": "0.0.0.0"}, (WARN, "proxy")), ({"SMTP_PASSWORD": "CHANGE_ME"}, (FAIL, "settings"))):
             with self.subTest(str(changes)):
                 self.assertEqual(found(**changes), [wanted])
 
