@@ -37,7 +37,7 @@ import Testing
             let byBrand = try await admin.run("salesByProduct", ["groupBy": "brand"])
             for answer in [byProduct, byBrand] {
                 for name in ["pieces", "grossMinorUnits", "refundedMinorUnits", "netMinorUnits"] {
-                    let total = answer.result.at("total", name)
+                    let total = answer.result["total"]?[name]
                     #expect(total != nil && total == sales?[name], "\(name): \(answer.text)")
                     let rows = (answer.result["results"]?.arrayValue ?? []) + [answer.result["others"] ?? .null]
                     #expect(rows.reduce(0) { $0 + ($1[name]?.intValue ?? 0) } == total?.intValue, "\(answer.text)")

@@ -24,7 +24,7 @@ package final class Browser {
         /// Up to the next quote, with the characters that HTML escapes.
         private func text(after start: String) -> String? {
             guard let found = html.range(of: start) else { return nil }
-            return html[found.upperBound...].prefix { $0 != "\"" }.replacing("&amp;", with: "&")
+            return String(html[found.upperBound...].prefix { $0 != "\"" }).replacing("&amp;", with: "&")
         }
     }
 
