@@ -119,10 +119,7 @@ extension Shop {
         }
         values["thanks"] = visit.query("thanks") == "1"
         values["isGuest"] = visit.request.guest
-        let address = order["shippingAddress"] ?? .null
-        values["address"] = [
-            ["firstName", "lastName"], ["address1"], ["address2"], ["city", "state", "zipcode"],
-        ].map { names in names.compactMap { address[$0]?.stringValue }.joined(separator: " ") }.filter { !$0.isEmpty }
+        values["address"] = view.addressLines(order["shippingAddress"] ?? .null)
         if let note = order["note"]?.stringValue, !note.isEmpty { values["note"] = note }
         if let discount = order["discountMinorUnits"]?.intValue, discount > 0 {
             values["discount"] = view.money(-discount)
