@@ -49,8 +49,8 @@ import Testing
         let saved = try await browser.post("/account/contact", form)
         #expect(saved.location == "/account/contact?saved=1", "\(saved.html)")
         let me = try await Self.me(customer)
-        #expect(me["firstName"] == "Ann <b>" && me["phone"] == "555" && me["gender"] == "female", "\(me)")
-        #expect(me["email"] == .string(address) && me["username"] == .string(address), "\(me)")
+        #expect(["firstName", "phone", "gender"].map { me[$0] } == ["Ann <b>", "555", "female"], "\(me)")
+        #expect(["email", "username"].map { me[$0] } == [.string(address), .string(address)], "\(me)")
         #expect(me["emailVerified"] == false)
 
         let unverified = try await browser.get("/account/contact?saved=1")
@@ -97,7 +97,7 @@ import Testing
 
         let stored = try await customer.client.find("Address", [:], ["order": "createdAt"]).results
         #expect(stored.map { $0["label"] } == ["Home", "Work"])
-        #expect(stored.map { $0["default"] } == [true, false])
+        #expect(stored.map { $0["default"] == true } == [true, false])
         let (home, work) = (stored[0].objectId, stored[1].objectId)
         #expect(try await browser.get("/account/addresses/\(work)").field("label") == "Work")
         form["label"] = ""
@@ -105,7 +105,9 @@ import Testing
         #expect(try await browser.post("/account/addresses/\(work)", form).status == 303)
         #expect(try await browser.post("/account/addresses/\(work)/default", [:]).status == 303)
         let changed = try await customer.client.get("/classes/Address/\(work)")
-        #expect(changed["city"] == "Chicago" && changed["label"] == nil && changed["default"] == true)
+        #expect(changed["city"] == "Chicago")
+        #expect(changed["label"] == nil)
+        #expect(changed["default"] == true)
         // Nobody else reads, changes or deletes it.
         let (other, _) = try await Self.customer(suite)
         #expect(try await other.get("/account/addresses/\(work)").status == 404)
@@ -128,7 +130,7 @@ import Testing
         for card in ["tok_visa", "tok_mastercard"] {
             #expect(try await browser.post("/account/payments", ["card": card]).location == "/account/payments")
         }
-        #expect(try await browser.get("/account/payments").html.contains("Visa •••• 4242"))
+        #expect(try await browser.get("/account/payments").html.contains("Visa •••• 4242 <"))
         let methods = try await customer.client.find("PaymentMethod", [:], ["order": "createdAt"]).results
         try #require(methods.count == 2)
         #expect(try await browser.post("/account/payments/\(methods[1].objectId)/default", [:]).status == 303)
@@ -136,7 +138,7 @@ import Testing
             try await customer.client.get("/classes/PaymentMethod/\(methods[1].objectId)")["default"] == true)
         #expect(try await browser.post("/account/payments/\(methods[0].objectId)/delete", [:]).status == 303)
         let left = try await browser.get("/account/payments")
-        #expect(left.html.contains("4444") && !left.html.contains("Visa •••• 4242 <"), "\(left.html)")
+        #expect(left.html.contains("MasterCard •••• 4444 <") && !left.html.contains("Visa •••• 4242 <"), "\(left.html)")
     }
 
     // MARK: - Sessions and passwords
@@ -245,8 +247,9 @@ import Testing
         let review = try #require(reviews.first).objectId
 
         let (other, _) = try await Self.customer(suite)
-        #expect(try await Browser(suite).post("\(product)/report", ["review": review]).location?
-            .hasPrefix("/log-in") == true)
+        #expect(
+            try await Browser(suite).post("\(product)/report", ["review": review]).location?
+                .hasPrefix("/log-in") == true)
         #expect(try await other.post("\(product)/report", ["review": review]).location == "\(product)/reported")
         #expect(try await other.get("\(product)/reported").html.contains("Thank you"))
         let admin = try await Customer.admin(suite)
@@ -272,16 +275,21 @@ import Testing
         try #require(paid.status == 200, "\(paid.text)")
         let order = paid.result.text("orderId")
         let admin = try await Customer.admin(suite)
-        let shipped = try await admin.run("shipOrder", [
-            "orderId": .string(order), "carrier": "Parcel Post", "trackingNumber": "PP-78",
-            "trackingUrl": "https://post.example/track?n=PP-78",
-        ])
+        let shipped = try await admin.run(
+            "shipOrder",
+            [
+                "orderId": .string(order), "carrier": "Parcel Post", "trackingNumber": "PP-78",
+                "trackingUrl": "https://post.example/track?n=PP-78",
+            ])
         try #require(shipped.status == 200, "\(shipped.text)")
-        let items = try await customer.client.get("/classes/Order/\(order)")["items"]?.arrayValue ?? []
-        let refunded = try await admin.run("refundOrder", [
-            "orderId": .string(order), "reason": "A secret of the desk",
-            "lines": [["itemId": .string(try #require(items.first).objectId), "quantity": 1]],
-        ])
+        let placed = try await customer.client.get("/classes/Order/\(order)", ["include": "items"])
+        let item = placed["items"]?.arrayValue?.first { $0["unitPriceMinorUnits"] == 350 }
+        let refunded = try await admin.run(
+            "refundOrder",
+            [
+                "orderId": .string(order), "reason": "A secret of the desk",
+                "lines": [["itemId": .string(try #require(item).objectId), "quantity": 1]],
+            ])
         try #require(refunded.result["refundedNow"] == 350, "\(refunded.text)")
 
         let page = try await browser.get("/orders/\(order)")

@@ -64,7 +64,7 @@ import WebService
         let wrong = try reply([user, ["code": 101, "error": "Invalid username/password."]]).page
         #expect(wrong.status == 400)
         #expect(!wrong.html.contains("secret"), "\(wrong.html)")
-        let change = try #require(reply([user, user]).asks.asks.first)
+        let change = try #require(try reply([user, user]).asks.asks.first)
         #expect(change.method == "PUT" && change.path == "users/u1" && change.beginsSession)
         #expect(try reply([user, user, ["updatedAt": "2030-05-02T10:15:00.000Z"]]).page.location == "/account?saved=1")
         let policy = try reply([user, user, ["code": 142, "error": "Choose another one."]]).page

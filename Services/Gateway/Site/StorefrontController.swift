@@ -176,15 +176,15 @@ struct StorefrontController: Sendable {
     private func beginSession(
         _ body: [UInt8], _ visit: inout Visit, _ request: ParseRequest, _ router: ParseRouter
     ) async throws(ParseError) -> [UInt8] {
-        let (token, rest) = Self.withoutToken(body)
-        guard let token else { return body }
+        let parts = Self.withoutToken(body)
+        guard let token = parts.token else { return body }
         var credentials = Credentials()
         credentials.sessionToken = token
         visit.principal = try await router.principals.signIn(
             .stranger(request.network), credentials, in: request.call)
         visit.token = token
         visit.hasBegun = true
-        return rest
+        return parts.rest
     }
 
     /// Over HTTPS, a name with which browsers refuse a cookie that another host or path set.

@@ -27,10 +27,12 @@ extension Shop {
         }
         let answers = try visit.ask(
             all: sold.prefix(Self.linesMax).map { line in
-                .function("addToBag", [
-                    "productId": .string(line["product"]?["objectId"]?.stringValue ?? ""),
-                    "quantity": .int(line["quantity"]?.intValue ?? 1),
-                ])
+                .function(
+                    "addToBag",
+                    [
+                        "productId": .string(line["product"]?["objectId"]?.stringValue ?? ""),
+                        "quantity": .int(line["quantity"]?.intValue ?? 1),
+                    ])
             })
         for answer in answers where answer.status >= 500 { try require(answer, visit) }
         let missing = lines.count - answers.filter(\.isSuccess).count
