@@ -48,8 +48,10 @@ struct OrderFunctions: Sendable {
             return try await take(wish, parameters, request)
         }
         routes.function("orderRefunds") { parameters, request in
-            try request.requireArea(.orders, .support)
-            return try .result(await runner.ledger.list(Self.orderId(parameters), for: request.share))
+            let isDesk = request.envelope.principal.runs([.orders, .support])
+            if !isDesk { try await requireCustomer(parameters, request) }
+            let refunds = try await runner.ledger.list(Self.orderId(parameters), for: request.share)
+            return try .result(isDesk ? refunds : Self.forCustomer(refunds))
         }
         routes.function("orders") { parameters, request in
             try request.requireArea(.orders, .support)
@@ -59,6 +61,26 @@ struct OrderFunctions: Sendable {
             let known = try await contacts.contacts(of: customers, for: request)
             return try .result(OrderList.json(orders, contacts: known, count: count))
         }
+    }
+
+    /// - Throws: `.operationForbidden` (119) unless the caller placed the order, and for an order that does not exist.
+    private func requireCustomer(_ parameters: JSON, _ request: ServiceRequest) async throws {
+        do {
+            _ = try await ledger.customer(
+                Self.orderId(parameters), for: request.userId, share: request.share)
+        } catch let error as ParseError where error.code != .serviceUnavailable {
+            try request.requireArea(.orders, .support)
+        }
+    }
+
+    private static let customerFields: Set<String> = ["purpose", "amount", "state", "lines", "createdAt"]
+
+    /// Refunds without what only the desk reads.
+    private static func forCustomer(_ refunds: JSON) -> JSON {
+        .array(
+            (refunds.arrayValue ?? []).map { refund in
+                .object((refund.objectValue ?? [:]).filter { customerFields.contains($0.key) })
+            })
     }
 
     private func take(_ wish: OrderLedger.Wish, _ parameters: JSON, _ request: ServiceRequest) async throws -> BusReply

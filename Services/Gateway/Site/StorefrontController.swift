@@ -133,6 +133,8 @@ struct StorefrontController: Sendable {
             answer.final.map { Array($0.buffer.readableBytesView) } ?? configuration.fileLinks.linked(answer.body)
         if ask.beginsSession, (200..<300).contains(answer.status) {
             body = try await beginSession(body, &visit, request, router)
+        } else if Self.tokenPaths.contains(ask.path) {
+            body = Self.withoutToken(body).rest
         }
         visit.results.append(
             .with {
@@ -158,21 +160,31 @@ struct StorefrontController: Sendable {
         }
     }
 
+    /// The paths whose responses repeat the session's token.
+    private static let tokenPaths: Set<String> = ["users/me", "sessions/me"]
+
+    /// Takes the session's token out of a response.
+    static func withoutToken(_ body: [UInt8]) -> (token: String?, rest: [UInt8]) {
+        guard case .object(var members)? = try? JSON(parsing: body),
+            let token = members.removeValue(forKey: "sessionToken")?.stringValue
+        else { return (nil, body) }
+        return (token, JSON.object(members).serialized)
+    }
+
     /// Takes the session's token out of a response, and makes it the browser's.
     /// - Returns: the rest of the response.
     private func beginSession(
         _ body: [UInt8], _ visit: inout Visit, _ request: ParseRequest, _ router: ParseRouter
     ) async throws(ParseError) -> [UInt8] {
-        guard case .object(var members)? = try? JSON(parsing: body),
-            let token = members.removeValue(forKey: "sessionToken")?.stringValue
-        else { return body }
+        let parts = Self.withoutToken(body)
+        guard let token = parts.token else { return body }
         var credentials = Credentials()
         credentials.sessionToken = token
         visit.principal = try await router.principals.signIn(
             .stranger(request.network), credentials, in: request.call)
         visit.token = token
         visit.hasBegun = true
-        return JSON.object(members).serialized
+        return parts.rest
     }
 
     /// Over HTTPS, a name with which browsers refuse a cookie that another host or path set.

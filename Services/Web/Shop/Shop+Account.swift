@@ -88,6 +88,7 @@ extension Shop {
             "name": ["firstName", "lastName"].compactMap { user[$0]?.stringValue }.joined(separator: " "),
             "orders": answers[1].results.map(view.order), "hasOrders": !answers[1].results.isEmpty,
         ]
+        values["saved"] = visit.query("saved") == "1"
         if page > 1 { values["previous"] = "/account?page=\(page - 1)" }
         if page * 10 < answers[1].count { values["following"] = "/account?page=\(page + 1)" }
         return render("account", visit, title: view.words("account.title"), values, personal: true)
@@ -98,21 +99,32 @@ extension Shop {
         let answer = try visit.ask(
             .get("classes/Order/\(id.percentEncoded)", ["include": "items.product"]))[0]
         try require(answer, visit)
-        return orderPage(visit, answer.json, problem: nil)
+        return try orderPage(&visit, answer.json, problem: nil)
     }
 
-    private func orderPage(_ visit: ShopVisit, _ order: JSON, problem: String?) -> ShopPage {
+    private func orderPage(
+        _ visit: inout ShopVisit, _ order: JSON, problem: String?
+    ) throws(ShopStop) -> ShopPage {
         let view = view(visit)
+        let refunds = try refunds(&visit, of: order)
         var values = view.order(order)
-        values["lines"] = view.lines(order)
+        values["lines"] = view.lines(order, refunds: refunds)
+        values["steps"] = view.steps(order)
+        values["refunds"] = refunds.map(view.refund)
+        values["hasRefunds"] = !refunds.isEmpty
+        values["isPlaced"] = order["orderStatus"] == 1
+        values["carrier"] = order["carrier"]?.stringValue ?? ""
+        if let url = order["trackingUrl"]?.stringValue, url.hasPrefix("https://") || url.hasPrefix("http://") {
+            values["trackingHref"] = url
+        }
         values["thanks"] = visit.query("thanks") == "1"
         values["isGuest"] = visit.request.guest
-        let address = order["shippingAddress"] ?? .null
-        values["address"] = [
-            ["firstName", "lastName"], ["address1"], ["address2"], ["city", "state", "zipcode"],
-        ].map { names in names.compactMap { address[$0]?.stringValue }.joined(separator: " ") }.filter { !$0.isEmpty }
+        values["address"] = view.addressLines(order["shippingAddress"] ?? .null)
         if let note = order["note"]?.stringValue, !note.isEmpty { values["note"] = note }
-        if let discount = order["discountTotal"]?.intValue, discount > 0 { values["discount"] = view.money(-discount) }
+        if let discount = order["discountMinorUnits"]?.intValue, discount > 0 {
+            values["discount"] = view.money(-discount)
+            values["subtotal"] = view.money((order["total"]?.intValue ?? 0) + discount)
+        }
         if let problem { values["problem"] = problem }
         return render(
             "order", visit, title: view.words("order.title", ["n": String(order["orderNo"]?.intValue ?? 0)]), values,
@@ -128,7 +140,7 @@ extension Shop {
         }
         let order = try visit.ask(.get("classes/Order/\(id.percentEncoded)", ["include": "items.product"]))[0]
         try require(order, visit)
-        return orderPage(visit, order.json, problem: answer.message)
+        return try orderPage(&visit, order.json, problem: answer.message)
     }
 
     // MARK: - Favorites

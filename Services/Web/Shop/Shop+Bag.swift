@@ -20,6 +20,9 @@ extension Shop {
         var values = view.sums(bag)
         values["lines"] = lines
         values["isEmpty"] = lines.isEmpty
+        if let missing = Int(visit.query("missing")), missing > 0 {
+            values["missing"] = view.words("bag.missing", ["n": String(missing)])
+        }
         if let problem { values["problem"] = problem }
         return render(
             "bag", visit, title: view.words("bag.title"), values, status: problem == nil ? 200 : 400, personal: true)
@@ -80,11 +83,11 @@ extension Shop {
 
     // MARK: - Checkout
 
-    private static let addressFields = [
+    static let addressFields = [
         "firstName", "lastName", "address1", "address2", "city", "state", "zipcode", "phone",
     ]
-    private static let requiredFields = ["firstName", "lastName", "address1", "city", "state", "zipcode"]
-    private static let cards = ["tok_visa", "tok_mastercard", "tok_amex", "tok_chargeDeclinedInsufficientFunds"]
+    static let requiredFields = ["firstName", "lastName", "address1", "city", "state", "zipcode"]
+    static let cards = ["tok_visa", "tok_mastercard", "tok_amex", "tok_chargeDeclinedInsufficientFunds"]
 
     func checkout(_ visit: inout ShopVisit) throws(ShopStop) -> ShopPage {
         guard !visit.isNobody else { return redirect("/bag") }
@@ -133,7 +136,7 @@ extension Shop {
             personal: true)
     }
 
-    private static let autocomplete = [
+    static let autocomplete = [
         "firstName": "given-name", "lastName": "family-name", "address1": "address-line1",
         "address2": "address-line2", "city": "address-level2", "state": "address-level1", "zipcode": "postal-code",
         "phone": "tel",

@@ -113,8 +113,10 @@ extension Shop {
             values["stock"] = view.words(text, ["n": String(stock)])
         }
         values["reviews"] = answers[1].results.map { review -> [String: Any] in
-            [
-                "author": review["authorName"]?.stringValue ?? view.words("review.nobody"),
+            let author = review["authorName"]?.stringValue ?? view.words("review.nobody")
+            return [
+                "author": author, "reviewId": review["objectId"]?.stringValue ?? "",
+                "reportLabel": view.words("reviews.reportLabel", ["name": author]),
                 "content": review["content"]?.stringValue ?? "",
                 "stars": String(repeating: "★", count: min(5, max(0, Int(review["rating"]?.intValue ?? 0)))),
                 "starsLabel": view.words("review.stars", ["n": String(review["rating"]?.intValue ?? 0)]),

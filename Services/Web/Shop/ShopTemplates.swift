@@ -9,7 +9,7 @@ struct ShopTemplates: Sendable {
 
     /// - Throws: `StartupProblem` when a template cannot be parsed.
     init(reading folder: URL) throws {
-        let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
+        let names = (try? FileManager.default.subpathsOfDirectory(atPath: folder.path)) ?? []
         var templates: [String: MustacheTemplate] = [:]
         for name in names where name.hasSuffix(".mustache") {
             do {
