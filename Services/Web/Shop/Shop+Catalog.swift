@@ -136,14 +136,17 @@ extension Shop {
         ]
         values["isEmpty"] = answer.results.isEmpty
         values["isSearch"] = query["q"] != nil
+        values["hasLetters"] = hasLetters
         if hasLetters {
             let isWhole = letter == nil && answer.count <= Self.pageSize
             values["sections"] = ShopLetters.sections(answer.results, view)
             values["letters"] = ShopLetters.index(isWhole ? answer.results : nil, current: letter) {
                 link(["letter": $0])
             }
-            if let letter { values["letter"] = letter }
-            values["allHref"] = letter.map { _ in link(["letter": ""]) }
+            if let letter {
+                values["letter"] = letter
+                values["allHref"] = link(["letter": ""])
+            }
         }
         if page > 1 { values["previous"] = link(["page": page > 2 ? String(page - 1) : ""]) }
         if page * Self.pageSize < answer.count, page < Self.pagesMax {
@@ -189,7 +192,11 @@ extension Shop {
         }
         values["hasReviews"] = !answers[1].results.isEmpty
         values["companyPages"] = view.companyLinks(answers[2])
-        values["similar"] = try similar(&visit, to: product)
+        values["recentId"] = id
+        values["recentHref"] = path
+        let others = try similar(&visit, to: product)
+        values["hasSimilar"] = !others.isEmpty
+        values["similar"] = ["products": others]
         return render(
             "product", visit, title: name, values, head: head(of: product, path, view, visit.request.url))
     }

@@ -29,7 +29,7 @@ enum ShopLetters {
             }
         }
         return sections.map { section -> [String: Any] in
-            ["letter": section.letter, "title": title(section.letter), "products": section.products.map(view.card)]
+            ["name": section.letter, "title": title(section.letter), "products": section.products.map(view.card)]
         }
     }
 
