@@ -36,7 +36,7 @@ import WebService
 
     /// The objects for search engines, as a browser finds them.
     private static func things(_ html: String) throws -> [JSON] {
-        try html.components(separatedBy: #"<script type="application/ld+json">"#).dropFirst().map { part in
+        try html.components(separatedBy: #"<script type="application/ld+json">"#).dropFirst().map { part -> JSON in
             let text = try #require(part.components(separatedBy: "</script>").first)
             return try JSON(parsing: Array(text.utf8))
         }
@@ -123,7 +123,8 @@ import WebService
         #expect(first.html.contains("/brands/t-x?letter=B&amp;view=list"), "\(first.html)")
         #expect(first.html.contains(#"rel="next" href="/brands/t-x?page=2&amp;view=list""#))
         #expect(first.html.contains(#"class="cards list""#))
-        let byPrice = try Self.page(["brands", "t-x"], [(200, brand), (200, long), Self.none], query: ["sort": "unitPrice"])
+        let byPrice = try Self.page(
+            ["brands", "t-x"], [(200, brand), (200, long), Self.none], query: ["sort": "unitPrice"])
         #expect(!byPrice.html.contains("letter="))
     }
 
@@ -176,8 +177,14 @@ import WebService
     @Test(arguments: [
         ("# About *us*", "<h2>About <em>us</em></h2>\n"),
         ("one\ntwo\n\nthree", "<p>one\ntwo</p>\n<p>three</p>\n"),
-        ("- a\n* **b**\n\n1. c", "<ul class=\"dots\">\n<li>a</li>\n<li><strong>b</strong></li>\n</ul>\n<ol>\n<li>c</li>\n</ol>\n"),
-        ("[Shop](/brands) & [mail](mailto:a@b.example)", "<p><a href=\"/brands\">Shop</a> &amp; <a href=\"mailto:a@b.example\">mail</a></p>\n"),
+        (
+            "- a\n* **b**\n\n1. c",
+            "<ul class=\"dots\">\n<li>a</li>\n<li><strong>b</strong></li>\n</ul>\n<ol>\n<li>c</li>\n</ol>\n"
+        ),
+        (
+            "[Shop](/x) & [mail](mailto:a@b.example)",
+            "<p><a href=\"/x\">Shop</a> &amp; <a href=\"mailto:a@b.example\">mail</a></p>\n"
+        ),
         ("<script>alert(1)</script>", "<p>&lt;script&gt;alert(1)&lt;/script&gt;</p>\n"),
         ("[x](javascript:alert(1))", "<p>[x](javascript:alert(1))</p>\n"),
         ("[x](JavaScript:a) [y](//evil.example)", "<p>[x](JavaScript:a) [y](//evil.example)</p>\n"),

@@ -68,15 +68,16 @@ struct ShopHead {
 extension ShopView {
     /// A product with its offer and rating.
     func thing(_ product: JSON, path: String, picture: String?, _ origin: String) -> JSON {
-        let name = product["name"]?.stringValue ?? ""
+        let url = JSON.string(origin + path)
+        let availability = isSoldOut(product) ? "OutOfStock" : "InStock"
+        let offer: JSON = [
+            "@type": "Offer", "price": .string(currency.text(minorUnits: price(product))),
+            "priceCurrency": .string(currency.code.uppercased()), "url": url,
+            "availability": .string("https://schema.org/\(availability)"),
+        ]
         var thing: JSON = [
-            "@context": "https://schema.org", "@type": "Product", "name": .string(name),
-            "sku": .string(product["objectId"]?.stringValue ?? ""), "url": .string(origin + path),
-            "offers": [
-                "@type": "Offer", "price": .string(currency.text(minorUnits: price(product))),
-                "priceCurrency": .string(currency.code.uppercased()), "url": .string(origin + path),
-                "availability": .string("https://schema.org/" + (isSoldOut(product) ? "OutOfStock" : "InStock")),
-            ],
+            "@context": "https://schema.org", "@type": "Product", "name": product["name"] ?? "",
+            "sku": product["objectId"] ?? "", "url": url, "offers": offer,
         ]
         if let detail = product["detail"]?.stringValue, !detail.isEmpty { thing["description"] = .string(detail) }
         if let picture { thing["image"] = .string(ShopHead.absolute(picture, origin)) }
