@@ -149,7 +149,10 @@ test('the worker keeps the offline page and its files, and no page of a shopper'
     open: async (name) => {
       if (!stores.has(name)) stores.set(name, new Map());
       const store = stores.get(name);
-      return { put: async (key, value) => store.set(key, value), addAll: async (all) => all.map((key) => store.set(key, key)) };
+      return {
+        put: async (key, value) => store.set(key, value),
+        addAll: async (keys) => keys.map((key) => store.set(key, key)),
+      };
     },
     keys: async () => [...stores.keys()],
     delete: async (name) => stores.delete(name),
@@ -158,7 +161,8 @@ test('the worker keeps the offline page and its files, and no page of a shopper'
       return [...stores.values()].map((store) => store.get(key)).find(Boolean);
     },
   };
-  const body = '<link href="/shop/assets/2/shop/shop.css"><script src="/shop/assets/2/shop/shop.js"></script><a href="/bag">';
+  const files = '<link href="/shop/assets/2/shop/shop.css"><script src="/shop/assets/2/shop/shop.js"></script>';
+  const body = `${files}<a href="/bag">`;
   globalThis.fetch = async (request, options) => {
     asked.push([request.url ?? request, options?.credentials]);
     if (!isOnline) throw new TypeError('offline');

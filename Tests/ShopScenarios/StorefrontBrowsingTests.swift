@@ -18,10 +18,12 @@ import Testing
         let brand = try await master.create("Category", ["title": .string("House \(word)")])
         for number in 1...26 {
             let letter = number == 26 ? "Z" : "A"
-            let product = try await master.create("Product", [
-                "name": .string("\(letter)\(word) \(String(format: "%02d", number))"), "unitPrice": 2,
-                "brand": .pointer("Category", brand.objectId),
-            ])
+            let product = try await master.create(
+                "Product",
+                [
+                    "name": .string("\(letter)\(word) \(String(format: "%02d", number))"), "unitPrice": 2,
+                    "brand": .pointer("Category", brand.objectId),
+                ])
             try #require(product.status == 201, "\(product.text)")
         }
         let browser = Browser(suite)
@@ -58,12 +60,16 @@ import Testing
     @Test func theSearchFieldGetsSuggestions() async throws {
         let suite = try await Suite.shared
         let word = Names.random(10)
-        let product = try await ParseClient.master(suite).create("Product", [
-            "name": .string("Pick \(word)"), "unitPrice": 2,
-        ])
-        _ = try await ParseClient.master(suite).create("Product", [
-            "name": .string("Old \(word)"), "unitPrice": 2, "active": false,
-        ])
+        let product = try await ParseClient.master(suite).create(
+            "Product",
+            [
+                "name": .string("Pick \(word)"), "unitPrice": 2,
+            ])
+        _ = try await ParseClient.master(suite).create(
+            "Product",
+            [
+                "name": .string("Old \(word)"), "unitPrice": 2, "active": false,
+            ])
         let page = try await Browser(suite).get("/search/suggestions?q=\(word.lowercased())", accept: "*/*")
         #expect(page.status == 200)
         #expect(page.headers.first(name: "Content-Type") == "application/json; charset=utf-8")
@@ -82,10 +88,12 @@ import Testing
         let master = ParseClient.master(suite)
         // The footer shows the first pages by name.
         let name = "0\(Names.random(10).lowercased())"
-        let made = try await master.create("Page", [
-            "name": .string(name), "title": "Terms & more",
-            "content": "# Terms\n\n- **Fair** <b>prices</b>\n- [Stores](/stores)",
-        ])
+        let made = try await master.create(
+            "Page",
+            [
+                "name": .string(name), "title": "Terms & more",
+                "content": "# Terms\n\n- **Fair** <b>prices</b>\n- [Stores](/stores)",
+            ])
         try #require(made.status == 201, "\(made.text)")
         let browser = Browser(suite)
         let page = try await browser.get("/pages/\(name)")
@@ -104,10 +112,12 @@ import Testing
         let suite = try await Suite.shared
         let town = Names.random(10)
         for (name, longitude) in [("Far", 33.2), ("Near", 33.0)] {
-            let store = try await ParseClient.master(suite).create("Store", [
-                "name": .string("\(name) \(town)"), "city": .string(town), "zipcode": "1", "address": "1 Main St",
-                "location": ["__type": "GeoPoint", "latitude": -51, "longitude": JSON(number: longitude)],
-            ])
+            let store = try await ParseClient.master(suite).create(
+                "Store",
+                [
+                    "name": .string("\(name) \(town)"), "city": .string(town), "zipcode": "1", "address": "1 Main St",
+                    "location": ["__type": "GeoPoint", "latitude": -51, "longitude": JSON(number: longitude)],
+                ])
             try #require(store.status == 201, "\(store.text)")
         }
         let browser = Browser(suite)
@@ -122,12 +132,16 @@ import Testing
 
     @Test func searchEnginesFindEveryProduct() async throws {
         let suite = try await Suite.shared
-        let product = try await ParseClient.master(suite).create("Product", [
-            "name": .string("Map \(Names.random(8))"), "unitPrice": 2,
-        ])
-        let hidden = try await ParseClient.master(suite).create("Product", [
-            "name": "Hidden", "unitPrice": 2, "active": false,
-        ])
+        let product = try await ParseClient.master(suite).create(
+            "Product",
+            [
+                "name": .string("Map \(Names.random(8))"), "unitPrice": 2,
+            ])
+        let hidden = try await ParseClient.master(suite).create(
+            "Product",
+            [
+                "name": "Hidden", "unitPrice": 2, "active": false,
+            ])
         let browser = Browser(suite)
         let robots = try await browser.get("/robots.txt", accept: "*/*")
         #expect(robots.status == 200)

@@ -81,7 +81,10 @@ import WebService
         let others: JSON = ["results": [["objectId": "o", "name": .string(name), "unitPrice": 1]]]
         let page = try Self.page(
             ["products", path],
-            [(200, product), (200, review), (200, ["results": [["name": "n", "title": .string(name)]]]), (200, others)],
+            [
+                (200, product), (200, review), (200, ["results": [["name": "n", "title": .string(name)]]]),
+                (200, others),
+            ],
             shopName: name)
         try #require(page.status == 200)
         #expect(try Self.things(page.html).first?["name"] == .string(name), "\(page.html)")
@@ -106,6 +109,15 @@ import WebService
         let sorted = try Self.page(
             ["brands", "old-new-x"], [(200, brand), Self.none, Self.none], query: ["sort": "unitPrice"])
         #expect(sorted.html.contains(#"<meta name="robots" content="noindex">"#))
+    }
+
+    @Test func aPushMessageLeadsToItsPromotion() throws {
+        #expect(try Self.page([], query: ["p": "pO6jNb4wTy"]).location == "/promotions/pO6jNb4wTy")
+        #expect(try Self.page([], query: ["p": "/evil.example"]).location == "/promotions/%2Fevil.example")
+        let page = try Self.page(
+            ["promotions", "x"], [(200, ["content": "Sale!", "image": ["url": "/files/sale.jpg"]])])
+        #expect(page.html.contains(#"<meta property="og:image" content="https://shop.example/files/sale.jpg">"#))
+        #expect(page.html.contains("noindex"))
     }
 
     @Test func aBrandHasSectionsByLetter() throws {

@@ -11,6 +11,9 @@ extension Shop {
     static let active: [String: JSON] = ["active": ["$ne": false]]
 
     func home(_ visit: inout ShopVisit) throws(ShopStop) -> ShopPage {
+        // The address in a push message.
+        let promotion = visit.query("p")
+        guard promotion.isEmpty else { return redirect("/promotions/\(promotion.percentEncoded)") }
         let answers = try visit.ask(
             .find("Category", order: "title", limit: 100),
             .find("Product", .object(Self.active), order: "-createdAt", limit: 12, include: "brand"), .companyPages)
@@ -238,9 +241,11 @@ extension Shop {
         let pages: ShopAnswer
         if let latitude = Double(visit.query("latitude")), let longitude = Double(visit.query("longitude")) {
             let answers = try visit.ask(
-                .function("nearestStores", [
-                    "latitude": JSON(number: latitude), "longitude": JSON(number: longitude), "limit": 20,
-                ]), .companyPages)
+                .function(
+                    "nearestStores",
+                    [
+                        "latitude": JSON(number: latitude), "longitude": JSON(number: longitude), "limit": 20,
+                    ]), .companyPages)
             try require(answers[0], visit)
             found = answers[0].result.arrayValue ?? []
             pages = answers[1]
@@ -275,9 +280,13 @@ extension Shop {
     func promotion(_ visit: inout ShopVisit, _ id: String) throws(ShopStop) -> ShopPage {
         let answer = try visit.ask(.get("classes/Promotion/\(id.percentEncoded)"))[0]
         try require(answer, visit)
-        var values: [String: Any] = ["content": answer.json["content"]?.stringValue ?? ""]
+        let content = answer.json["content"]?.stringValue ?? ""
+        var values: [String: Any] = ["content": content]
         if let picture = ShopView.picture(answer.json["image"]) { values["picture"] = picture }
         if let code = answer.json["discountCode"]?.stringValue, !code.isEmpty { values["code"] = code }
-        return render("promotion", visit, title: view(visit).words("promotion.title"), values)
+        let head = ShopHead(
+            path: "/promotions/\(id.percentEncoded)", description: ShopHead.excerpt(content),
+            picture: ShopView.picture(answer.json["image"]), isListed: false)
+        return render("promotion", visit, title: view(visit).words("promotion.title"), values, head: head)
     }
 }

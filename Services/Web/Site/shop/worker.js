@@ -16,8 +16,8 @@ async function install() {
 }
 
 async function removeOlder() {
-  const names = await caches.keys();
-  await Promise.all(names.filter((name) => name.startsWith('shop ') && name !== STORE).map((name) => caches.delete(name)));
+  const older = (await caches.keys()).filter((name) => name.startsWith('shop ') && name !== STORE);
+  await Promise.all(older.map((name) => caches.delete(name)));
 }
 
 async function page(request) {
