@@ -74,13 +74,13 @@ import Testing
         #expect(page.status == 200)
         #expect(page.headers.first(name: "Content-Type") == "application/json; charset=utf-8")
         let found = try JSON(parsing: Array(page.html.utf8))["suggestions"]
-        #expect(
-            found == [
-                [
-                    "title": .string("Pick \(word)"),
-                    "href": .string("/products/pick-\(word.lowercased())-\(product.objectId)"),
-                ]
-            ], "\(page.html)")
+        let wanted: JSON = [
+            [
+                "title": .string("Pick \(word)"),
+                "href": .string("/products/pick-\(word.lowercased())-\(product.objectId)"),
+            ]
+        ]
+        #expect(found == wanted, "\(page.html)")
     }
 
     @Test func companyPagesAreShownWhenTheyArePublished() async throws {
