@@ -29,6 +29,16 @@ enum SiteHeaders {
         ])
     }
 
+    /// For the storefront's worker, which works for all paths and fetches the offline page.
+    static func worker(contentType: String) -> [WebHeader] {
+        headers([
+            "Content-Type": contentType,
+            "Cache-Control": "public, max-age=31536000, immutable",
+            "Content-Security-Policy": "default-src 'none'; connect-src 'self'; frame-ancestors 'none'",
+            "Service-Worker-Allowed": "/",
+        ])
+    }
+
     private static let common: KeyValuePairs = [
         "X-Content-Type-Options": "nosniff",
         "Referrer-Policy": "no-referrer",

@@ -35,6 +35,8 @@ package struct WebSiteFiles: Sendable {
     private static let folders = ["dashboard", "developers"]
     /// The folder of the storefront's files, whose pages `Shop` renders.
     private static let shopFolder = "shop"
+    /// The browser's worker of the storefront.
+    private static let worker = "shop/worker.js"
     /// The page with maps.
     private static let mapped = "/dashboard"
     private static let template = "mustache"
@@ -68,7 +70,8 @@ package struct WebSiteFiles: Sendable {
             guard let type = Self.types[Self.suffix(of: entry.path)] else { return nil }
             return Self.file(
                 (Self.folders + [Self.shopFolder]).map { "\(Self.assets($0, digest))/\(entry.path)" }, entry.bytes,
-                SiteHeaders.file(contentType: type))
+                entry.path == Self.worker
+                    ? SiteHeaders.worker(contentType: type) : SiteHeaders.file(contentType: type))
         }
         func page(_ path: String, _ file: String, of folder: String) throws -> Page {
             guard let entry = contents.first(where: { $0.path == "\(file).\(Self.template)" }) else {

@@ -25,6 +25,9 @@ export const loadView = (path) => import(pathToFileURL(join(folder, 'dashboard',
 /** Loads a module of the page for app developers by path. */
 export const loadDevelopers = (path) => import(pathToFileURL(join(folder, 'developers', path)));
 
+/** Loads a module of the storefront by path. */
+export const loadShop = (path) => import(pathToFileURL(join(folder, 'shop', path)));
+
 /** A tab's session storage. */
 export class Storage {
   items = new Map();

@@ -35,7 +35,9 @@ import Testing
         let suite = try await Suite.shared
         let goods = try await Goods.make(suite)
         let browser = Browser(suite)
-        let brand = try await browser.get("/brands/any-\(goods.brand)")
+        let moved = try await browser.get("/brands/any-\(goods.brand)")
+        #expect(moved.status == 301)
+        let brand = try await browser.get(try #require(moved.location))
         #expect(brand.status == 200)
         #expect(brand.html.contains("$12.50/ea"), "\(brand.html)")
         let page = try await browser.get(try #require(brand.link("/products/")))

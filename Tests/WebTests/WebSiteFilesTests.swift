@@ -57,13 +57,24 @@ import WebService
             names == [
                 "/", "/dashboard", "/developers", "/dashboard/assets/digest/shared/long.js",
                 "/dashboard/assets/digest/shared/short.js", "/developers/assets/digest/shared/long.js",
-                "/developers/assets/digest/shared/short.js",
+                "/developers/assets/digest/shared/short.js", "/shop/assets/digest/shared/long.js",
+                "/shop/assets/digest/shared/short.js",
             ])
         let long = files.first { $0.key.hasSuffix("long.js") }?.value
         #expect(Self.text(long) == Self.long)
         #expect(long?.gzipped.starts(with: [0x1f, 0x8b]) == true)
         let short = files.first { $0.key.hasSuffix("short.js") }?.value
         #expect(short?.gzipped.isEmpty == true, "Compression saves nothing.")
+    }
+
+    /// A worker gets its rights from the response with its file.
+    @Test func theWorkerOfTheStorefrontWorksForAllPaths() throws {
+        let files = try Self.reply(Self.site(["shop/worker.js": "1"]))
+        let worker = files.first { $0.key.hasPrefix("/shop/") && $0.key.hasSuffix("/shop/worker.js") }?.value
+        #expect(worker?.headers.first { $0.name == "Service-Worker-Allowed" }?.value == "/")
+        #expect(Self.policy(of: worker).contains("connect-src 'self'"))
+        let other = files.first { $0.key.hasSuffix("short.js") }?.value
+        #expect(other?.headers.contains { $0.name == "Service-Worker-Allowed" } == false)
     }
 
     /// An operator's folder of languages.

@@ -16,8 +16,9 @@ struct StorefrontController: Sendable {
 
     /// The first components of the storefront's paths, besides `/`.
     static let folders: Set<Substring> = [
-        "account", "badge", "bag", "brands", "checkout", "favorites", "log-in", "log-out", "orders", "products",
-        "promotions", "search", "sign-up", "stores",
+        "account", "badge", "bag", "brands", "checkout", "favorites", "log-in", "log-out", "manifest.webmanifest",
+        "offline", "orders", "pages", "products", "promotions", "robots.txt", "search", "sign-up", "sitemap.xml",
+        "sitemaps", "stores",
     ]
 
     /// A page of a shopper's visit: the session and what was asked so far.
@@ -236,13 +237,14 @@ struct StorefrontController: Sendable {
         return response
     }
 
+    /// The only policy for trusted types, `worker`, names the worker of `offline.js`.
     private var headers: HTTPFields {
         let pictures = WebOrigin.of(configuration.publicURL).map { " " + $0 } ?? ""
         return [
             headerName("Content-Security-Policy"):
                 "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; font-src 'self'; "
                 + "manifest-src 'self'; img-src 'self'\(pictures); base-uri 'none'; form-action 'self'; "
-                + "frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'",
+                + "frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types worker",
             headerName("Referrer-Policy"): "strict-origin-when-cross-origin",
             headerName("X-Frame-Options"): "DENY",
             headerName("X-Content-Type-Options"): "nosniff",

@@ -8,13 +8,16 @@ extension Shop {
     private static let pagesMax = 50
     /// Pieces from which on the page says how many are left.
     private static let few: Int64 = 5
-    private static let active: [String: JSON] = ["active": ["$ne": false]]
+    static let active: [String: JSON] = ["active": ["$ne": false]]
 
     func home(_ visit: inout ShopVisit) throws(ShopStop) -> ShopPage {
+        // The address in a push message.
+        let promotion = visit.query("p")
+        guard promotion.isEmpty else { return redirect("/promotions/\(promotion.percentEncoded)") }
         let answers = try visit.ask(
             .find("Category", order: "title", limit: 100),
-            .find("Product", .object(Self.active), order: "-createdAt", limit: 12, include: "brand"))
-        for answer in answers { try require(answer, visit) }
+            .find("Product", .object(Self.active), order: "-createdAt", limit: 12, include: "brand"), .companyPages)
+        for answer in answers.prefix(2) { try require(answer, visit) }
         let view = view(visit)
         let brands = answers[0].results.map { brand -> [String: Any] in
             let title = brand["title"]?.stringValue ?? ""
@@ -24,37 +27,80 @@ extension Shop {
         }
         return render(
             "home", visit, title: view.words("home.title"),
-            ["brands": brands, "products": answers[1].results.map(view.card)])
+            [
+                "brands": brands, "products": answers[1].results.map(view.card),
+                "companyPages": view.companyLinks(answers[2]),
+            ],
+            head: ShopHead(path: "/", description: view.words("home.description", ["shop": shopName])))
     }
 
     func brand(_ visit: inout ShopVisit, _ id: String) throws(ShopStop) -> ShopPage {
         let found = try visit.ask(.get("classes/Category/\(id.percentEncoded)"))[0]
         try require(found, visit)
         let title = found.json["title"]?.stringValue ?? ""
+        let path = ShopView.href("brands", found.json, title)
+        try requireCurrent(path, visit)
+        let head = ShopHead(
+            path: path, description: view(visit).words("brand.description", ["brand": title, "shop": shopName]),
+            picture: ShopView.picture(found.json["image"]),
+            things: [ShopHead.breadcrumbs([(shopName, "/"), (title, path)], visit.request.url)])
         return try products(
-            &visit, title: title, path: ShopView.href("brands", found.json, title),
-            ["brand": .pointer("Category", id)], [:])
+            &visit, title: title, path: path, ["brand": .pointer("Category", id)], [:], hasLetters: true, head: head)
     }
 
     func search(_ visit: inout ShopVisit) throws(ShopStop) -> ShopPage {
         let text = String(visit.query("q").prefix(100))
         let words = view(visit).words
         guard !text.isEmpty else { return render("search", visit, title: words("search.title"), [:]) }
-        let pattern: JSON = ["$regex": .string("\\Q\(text.replacing("\\E", with: ""))\\E"), "$options": "i"]
+        let pattern = Self.containing(text)
         return try products(
             &visit, title: words("search.of", ["q": text]), path: "/search",
             ["$or": [["name": pattern], ["detail": pattern]]], ["q": text])
     }
 
+    private static func containing(_ text: String) -> JSON {
+        ["$regex": .string("\\Q\(text.replacing("\\E", with: ""))\\E"), "$options": "i"]
+    }
+
+    /// Brands and products for the search field, while the shopper types.
+    func suggestions(_ visit: inout ShopVisit) throws(ShopStop) -> ShopPage {
+        let text = String(visit.query("q").prefix(100))
+        var found: [JSON] = []
+        if text.count >= 2 {
+            let pattern = Self.containing(text)
+            let named = Self.active.merging(["name": pattern]) { own, _ in own }
+            let answers = try visit.ask(
+                .find("Category", ["title": pattern], order: "title", limit: 3, keys: "title"),
+                .find("Product", .object(named), order: "name", limit: 7, keys: "name"))
+            for answer in answers { try require(answer, visit) }
+            func entry(_ folder: String, _ object: JSON, _ title: String) -> JSON {
+                ["title": .string(title), "href": .string(ShopView.href(folder, object, title))]
+            }
+            found = answers[0].results.map { entry("brands", $0, $0["title"]?.stringValue ?? "") }
+            found += answers[1].results.map { entry("products", $0, $0["name"]?.stringValue ?? "") }
+        }
+        return document(JSON.object(["suggestions": .array(found)]).serializedText, type: "application/json")
+    }
+
     private static let orders = ["name", "unitPrice", "-unitPrice", "-createdAt"]
 
+    /// The options of lists in the query.
+    static let listOptions: Set<String> = ["sort", "min", "max", "stock", "page", "view", "letter"]
+
     /// A page of a list of products, with the sort order and the filters of the query.
+    /// - Parameters:
+    ///   - hasLetters: whether the list by name has sections by letter and their index.
+    ///   - head: of the list without options; nil for a list that search engines shall not list.
     private func products(
-        _ visit: inout ShopVisit, title: String, path: String, _ condition: [String: JSON], _ kept: [String: String]
+        _ visit: inout ShopVisit, title: String, path: String, _ condition: [String: JSON], _ kept: [String: String],
+        hasLetters: Bool = false, head: ShopHead? = nil
     ) throws(ShopStop) -> ShopPage {
         let view = view(visit)
         let order = Self.orders.first { $0 == visit.query("sort") } ?? Self.orders[0]
         let page = min(max(Int(visit.query("page")) ?? 1, 1), Self.pagesMax)
+        let hasLetters = hasLetters && order == Self.orders[0]
+        let letter = hasLetters ? ShopLetters.all.first { $0 == visit.query("letter") } : nil
+        let isList = visit.query("view") == "list"
         var wanted = condition.merging(Self.active) { own, _ in own }
         var price: [String: JSON] = [:]
         if let min = Double(visit.query("min")), min > 0 { price["$gte"] = .double(min) }
@@ -62,19 +108,23 @@ extension Shop {
         if !price.isEmpty { wanted["unitPrice"] = .object(price) }
         let onlyStock = visit.query("stock") == "1"
         if onlyStock { wanted["stock"] = ["$gt": 0] }
-        let answer = try visit.ask(
+        if let letter { wanted["name"] = ShopLetters.pattern(letter) }
+        let answers = try visit.ask(
             .find(
                 "Product", .object(wanted), order: order, limit: Self.pageSize, skip: (page - 1) * Self.pageSize,
-                counts: true, include: "brand"))[0]
+                counts: true, include: "brand"),
+            .companyPages)
+        let answer = answers[0]
         try require(answer, visit)
 
         var query = kept
         for (name, value) in [
             ("sort", order == Self.orders[0] ? "" : order), ("min", visit.query("min")), ("max", visit.query("max")),
-            ("stock", onlyStock ? "1" : ""),
+            ("stock", onlyStock ? "1" : ""), ("view", isList ? "list" : ""), ("letter", letter ?? ""),
         ] where !value.isEmpty { query[name] = value }
-        func link(_ page: Int) -> String {
-            let all = query.merging(page > 1 ? ["page": String(page)] : [:]) { own, _ in own }
+        /// The list with other options; an empty one is left out.
+        func link(_ changes: [String: String]) -> String {
+            let all = query.merging(changes) { _, own in own }.filter { !$0.value.isEmpty }
             return path + all.mapValues { JSON.string($0) }.queryText
         }
         var values: [String: Any] = [
@@ -84,21 +134,43 @@ extension Shop {
             "sorts": Self.orders.map { name -> [String: Any] in
                 ["value": name, "title": view.words("sort.\(name)"), "selected": name == order]
             },
+            "asList": isList, "gridHref": link(["view": ""]), "listHref": link(["view": "list"]),
+            "companyPages": view.companyLinks(answers[1]),
         ]
         values["isEmpty"] = answer.results.isEmpty
         values["isSearch"] = query["q"] != nil
-        if page > 1 { values["previous"] = link(page - 1) }
-        if page * Self.pageSize < answer.count, page < Self.pagesMax { values["following"] = link(page + 1) }
-        return render("products", visit, title: title, values)
+        values["hasLetters"] = hasLetters
+        if hasLetters {
+            let isWhole = letter == nil && answer.count <= Self.pageSize
+            values["sections"] = ShopLetters.sections(answer.results, view)
+            values["letters"] = ShopLetters.index(isWhole ? answer.results : nil, current: letter) {
+                link(["letter": $0])
+            }
+            if let letter {
+                values["letter"] = letter
+                values["allHref"] = link(["letter": ""])
+            }
+        }
+        if page > 1 { values["previous"] = link(["page": page > 2 ? String(page - 1) : ""]) }
+        if page * Self.pageSize < answer.count, page < Self.pagesMax {
+            values["following"] = link(["page": String(page + 1)])
+        }
+        var head = head
+        head?.isListed = query.isEmpty && page == 1
+        return render("products", visit, title: title, values, head: head)
     }
 
     func product(_ visit: inout ShopVisit, _ id: String) throws(ShopStop) -> ShopPage {
         let answers = try visit.ask(
             .get("classes/Product/\(id.percentEncoded)", ["include": "brand"]),
-            .find("ProductReview", ["product": .pointer("Product", id)], order: "-createdAt", limit: 10))
+            .find("ProductReview", ["product": .pointer("Product", id)], order: "-createdAt", limit: 10),
+            .companyPages)
         try require(answers[0], visit)
         let product = answers[0].json
         guard product["active"] != false else { throw .page(missing(visit)) }
+        let name = product["name"]?.stringValue ?? ""
+        let path = ShopView.href("products", product, name)
+        try requireCurrent(path, visit)
         let view = view(visit)
         var values = view.card(product)
         values["detail"] = product["detail"]?.stringValue ?? ""
@@ -124,35 +196,99 @@ extension Shop {
             ]
         }
         values["hasReviews"] = !answers[1].results.isEmpty
-        return render("product", visit, title: product["name"]?.stringValue ?? "", values)
+        values["companyPages"] = view.companyLinks(answers[2])
+        values["recentId"] = id
+        values["recentHref"] = path
+        let others = try similar(&visit, to: product)
+        values["hasSimilar"] = !others.isEmpty
+        values["similar"] = ["products": others]
+        return render(
+            "product", visit, title: name, values, head: head(of: product, path, view, visit.request.url))
+    }
+
+    /// Other products of the brand.
+    private func similar(_ visit: inout ShopVisit, to product: JSON) throws(ShopStop) -> [[String: Any]] {
+        guard let brand = product["brand"]?["objectId"]?.stringValue, let id = product["objectId"] else { return [] }
+        var condition = Self.active
+        condition["brand"] = .pointer("Category", brand)
+        condition["objectId"] = ["$ne": id]
+        let answer = try visit.ask(.find("Product", .object(condition), order: "name", limit: 4))[0]
+        let view = view(visit)
+        // A missing value of a card would be looked up in the values of the page's own product.
+        let none: [String: Any] = ["picture": false, "brand": false, "rating": false, "soldOut": false]
+        return answer.results.map { none.merging(view.card($0)) { _, own in own } }
+    }
+
+    private func head(of product: JSON, _ path: String, _ view: ShopView, _ origin: String) -> ShopHead {
+        let name = product["name"]?.stringValue ?? ""
+        let picture = ShopView.picture(product["fullsizeImage"]) ?? ShopView.picture(product["thumbnail"])
+        var steps = [(shopName, "/")]
+        if let brand = product["brand"], let title = brand["title"]?.stringValue {
+            steps.append((title, ShopView.href("brands", brand, title)))
+        }
+        steps.append((name, path))
+        return ShopHead(
+            path: path, description: ShopHead.excerpt(product["detail"]?.stringValue ?? name), picture: picture,
+            type: "product",
+            things: [
+                view.thing(product, path: path, picture: picture, origin),
+                ShopHead.breadcrumbs(steps.map { (name: $0.0, path: $0.1) }, origin),
+            ])
     }
 
     func stores(_ visit: inout ShopVisit) throws(ShopStop) -> ShopPage {
         let view = view(visit)
         let text = String(visit.query("q").prefix(100))
-        let pattern: JSON = ["$regex": .string("^\\Q\(text.replacing("\\E", with: ""))\\E"), "$options": "i"]
-        let condition: JSON = text.isEmpty ? [:] : ["$or": [["city": pattern], ["zipcode": pattern]]]
-        let answer = try visit.ask(.find("Store", condition, order: "city,name", limit: 100))[0]
-        try require(answer, visit)
-        let stores = answer.results.map { store -> [String: Any] in
-            var values: [String: Any] = [:]
+        let found: [JSON]
+        let pages: ShopAnswer
+        if let latitude = Double(visit.query("latitude")), let longitude = Double(visit.query("longitude")) {
+            let answers = try visit.ask(
+                .function(
+                    "nearestStores",
+                    [
+                        "latitude": JSON(number: latitude), "longitude": JSON(number: longitude), "limit": 20,
+                    ]), .companyPages)
+            try require(answers[0], visit)
+            found = answers[0].result.arrayValue ?? []
+            pages = answers[1]
+        } else {
+            let pattern: JSON = ["$regex": .string("^\\Q\(text.replacing("\\E", with: ""))\\E"), "$options": "i"]
+            let condition: JSON = text.isEmpty ? [:] : ["$or": [["city": pattern], ["zipcode": pattern]]]
+            let answers = try visit.ask(.find("Store", condition, order: "city,name", limit: 100), .companyPages)
+            try require(answers[0], visit)
+            found = answers[0].results
+            pages = answers[1]
+        }
+        let stores = found.map { store -> [String: Any] in
+            var values: [String: Any] = ["distance": false]
             for name in ["name", "address", "city", "zipcode", "hours"] {
                 values[name] = store[name]?.stringValue ?? ""
             }
+            if let kilometers = store["distanceKilometers"]?.doubleValue {
+                values["distance"] = view.words("stores.distance", ["n": view.decimal(kilometers)])
+            }
             return values
         }
+        var head = ShopHead(path: "/stores", description: view.words("stores.description", ["shop": shopName]))
+        head.isListed = visit.request.query.isEmpty
         return render(
             "stores", visit, title: view.words("stores.title"),
-            ["stores": stores, "isEmpty": stores.isEmpty, "place": text])
+            [
+                "stores": stores, "isEmpty": stores.isEmpty, "place": text, "companyPages": view.companyLinks(pages),
+            ], head: head)
     }
 
     /// The page of a promotion, whose id is the `p` of its push message.
     func promotion(_ visit: inout ShopVisit, _ id: String) throws(ShopStop) -> ShopPage {
         let answer = try visit.ask(.get("classes/Promotion/\(id.percentEncoded)"))[0]
         try require(answer, visit)
-        var values: [String: Any] = ["content": answer.json["content"]?.stringValue ?? ""]
+        let content = answer.json["content"]?.stringValue ?? ""
+        var values: [String: Any] = ["content": content]
         if let picture = ShopView.picture(answer.json["image"]) { values["picture"] = picture }
         if let code = answer.json["discountCode"]?.stringValue, !code.isEmpty { values["code"] = code }
-        return render("promotion", visit, title: view(visit).words("promotion.title"), values)
+        let head = ShopHead(
+            path: "/promotions/\(id.percentEncoded)", description: ShopHead.excerpt(content),
+            picture: ShopView.picture(answer.json["image"]), isListed: false)
+        return render("promotion", visit, title: view(visit).words("promotion.title"), values, head: head)
     }
 }

@@ -49,12 +49,20 @@ package struct Shop: Sendable {
         case ("GET", "", 0): return try home(&visit)
         case ("GET", "brands", 2): return try brand(&visit, ShopView.id(in: last))
         case ("GET", "search", 1): return try search(&visit)
+        case ("GET", "search", 2) where last == "suggestions": return try suggestions(&visit)
         case ("GET", "products", 2): return try product(&visit, ShopView.id(in: last))
         case (_, "products", 3): return try productPage(&visit)
         case ("POST", "favorites", 1): return try changeFavorite(&visit)
         case ("GET", "favorites", 1): return try favorites(&visit)
         case ("GET", "stores", 1): return try stores(&visit)
         case ("GET", "promotions", 2): return try promotion(&visit, last)
+        case ("GET", "pages", 1): return try companyPages(&visit)
+        case ("GET", "pages", 2): return try companyPage(&visit, last)
+        case ("GET", "offline", 1): return offline(visit)
+        case ("GET", "manifest.webmanifest", 1): return manifest(visit)
+        case ("GET", "robots.txt", 1): return robots(visit)
+        case ("GET", "sitemap.xml", 1): return try sitemapIndex(&visit)
+        case ("GET", "sitemaps", 2): return try sitemap(&visit, last)
         case ("GET", "bag", 1): return try bag(&visit)
         case ("POST", "bag", 1): return try changeBag(&visit)
         case ("POST", "bag", 2) where last == "code": return try changeCode(&visit)
@@ -83,9 +91,10 @@ package struct Shop: Sendable {
     /// - Parameters:
     ///   - title: of the page, before the shop's name.
     ///   - personal: whether the page depends on the session.
+    ///   - head: for search engines and other sites; nil for a page that they shall not list.
     func render(
         _ template: String, _ visit: ShopVisit, title: String, _ values: [String: Any], status: Int = 200,
-        personal: Bool = false
+        personal: Bool = false, head: ShopHead? = nil
     ) -> ShopPage {
         let words = languages.words(for: visit.request.languages)
         var all = values
@@ -95,6 +104,8 @@ package struct Shop: Sendable {
         all["pageTitle"] = title
         all["assets"] = assets
         if all["q"] == nil { all["q"] = "" }
+        all["linksPages"] = all["companyPages"] == nil
+        if let head { all["head"] = head.values(visit.request.url) }
         return .with {
             $0.status = UInt32(status)
             $0.html = templates.html(template, all)
@@ -108,6 +119,15 @@ package struct Shop: Sendable {
             $0.status = 303
             $0.location = path
             $0.personal = true
+        }
+    }
+
+    /// A result for scripts and programs.
+    func document(_ text: String, type: String) -> ShopPage {
+        .with {
+            $0.status = 200
+            $0.html = text
+            $0.contentType = "\(type); charset=utf-8"
         }
     }
 

@@ -3,18 +3,21 @@ import Messages
 import Mustache
 import ProcessKit
 
-/// The storefront's templates. Every value is escaped.
+/// The storefront's templates. Every value is escaped, except the page's own markup and data in triple braces
+/// (`ShopMarkdown`, `ShopHead`).
 struct ShopTemplates: Sendable {
     private let library: MustacheLibrary
 
     /// - Throws: `StartupProblem` when a template cannot be parsed.
     init(reading folder: URL) throws {
+        MustacheContentTypes.register(ShopMarkup(), named: ShopMarkup.name)
         let names = (try? FileManager.default.subpathsOfDirectory(atPath: folder.path)) ?? []
         var templates: [String: MustacheTemplate] = [:]
         for name in names where name.hasSuffix(".mustache") {
             do {
                 let text = try String(contentsOf: folder.appendingPathComponent(name), encoding: .utf8)
-                templates[String(name.dropLast(".mustache".count))] = try MustacheTemplate(string: text)
+                templates[String(name.dropLast(".mustache".count))] =
+                    try MustacheTemplate(string: ShopMarkup.pragma + text)
             } catch {
                 throw StartupProblem("The storefront's template \(name) cannot be used: \(error)")
             }
@@ -24,4 +27,29 @@ struct ShopTemplates: Sendable {
     }
 
     func html(_ name: String, _ values: [String: Any]) -> String { library.render(values, withTemplate: name) ?? "" }
+}
+
+/// Escapes by bytes. The library's own type compares characters, and `"` with a combining mark is another character.
+struct ShopMarkup: MustacheContentType {
+    static let name = "SHOP"
+    static let pragma = "{{% CONTENT_TYPE:\(name)}}\n"
+
+    func escapeText(_ text: String) -> String { Self.escaped(text) }
+
+    /// A text for markup and for values of attributes in quotes.
+    static func escaped(_ text: String) -> String {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(text.utf8.count)
+        for byte in text.utf8 {
+            switch byte {
+            case UInt8(ascii: "<"): bytes += Array("&lt;".utf8)
+            case UInt8(ascii: ">"): bytes += Array("&gt;".utf8)
+            case UInt8(ascii: "&"): bytes += Array("&amp;".utf8)
+            case UInt8(ascii: "\""): bytes += Array("&quot;".utf8)
+            case UInt8(ascii: "'"): bytes += Array("&#39;".utf8)
+            default: bytes.append(byte)
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
 }

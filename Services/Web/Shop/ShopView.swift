@@ -44,10 +44,13 @@ struct ShopView {
     func rating(_ product: JSON) -> String? {
         guard let count = product["ratingCount"]?.intValue, count > 0 else { return nil }
         let average = product["ratingAverage"]?.doubleValue ?? 0
-        let text = String(format: "%.1f", average)
-        return words("rating", [
-            "stars": words.language == "de" ? text.replacing(".", with: ",") : text, "count": String(count),
-        ])
+        return words("rating", ["stars": decimal(average), "count": String(count)])
+    }
+
+    /// A number with one decimal.
+    func decimal(_ number: Double) -> String {
+        let text = String(format: "%.1f", number)
+        return words.language == "de" ? text.replacing(".", with: ",") : text
     }
 
     static func picture(_ file: JSON?) -> String? { file?["url"]?.stringValue }

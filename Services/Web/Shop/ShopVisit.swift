@@ -80,13 +80,16 @@ extension ShopAsk {
         }
     }
 
+    /// - Parameter order: empty for the order of creation.
     static func find(
         _ className: String, _ condition: JSON = [:], order: String, limit: Int, skip: Int = 0, counts: Bool = false,
-        include: String = ""
+        include: String = "", keys: String = ""
     ) -> ShopAsk {
         var options: [String: JSON] = [
-            "where": condition, "order": .string(order), "limit": .int(Int64(limit)), "skip": .int(Int64(skip)),
+            "where": condition, "limit": .int(Int64(limit)), "skip": .int(Int64(skip)),
         ]
+        if !order.isEmpty { options["order"] = .string(order) }
+        if !keys.isEmpty { options["keys"] = .string(keys) }
         if counts { options["count"] = 1 }
         if !include.isEmpty { options["include"] = .string(include) }
         return get("classes/\(className)", options)

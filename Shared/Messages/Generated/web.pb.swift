@@ -263,7 +263,7 @@ public nonisolated struct ShopPage: Sendable {
 
   public var status: UInt32 = 0
 
-  /// The path of the next page, with status 303; empty for a page.
+  /// The path of the next page, with status 303, or of the same page with 301; empty for a page.
   public var location: String = String()
 
   public var html: String = String()

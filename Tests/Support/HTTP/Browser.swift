@@ -34,8 +34,8 @@ package final class Browser {
 
     package init(_ suite: Suite) { origin = String(suite.url.dropLast("/parse".count)) }
 
-    package func get(_ path: String) async throws -> Page {
-        try await send(.GET, path, [("Accept", "text/html"), ("Sec-Fetch-Site", "same-origin")], [])
+    package func get(_ path: String, accept: String = "text/html") async throws -> Page {
+        try await send(.GET, path, [("Accept", accept), ("Sec-Fetch-Site", "same-origin")], [])
     }
 
     /// - Parameter site: where the page with the form is, as browsers say it.

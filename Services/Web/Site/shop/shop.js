@@ -1,6 +1,8 @@
 // The head of the storefront's pages: the number of pieces in the bag. Pages are the same for every shopper, so that the
 // number is asked for separately, and again when the browser shows a page that it kept.
 
+import './browsing.js';
+
 async function showBadge() {
   const badge = document.querySelector('[data-badge]');
   if (!badge) return;

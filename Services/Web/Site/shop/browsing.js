@@ -1,0 +1,9 @@
+// What scripts add to the pages of brands, products and stores. Each page works without them.
+
+import './search.js';
+import './more.js';
+import './zoom.js';
+import './share.js';
+import './recent.js';
+import './near.js';
+import './offline.js';

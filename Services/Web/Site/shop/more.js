@@ -1,0 +1,126 @@
+// <shop-pages>: appends the next page of a list, at its end or by the link. The way back leads to the same place.
+
+import { keep, kept, later, loadsItself } from './place.js';
+
+/** The document behind a path. `DOMParser` would need a policy for trusted types. */
+const page = (path) =>
+  new Promise((resolve, reject) => {
+    const request = new XMLHttpRequest();
+    request.open('GET', path);
+    request.responseType = 'document';
+    request.onload = () =>
+      request.status === 200 && request.response ? resolve(request.response) : reject(new Error(`${request.status}`));
+    request.onerror = () => reject(new Error('offline'));
+    request.send();
+  });
+
+/** Appends a page's products; a section that is there already gets those of the same letter. */
+function append(list, from) {
+  let first = null;
+  for (const part of [...from.children]) {
+    const place = part.dataset.letter
+      ? list.querySelector(`[data-letter="${CSS.escape(part.dataset.letter)}"] > ul`)
+      : list.querySelector(':scope > ul');
+    const cards = part.matches('ul') ? part : part.querySelector('ul');
+    first ??= cards?.querySelector('a');
+    if (place && cards) place.append(...cards.children);
+    else list.append(part);
+  }
+  return first;
+}
+
+class Pages extends HTMLElement {
+  #list = null;
+  #link = null;
+  #status = null;
+  #observer = null;
+  /** Pages that were appended. */
+  #pages = 0;
+  #isLoading = false;
+
+  connectedCallback() {
+    this.#list = document.querySelector('[data-list]');
+    this.#link = this.querySelector('a[rel="next"]');
+    if (!this.#list || !this.#link || this.#status) return;
+    this.#status = document.createElement('p');
+    this.#status.setAttribute('role', 'status');
+    this.#status.className = 'soft';
+    this.append(this.#status);
+    this.#link.textContent = this.dataset.more;
+    this.#link.addEventListener('click', (event) => {
+      if (event.metaKey || event.ctrlKey || event.shiftKey) return;
+      event.preventDefault();
+      this.#load().then((first) => first?.focus());
+    });
+    this.#observer = new IntersectionObserver(
+      (entries) => {
+        if (entries.some(({ isIntersecting }) => isIntersecting) && loadsItself(this.#pages)) this.#load();
+      },
+      { rootMargin: '400px' },
+    );
+    this.#begin();
+  }
+
+  disconnectedCallback() {
+    this.#observer?.disconnect();
+  }
+
+  /** Loads the pages that were there, and goes to the place in them. */
+  async #begin() {
+    const { pages, top } = kept(history.state);
+    while (this.#pages < pages && this.#link) {
+      if (!(await this.#load())) break;
+    }
+    if (pages > 0) scrollTo(0, top);
+    addEventListener(
+      'scroll',
+      later(() => this.#keep()),
+      { passive: true },
+    );
+    this.#watch();
+  }
+
+  #keep() {
+    if (this.#pages === 0) return;
+    history.scrollRestoration = 'manual';
+    keep(history, this.#pages, scrollY);
+  }
+
+  /** Observes the link anew, because it may be in sight still. */
+  #watch() {
+    this.#observer.disconnect();
+    if (this.#link) this.#observer.observe(this.#link);
+  }
+
+  /** Appends the next page. Returns its first product; nothing after a failure. */
+  async #load() {
+    if (this.#isLoading || !this.#link) return null;
+    this.#isLoading = true;
+    this.setAttribute('aria-busy', 'true');
+    try {
+      const loaded = await page(this.#link.getAttribute('href'));
+      const list = loaded.querySelector('[data-list]');
+      if (!list) throw new Error('no list');
+      const first = append(this.#list, document.importNode(list, true));
+      const next = loaded.querySelector('shop-pages a[rel="next"]');
+      this.#pages += 1;
+      this.#status.textContent = this.dataset.shown.replace('{n}', this.#list.querySelectorAll('.card').length);
+      if (next) this.#link.setAttribute('href', next.getAttribute('href'));
+      else {
+        this.#link.remove();
+        this.#link = null;
+      }
+      this.#keep();
+      if (loadsItself(this.#pages)) this.#watch();
+      return first;
+    } catch {
+      this.#status.textContent = this.dataset.failed;
+      return null;
+    } finally {
+      this.#isLoading = false;
+      this.removeAttribute('aria-busy');
+    }
+  }
+}
+
+customElements.define('shop-pages', Pages);
