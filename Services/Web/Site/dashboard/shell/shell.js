@@ -58,10 +58,13 @@ export class Shell {
     ];
   }
 
-  /** The view's container, with a placeholder until the content arrives. It is kept while a view is redrawn. */
-  begin() {
-    if (!this.#main.querySelector('h1'))
-      fill(this.#main, h('div.bones', { role: 'status', 'aria-label': t('shell.loading') }));
+  /**
+   * The view's container, with a placeholder until the content arrives.
+   * @param isRedrawn whether it keeps the view's earlier content meanwhile.
+   */
+  begin(isRedrawn) {
+    const isThere = this.#main.querySelector('h1') && !this.#main.querySelector('.sorry');
+    if (!isRedrawn || !isThere) fill(this.#main, bones());
     return this.#main;
   }
 
@@ -126,6 +129,12 @@ export class Shell {
       h('button.quiet.square', { type: 'button', 'aria-label': t('account.signOut'), onclick: signOut }, icon('leave')),
     );
   }
+}
+
+/** The placeholder of a view. */
+export function bones() {
+  const lines = Array.from({ length: 3 }, () => h('div.bones'));
+  return h('div.skeleton', { role: 'status', 'aria-label': t('shell.loading') }, lines);
 }
 
 /** A sign that changes by others appear automatically; visible while that works. */

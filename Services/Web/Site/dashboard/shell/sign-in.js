@@ -2,7 +2,7 @@
 // not be used in a browser.
 
 import { auth, call } from '../../shared/api.js';
-import { fill, h } from '../../shared/dom.js';
+import { fill, freshId, h } from '../../shared/dom.js';
 import { field } from '../../shared/elements/dialog.js';
 import { errorText } from '../../shared/elements/toast.js';
 import { t } from '../../shared/i18n.js';
@@ -13,11 +13,25 @@ import { areas } from './areas.js';
 const CODE_WANTED = 211;
 
 /**
- * The form.
+ * The view.
  * @param note why an earlier session ended.
  * @param done is called after sign-in.
  */
-export function signIn({ note: text, done }) {
+export function signIn({ note, done }) {
+  return h(
+    'main.entry',
+    h(
+      'div.card',
+      h('div.mark', { 'aria-hidden': 'true' }),
+      h('h1', t('signIn.title')),
+      h('p.soft', t('signIn.text', { shop: server.shop })),
+      signInForm(note, done),
+    ),
+  );
+}
+
+/** @param done is called after sign-in with whether the tab keeps the session. */
+function signInForm(text, done) {
   const note = h('p.problem', { role: 'alert' }, text);
   const factor = h('div', { hidden: true });
   const send = h('button.primary', { type: 'submit' }, t('signIn.send'));
@@ -68,7 +82,7 @@ export function signIn({ note: text, done }) {
         },
       });
       await enter(user, values.keeps === 'on');
-      done();
+      done(values.keeps === 'on');
     } catch (error) {
       send.disabled = false;
       if (error.code === CODE_WANTED) askForCode();
@@ -76,16 +90,43 @@ export function signIn({ note: text, done }) {
     }
   }
 
-  return h(
-    'main.entry',
-    h(
-      'div.card',
-      h('div.mark', { 'aria-hidden': 'true' }),
-      h('h1', t('signIn.title')),
-      h('p.soft', t('signIn.text', { shop: server.shop })),
-      form,
-    ),
-  );
+  return form;
+}
+
+/**
+ * Asks the operator whose session has ended to sign in again, over the page, which keeps everything that was typed.
+ * @returns `{ keeps }` after the sign-in of any operator, or null.
+ */
+export function signInAgain() {
+  return new Promise((resolve) => {
+    let answer;
+    const end = (value) => {
+      answer = value;
+      box.close();
+    };
+    const title = freshId('title');
+    const box = h(
+      'dialog.signIn',
+      { 'aria-labelledby': title },
+      h(
+        'div.content',
+        h('h2', { id: title }, t('signIn.title')),
+        h('p.soft', t('signIn.again')),
+        signInForm(t('signIn.expired'), (keeps) => end({ keeps })),
+        h('button.quiet', { type: 'button', onclick: () => end(null) }, t('account.signOut')),
+      ),
+    );
+    box.addEventListener('cancel', (event) => event.preventDefault());
+    // Browsers close a dialog at the second Escape whatever the page says.
+    box.addEventListener('close', () => {
+      if (answer === undefined) return box.showModal();
+      box.remove();
+      resolve(answer);
+    });
+    document.body.append(box);
+    box.showModal();
+    box.querySelector('input').focus();
+  });
 }
 
 /**
