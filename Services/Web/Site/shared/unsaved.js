@@ -26,15 +26,28 @@ export function guard(form, name = null) {
   guarded.set(form, { name: name ?? guarded.get(form)?.name, first: read(form), isTouched: false });
 }
 
+/** Also counts as unsaved what an element holds outside of a form's controls. */
+export function guardWork(element, isChanged) {
+  element.setAttribute('data-guarded', '');
+  guarded.set(element, { isChanged });
+}
+
 /** Whether an operator changed a value. A list that was loaded into the form later is no change. */
 export function isUnsaved(form) {
   const known = guarded.get(form);
+  if (known?.isChanged) return known.isChanged();
   return Boolean(known?.isTouched) && JSON.stringify(read(form)) !== JSON.stringify(known.first);
 }
 
 /** The changed forms in an element. */
 export function unsaved(root = document) {
-  return [...root.querySelectorAll('form')].filter(isUnsaved);
+  return [...root.querySelectorAll('form, [data-guarded]')].filter(isUnsaved);
+}
+
+/** Counts the present state as saved. */
+export function settle(form) {
+  if (guarded.get(form)?.isChanged) guarded.delete(form);
+  else guard(form);
 }
 
 /** The typed values of the changed forms in an element, by the forms' names. */

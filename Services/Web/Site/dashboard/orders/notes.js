@@ -1,10 +1,13 @@
 // Internal notes of operators on an order. The customer does not see them.
 
-import { run } from '../../shared/api.js';
-import { fill, h } from '../../shared/dom.js';
+import { auth, run } from '../../shared/api.js';
+import { h } from '../../shared/dom.js';
 import { dialog, field } from '../../shared/elements/dialog.js';
-import { errorText, toast } from '../../shared/elements/toast.js';
+import { attend } from '../../shared/elements/form.js';
+import { toast } from '../../shared/elements/toast.js';
 import { t } from '../../shared/i18n.js';
+import { fieldError, problemLine } from '../../shared/problems.js';
+import { settle } from '../../shared/unsaved.js';
 
 /** Characters of a note: each takes at most four of the server's 4,000 bytes. */
 const LENGTH = 1000;
@@ -16,7 +19,7 @@ const LENGTH = 1000;
 export function noteStep(note, redraw) {
   const who = note.authorName || t('orderNote.nobody');
   const text = note.text ?? '';
-  const remove = () => removeNote(note).then((done) => done && redraw());
+  const remove = () => removeNote(note, redraw).then((done) => done && redraw());
   return [
     note.createdAt,
     t('orderNote.by', { name: who }),
@@ -34,7 +37,13 @@ export function noteStep(note, redraw) {
   ];
 }
 
-function removeNote(note) {
+function removeNote(note, redraw) {
+  // An admin may remove other operators' notes, but not write in their names.
+  const isMine = note.author?.objectId === auth.current?.user.objectId;
+  const takeBack = async () => {
+    await run('addOrderNote', { orderId: note.order.objectId, text: note.text });
+    await redraw();
+  };
   return dialog({
     title: t('orderNote.removeTitle'),
     text: (note.text ?? '').slice(0, 200),
@@ -42,18 +51,17 @@ function removeNote(note) {
     isDanger: true,
     async submit() {
       await run('removeOrderNote', { noteId: note.objectId });
-      toast(t('orderNote.removed'));
+      toast(t('orderNote.removed'), 'good', isMine ? takeBack : null);
     },
   });
 }
 
 /** The form for a new note, below the timeline. */
 export function noteForm(order, redraw) {
-  const problem = h('p.problem', { role: 'alert' });
+  const problem = problemLine();
   const send = h('button', { type: 'submit' }, t('orderNote.add'));
   const form = h(
     'form.stack',
-    { onsubmit: submit },
     field({
       name: 'text',
       label: t('orderNote.text'),
@@ -63,24 +71,18 @@ export function noteForm(order, redraw) {
       required: true,
       maxlength: LENGTH,
     }),
-    problem,
+    problem.element,
     h('div.actions', send),
   );
 
-  async function submit(event) {
-    event.preventDefault();
+  async function submit() {
     const text = new FormData(form).get('text').trim().replaceAll('\r\n', '\n');
-    if (!text) return;
-    fill(problem);
-    send.disabled = true;
-    try {
-      await run('addOrderNote', { orderId: order.objectId, text });
-      await redraw();
-      toast(t('orderNote.added'));
-    } catch (error) {
-      fill(problem, errorText(error));
-      send.disabled = false;
-    }
+    if (!text) throw fieldError('text', t('orderNote.empty'));
+    await run('addOrderNote', { orderId: order.objectId, text });
+    settle(form);
+    await redraw();
+    toast(t('orderNote.added'));
   }
+  attend(form, { name: `note ${order.objectId}`, problem, send, submit });
   return form;
 }

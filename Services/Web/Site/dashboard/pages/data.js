@@ -99,7 +99,7 @@ export async function render(view) {
       pages.put(row.objectId, { ...next, ...(await update(className, row.objectId, changed)) });
     } catch (error) {
       pages.put(row.objectId, row);
-      failure(error);
+      throw error;
     }
   }
   function enter({ row, column, cell, index }) {

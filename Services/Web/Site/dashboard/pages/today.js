@@ -10,6 +10,7 @@ import { followCard } from '../live/card.js';
 import { newsLine } from '../live/news.js';
 import { inState } from '../orders/shared.js';
 import { runs } from '../shell/areas.js';
+import { checklist } from '../today/checklist.js';
 import { lowStock, ROWS, toModerate, toShip, troubles } from '../today/cards.js';
 import { ordersChart, salesChart, sum } from '../today/sales-charts.js';
 
@@ -17,7 +18,7 @@ const DAYS = 30;
 const LOW = 10;
 
 export async function render({ router, signal }) {
-  const { sales, orders, low, reviews, ...state } = await asked(signal);
+  const { sales, orders, low, some, reviews, ...state } = await asked(signal);
   const waits = h('span', number(orders?.count ?? 0));
   const news = newsLine();
   const shipping = (now, before) => {
@@ -27,12 +28,13 @@ export async function render({ router, signal }) {
   };
   const cards = [
     orders && followCard('Order', waiting(), orders, shipping, signal),
-    low && followCard('Product', lowest, low, (now) => lowStock(now, router), signal),
+    low && followCard('Product', lowest, low, (now) => lowStock(now, router, some.results.length > 0), signal),
   ];
   const moderation = reviews && toModerate(reviews, router);
   return [
     heading(greeting(), longDay(new Date())),
     news.element,
+    checklist(router, signal),
     figures(sales?.points, orders && waits),
     sales
       ? h(
@@ -51,6 +53,7 @@ async function asked(signal) {
     sales: runs('developers') && salesOf(signal),
     orders: readsOrders && find('Order', { ...waiting(), signal }),
     low: keepsProducts && find('Product', { ...lowest, signal }),
+    some: keepsProducts && find('Product', { limit: 1, keys: 'objectId', signal }),
     reviews: runs('catalog', 'support') && ask('reviewsToModerate', { limit: 100 }, signal),
     mails: runs('support') && ask('mails', { state: 'failed', limit: 100 }, signal),
     declined: runs('orders') && ask('charges', { state: 'declined', limit: 100 }, signal),
@@ -82,7 +85,7 @@ async function salesOf(signal) {
 function greeting() {
   const hour = new Date().getHours();
   const part = hour < 5 || hour >= 18 ? 'evening' : hour < 12 ? 'morning' : 'day';
-  const name = auth.current.user.firstName;
+  const name = auth.current?.user.firstName;
   return name ? t(`today.${part}.name`, { name }) : t(`today.${part}`);
 }
 

@@ -11,6 +11,8 @@ import { server } from '../../shared/settings.js';
 import { areas } from './areas.js';
 
 const CODE_WANTED = 211;
+/** The code of a second factor that is not accepted. */
+const WRONG = 141;
 
 /**
  * The view.
@@ -32,7 +34,7 @@ export function signIn({ note, done }) {
 
 /** @param done is called after sign-in with whether the tab keeps the session. */
 function signInForm(text, done) {
-  const note = h('p.problem', { role: 'alert' }, text);
+  const note = h('p.problem', { id: freshId('problem'), role: 'alert' }, text);
   const factor = h('div', { hidden: true });
   const send = h('button.primary', { type: 'submit' }, t('signIn.send'));
   const form = h(
@@ -68,6 +70,15 @@ function signInForm(text, done) {
     factor.querySelector('input').focus();
   }
 
+  function show(error, code) {
+    fill(note, reason(error, code));
+    const control = form.elements.namedItem(code ? 'code' : 'password');
+    if (![101, WRONG].includes(error.code)) return;
+    control.setAttribute('aria-invalid', 'true');
+    control.setAttribute('aria-describedby', note.id);
+    control.focus();
+  }
+
   async function submit(event) {
     event.preventDefault();
     const values = Object.fromEntries(new FormData(form));
@@ -86,7 +97,7 @@ function signInForm(text, done) {
     } catch (error) {
       send.disabled = false;
       if (error.code === CODE_WANTED) askForCode();
-      else fill(note, reason(error, values.code));
+      else show(error, values.code);
     }
   }
 
@@ -154,7 +165,7 @@ export async function leave() {
 }
 
 function reason(error, code) {
-  if (code && error.code === 141) return t('signIn.wrongCode');
+  if (code && error.code === WRONG) return t('signIn.wrongCode');
   if (error.code === 101 && !/locked/i.test(error.message)) return t('signIn.wrong');
   // Errors about locked accounts and limits explain themselves.
   return error.code === 101 ? error.message : errorText(error);

@@ -4,13 +4,14 @@ import { freshId, h } from '../dom.js';
 import { icon } from '../icons.js';
 import { t } from '../i18n.js';
 import { problemLine } from '../problems.js';
+import { guardWork } from '../unsaved.js';
 import { attend, mayLose } from './form.js';
 
 /**
  * Asks for values and submits them.
- * @param options `{ title, text, fields, content, confirm, cancel, isDanger, isWide, isBrief, submit(values, form) }`;
- *   fields are options of `field`. When `submit` throws, the dialog stays open and shows the error. Closing a dialog
- *   with changed fields asks first, unless it `isBrief`.
+ * @param options `{ title, text, fields, content, confirm, cancel, isDanger, isWide, isBrief, isChanged(),
+ *   submit(values, form) }`; fields are options of `field`. When `submit` throws, the dialog stays open and shows the
+ *   error. Closing a dialog with changed fields, or with work that `isChanged` reports, asks first unless it `isBrief`.
  * @returns the result of `submit`, or null when the dialog was dismissed.
  */
 export function dialog(options) {
@@ -50,7 +51,7 @@ export function dialog(options) {
       box.close();
     }
     async function leave() {
-      if (options.isBrief || (await mayLose([form]))) close(null);
+      if (options.isBrief || (await mayLose([form, box]))) close(null);
     }
     box.addEventListener('close', () => {
       box.remove();
@@ -72,6 +73,7 @@ export function dialog(options) {
       send,
       submit: async () => close((await options.submit(Object.fromEntries(new FormData(form)), form)) ?? true),
     });
+    if (options.isChanged) guardWork(box, options.isChanged);
     document.body.append(box);
     box.showModal();
     // The browser would focus the button that closes the dialog.

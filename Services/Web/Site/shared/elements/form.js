@@ -3,7 +3,7 @@
 
 import { t } from '../i18n.js';
 import { fieldError } from '../problems.js';
-import { guard, isUnsaved } from '../unsaved.js';
+import { guard, isUnsaved, settle } from '../unsaved.js';
 import { dialog } from './dialog.js';
 
 /**
@@ -61,6 +61,6 @@ export async function mayLose(forms) {
     submit: () => true,
   });
   isAsking = false;
-  if (isSure) for (const form of changed) guard(form);
+  if (isSure) for (const form of changed) settle(form);
   return Boolean(isSure);
 }
