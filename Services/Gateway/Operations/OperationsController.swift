@@ -41,8 +41,8 @@ struct OperationsController: Sendable {
 
     // MARK: - Processes
 
-    /// Settings by service, from one replica each; `names`, separated by commas, selects some. Services that do not reply
-    /// are missing.
+    /// Settings by service, from one replica each; `names`, separated by commas, selects some. Services that do not
+    /// reply are missing.
     func settings(_ request: ParseRequest) async throws(ParseError) -> ParseResponse {
         let asked = try request.options()["names"]?.stringValue
         let names = asked.map { Set($0.split(separator: ",").map(String.init)) }

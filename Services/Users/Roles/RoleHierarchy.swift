@@ -40,9 +40,16 @@ package enum RoleHierarchy {
         }
     }
 
-    /// The users who are admins, directly or through a role. Limited to the first `rolesMax` of each query.
+    /// The users who are admins, directly or through a role.
     static func admins(_ reader: some ObjectReading) throws -> Set<String> {
-        let named = try oldest(1, where: ["name": .string(adminsRole)], reader)
+        try holders(of: [adminsRole], reader)
+    }
+
+    /// The users who have one of these roles, directly or through another one. Limited to the first `rolesMax` of each
+    /// query.
+    static func holders(of names: [String], _ reader: some ObjectReading) throws -> Set<String> {
+        let wanted = names.map(JSON.string)
+        let named = try oldest(names.count, where: ["name": ["$in": .array(wanted)]], reader)
         let granting = try closure(of: named) { parents in
             try parents.flatMap { try oldest(rolesMax, where: related(to: $0, by: "roles"), reader) }
         }

@@ -1,7 +1,6 @@
 // The checklist of a new shop: what is missing before customers come. For admins, until all is done or it is hidden.
 
-import { call, find } from '../../shared/api.js';
-import { batch } from '../../shared/batch.js';
+import { ask, call, find } from '../../shared/api.js';
 import { fill, h } from '../../shared/dom.js';
 import { t } from '../../shared/i18n.js';
 import { preference } from '../../shared/settings.js';
@@ -52,30 +51,18 @@ export function checklist(router, signal) {
 
 async function known(signal) {
   const any = (className, where = {}) => find(className, { where, limit: 1, keys: 'objectId', signal });
-  const [products, orders, team, { processes }] = await Promise.all([
+  const [products, orders, { operators }, { processes }] = await Promise.all([
     any('Product'),
     any('Order', made),
-    operators(signal),
+    ask('myAreas', {}, signal),
     call('GET', '/operations/settings', { query: { names: SETTINGS.join() }, signal }),
   ]);
   return {
     products: products.results.length,
     orders: orders.results.length,
-    operators: team,
+    operators,
     settings: valuesOf(processes),
   };
-}
-
-/** The number of people with a role; two are enough to know. */
-async function operators(signal) {
-  const { results } = await find('_Role', { keys: 'name', limit: 100, signal });
-  const reads = results.map(({ objectId }) => {
-    const role = { __type: 'Pointer', className: '_Role', objectId };
-    const where = JSON.stringify({ $relatedTo: { object: role, key: 'users' } });
-    return { method: 'GET', path: `/classes/_User?${new URLSearchParams({ where, limit: 2, keys: 'objectId' })}` };
-  });
-  const answers = await batch(reads, undefined, { isRead: true, signal });
-  return new Set(answers.flatMap(({ results: users }) => users ?? []).map(({ objectId }) => objectId)).size;
 }
 
 function card(steps, router, place) {
