@@ -42,5 +42,8 @@ test('a setting is taken from the first process that has a value for it', () => 
     { service: 'payments', settings: [one('SATCHEL_PAYMENTS', 'stripe'), one('SATCHEL_PUBLIC_URL', '')] },
     { service: 'mail' },
   ]);
-  assert.deepEqual([values.get('SATCHEL_PUBLIC_URL'), values.get('SATCHEL_PAYMENTS')], ['https://shop.example', 'stripe']);
+  assert.deepEqual(
+    [values.get('SATCHEL_PUBLIC_URL'), values.get('SATCHEL_PAYMENTS')],
+    ['https://shop.example', 'stripe'],
+  );
 });

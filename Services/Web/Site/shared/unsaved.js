@@ -5,10 +5,12 @@ const guarded = new WeakMap();
 
 /** The named controls of a form with their values. */
 function read(form) {
-  return [...form.elements].filter(({ name, type }) => name && type !== 'submit').map((one) => [one.name, valueOf(one)]);
+  return [...form.elements]
+    .filter(({ name, type }) => name && type !== 'submit')
+    .map((one) => [one.name, stateOf(one)]);
 }
 
-function valueOf({ type, value, checked, files }) {
+function stateOf({ type, value, checked, files }) {
   if (type === 'checkbox' || type === 'radio') return checked;
   if (type === 'file') return [...(files ?? [])].map(({ name, size }) => `${name} ${size}`).join();
   return value;
@@ -69,8 +71,8 @@ export function retype(root, typed) {
     for (const [index, [name, value]] of now.entries()) {
       const control = controls[index];
       if (value === first[index]?.[1] || control?.name !== name || ['file', 'hidden'].includes(control.type)) continue;
-      if (valueOf(control) === first[index][1]) write(control, value);
-      else if (value !== valueOf(control)) lost.push(String(value));
+      if (stateOf(control) === first[index][1]) write(control, value);
+      else if (value !== stateOf(control)) lost.push(String(value));
     }
   }
   return lost;

@@ -56,7 +56,8 @@ export function objectOf(text) {
   } catch {
     throw fieldError('parameters', t('data.badObject'));
   }
-  if (value === null || typeof value !== 'object' || Array.isArray(value)) throw fieldError('parameters', t('data.badObject'));
+  if (value === null || typeof value !== 'object' || Array.isArray(value))
+    throw fieldError('parameters', t('data.badObject'));
   return value;
 }
 

@@ -82,11 +82,7 @@ function card(steps, router, place) {
     );
   return h(
     'section.card.checklist',
-    h(
-      'header',
-      h('h2', t('start.title')),
-      h('button.quiet', { type: 'button', onclick: hide }, t('start.hide')),
-    ),
+    h('header', h('h2', t('start.title')), h('button.quiet', { type: 'button', onclick: hide }, t('start.hide'))),
     h('ul.rows', steps.map(row)),
   );
 }

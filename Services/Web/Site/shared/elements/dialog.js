@@ -77,7 +77,8 @@ export function dialog(options) {
     document.body.append(box);
     box.showModal();
     // The browser would focus the button that closes the dialog.
-    box.querySelector('.content :is(input:not([type=hidden]), select, textarea):not(:disabled)')?.focus();
+    const isField = ({ localName, type }) => ['input', 'select', 'textarea'].includes(localName) && type !== 'hidden';
+    [...form.elements].find(isField)?.focus();
   });
 }
 

@@ -16,7 +16,11 @@ export async function render({ router, signal, redraw }) {
   return guarded(router, 'config', async () => {
     const all = await read(signal);
     const after = (done) => done && redraw();
-    const add = h('button.primary', { type: 'button', onclick: () => edit(null, after).then(after) }, t('ops.addParameter'));
+    const add = h(
+      'button.primary',
+      { type: 'button', onclick: () => edit(null, after).then(after) },
+      t('ops.addParameter'),
+    );
     return [head(router, 'config', h('div.actions', add)), list(all, after)];
   });
 }
