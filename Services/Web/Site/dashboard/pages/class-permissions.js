@@ -1,6 +1,6 @@
 // The permissions and hidden fields of a class. The operator reviews the differences before each save.
 
-import { complete, difference } from '../../shared/browser/permissions.js';
+import { complete, difference, wire } from '../../shared/browser/permissions.js';
 import { fill, h } from '../../shared/dom.js';
 import { failure, toast } from '../../shared/elements/toast.js';
 import { t } from '../../shared/i18n.js';
@@ -48,7 +48,11 @@ export async function render({ params: { className }, router, signal, redraw }) 
     });
     if (!saved) return;
     state.before = state.now;
-    toast(t('permission.saved', { className }));
+    const takeBack = async () => {
+      await change(className, { classLevelPermissions: wire(before) });
+      await redraw();
+    };
+    toast(t('permission.saved', { className }), 'good', takeBack);
     redraw();
   }
   draw();

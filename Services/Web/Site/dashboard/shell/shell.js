@@ -2,10 +2,12 @@
 
 import { auth } from '../../shared/api.js';
 import { fill, h } from '../../shared/dom.js';
+import { mayLose } from '../../shared/elements/form.js';
 import { chooseLanguage, currentLanguage, languages, t } from '../../shared/i18n.js';
 import { icon } from '../../shared/icons.js';
 import { onLive } from '../../shared/live/live.js';
 import { server, theme } from '../../shared/settings.js';
+import { unsaved } from '../../shared/unsaved.js';
 import { sees } from './areas.js';
 import { openSearch } from './quick-search.js';
 import { leave } from './sign-in.js';
@@ -152,6 +154,7 @@ function liveSign() {
 }
 
 async function signOut() {
+  if (!(await mayLose(unsaved()))) return;
   await leave();
   auth.end(false);
 }
