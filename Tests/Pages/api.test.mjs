@@ -141,10 +141,10 @@ test('a late answer to the old session opens no second dialog', async () => {
   const dialog = askedAgain();
   auth.begin('r:1', { objectId: 'ann' }, false);
   const old = auth.current;
-  const renewed = auth.renew(old);
+  const renewed = auth.recover(old);
   dialog.enter('r:2', 'ann');
   assert.equal(await renewed, true);
-  assert.equal(await auth.renew(old), true);
+  assert.equal(await auth.recover(old), true);
   assert.equal(dialog.opened, 1);
 });
 

@@ -27,8 +27,10 @@ func installAudit(_ host: ServiceHost, _ routes: inout ServiceRoutes) {
             "areas": .array(OperatorArea.allCases.filter(areas.contains).map { .string($0.rawValue) })
         ]
         if request.isFromAdmin {
-            let people = try await host.store.read(for: request.share) {
-                try RoleHierarchy.holders(of: OperatorArea.allCases.map(\.role), $0)
+            let people = try await host.store.read(for: request.share) { reader in
+                try OperatorArea.allCases.reduce(into: Set<String>()) { people, area in
+                    people.formUnion(try RoleHierarchy.members(of: area.role, reader))
+                }
             }
             answer["operators"] = .int(Int64(people.count))
         }

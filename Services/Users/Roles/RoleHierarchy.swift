@@ -34,22 +34,24 @@ package enum RoleHierarchy {
 
     /// All roles of a user, inherited ones included.
     static func roles(of userId: String, _ reader: some ObjectReading) throws -> Set<Role> {
-        try closure(of: direct(userId, reader)) { children in
+        try granted(by: direct(userId, reader), reader)
+    }
+
+    /// These roles and all roles that their members inherit.
+    static func granted(by roles: [Role], _ reader: some ObjectReading) throws -> Set<Role> {
+        try closure(of: roles) { children in
             let pointers = children.map { JSON.pointer("_Role", $0.objectId) }
             return try oldest(rolesMax, where: ["roles": ["$in": .array(pointers)]], reader)
         }
     }
 
     /// The users who are admins, directly or through a role.
-    static func admins(_ reader: some ObjectReading) throws -> Set<String> {
-        try holders(of: [adminsRole], reader)
-    }
+    static func admins(_ reader: some ObjectReading) throws -> Set<String> { try members(of: adminsRole, reader) }
 
-    /// The users who have one of these roles, directly or through another one. Limited to the first `rolesMax` of each
+    /// The users who have the role of this name, directly or through a role. Limited to the first `rolesMax` of each
     /// query.
-    static func holders(of names: [String], _ reader: some ObjectReading) throws -> Set<String> {
-        let wanted = names.map(JSON.string)
-        let named = try oldest(names.count, where: ["name": ["$in": .array(wanted)]], reader)
+    static func members(of name: String, _ reader: some ObjectReading) throws -> Set<String> {
+        let named = try oldest(1, where: ["name": .string(name)], reader)
         let granting = try closure(of: named) { parents in
             try parents.flatMap { try oldest(rolesMax, where: related(to: $0, by: "roles"), reader) }
         }

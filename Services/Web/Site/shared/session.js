@@ -50,7 +50,7 @@ export const auth = {
    * Called with a session that the server no longer accepts. @returns whether the same user has signed in again, so that
    * the refused request can be repeated.
    */
-  async renew(ended) {
+  async recover(ended) {
     if (session?.token === ended.token) {
       if (!askAgain) {
         auth.end(true);
@@ -99,7 +99,7 @@ export async function withSession(send) {
   } catch (error) {
     if (!error.isSession || !sender) throw error;
     const isAsked = asking || askAgain;
-    if (await auth.renew(sender)) return withSession(send);
+    if (await auth.recover(sender)) return withSession(send);
     throw isAsked ? signedOut() : error;
   }
 }

@@ -25,7 +25,7 @@ const connection = new LiveConnection(
 let told = () => {};
 connection.onstate = (isLive) => told(isLive);
 connection.onsession = async () => {
-  if (said && (await auth.renew(said))) connection.resume();
+  if (said && (await auth.recover(said))) connection.resume();
 };
 auth.onEnd(() => connection.end());
 
