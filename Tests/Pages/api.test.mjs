@@ -70,10 +70,10 @@ test('a session that ended is told once and forgotten everywhere', async () => {
 function askedAgain() {
   const dialog = { opened: 0 };
   auth.onExpired(
-    (user) =>
+    (user, isKept) =>
       new Promise((resolve) => {
         dialog.opened += 1;
-        dialog.user = user;
+        Object.assign(dialog, { user, isKept });
         dialog.enter = (token, objectId) => {
           if (token) auth.begin(token, { objectId }, false);
           resolve();
@@ -98,7 +98,7 @@ test('requests refused with an ended session are sent again after the sign-in', 
   const later = call('GET', '/later');
   answers = [[200, { sessionToken: 'r:2' }]];
   assert.equal((await call('POST', '/login', { body: {} })).sessionToken, 'r:2');
-  assert.deepEqual([dialog.opened, dialog.user.objectId, asked.length], [1, 'ann', 3]);
+  assert.deepEqual([dialog.opened, dialog.user.objectId, dialog.isKept, asked.length], [1, 'ann', true, 3]);
   assert.equal(sessionStorage.getItem('satchel.session'), null);
   answers = [
     [200, { of: 1 }],

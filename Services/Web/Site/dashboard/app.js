@@ -151,8 +151,8 @@ function open() {
 }
 
 /** Continues with the same operator; the page of another one is loaded anew. */
-async function enterAgain({ objectId }) {
-  const entered = await signInAgain();
+async function enterAgain({ objectId }, isKept) {
+  const entered = await signInAgain(isKept);
   if (!entered) return auth.end(false);
   const { token, user } = auth.current;
   if (user.objectId === objectId) return isMissed ? router.refresh() : undefined;

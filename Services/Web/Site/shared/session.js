@@ -42,7 +42,10 @@ export const auth = {
   onEnd(listener) {
     listeners.add(listener);
   },
-  /** @param work is called with the user of an expired session, and resolves when that is settled; null ends it. */
+  /**
+   * @param work is called with the user of an expired session and whether it was stored; it resolves when that is
+   *   settled. Null ends the session instead.
+   */
   onExpired(work) {
     askAgain = work;
   },
@@ -56,8 +59,9 @@ export const auth = {
         auth.end(true);
         return false;
       }
+      const isKept = isStored();
       auth.drop();
-      asking = askAgain(ended.user).finally(() => {
+      asking = askAgain(ended.user, isKept).finally(() => {
         asking = null;
       });
     }
@@ -65,6 +69,14 @@ export const auth = {
     return Boolean(session) && session.user.objectId === ended.user.objectId;
   },
 };
+
+function isStored() {
+  try {
+    return sessionStorage.getItem(KEY) !== null;
+  } catch {
+    return false;
+  }
+}
 
 function store(value) {
   try {

@@ -33,7 +33,7 @@ export function signIn({ note, done }) {
 }
 
 /** @param done is called after sign-in with whether the tab keeps the session. */
-function signInForm(text, done) {
+function signInForm(text, done, isKept = false) {
   const note = h('p.problem', { id: freshId('problem'), role: 'alert' }, text);
   const factor = h('div', { hidden: true });
   const send = h('button.primary', { type: 'submit' }, t('signIn.send'));
@@ -49,7 +49,7 @@ function signInForm(text, done) {
       autocomplete: 'current-password',
     }),
     factor,
-    field({ name: 'keeps', type: 'checkbox', label: t('signIn.keep') }),
+    field({ name: 'keeps', type: 'checkbox', label: t('signIn.keep'), checked: isKept }),
     note,
     send,
   );
@@ -106,9 +106,10 @@ function signInForm(text, done) {
 
 /**
  * Asks the operator whose session has ended to sign in again, over the page, which keeps everything that was typed.
+ * @param isKept whether the tab stored the session.
  * @returns `{ keeps }` after the sign-in of any operator, or null.
  */
-export function signInAgain() {
+export function signInAgain(isKept) {
   return new Promise((resolve) => {
     let answer;
     const end = (value) => {
@@ -123,7 +124,7 @@ export function signInAgain() {
         'div.content',
         h('h2', { id: title }, t('signIn.title')),
         h('p.soft', t('signIn.again')),
-        signInForm(t('signIn.expired'), (keeps) => end({ keeps })),
+        signInForm(t('signIn.expired'), (keeps) => end({ keeps }), isKept),
         h('button.quiet', { type: 'button', onclick: () => end(null) }, t('account.signOut')),
       ),
     );
