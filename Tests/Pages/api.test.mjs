@@ -20,6 +20,7 @@ beforeEach(() => {
   answers = [];
   asked = [];
   auth.drop();
+  auth.onExpired(null);
 });
 
 test('a read is asked again when the failure may pass', async () => {
@@ -63,6 +64,96 @@ test('a session that ended is told once and forgotten everywhere', async () => {
   assert.equal(auth.current, null);
   assert.equal(sessionStorage.getItem('satchel.session'), null);
   assert.equal(asked[0].headers['X-Parse-Session-Token'], 'r:1');
+});
+
+/** A dialog that asks to sign in again, answered by `enter`. */
+function askedAgain() {
+  const dialog = { opened: 0 };
+  auth.onExpired(
+    (user, isKept) =>
+      new Promise((resolve) => {
+        dialog.opened += 1;
+        Object.assign(dialog, { user, isKept });
+        dialog.enter = (token, objectId) => {
+          if (token) auth.begin(token, { objectId }, false);
+          resolve();
+        };
+      }),
+  );
+  return dialog;
+}
+const over = () => [400, { code: 209, error: 'Invalid session token' }];
+const turn = () => new Promise((resolve) => setImmediate(resolve));
+
+test('requests refused with an ended session are sent again after the sign-in', async () => {
+  const ends = [];
+  auth.onEnd((expired) => ends.push(expired));
+  const dialog = askedAgain();
+  auth.begin('r:1', { objectId: 'ann' }, true);
+  answers = [over(), over()];
+  const change = call('PUT', '/classes/Product/a', { body: { name: 'Oil' } });
+  const read = call('GET', '/classes/Product');
+  await turn();
+  // A request that begins meanwhile waits, too; the sign-in does not.
+  const later = call('GET', '/later');
+  answers = [[200, { sessionToken: 'r:2' }]];
+  assert.equal((await call('POST', '/login', { body: {} })).sessionToken, 'r:2');
+  assert.deepEqual([dialog.opened, dialog.user.objectId, dialog.isKept, asked.length], [1, 'ann', true, 3]);
+  assert.equal(sessionStorage.getItem('satchel.session'), null);
+  answers = [
+    [200, { of: 1 }],
+    [200, { of: 2 }],
+    [200, { of: 3 }],
+  ];
+  dialog.enter('r:2', 'ann');
+  assert.deepEqual((await Promise.all([change, read, later])).map(({ of }) => of).sort(), [1, 2, 3]);
+  const again = asked.slice(3);
+  assert.ok(again.every(({ headers }) => headers['X-Parse-Session-Token'] === 'r:2'));
+  assert.equal(again.find(({ method }) => method === 'PUT').body, '{"name":"Oil"}');
+  assert.deepEqual([dialog.opened, ends], [1, []]);
+});
+
+test('another operator does not send the requests of the first one', async () => {
+  const dialog = askedAgain();
+  auth.begin('r:1', { objectId: 'ann' }, false);
+  answers = [over()];
+  const change = call('PUT', '/classes/Product/a', { body: {} });
+  await turn();
+  dialog.enter('r:3', 'bob');
+  await assert.rejects(change, { name: 'AbortError' });
+  assert.equal(asked.length, 1);
+});
+
+test('who signs out instead sends nothing more', async () => {
+  const dialog = askedAgain();
+  auth.begin('r:1', { objectId: 'ann' }, false);
+  answers = [over()];
+  const read = call('GET', '/classes/Product');
+  await turn();
+  const later = call('GET', '/later');
+  dialog.enter(null);
+  await assert.rejects(read, { name: 'AbortError' });
+  await assert.rejects(later, { name: 'AbortError' });
+  assert.equal(asked.length, 1);
+});
+
+test('a late answer to the old session opens no second dialog', async () => {
+  const dialog = askedAgain();
+  auth.begin('r:1', { objectId: 'ann' }, false);
+  const old = auth.current;
+  const renewed = auth.recover(old);
+  dialog.enter('r:2', 'ann');
+  assert.equal(await renewed, true);
+  assert.equal(await auth.recover(old), true);
+  assert.equal(dialog.opened, 1);
+});
+
+test('nothing is tried again without a connection', async () => {
+  navigator.onLine = false;
+  answers = [new TypeError('offline')];
+  await assert.rejects(call('GET', '/classes/Product'), { code: 100 });
+  assert.equal(asked.length, 1);
+  navigator.onLine = true;
 });
 
 test('a session is in memory alone unless somebody wants it kept', () => {

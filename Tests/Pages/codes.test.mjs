@@ -33,11 +33,12 @@ test('changing percent to an amount removes the percent', () => {
   assert.equal(read.amountMinorUnits, 500);
 });
 
-test('what is no code has an error with a text', () => {
+test('what is no code has an error with a text, about its field', () => {
   const told = (values) => {
     try {
       return readCode({ ...writeCode({ discountCode: 'BF20', percent: 20 }), ...values });
     } catch (error) {
+      assert.equal(error.field, Object.keys(values).at(-1));
       return error.key;
     }
   };

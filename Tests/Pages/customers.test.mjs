@@ -39,9 +39,9 @@ test('customers become one row each', () => {
   const cell = (row, name) => row[head.indexOf(name)];
   assert.deepEqual(
     ['customerId', 'name', 'orders', 'spent', 'currency', 'lastOrder', 'tags'].map((name) => cell(first, name)),
-    ['a1', 'Ann Lee', '2', '10.5', 'usd', '2030-01-01T00:00:00.000Z', 'VIP, late'],
+    ['a1', 'Ann Lee', '2', '10.50', 'usd', '2030-01-01 00:00', 'VIP, late'],
   );
-  assert.deepEqual([cell(second, 'otherSpent'), cell(second, 'lastOrder')], ['5 eur', '']);
+  assert.deepEqual([cell(second, 'otherSpent'), cell(second, 'lastOrder')], ['5.00 eur', '']);
   assert.match(text, /'=cmd@x\.example/);
 });
 

@@ -177,7 +177,7 @@ test('a query that is refused is silent, and others go on', () => {
   assert.deepEqual(states, [true, false]);
 });
 
-test('a session that is over ends all; the next one begins anew', () => {
+test('a session that is over pauses all; the next one goes on', () => {
   const { clock, sockets, connection, states, sessions } = server();
   view(connection);
   sockets[0].takes();
@@ -188,7 +188,10 @@ test('a session that is over ends all; the next one begins anew', () => {
   assert.deepEqual(states, [true, false]);
   assert.deepEqual(clock.waits(), []);
   view(connection);
-  assert.equal(sockets.length, 2);
+  assert.equal(sockets.length, 1);
+  connection.resume();
+  sockets[1].takes();
+  assert.deepEqual(sockets[1].ops(), ['connect', 'subscribe', 'subscribe']);
 });
 
 test('keys that are wrong are not tried again', async () => {

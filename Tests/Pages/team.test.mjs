@@ -60,7 +60,7 @@ test('a wrong password and a wrong code have words of their own', async () => {
   assert.equal(reason({ code: 141, message: 'Invalid MFA token' }), 'signIn.wrongCode');
   assert.equal(reason({ code: 155, message: '' }), null);
   answer(404, { code: 101, error: 'Invalid username/password.' });
-  await assert.rejects(proven('changeOperatorPassword', {}), { message: 'own.wrongPassword' });
+  await assert.rejects(proven('changeOperatorPassword', {}), { message: 'own.wrongPassword', field: 'password' });
   answer(400, { code: 142, error: 'The password must have at least 6 characters.' });
   await assert.rejects(proven('changeOperatorPassword', {}), APIError);
 });

@@ -68,10 +68,10 @@ test('times are shown and typed in the zone of the shop', () => {
 test('a period has the days of the shop', () => {
   server.timeZone = 'Europe/Berlin';
   const week = range({ days: '7' }, Date.parse('2030-04-02T22:30Z'));
-  assert.deepEqual([week.from, week.to].map((moment) => moment.toISOString()), [
-    '2030-03-27T23:00:00.000Z',
-    '2030-04-03T22:00:00.000Z',
-  ]);
+  assert.deepEqual(
+    [week.from, week.to].map((moment) => moment.toISOString()),
+    ['2030-03-27T23:00:00.000Z', '2030-04-03T22:00:00.000Z'],
+  );
   assert.equal(week.days, 7);
   assert.equal(week.before.from.toISOString(), '2030-03-20T23:00:00.000Z');
   server.timeZone = 'America/New_York';

@@ -41,9 +41,18 @@ struct OperationsController: Sendable {
 
     // MARK: - Processes
 
-    /// Settings by service, from one replica each. Services that do not reply are missing.
-    func settings(_ request: ParseRequest) async -> ParseResponse {
-        let processes = await reports(in: request.call)
+    /// Settings by service, from one replica each; `names`, separated by commas, selects some. Services that do not
+    /// reply are missing.
+    func settings(_ request: ParseRequest) async throws(ParseError) -> ParseResponse {
+        let asked = try request.options()["names"]?.stringValue
+        let names = asked.map { Set($0.split(separator: ",").map(String.init)) }
+        let processes = await reports(in: request.call).map { report -> JSON in
+            guard let names else { return report }
+            var report = report
+            let settings = report["settings"]?.arrayValue ?? []
+            report["settings"] = .array(settings.filter { names.contains($0["name"]?.stringValue ?? "") })
+            return report
+        }
         return ParseResponse(["processes": .array(processes)])
     }
 

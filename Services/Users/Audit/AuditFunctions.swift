@@ -18,12 +18,22 @@ func installAudit(_ host: ServiceHost, _ routes: inout ServiceRoutes) {
         let isAdmin = request.isFromAdmin
         return try .result(await host.store.read(for: request.share) { try page.read(in: $0, tellsClient: isAdmin) })
     }
-    // `myAreas {}`: the areas for which a dashboard should show pages; the services enforce them.
+    // `myAreas {}`: the areas for which a dashboard should show pages; the services enforce them. Admins also get the
+    // number of operators.
     routes.function("myAreas") { _, request in
         if !request.envelope.principal.master { _ = try request.userId }
         let areas = request.envelope.principal.areas
-        return try .result([
+        var answer: JSON = [
             "areas": .array(OperatorArea.allCases.filter(areas.contains).map { .string($0.rawValue) })
-        ])
+        ]
+        if request.isFromAdmin {
+            let people = try await host.store.read(for: request.share) { reader in
+                try OperatorArea.allCases.reduce(into: Set<String>()) { people, area in
+                    people.formUnion(try RoleHierarchy.members(of: area.role, reader))
+                }
+            }
+            answer["operators"] = .int(Int64(people.count))
+        }
+        return try .result(answer)
     }
 }

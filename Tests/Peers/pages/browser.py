@@ -1,7 +1,8 @@
 """Drives Debian's headless Chromium with Playwright: a user at a screen who notices every fault.
 
 A visit fails on any console error, any report of the Content-Security-Policy, any script error, any dialog opened by a script and any
-request to another host. A step whose request must be refused announces that with `refused`.
+request to another host. A step whose request must be refused announces that with `refused`. The browser's question before a page is left
+is answered with no.
 """
 import contextlib
 import shutil
@@ -41,13 +42,18 @@ class Visit:
         self.page = self.context.new_page()
         self.page.on("console", self._console)
         self.page.on("pageerror", lambda error: self.problems.append(f"script: {error}"))
-        self.page.on("dialog", lambda dialog: (self.problems.append(f"dialog: {dialog.message}"), dialog.dismiss()))
+        self.page.on("dialog", self._dialog)
         self.page.on("request", self._request)
         return self
 
     def __exit__(self, *_):
         self._browser.close()
         self._playwright.stop()
+
+    def _dialog(self, dialog):
+        if dialog.type != "beforeunload":
+            self.problems.append(f"dialog: {dialog.message}")
+        dialog.dismiss()
 
     def _console(self, message):
         if message.type not in ("error", "warning"):
@@ -69,6 +75,14 @@ class Visit:
         yield
         # The console's message comes after the answer.
         self.page.wait_for_load_state("networkidle")
+
+    @contextlib.contextmanager
+    def offline(self):
+        """Within it, the browser has no connection."""
+        self._refusals.append(("", "ERR_INTERNET_DISCONNECTED"))
+        self.context.set_offline(True)
+        yield
+        self.context.set_offline(False)
 
     def open(self, path):
         self.page.goto(self.base + path)

@@ -774,6 +774,7 @@ def main():
     print(json.dumps(report))
 
 
+import dashboard_forms  # noqa: E402,F401 (its flows)
 import dashboard_live  # noqa: E402,F401 (its flows)
 import dashboard_maps  # noqa: E402,F401 (its flows)
 import dashboard_operations  # noqa: E402,F401 (its flows)

@@ -195,6 +195,8 @@ def every_type(visit, name):
     page.get_by_role("button", name="Remove", exact=False).first.click()
     expect(page.locator("dialog del")).to_have_count(1)
     page.keyboard.press("Escape")
+    page.get_by_role("button", name="Discard changes").click()
+    expect(page.locator("dialog")).to_have_count(0)
     enter_cell(page, "paper")
     with tempfile.TemporaryDirectory() as folder:
         paper = Path(folder, "paper.png")

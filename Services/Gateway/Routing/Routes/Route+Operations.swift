@@ -4,7 +4,7 @@ import Messages
 extension Route {
     static let operations: [Route] = [
         operation("settings", "getSettingsInForce", "The settings that each process runs with, without secrets.") {
-            await $0.controllers.operations.settings($0.request)
+            try await $0.controllers.operations.settings($0.request)
         },
         operation("metrics", "getMetrics", "Counts since the start, by process, and what waits now.", area: .developers)
         {

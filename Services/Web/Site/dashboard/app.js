@@ -2,16 +2,19 @@
 
 import { APIError, auth } from '../shared/api.js';
 import { fill, h } from '../shared/dom.js';
+import { mayLose } from '../shared/elements/form.js';
+import { failure, toast } from '../shared/elements/toast.js';
 import { shareSession, takeSession } from '../shared/handover.js';
-import { toast } from '../shared/elements/toast.js';
 import { loadTexts, t } from '../shared/i18n.js';
 import { Router } from '../shared/router.js';
 import { server, theme } from '../shared/settings.js';
 import { forgetAll } from '../shared/store.js';
+import { retype, typedIn, unsaved } from '../shared/unsaved.js';
 import { areas, sees } from './shell/areas.js';
+import { missingModule, watchConnection, withoutTexts } from './shell/offline.js';
 import { listenForSearch } from './shell/quick-search.js';
-import { Shell } from './shell/shell.js';
-import { leave, signIn } from './shell/sign-in.js';
+import { bones, Shell } from './shell/shell.js';
+import { leave, signIn, signInAgain } from './shell/sign-in.js';
 import { elsewhere, problem } from './shell/sorry.js';
 
 /**
@@ -72,31 +75,44 @@ const routes = {
   '/operations/audit': { area: 'operations', sheet: 'audit', load: () => import('./pages/operations/audit.js') },
 };
 
-const router = new Router('/dashboard', routes, show);
+const guard = { isNeeded: () => unsaved().length > 0, mayLeave: () => mayLose(unsaved()) };
+const router = new Router('/dashboard', routes, show, guard);
 const shell = new Shell(router);
 let isFirst = true;
+/** The path of the shown view. */
+let shown = null;
+/** Whether the URL changed while nobody was signed in. */
+let isMissed = false;
 
 async function show(view) {
-  if (!auth.current) return;
-  const { route, signal } = view;
+  isMissed = !auth.current;
+  if (isMissed) return;
+  const { route, path, signal } = view;
+  const isRedrawn = path === shown;
+  if (!isRedrawn) for (const box of document.querySelectorAll('dialog[open]:not(.signIn)')) box.close();
   shell.select(route?.area);
-  const main = shell.begin();
+  const main = shell.begin(isRedrawn);
+  shown = path;
+  // A late redraw of a view that the operator has left does nothing.
+  const redraw = () => (shown === path ? router.refresh() : undefined);
   try {
     if (!route) throw new APIError(101, '');
     if (!sees(route.sheet ?? route.area)) {
       fill(main, elsewhere(router));
       return title(main);
     }
-    const page = await route.load();
+    const page = await route.load().catch(missingModule);
     if (signal.aborted) return;
-    const content = await page.render({ ...view, router, redraw: () => router.refresh() });
+    const content = await page.render({ ...view, router, redraw });
     if (signal.aborted) return;
+    const typed = typedIn(main);
     fill(main, content);
+    for (const text of retype(main, typed)) toast(t('unsaved.conflict', { text }), 'bad');
     title(main);
   } catch (error) {
     if (signal.aborted || error?.name === 'AbortError') return;
-    // After an upgrade this page names files that no longer exist.
-    if (error instanceof TypeError && /module/i.test(error.message) && reloadOnce()) return;
+    // The problem would replace what was typed.
+    if (unsaved(main).length) return failure(error);
     fill(
       main,
       problem(error, () => router.refresh(), router),
@@ -117,34 +133,39 @@ function title(main) {
   isFirst = false;
 }
 
-function reloadOnce() {
-  try {
-    if (sessionStorage.getItem('satchel.reloaded')) return false;
-    sessionStorage.setItem('satchel.reloaded', 'yes');
-  } catch {
-    return false;
-  }
-  location.reload();
-  return true;
-}
-
 function askToSignIn(note, name) {
+  auth.onExpired(null);
   router.leave();
   forgetAll();
   areas.forget();
+  shown = null;
   document.title = `${t('signIn.title')} · ${server.shop}`;
   fill(document.body, signIn({ note, name, done: open }));
-  document.querySelector('dialog')?.remove();
+  for (const box of document.querySelectorAll('dialog')) box.remove();
 }
 
 function open() {
   isFirst = true;
+  shown = null;
+  auth.onExpired(enterAgain);
   fill(document.body, shell.element());
   return router.refresh();
 }
 
+/** Continues with the same operator; the page of another one is loaded anew. */
+async function enterAgain({ objectId }, isKept) {
+  const entered = await signInAgain(isKept);
+  if (!entered) return auth.end(false);
+  const { token, user } = auth.current;
+  if (user.objectId === objectId) return isMissed ? router.refresh() : undefined;
+  auth.end(false);
+  auth.begin(token, user, entered.keeps);
+  comeBack();
+}
+
 /** Restores a stored session: the user's areas may have changed since. */
 async function comeBack() {
+  fill(document.body, h('main', bones()));
   try {
     if ((await areas.learn()).length) return open();
     await leave();
@@ -167,10 +188,11 @@ async function invite() {
 }
 
 theme.apply();
-await loadTexts(new URL('texts/', import.meta.url));
+await loadTexts(new URL('texts/', import.meta.url)).catch(withoutTexts);
 auth.onEnd((expired) => askToSignIn(expired ? t('signIn.expired') : null));
 router.start();
 listenForSearch(router);
+watchConnection(() => document.querySelector('#content .sorry') && router.refresh());
 shareSession('/dashboard');
 if (/^\/dashboard\/invitation\/?$/.test(location.pathname)) await invite();
 else if (auth.restore() ?? (await takeSession())) await comeBack();

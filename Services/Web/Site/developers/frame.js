@@ -77,6 +77,7 @@ export class Frame {
       title: t('signIn.title'),
       text: t('signIn.text'),
       confirm: t('signIn.send'),
+      isBrief: true,
       fields: [
         { name: 'username', label: t('signIn.name'), required: true, autocomplete: 'username', inputmode: 'email' },
         {

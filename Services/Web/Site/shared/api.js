@@ -1,15 +1,14 @@
 // The client of the Parse REST protocol in the browser: keys, session, retries and errors in one place.
-//
-// The session token is kept in memory, and in this tab's storage if the user chose that. It is not in a cookie, so that
-// no other page can use it.
 
+import { headers, signingIn, withSession } from './session.js';
 import { server } from './settings.js';
 import { limited, pause } from './waiting.js';
+
+export { auth, headers } from './session.js';
 
 const READ_TRIES = 3;
 const PAUSE = 250;
 const TIMEOUT = 20000;
-const KEY = 'satchel.session';
 
 /** A refusal by the server, or a failed connection (`code` 100). `text` is the server's, in English. */
 export class APIError extends Error {
@@ -32,78 +31,10 @@ export class APIError extends Error {
   }
 }
 
-let session = null;
 let changes = 0;
-const listeners = new Set();
 
 /** Whether a change by this page is in flight. */
 export const isChanging = () => changes > 0;
-
-export const auth = {
-  /** The signed-in user: `{ token, user }`, or null. */
-  get current() {
-    return session;
-  },
-  /** Restores the session that this tab stored. */
-  restore() {
-    try {
-      session = JSON.parse(sessionStorage.getItem(KEY));
-    } catch {
-      session = null;
-    }
-    return session;
-  },
-  begin(token, user, keeps) {
-    begin({ token, user }, keeps);
-  },
-  /** Continues the session with another token, and stores that one if the session was stored. */
-  renew(token) {
-    begin({ ...session, token }, isStored());
-  },
-  /** Drops the session without calling the listeners. */
-  drop() {
-    session = null;
-    store(null);
-  },
-  /** @param expired whether the server ended it. */
-  end(expired) {
-    auth.drop();
-    for (const listener of listeners) listener(expired);
-  },
-  onEnd(listener) {
-    listeners.add(listener);
-  },
-};
-
-function begin(next, keeps) {
-  session = next;
-  store(keeps ? session : null);
-}
-
-function isStored() {
-  try {
-    return sessionStorage.getItem(KEY) !== null;
-  } catch {
-    return false;
-  }
-}
-
-function store(value) {
-  try {
-    if (value) sessionStorage.setItem(KEY, JSON.stringify(value));
-    else sessionStorage.removeItem(KEY);
-  } catch {
-    // Storage may be forbidden; then the session ends with the page.
-  }
-}
-
-/** The headers of a request: the keys of the app and the session. */
-export function headers(extra) {
-  const all = { 'X-Parse-Application-Id': server.applicationId, ...extra };
-  if (server.clientKey) all['X-Parse-Javascript-Key'] = server.clientKey;
-  if (session) all['X-Parse-Session-Token'] = session.token;
-  return all;
-}
 
 /**
  * Sends a request and returns the JSON of the response.
@@ -113,34 +44,39 @@ export function headers(extra) {
  */
 export async function call(method, path, { body, query, signal, viewer, isRead = method === 'GET' } = {}) {
   const url = `${server.mount}${path}${query ? `?${new URLSearchParams(query)}` : ''}`;
-  const token = session?.token;
   const options = {
     method,
     credentials: 'omit',
     cache: 'no-cache',
-    headers: headers({
+    headers: {
       ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
       ...(viewer ? { 'X-Satchel-As-User': viewer } : {}),
-    }),
+    },
     body: body === undefined ? undefined : JSON.stringify(body),
   };
+  const send = () => tried(url, options, { signal, isRead });
   if (!isRead) changes += 1;
   try {
-    return await tried(url, options, { signal, isRead, token });
+    if (path === '/login' || path === '/logout') return await send();
+    const entering = signingIn();
+    if (entering) await entering;
+    return await withSession(send);
   } finally {
     if (!isRead) changes -= 1;
   }
 }
 
-async function tried(url, options, { signal, isRead, token }) {
+async function tried(url, options, { signal, isRead }) {
+  const start = Date.now();
   for (let attempt = 1; ; attempt += 1) {
     try {
-      return await limited((limit) => once(url, { ...options, signal: limit }), TIMEOUT, signal);
+      const sent = { ...options, headers: headers(options.headers) };
+      return await limited((limit) => once(url, { ...sent, signal: limit }), TIMEOUT, signal);
     } catch (error) {
       if (signal?.aborted) throw signal.reason;
-      if (error.isSession && token && session?.token === token) auth.end(true);
       const mayPass = error.isUnreachable || [429, 502, 503, 504].includes(error.status);
-      if (!isRead || !mayPass || attempt >= READ_TRIES) throw error;
+      const isOver = attempt >= READ_TRIES || Date.now() - start >= TIMEOUT || navigator.onLine === false;
+      if (!isRead || !mayPass || isOver) throw error;
       await pause(error.after ?? PAUSE * 2 ** attempt * (0.5 + Math.random()), signal);
     }
   }

@@ -86,7 +86,9 @@ export function editableMoney(minorUnits, currency = server.currency) {
   const digits = decimals(currency);
   const options = { minimumFractionDigits: digits, maximumFractionDigits: digits, useGrouping: false };
   // `parseMoney` reads these digits only.
-  return formatter(Intl.NumberFormat, { ...options, numberingSystem: 'latn' }).format(decimalText(minorUnits, currency));
+  return formatter(Intl.NumberFormat, { ...options, numberingSystem: 'latn' }).format(
+    decimalText(minorUnits, currency),
+  );
 }
 
 /** An amount such as people type it, for hints: `12.50`, or `1250` in yen. */

@@ -5,6 +5,9 @@ export class Router {
   #base;
   #show;
   #abort = new AbortController();
+  #guard;
+  /** The URL of the shown view. */
+  #shown = null;
   /** The last query of each path. */
   #queries = new Map();
 
@@ -12,15 +15,18 @@ export class Router {
    * @param base the path above all views, `/dashboard`.
    * @param routes the views by pattern, `/orders/:id`.
    * @param show is called with `{ route, params, query, path, signal }`; the signal ends with the view.
+   * @param guard `{ isNeeded(), mayLeave() }` for links and the browser's buttons: whether a view must not be left at
+   *   once, and then the question whether it may.
    */
-  constructor(base, routes, show) {
+  constructor(base, routes, show, guard = { isNeeded: () => false }) {
     this.#base = base;
     this.#routes = Object.entries(routes).map(([pattern, route]) => ({ parts: parts(pattern), route }));
     this.#show = show;
+    this.#guard = guard;
   }
 
   start() {
-    addEventListener('popstate', () => this.refresh());
+    addEventListener('popstate', () => this.#step());
     document.addEventListener('click', (event) => this.#follow(event));
     return this.refresh();
   }
@@ -53,6 +59,7 @@ export class Router {
     const path = location.pathname.slice(this.#base.length) || '/';
     const given = parts(path);
     this.#queries.set(path, location.search);
+    this.#shown = location.href;
     let found = { route: null, params: {} };
     for (const { parts: wanted, route } of this.#routes) {
       const params = match(wanted, given);
@@ -65,13 +72,22 @@ export class Router {
     return this.#show({ ...found, path, query, signal: this.#abort.signal });
   }
 
-  #follow(event) {
+  /** The browser has already changed the URL; it is restored while the operator is asked. */
+  async #step() {
+    const wanted = location.href;
+    if (wanted === this.#shown || !this.#guard.isNeeded()) return this.refresh();
+    history.pushState(null, '', this.#shown);
+    if (await this.#guard.mayLeave()) history.back();
+  }
+
+  async #follow(event) {
     const link = event.target.closest?.('a[href]');
     if (!link || event.defaultPrevented || event.button || event.metaKey || event.ctrlKey || event.shiftKey) return;
     const url = new URL(link.href);
     const isOurs = url.pathname === this.#base || url.pathname.startsWith(`${this.#base}/`);
     if (link.target || url.origin !== location.origin || !isOurs || link.getAttribute('href').startsWith('#')) return;
     event.preventDefault();
+    if (this.#guard.isNeeded() && !(await this.#guard.mayLeave())) return;
     if (link.href !== location.href) history.pushState(null, '', link.href);
     this.refresh();
   }

@@ -1,6 +1,7 @@
 // Uploads of files.
 
-import { APIError, headers } from './api.js';
+import { APIError } from './api.js';
+import { headers, withSession } from './session.js';
 import { server } from './settings.js';
 
 /**
@@ -9,6 +10,10 @@ import { server } from './settings.js';
  *   report it.
  */
 export function upload(file, onProgress = () => {}) {
+  return withSession(() => send(file, onProgress));
+}
+
+function send(file, onProgress) {
   const name =
     file.name
       .normalize('NFKD')

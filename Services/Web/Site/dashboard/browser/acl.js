@@ -3,6 +3,7 @@
 import { fill, h } from '../../shared/dom.js';
 import { dialog, field } from '../../shared/elements/dialog.js';
 import { t } from '../../shared/i18n.js';
+import { fieldError, problemLine } from '../../shared/problems.js';
 
 const WHO = /^(\*|role:[A-Za-z0-9_ -]{1,128}|[A-Za-z0-9_-]{1,64})$/;
 
@@ -13,6 +14,8 @@ export function editACL(acl, save) {
   const draw = () => fill(list, [...entries].map(row));
   const added = field({ name: 'who', label: t('acl.who'), hint: t('acl.hint') });
   const add = h('button', { type: 'button', onclick: () => addEntry() }, t('acl.add'));
+  const problem = problemLine();
+  const first = JSON.stringify([...entries]);
 
   function row([who, rights]) {
     const box = (right) =>
@@ -31,8 +34,8 @@ export function editACL(acl, save) {
   function addEntry() {
     const input = added.querySelector('input');
     const who = input.value.trim();
-    if (!WHO.test(who)) return input.setAttribute('aria-invalid', 'true');
-    input.removeAttribute('aria-invalid');
+    problem.clear();
+    if (!WHO.test(who)) return problem.show(fieldError('who', t('data.badValue')), input.form);
     input.value = '';
     entries.set(who, { read: true, write: false });
     draw();
@@ -41,13 +44,14 @@ export function editACL(acl, save) {
   return dialog({
     title: t('acl.title'),
     text: t('acl.text'),
-    content: [list, added, add],
+    content: [list, added, problem.element, add],
+    isChanged: () => JSON.stringify([...entries]) !== first,
     submit() {
       const kept = [...entries].map(([who, { read, write }]) => [
         who,
         { ...(read ? { read: true } : {}), ...(write ? { write: true } : {}) },
       ]);
-      save(Object.fromEntries(kept.filter(([, rights]) => Object.keys(rights).length)));
+      return save(Object.fromEntries(kept.filter(([, rights]) => Object.keys(rights).length)));
     },
   });
 }

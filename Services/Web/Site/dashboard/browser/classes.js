@@ -7,6 +7,7 @@ import { h } from '../../shared/dom.js';
 import { dialog, field } from '../../shared/elements/dialog.js';
 import { toast } from '../../shared/elements/toast.js';
 import { t } from '../../shared/i18n.js';
+import { fieldError } from '../../shared/problems.js';
 import { icon } from '../../shared/icons.js';
 import { heading } from '../lists/listing.js';
 import { isExplained } from './private.js';
@@ -102,7 +103,7 @@ function newClass(router) {
     ],
     async submit(values) {
       const name = values.name.trim();
-      if (!isClassName(name) || name.startsWith('_')) throw new Error(t('schema.badName'));
+      if (!isClassName(name) || name.startsWith('_')) throw fieldError('name', t('schema.badName'));
       await make(name, access[values.access]());
       toast(t('schema.classMade', { name }));
       router.go(`/data/${name}/schema`);

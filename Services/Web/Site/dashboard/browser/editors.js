@@ -4,6 +4,7 @@ import { fill, h } from '../../shared/dom.js';
 import { dialog } from '../../shared/elements/dialog.js';
 import { failure } from '../../shared/elements/toast.js';
 import { t } from '../../shared/i18n.js';
+import { about } from '../../shared/problems.js';
 import { editable, kindOf, parse } from '../../shared/browser/types.js';
 import { editACL } from './acl.js';
 import { editFile } from './file.js';
@@ -16,7 +17,7 @@ const inline = ['text', 'number', 'boolean', 'date'];
 /**
  * Opens the editor of a value.
  * @param place `{ row, column, cell, className }`.
- * @param save is called with the new value; undefined removes it.
+ * @param save is called with the new value; undefined removes it. It resolves when the value is saved.
  * @param leave draws the cell unchanged.
  */
 export function edit({ row, column, cell, className }, save, leave) {
@@ -59,7 +60,7 @@ function short(cell, column, kind, value, save, leave) {
     }
     // The grid does not redraw a row that contains a field.
     input.remove();
-    if (typed) save(typed.value);
+    if (typed) Promise.resolve(save(typed.value)).catch(failure);
     else leave();
   }
   input.addEventListener('keydown', (event) => {
@@ -122,7 +123,7 @@ function json(column, kind, value, save) {
       },
     ],
     submit({ text }) {
-      save(text.trim() === '' ? undefined : parsed(kind, text));
+      return save(text.trim() === '' ? undefined : about('text', () => parsed(kind, text)));
     },
   });
 }

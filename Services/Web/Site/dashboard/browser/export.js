@@ -1,9 +1,10 @@
 // Saves all rows of a class that match the current filters to a file. The server reads them page by page.
 
-import { APIError, headers } from '../../shared/api.js';
+import { APIError } from '../../shared/api.js';
 import { h } from '../../shared/dom.js';
 import { failure } from '../../shared/elements/toast.js';
 import { t } from '../../shared/i18n.js';
+import { headers, withSession } from '../../shared/session.js';
 import { server } from '../../shared/settings.js';
 import { saveFile } from '../forms/save-file.js';
 
@@ -15,20 +16,19 @@ export function exportURL(className, where, format) {
   return `${server.mount}/export/${className}?${new URLSearchParams(query)}`;
 }
 
+async function load(url, signal) {
+  const answer = await fetch(url, { credentials: 'omit', headers: headers(), signal });
+  if (answer.ok) return answer.blob();
+  const { code, error } = await answer.json();
+  throw new APIError(code, error, answer.status);
+}
+
 export function exportMenu(className, where, signal) {
   const save = async (format, button) => {
     button.disabled = true;
     try {
-      const answer = await fetch(exportURL(className, where, format), {
-        credentials: 'omit',
-        headers: headers(),
-        signal,
-      });
-      if (!answer.ok) {
-        const { code, error } = await answer.json();
-        throw new APIError(code, error, answer.status);
-      }
-      saveFile(`${className}.${format}`, types[format], await answer.blob());
+      const file = await withSession(() => load(exportURL(className, where, format), signal));
+      saveFile(`${className}.${format}`, types[format], file);
     } catch (error) {
       failure(error);
     } finally {

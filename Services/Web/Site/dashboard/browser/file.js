@@ -31,7 +31,7 @@ export function editFile(column, value, save) {
         });
         return save(sent);
       }
-      if (remove === 'on') save(undefined);
+      return remove === 'on' ? save(undefined) : undefined;
     },
   });
 }

@@ -3,6 +3,7 @@
 import { editable } from '../../shared/browser/types.js';
 import { dialog, field } from '../../shared/elements/dialog.js';
 import { t } from '../../shared/i18n.js';
+import { about } from '../../shared/problems.js';
 import { placePicker } from '../forms/place-picker.js';
 
 /**
@@ -22,6 +23,7 @@ export function editPlace(column, value, read, save) {
     },
     (place) => {
       text.value = editable(place, 'geo');
+      text.dispatchEvent(new Event('input', { bubbles: true }));
     },
   );
   text.addEventListener('change', picker.renew);
@@ -30,7 +32,7 @@ export function editPlace(column, value, read, save) {
     content: [input, picker.element],
     isWide: true,
     submit({ place }) {
-      save(place.trim() === '' ? undefined : read(place));
+      return save(place.trim() === '' ? undefined : about('place', () => read(place)));
     },
   });
 }

@@ -5,6 +5,7 @@ import { fill, h } from '../../shared/dom.js';
 import { dialog, field } from '../../shared/elements/dialog.js';
 import { failure } from '../../shared/elements/toast.js';
 import { t } from '../../shared/i18n.js';
+import { fieldError } from '../../shared/problems.js';
 
 const ROWS = 20;
 const PAUSE = 300;
@@ -71,8 +72,9 @@ export function pickPointer(className, value, save) {
     content: [target, search, list, id],
     submit({ className: chosen, objectId }) {
       if (objectId.trim() === '') return save(undefined);
-      if (!CLASS.test(chosen.trim()) || !/^[\w-]{1,64}$/.test(objectId.trim())) throw new Error(t('data.badValue'));
-      save({ __type: 'Pointer', className: chosen.trim(), objectId: objectId.trim() });
+      if (!CLASS.test(chosen.trim())) throw fieldError('className', t('data.badValue'));
+      if (!/^[\w-]{1,64}$/.test(objectId.trim())) throw fieldError('objectId', t('data.badValue'));
+      return save({ __type: 'Pointer', className: chosen.trim(), objectId: objectId.trim() });
     },
   });
 }

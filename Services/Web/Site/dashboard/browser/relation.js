@@ -65,6 +65,7 @@ export async function editRelation(className, row, { name, target }) {
     title: t('relation.title', { field: name, target }),
     text: count > results.length ? t('relation.more', { n: results.length, count }) : null,
     content: [list, h('button', { type: 'button', onclick: add }, t('relation.add'))],
+    isChanged: () => removed.size > 0 || [...members.values()].some(({ isNew }) => isNew),
     async submit() {
       const added = [...members].filter(([, { isNew }]) => isNew).map(([id]) => id);
       const change = operation(target, added, [...removed]);

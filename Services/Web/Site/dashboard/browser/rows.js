@@ -7,6 +7,7 @@ import { fill, h } from '../../shared/dom.js';
 import { dialog } from '../../shared/elements/dialog.js';
 import { failure, toast } from '../../shared/elements/toast.js';
 import { t } from '../../shared/i18n.js';
+import { about, fieldError } from '../../shared/problems.js';
 import { server } from '../../shared/settings.js';
 import { parsed } from './editors.js';
 
@@ -36,13 +37,13 @@ export function addRow(className, columns) {
     confirm: t('data.addRow'),
     fields: [...fields, { name: OTHER, label: t('data.others'), type: 'textarea', hint: t('data.othersHint') }],
     async submit(values) {
-      const object = values[OTHER].trim() ? parsed('object', values[OTHER]) : {};
+      const object = values[OTHER].trim() ? about(OTHER, () => parsed('object', values[OTHER])) : {};
       for (const { name, kind, target } of known) {
         if ((values[name] ?? '') === '') continue;
         try {
           object[name] = parse(kind, values[name], target);
         } catch {
-          throw new Error(t('data.badValueOf', { field: name }));
+          throw fieldError(name, t('data.badValueOf', { field: name }));
         }
       }
       const made = await create(className, object);
@@ -67,8 +68,8 @@ export function editRow(row, save) {
       },
     ],
     submit({ text }) {
-      const changed = changes(row, parsed('object', text));
-      if (Object.keys(changed).length) save(changed);
+      const changed = about('text', () => changes(row, parsed('object', text)));
+      return Object.keys(changed).length ? save(changed) : undefined;
     },
   });
 }

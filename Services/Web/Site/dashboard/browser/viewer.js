@@ -6,6 +6,7 @@ import { fill, h } from '../../shared/dom.js';
 import { dialog, field } from '../../shared/elements/dialog.js';
 import { failure } from '../../shared/elements/toast.js';
 import { t } from '../../shared/i18n.js';
+import { fieldError } from '../../shared/problems.js';
 import { made, nameOf } from '../orders/shared.js';
 
 export const GUEST = '*';
@@ -89,7 +90,7 @@ export function askViewer(choose) {
     confirm: t('viewer.look'),
     submit(values) {
       const viewer = values.guest === 'on' ? GUEST : values.id.trim();
-      if (!isViewer(viewer)) throw new Error(t('viewer.nobody'));
+      if (!isViewer(viewer)) throw fieldError('id', t('viewer.nobody'));
       choose(viewer);
     },
   });

@@ -1,6 +1,7 @@
 // The definition of a discount code: the form's values and the stored form, and the state of a code.
 
 import { editableMoney, moment, parseMoney } from '../../shared/format.js';
+import { fromLocal, localText } from '../../shared/zone.js';
 
 /** The states of a code, with their styles. */
 export const states = { active: 'good', planned: 'calm', exhausted: 'warn', expired: '', off: '' };
@@ -21,8 +22,8 @@ export function writeCode(code) {
     kind: code.amountMinorUnits === undefined ? 'percent' : 'amount',
     value: code.amountMinorUnits === undefined ? String(code.percent ?? '') : editableMoney(code.amountMinorUnits),
     minimum: code.minimumMinorUnits ? editableMoney(code.minimumMinorUnits) : '',
-    from: localTime(code.from),
-    until: localTime(code.until),
+    from: localText(moment(code.from)),
+    until: localText(moment(code.until)),
     brand: code.brandId ?? '',
     usesMax: String(code.usesMax ?? ''),
     usesPerCustomerMax: String(code.usesPerCustomerMax ?? ''),
@@ -31,18 +32,18 @@ export function writeCode(code) {
 
 /**
  * The parameters of `createDiscountCode` and `updateDiscountCode`, without the product. Null removes a member.
- * @throws an error whose `key` names the text.
+ * @throws an error whose `key` names the text, and `field` the value.
  */
 export function readCode(values) {
   const code = values.discountCode.trim().toUpperCase();
-  if (!/^[A-Z0-9_-]{3,40}$/.test(code)) throw problem('codes.badCode');
+  if (!/^[A-Z0-9_-]{3,40}$/.test(code)) throw problem('codes.badCode', 'discountCode');
   const isAmount = values.kind === 'amount';
-  const value = isAmount ? parseMoney(values.value) : whole(values.value, 'codes.badPercent', 100);
-  if (!(value >= 1)) throw problem(isAmount ? 'codes.badAmount' : 'codes.badPercent');
+  const value = isAmount ? parseMoney(values.value) : whole(values, 'value', 'codes.badPercent', 100);
+  if (!(value >= 1)) throw problem(isAmount ? 'codes.badAmount' : 'codes.badPercent', 'value');
   const minimum = values.minimum.trim() ? parseMoney(values.minimum) : 0;
-  if (!(minimum >= 0)) throw problem('codes.badAmount');
-  const [from, until] = [time(values.from), time(values.until)];
-  if (from && until && from >= until) throw problem('codes.badTimes');
+  if (!(minimum >= 0)) throw problem('codes.badAmount', 'minimum');
+  const [from, until] = [time(values, 'from'), time(values, 'until')];
+  if (from && until && from >= until) throw problem('codes.badTimes', 'until');
   return {
     discountCode: code,
     percent: isAmount ? null : value,
@@ -51,32 +52,26 @@ export function readCode(values) {
     from: from?.toISOString() ?? null,
     until: until?.toISOString() ?? null,
     brandId: values.brand || null,
-    usesMax: whole(values.usesMax, 'codes.badUses', 100_000),
-    usesPerCustomerMax: whole(values.usesPerCustomerMax, 'codes.badUses', 100_000),
+    usesMax: whole(values, 'usesMax', 'codes.badUses', 100_000),
+    usesPerCustomerMax: whole(values, 'usesPerCustomerMax', 'codes.badUses', 100_000),
   };
 }
 
 /** A whole number from 1; null for an empty text. */
-function whole(text, key, most) {
-  if (!text.trim()) return null;
-  const value = Number(text.trim());
-  if (!Number.isInteger(value) || value < 1 || value > most) throw problem(key);
+function whole(values, field, key, most) {
+  const text = values[field].trim();
+  if (!text) return null;
+  const value = Number(text);
+  if (!Number.isInteger(value) || value < 1 || value > most) throw problem(key, field);
   return value;
 }
 
-function time(text) {
-  const at = text ? new Date(text) : null;
-  if (at && Number.isNaN(at.getTime())) throw problem('codes.badTimes');
+function time(values, field) {
+  const at = values[field] ? fromLocal(values[field]) : null;
+  if (at && Number.isNaN(at.getTime())) throw problem('codes.badTimes', field);
   return at;
 }
 
-function problem(key) {
-  return Object.assign(new Error(key), { key });
-}
-
-/** A moment in the format of a date and time field, in local time. */
-function localTime(value) {
-  const at = moment(value);
-  if (!at) return '';
-  return new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
+function problem(key, field) {
+  return Object.assign(new Error(key), { key, field });
 }

@@ -4,7 +4,9 @@ import { ask, containing, find, run } from '../../shared/api.js';
 import { h } from '../../shared/dom.js';
 import { dialog, field } from '../../shared/elements/dialog.js';
 import { toast } from '../../shared/elements/toast.js';
+import { exampleMoney, moneyKeys } from '../../shared/format.js';
 import { t } from '../../shared/i18n.js';
+import { fieldError } from '../../shared/problems.js';
 import { brands } from '../products/new-product.js';
 import { readCode, writeCode } from './definition.js';
 
@@ -41,7 +43,7 @@ function definition(values) {
   try {
     return readCode(values);
   } catch (error) {
-    throw error.key ? new Error(t(error.key)) : error;
+    throw error.key ? fieldError(error.field, t(error.key, { example: exampleMoney() })) : error;
   }
 }
 
@@ -65,7 +67,7 @@ function fields(values, product, known, isNew) {
       text('usesMax', { inputmode: 'numeric', hint: t('codes.usesHint') }),
       text('usesPerCustomerMax', { inputmode: 'numeric' }),
     ),
-    text('minimum', { inputmode: 'decimal', hint: t('codes.minimumHint') }),
+    text('minimum', { inputmode: moneyKeys(), hint: t('codes.minimumHint') }),
     h(
       'div.pair',
       text('brand', {
@@ -85,5 +87,5 @@ async function productId(text) {
   const exact = results.filter(({ objectId, name }) => objectId === text || name === text);
   const found = exact.length ? exact : results;
   if (found.length === 1) return found[0].objectId;
-  throw new Error(t(found.length ? 'codes.manyProducts' : 'codes.noProduct', { name: text }));
+  throw fieldError('product', t(found.length ? 'codes.manyProducts' : 'codes.noProduct', { name: text }));
 }

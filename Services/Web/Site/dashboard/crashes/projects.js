@@ -8,6 +8,7 @@ import { toast } from '../../shared/elements/toast.js';
 import { date } from '../../shared/format.js';
 import { t } from '../../shared/i18n.js';
 import { icon } from '../../shared/icons.js';
+import { fieldError } from '../../shared/problems.js';
 import { runs } from '../shell/areas.js';
 import { keysOf } from './keys.js';
 
@@ -42,7 +43,7 @@ function addProject() {
     confirm: t('crashes.makeProject'),
     fields: [{ name: 'name', label: t('crashes.projectName'), required: true, maxlength: 50 }],
     async submit({ name }) {
-      if (!name.trim()) throw new Error(t('crashes.noName'));
+      if (!name.trim()) throw fieldError('name', t('crashes.noName'));
       await run('createCrashProject', { name: name.trim() });
       toast(t('crashes.madeProject', { name: name.trim() }));
     },

@@ -23,7 +23,7 @@ function word(group, name) {
 }
 
 /** @returns whether the issue was resolved. */
-export function resolve(issue) {
+export function resolve(issue, redraw) {
   const releases = (issue.releases ?? []).map(({ release }) => release).filter(Boolean);
   return dialog({
     title: t('crash.resolveTitle'),
@@ -39,23 +39,30 @@ export function resolve(issue) {
     ],
     async submit({ inRelease }) {
       await run('resolveCrashIssue', { issueId: issue.issueId, ...(inRelease ? { inRelease } : {}) });
-      toast(t('crash.resolved'));
+      toast(t('crash.resolved'), 'good', back('reopenCrashIssue', issue, redraw));
     },
   });
 }
 
-export async function ignore(issue) {
-  return decide('ignoreCrashIssue', issue, 'crash.ignored');
+export async function ignore(issue, redraw) {
+  return decide('ignoreCrashIssue', issue, 'crash.ignored', back('reopenCrashIssue', issue, redraw));
 }
 
-export async function reopen(issue) {
-  return decide('reopenCrashIssue', issue, 'crash.reopened');
+export async function reopen(issue, redraw) {
+  // A resolved issue would be resolved in the newest version, which may be another one now.
+  const undo = issue.status === 'ignored' ? back('ignoreCrashIssue', issue, redraw) : null;
+  return decide('reopenCrashIssue', issue, 'crash.reopened', undo);
 }
 
-async function decide(name, issue, done) {
+const back = (name, issue, redraw) => async () => {
+  await run(name, { issueId: issue.issueId });
+  await redraw();
+};
+
+async function decide(name, issue, done, undo) {
   try {
     await run(name, { issueId: issue.issueId });
-    toast(t(done));
+    toast(t(done), 'good', undo);
     return true;
   } catch (error) {
     failure(error);

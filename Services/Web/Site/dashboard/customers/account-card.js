@@ -7,6 +7,7 @@ import { dialog } from '../../shared/elements/dialog.js';
 import { toast } from '../../shared/elements/toast.js';
 import { date, number } from '../../shared/format.js';
 import { hasText, t } from '../../shared/i18n.js';
+import { fieldError } from '../../shared/problems.js';
 import { confirmTyped } from '../forms/confirm-typed.js';
 import { stateOf } from '../orders/shared.js';
 import { runs } from '../shell/areas.js';
@@ -40,7 +41,7 @@ export function accountCard(account, known, after) {
       'div.actions',
       h(
         'button',
-        { type: 'button', onclick: () => edit(account).then((done) => done && after.edited()) },
+        { type: 'button', onclick: () => edit(account, after.edited).then((done) => done && after.edited()) },
         t('account.edit'),
       ),
       account.isOperator
@@ -61,7 +62,7 @@ function verified({ emailVerified }) {
 
 const names = ['firstName', 'lastName', 'name', 'phone'];
 
-function edit(account) {
+function edit(account, redraw) {
   // An operator who can change the address could have the password reset, so that only admins may.
   const fields = [...names, ...(runs('admins') ? ['email'] : [])];
   return dialog({
@@ -77,10 +78,16 @@ function edit(account) {
     async submit(values) {
       const entries = fields.map((name) => [name, values[name].trim()]);
       const changed = entries.filter(([name, text]) => text !== (account[name] ?? ''));
-      if (changed.some(([name, text]) => name === 'email' && !text)) throw new Error(t('account.keepsEmail'));
+      if (changed.some(([name, text]) => name === 'email' && !text)) throw fieldError('email', t('account.keepsEmail'));
       if (!changed.length) return;
       await run('updateAccount', { userId: account.objectId, ...Object.fromEntries(changed) });
-      toast(t('account.saved'));
+      const takeBack = async () => {
+        const before = changed.map(([name]) => [name, account[name] ?? '']);
+        await run('updateAccount', { userId: account.objectId, ...Object.fromEntries(before) });
+        await redraw();
+      };
+      // A changed address has to be verified again.
+      toast(t('account.saved'), 'good', changed.some(([name]) => name === 'email') ? null : takeBack);
     },
   });
 }

@@ -6,6 +6,7 @@ import { dialog } from '../../shared/elements/dialog.js';
 import { toast } from '../../shared/elements/toast.js';
 import { dateTime } from '../../shared/format.js';
 import { t } from '../../shared/i18n.js';
+import { fieldError } from '../../shared/problems.js';
 
 /** Characters of a text: each takes at most four of the server's 4,000 bytes. */
 const LENGTH = 1000;
@@ -27,7 +28,7 @@ export function writeMail(to, subject) {
     ],
     async submit(values) {
       const wanted = { subject: values.subject.trim(), text: values.text.trim().replaceAll('\r\n', '\n') };
-      if (!wanted.subject || !wanted.text) throw new Error(t('customerMail.empty'));
+      for (const name of ['subject', 'text']) if (!wanted[name]) throw fieldError(name, t('customerMail.empty'));
       const kept = await run('mailCustomer', { ...to, ...wanted });
       toast(t('customerMail.sent'));
       return kept;

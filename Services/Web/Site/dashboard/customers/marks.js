@@ -40,7 +40,7 @@ export function marksCard(customerId, customer, redraw) {
           notes.map((note) => noteRow(note, redraw)),
         )
       : null,
-    noteForm((text) => run('addCustomerNote', { customerId, text }), redraw),
+    noteForm(`note ${customerId}`, (text) => run('addCustomerNote', { customerId, text }), redraw),
   );
 }
 

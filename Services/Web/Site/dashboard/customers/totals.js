@@ -2,7 +2,8 @@
 
 import { ask } from '../../shared/api.js';
 import { writeCSV } from '../../shared/csv.js';
-import { decimals, moment, money } from '../../shared/format.js';
+import { decimalText, moment, money } from '../../shared/format.js';
+import { localText } from '../../shared/zone.js';
 
 /** Customers of one request of an export. */
 const PAGE = 500;
@@ -45,12 +46,12 @@ export function customersAsCSV(customers) {
     customer.zipcode,
     customer.city,
     customer.orders,
-    customer.spentMinorUnits / 10 ** decimals(customer.currency),
+    decimalText(customer.spentMinorUnits, customer.currency),
     customer.currency,
     Object.entries(customer.otherSpentMinorUnits ?? {})
-      .map(([code, minorUnits]) => `${minorUnits / 10 ** decimals(code)} ${code}`)
+      .map(([code, minorUnits]) => `${decimalText(minorUnits, code)} ${code}`)
       .join(' '),
-    moment(customer.lastOrderDate)?.toISOString(),
+    localText(moment(customer.lastOrderDate)).replace('T', ' '),
     customer.tags.join(', '),
   ]);
   return writeCSV([head, ...rows]);

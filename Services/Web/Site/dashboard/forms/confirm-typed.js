@@ -2,6 +2,7 @@
 
 import { dialog, field } from '../../shared/elements/dialog.js';
 import { t } from '../../shared/i18n.js';
+import { fieldError } from '../../shared/problems.js';
 
 /**
  * Asks for a name before an irreversible deletion.
@@ -15,8 +16,9 @@ export function confirmTyped({ title, text, content = null, word, confirm, done 
     content: [content, field({ name: 'word', label: t('schema.typeName', { name: word }), required: true })],
     confirm,
     isDanger: true,
+    isBrief: true,
     async submit({ word: typed }) {
-      if (typed.trim() !== word) throw new Error(t('schema.otherName'));
+      if (typed.trim() !== word) throw fieldError('word', t('schema.otherName'));
       await done();
     },
   });

@@ -5,6 +5,7 @@ import { field } from '../../shared/elements/dialog.js';
 import { failure } from '../../shared/elements/toast.js';
 import { percent } from '../../shared/format.js';
 import { t } from '../../shared/i18n.js';
+import { fieldError } from '../../shared/problems.js';
 import { upload } from '../../shared/upload.js';
 
 const BYTES_MAX = 10 << 20;
@@ -25,6 +26,8 @@ export function photoField(url, name, onchange = () => {}) {
   let sent = null;
   let isRemoved = false;
   let local = null;
+  // Shows the form that the photo was changed.
+  const state = h('input', { type: 'hidden', name: 'photoState' });
 
   function draw() {
     if (local) URL.revokeObjectURL(local);
@@ -39,6 +42,11 @@ export function photoField(url, name, onchange = () => {}) {
         shown ? h('button.quiet', { type: 'button', onclick: remove }, t('photo.remove')) : null,
       ),
     );
+    const now = isRemoved ? 'removed' : file ? `${file.name} ${file.size}` : '';
+    if (now !== state.value) {
+      state.value = now;
+      state.dispatchEvent(new Event('change', { bubbles: true }));
+    }
     onchange(shown);
   }
   function take(next) {
@@ -77,12 +85,12 @@ export function photoField(url, name, onchange = () => {}) {
   draw();
 
   return {
-    element: h('div.stack', picture, input, bar),
+    element: h('div.stack', picture, input, bar, state),
     async value() {
       if (!file) return isRemoved && url ? null : undefined;
       // A retry after a refusal needs no second upload.
       if (sent?.of === file) return sent.value;
-      if (file.size > BYTES_MAX) throw new Error(t('productNew.photoTooLarge'));
+      if (file.size > BYTES_MAX) throw fieldError('photo', t('productNew.photoTooLarge'));
       const going = file;
       bar.hidden = false;
       try {

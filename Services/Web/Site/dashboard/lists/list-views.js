@@ -6,6 +6,7 @@ import { h } from '../../shared/dom.js';
 import { dialog } from '../../shared/elements/dialog.js';
 import { toast } from '../../shared/elements/toast.js';
 import { t } from '../../shared/i18n.js';
+import { fieldError } from '../../shared/problems.js';
 import { cached, forget } from '../../shared/store.js';
 import { askIfThere } from '../shell/areas.js';
 import { columnChooser } from './column-chooser.js';
@@ -65,7 +66,7 @@ export async function viewBar(list, { router, query, redraw }, columns) {
     'div.bar.views',
     links.length ? h('nav.chips', { 'aria-label': t('views.label') }, links) : null,
     !views || current ? null : button('views.save', () => save(list, now)),
-    current ? button('views.remove', () => remove(current)) : null,
+    current ? button('views.remove', () => remove(current, () => after(true))) : null,
     chooser(columns, query.columns, (chosen) =>
       router.go(`/${list}`, { ...query, columns: chosen }, { replace: true }),
     ),
@@ -79,14 +80,18 @@ function save(list, query) {
     fields: [{ name: 'name', label: t('views.name'), required: true, maxlength: 50 }],
     async submit(values) {
       const name = values.name.trim();
-      if (!name) throw new Error(t('views.noName'));
+      if (!name) throw fieldError('name', t('views.noName'));
       await run('saveDeskView', { list, name, ...(query ? { query } : {}) });
       toast(t('views.saved', { name }));
     },
   });
 }
 
-function remove({ list, name }) {
+function remove({ list, name, query }, renew) {
+  const takeBack = async () => {
+    await run('saveDeskView', { list, name, ...(query ? { query } : {}) });
+    renew();
+  };
   return dialog({
     title: t('views.removeTitle', { name }),
     text: t('views.removeText'),
@@ -94,7 +99,7 @@ function remove({ list, name }) {
     isDanger: true,
     async submit() {
       await run('removeDeskView', { list, name });
-      toast(t('views.removed', { name }));
+      toast(t('views.removed', { name }), 'good', takeBack);
     },
   });
 }

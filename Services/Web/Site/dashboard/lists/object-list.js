@@ -6,6 +6,7 @@ import { dialog, field } from '../../shared/elements/dialog.js';
 import { table } from '../../shared/elements/table.js';
 import { toast } from '../../shared/elements/toast.js';
 import { t } from '../../shared/i18n.js';
+import { reverse } from '../../shared/undo.js';
 import { icon } from '../../shared/icons.js';
 import { productTabs } from '../products/tabs.js';
 import { viewBar, wantedColumns } from './list-views.js';
@@ -38,7 +39,7 @@ export async function objectList(view, kind) {
   ]);
   const path = `/${kind.name}`;
   const after = (done) => done && redraw();
-  const open = (object) => edit(kind, object, found.results).then(after);
+  const open = (object) => edit(kind, object, found.results, redraw).then(after);
   const shown = table(
     [
       ...wantedColumns(columns, query.columns),
@@ -82,7 +83,7 @@ function buttons(kind, object, open, after) {
   );
 }
 
-function edit(kind, object, objects) {
+function edit(kind, object, objects, redraw) {
   const form = kind.form(object ?? {}, objects);
   return dialog({
     title: object ? t('object.edit', { name: kind.title(object) }) : t(`${kind.name}.add`),
@@ -93,7 +94,13 @@ function edit(kind, object, objects) {
       const answer = object
         ? await update(kind.className, object.objectId, wanted)
         : await create(kind.className, wanted);
-      toast(t('object.saved', { name: kind.title({ ...object, ...wanted }) }));
+      const takeBack = async () => {
+        await update(kind.className, object.objectId, reverse(object, wanted));
+        await redraw();
+      };
+      // The files of an earlier picture may be deleted.
+      const isReversible = object && !('image' in wanted);
+      toast(t('object.saved', { name: kind.title({ ...object, ...wanted }) }), 'good', isReversible ? takeBack : null);
       return answer;
     },
   });

@@ -2,6 +2,7 @@
 
 import { editable, kindOf, parse } from '../../shared/browser/types.js';
 import { t } from '../../shared/i18n.js';
+import { fieldError } from '../../shared/problems.js';
 import { runs } from '../shell/areas.js';
 
 export const kinds = ['text', 'number', 'boolean', 'date', 'geo', 'array', 'object'];
@@ -39,7 +40,7 @@ export function typedValue(kind, text) {
   try {
     return parse(kind, text);
   } catch {
-    throw new Error(t('ops.badValue'));
+    throw fieldError('value', t('ops.badValue'));
   }
 }
 

@@ -4,6 +4,7 @@ import { call } from '../../shared/api.js';
 import { dialog } from '../../shared/elements/dialog.js';
 import { toast } from '../../shared/elements/toast.js';
 import { t } from '../../shared/i18n.js';
+import { fieldError } from '../../shared/problems.js';
 import { fromLocal } from '../../shared/zone.js';
 import { objectOf, parametersField } from './shared.js';
 
@@ -23,17 +24,17 @@ export function planOf({ jobName, description, startAfter, repeat, value, parame
   const plan = { jobName, params: JSON.stringify(objectOf(parameters ?? '')) };
   if (description?.trim()) plan.description = description.trim();
   const at = startAfter ? fromLocal(startAfter) : new Date();
-  if (Number.isNaN(at.getTime())) throw new Error(t('ops.badTime'));
+  if (Number.isNaN(at.getTime())) throw fieldError('startAfter', t('ops.badTime'));
   plan.startAfter = at.toISOString();
   const text = (value ?? '').trim();
   if (repeat === 'minutes') {
-    if (!/^[1-9]\d{0,6}$/.test(text)) throw new Error(t('ops.badMinutes'));
+    if (!/^[1-9]\d{0,6}$/.test(text)) throw fieldError('value', t('ops.badMinutes'));
     plan.repeatMinutes = Number(text);
   } else if (repeat === 'daily') {
-    if (!/^([01]\d|2[0-3]):[0-5]\d$/.test(text)) throw new Error(t('ops.badDaily'));
+    if (!/^([01]\d|2[0-3]):[0-5]\d$/.test(text)) throw fieldError('value', t('ops.badDaily'));
     plan.timeOfDay = text;
   } else if (repeat === 'cron') {
-    if (text.split(/\s+/).length !== 5) throw new Error(t('ops.badCron'));
+    if (text.split(/\s+/).length !== 5) throw fieldError('value', t('ops.badCron'));
     plan.cron = text;
   }
   return plan;

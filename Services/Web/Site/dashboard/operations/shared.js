@@ -2,6 +2,7 @@
 
 import { h } from '../../shared/dom.js';
 import { t } from '../../shared/i18n.js';
+import { fieldError } from '../../shared/problems.js';
 import { heading } from '../lists/listing.js';
 import { sees } from '../shell/areas.js';
 
@@ -53,9 +54,10 @@ export function objectOf(text) {
   try {
     value = JSON.parse(text.trim() || '{}');
   } catch {
-    throw new Error(t('data.badObject'));
+    throw fieldError('parameters', t('data.badObject'));
   }
-  if (value === null || typeof value !== 'object' || Array.isArray(value)) throw new Error(t('data.badObject'));
+  if (value === null || typeof value !== 'object' || Array.isArray(value))
+    throw fieldError('parameters', t('data.badObject'));
   return value;
 }
 

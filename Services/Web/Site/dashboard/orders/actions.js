@@ -6,6 +6,7 @@ import { dialog, field } from '../../shared/elements/dialog.js';
 import { toast } from '../../shared/elements/toast.js';
 import { editableMoney, money, moneyKeys, parseMoney } from '../../shared/format.js';
 import { t } from '../../shared/i18n.js';
+import { fieldError } from '../../shared/problems.js';
 import { left } from './shared.js';
 
 const REASON = { name: 'reason', type: 'textarea', maxlength: 400 };
@@ -90,7 +91,7 @@ export function refund(order, history) {
         .filter(({ quantity }) => quantity > 0);
       const wanted = parseMoney(amount, order.currency);
       if (!(wanted >= 1 && wanted <= left(order)))
-        throw new Error(t('refund.range', { amount: money(left(order), order.currency) }));
+        throw fieldError('amount', t('refund.range', { amount: money(left(order), order.currency) }));
       const answer = await run('refundOrder', {
         orderId: order.objectId,
         amount: wanted,

@@ -3,6 +3,7 @@
 import { CSVError, parseCSV, writeCSV } from '../../shared/csv.js';
 import { decimalText, moment } from '../../shared/format.js';
 import { t } from '../../shared/i18n.js';
+import { fieldError } from '../../shared/problems.js';
 import { localText } from '../../shared/zone.js';
 import { nameOf, stateOf } from './shared.js';
 
@@ -76,7 +77,7 @@ export function readParcels(text, orders) {
     const parcel = byNumber.get(number.replace(/^(№|#|no\.?)\s*/i, ''));
     // A first line without a number names the columns.
     if (!parcel && line === 1 && !/\d/.test(number)) continue;
-    if (!parcel || seen.has(parcel) || cells.length > 4) throw new Error(t('ship.badLine', { line }));
+    if (!parcel || seen.has(parcel) || cells.length > 4) throw fieldError('parcels', t('ship.badLine', { line }));
     seen.add(parcel);
     for (const [name, value] of Object.entries({ carrier, trackingNumber, trackingUrl })) {
       if (value) parcel[name] = value;

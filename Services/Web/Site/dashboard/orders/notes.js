@@ -1,10 +1,13 @@
 // Internal notes of operators on an order or a customer. The customer does not see them.
 
-import { run } from '../../shared/api.js';
-import { fill, h } from '../../shared/dom.js';
+import { auth, run } from '../../shared/api.js';
+import { h } from '../../shared/dom.js';
 import { dialog, field } from '../../shared/elements/dialog.js';
-import { errorText, toast } from '../../shared/elements/toast.js';
+import { attend } from '../../shared/elements/form.js';
+import { toast } from '../../shared/elements/toast.js';
 import { t } from '../../shared/i18n.js';
+import { fieldError, problemLine } from '../../shared/problems.js';
+import { settle } from '../../shared/unsaved.js';
 
 /** Characters of a note: each takes at most four of the server's 4,000 bytes. */
 const LENGTH = 1000;
@@ -20,8 +23,14 @@ export function noteStep(note, redraw) {
     const title = t('customerMail.by', { name: who, subject: note.subject });
     return [note.createdAt, title, h('span.address', text), 'note'];
   }
-  const remove = () =>
-    removeNote(text, () => run('removeOrderNote', { noteId: note.objectId })).then((done) => done && redraw());
+  const send = () => run('removeOrderNote', { noteId: note.objectId });
+  const takeBack = async () => {
+    await run('addOrderNote', { orderId: note.order.objectId, text });
+    await redraw();
+  };
+  // An admin may remove other operators' notes, but not write in their names.
+  const isMine = note.author?.objectId === auth.current?.user.objectId;
+  const remove = () => removeNote(text, send, isMine ? takeBack : null).then((done) => done && redraw());
   return [
     note.createdAt,
     t('orderNote.by', { name: who }),
@@ -39,8 +48,11 @@ export function noteStep(note, redraw) {
   ];
 }
 
-/** Asks, and calls `send` to remove the note. */
-export function removeNote(text, send) {
+/**
+ * Asks, and calls `send` to remove the note.
+ * @param takeBack adds the note again; null when that is impossible.
+ */
+export function removeNote(text, send, takeBack = null) {
   return dialog({
     title: t('orderNote.removeTitle'),
     text: text.slice(0, 200),
@@ -48,21 +60,21 @@ export function removeNote(text, send) {
     isDanger: true,
     async submit() {
       await send();
-      toast(t('orderNote.removed'));
+      toast(t('orderNote.removed'), 'good', takeBack);
     },
   });
 }
 
 /**
  * The form for a new note.
+ * @param name identifies the form when its view is redrawn.
  * @param add sends the text.
  */
-export function noteForm(add, redraw) {
-  const problem = h('p.problem', { role: 'alert' });
+export function noteForm(name, add, redraw) {
+  const problem = problemLine();
   const send = h('button', { type: 'submit' }, t('orderNote.add'));
   const form = h(
     'form.stack',
-    { onsubmit: submit },
     field({
       name: 'text',
       label: t('orderNote.text'),
@@ -72,24 +84,18 @@ export function noteForm(add, redraw) {
       required: true,
       maxlength: LENGTH,
     }),
-    problem,
+    problem.element,
     h('div.actions', send),
   );
 
-  async function submit(event) {
-    event.preventDefault();
+  async function submit() {
     const text = new FormData(form).get('text').trim().replaceAll('\r\n', '\n');
-    if (!text) return;
-    fill(problem);
-    send.disabled = true;
-    try {
-      await add(text);
-      await redraw();
-      toast(t('orderNote.added'));
-    } catch (error) {
-      fill(problem, errorText(error));
-      send.disabled = false;
-    }
+    if (!text) throw fieldError('text', t('orderNote.empty'));
+    await add(text);
+    settle(form);
+    await redraw();
+    toast(t('orderNote.added'));
   }
+  attend(form, { name, problem, send, submit });
   return form;
 }

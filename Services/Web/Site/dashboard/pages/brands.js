@@ -2,6 +2,7 @@
 
 import { h } from '../../shared/dom.js';
 import { t } from '../../shared/i18n.js';
+import { fieldError } from '../../shared/problems.js';
 import { forgetAll } from '../../shared/store.js';
 import { photoField } from '../forms/photo-field.js';
 import { objectList } from '../lists/object-list.js';
@@ -31,7 +32,7 @@ const kind = {
       fields: [{ name: 'title', label: t('product.brand'), required: true, maxlength: 160, value: brand.title }],
       content: photo.element,
       async read({ title }) {
-        if (!title.trim()) throw new Error(t('brands.noName'));
+        if (!title.trim()) throw fieldError('title', t('brands.noName'));
         const image = await photo.value();
         // Other views have cached the old name.
         forgetAll();

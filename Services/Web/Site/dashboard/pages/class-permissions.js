@@ -1,9 +1,10 @@
 // The permissions and hidden fields of a class. The operator reviews the differences before each save.
 
-import { complete, difference } from '../../shared/browser/permissions.js';
+import { complete, difference, wire } from '../../shared/browser/permissions.js';
 import { fill, h } from '../../shared/dom.js';
 import { failure, toast } from '../../shared/elements/toast.js';
 import { t } from '../../shared/i18n.js';
+import { guardWork } from '../../shared/unsaved.js';
 import { review } from '../browser/permission-changes.js';
 import { grantTable, protectedTable } from '../browser/permission-parts.js';
 import { change, classTabs, schema } from '../browser/schemas.js';
@@ -18,6 +19,7 @@ export async function render({ params: { className }, router, signal, redraw }) 
   const count = h('span', { role: 'status' });
   const save = h('button.primary', { type: 'button', onclick: () => ask().catch(failure) }, t('permission.save'));
   const reset = h('button', { type: 'button', onclick: redraw }, t('permission.reset'));
+  guardWork(tables, () => difference(state.before, state.now).length > 0);
 
   function changed(next) {
     state.now = next;
@@ -45,7 +47,12 @@ export async function render({ params: { className }, router, signal, redraw }) 
       return change(className, { classLevelPermissions: permissions });
     });
     if (!saved) return;
-    toast(t('permission.saved', { className }));
+    state.before = state.now;
+    const takeBack = async () => {
+      await change(className, { classLevelPermissions: wire(before) });
+      await redraw();
+    };
+    toast(t('permission.saved', { className }), 'good', takeBack);
     redraw();
   }
   draw();

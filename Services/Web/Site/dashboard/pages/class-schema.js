@@ -14,6 +14,7 @@ import { dialog, field } from '../../shared/elements/dialog.js';
 import { table } from '../../shared/elements/table.js';
 import { failure, toast } from '../../shared/elements/toast.js';
 import { t } from '../../shared/i18n.js';
+import { fieldError } from '../../shared/problems.js';
 import { icon } from '../../shared/icons.js';
 import { indexCard } from '../browser/indexes.js';
 import { convertColumn } from '../browser/convert-column.js';
@@ -113,7 +114,7 @@ function addColumn(className, redraw) {
     ],
     async submit(values) {
       const name = values.name.trim();
-      if (!isFieldName(name)) throw new Error(t('schema.badName'));
+      if (!isFieldName(name)) throw fieldError('name', t('schema.badName'));
       try {
         const added = definition({ ...values, required: values.required === 'on' });
         await change(className, { fields: { [name]: added } });

@@ -37,7 +37,7 @@ function actions(issue, redraw) {
   // Support may read crashes; only developers decide about them.
   if (!runs('developers')) return null;
   const button = (kind, key, work) =>
-    h(`button${kind}`, { type: 'button', onclick: () => work(issue).then((done) => done && redraw()) }, t(key));
+    h(`button${kind}`, { type: 'button', onclick: () => work(issue, redraw).then((done) => done && redraw()) }, t(key));
   const isOpen = ['unresolved', 'regression'].includes(issue.status);
   return isOpen
     ? [button('', 'crash.ignore', ignore), button('.primary', 'crash.resolve', resolve)]

@@ -6,6 +6,7 @@ import { table } from '../../shared/elements/table.js';
 import { failure, toast } from '../../shared/elements/toast.js';
 import { ago, number } from '../../shared/format.js';
 import { t } from '../../shared/i18n.js';
+import { dayText } from '../../shared/zone.js';
 import { accounts } from '../customers/accounts.js';
 import { tagList } from '../customers/marks.js';
 import { allCustomers, customersAsCSV, filter, spent } from '../customers/totals.js';
@@ -116,7 +117,7 @@ async function saveAll(wanted, button) {
   button.disabled = true;
   try {
     const all = await allCustomers(wanted);
-    saveFile(`customers-${new Date().toISOString().slice(0, 10)}.csv`, 'text/csv', customersAsCSV(all));
+    saveFile(`customers-${dayText(new Date())}.csv`, 'text/csv', customersAsCSV(all));
     toast(counted('customers.exported', all.length));
   } catch (error) {
     failure(error);

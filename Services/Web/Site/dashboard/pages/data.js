@@ -8,11 +8,12 @@ import { columnsOf } from '../../shared/browser/schema.js';
 import { isEditable } from '../../shared/browser/types.js';
 import { fill, h } from '../../shared/dom.js';
 import '../../shared/elements/data-grid.js';
-import { failure } from '../../shared/elements/toast.js';
+import { failure, toast } from '../../shared/elements/toast.js';
 import { number } from '../../shared/format.js';
 import { t } from '../../shared/i18n.js';
 import { icon } from '../../shared/icons.js';
 import { cached } from '../../shared/store.js';
+import { reverse } from '../../shared/undo.js';
 import { runs } from '../shell/areas.js';
 import { index } from '../browser/classes.js';
 import { box, column } from '../browser/columns.js';
@@ -95,15 +96,18 @@ export async function render(view) {
   async function add() {
     if (await addRow(className, columns)) router.refresh();
   }
-  async function save(row, changed) {
+  async function save(row, changed, isUndo = false) {
     const next = { ...row, ...changed };
     for (const [name, value] of Object.entries(changed)) if (value?.__op === 'Delete') delete next[name];
     pages.put(row.objectId, next);
     try {
-      pages.put(row.objectId, { ...next, ...(await update(className, row.objectId, changed)) });
+      const saved = { ...next, ...(await update(className, row.objectId, changed)) };
+      pages.put(row.objectId, saved);
+      const undo = () => save(saved, reverse(row, changed), true);
+      if (!isUndo) toast(t('object.saved', { name: row.objectId }), 'good', undo);
     } catch (error) {
       pages.put(row.objectId, row);
-      failure(error);
+      throw error;
     }
   }
   function enter({ row, column, cell, index }) {

@@ -3,9 +3,13 @@
 import { get, update } from '../../shared/api.js';
 import { fill, h } from '../../shared/dom.js';
 import { field } from '../../shared/elements/dialog.js';
+import { attend } from '../../shared/elements/form.js';
 import { errorText, toast } from '../../shared/elements/toast.js';
 import { dateTime, moneyKeys, number } from '../../shared/format.js';
 import { t } from '../../shared/i18n.js';
+import { about, fieldError, problemLine } from '../../shared/problems.js';
+import { reverse } from '../../shared/undo.js';
+import { settle } from '../../shared/unsaved.js';
 import { photoField } from '../forms/photo-field.js';
 import { heading } from '../lists/listing.js';
 import { refill } from '../live/keep-focus.js';
@@ -28,7 +32,7 @@ export async function render({ params, router, signal, redraw }) {
     const isForSale = now.active !== false;
     const key = isForSale ? 'products.show.active' : 'products.show.hidden';
     fill(sale, h(`span.tag${isForSale ? '.good' : ''}`, t(key)));
-    refill(doings, saleButton(now, isForSale, redraw));
+    refill(doings, saleButton(now, isForSale, look));
     refill(more, facts(now, router));
   };
   draw(product);
@@ -37,6 +41,10 @@ export async function render({ params, router, signal, redraw }) {
     draw(now);
     follow(now);
   };
+  // Unlike a redrawn view, the form keeps what was typed into it.
+  async function look() {
+    renew(await load());
+  }
   followProduct(product, load, renew, signal);
   return [
     h('a.back', { href: router.back('/products') }, `← ${t('area.products')}`),
@@ -46,14 +54,17 @@ export async function render({ params, router, signal, redraw }) {
   ];
 }
 
-function saleButton(product, isForSale, redraw) {
+function saleButton(product, isForSale, look) {
+  const sell = async (active) => {
+    await update('Product', product.objectId, { active });
+    await look();
+  };
   const press = async (event) => {
     const button = event.currentTarget;
     button.disabled = true;
     try {
-      await update('Product', product.objectId, { active: !isForSale });
-      await redraw();
-      toast(t('product.saved', { name: product.name }));
+      await sell(!isForSale);
+      toast(t('product.saved', { name: product.name }), 'good', () => sell(isForSale));
     } catch (error) {
       toast(errorText(error), 'bad');
       button.disabled = false;
@@ -65,7 +76,7 @@ function saleButton(product, isForSale, redraw) {
 function editor(first, known, photo, more, redraw) {
   let product = first;
   const news = h('p.changed', { role: 'status' });
-  const problem = h('p.problem', { role: 'alert' });
+  const problem = problemLine();
   const send = h('button.primary', { type: 'submit' }, t('action.save'));
   const brand = valuesOf(product).brand;
   const choices = [['', t('product.noBrand')], ...known.map((one) => [one.objectId, one.title ?? one.objectId])];
@@ -73,7 +84,6 @@ function editor(first, known, photo, more, redraw) {
   if (brand && !known.some((one) => one.objectId === brand)) choices.push([brand, product.brand.title ?? brand]);
   const form = h(
     'form.columns',
-    { onsubmit: submit },
     h(
       'section.card.stack',
       field({ name: 'name', label: t('product.name'), required: true, maxlength: 160, value: product.name }),
@@ -97,33 +107,33 @@ function editor(first, known, photo, more, redraw) {
       field({ name: 'brand', label: t('product.brand'), type: 'select', options: choices, value: brand }),
       field({ name: 'detail', label: t('product.detail'), type: 'textarea', rows: 7, value: product.detail }),
       news,
-      problem,
+      problem.element,
       h('div.actions', send),
     ),
     h('div.stack', h('section.card.stack', h('h2', t('product.photo')), photo.element), more),
   );
 
-  async function submit(event) {
-    event.preventDefault();
-    fill(problem);
-    send.disabled = true;
-    try {
-      const change = changesOf(product, typedIn(form));
-      const image = await photo.value();
-      if (image !== undefined) change.fullsizeImage = image ?? REMOVED;
-      if (image === null) change.thumbnail = REMOVED;
-      if (Object.keys(change).length) {
-        await requireUnchanged(product, Object.keys(change));
-        await update('Product', product.objectId, change);
-      }
-      await redraw();
-      toast(t('product.saved', { name: change.name ?? product.name }));
-    } catch (error) {
-      fill(problem, errorText(error));
-    } finally {
-      send.disabled = false;
+  async function submit() {
+    const change = changesOf(product, typedIn(form));
+    const image = await photo.value();
+    if (image !== undefined) change.fullsizeImage = image ?? REMOVED;
+    if (image === null) change.thumbnail = REMOVED;
+    const before = product;
+    if (Object.keys(change).length) {
+      await requireUnchanged(before, Object.keys(change));
+      await update('Product', before.objectId, change);
     }
+    settle(form);
+    await redraw();
+    const takeBack = async () => {
+      await update('Product', before.objectId, reverse(before, change));
+      await redraw();
+    };
+    // The files of an earlier photo may be deleted.
+    const isReversible = Object.keys(change).length > 0 && image === undefined;
+    toast(t('product.saved', { name: change.name ?? before.name }), 'good', isReversible ? takeBack : null);
   }
+  attend(form, { name: `product ${product.objectId}`, problem, send, submit });
 
   /** Untouched fields show the product's new values; for the others a note says that another operator changed them. */
   function follow(now) {
@@ -148,10 +158,11 @@ function changesOf(product, values) {
   const change = {};
   const before = valuesOf(product);
   const name = values.name.trim();
-  if (!name) throw new Error(t('productNew.noName'));
+  if (!name) throw fieldError('name', t('productNew.noName'));
   if (name !== product.name) change.name = name;
-  if (values.price !== before.price) change.unitPrice = readPrice(values.price);
-  if (values.stock !== before.stock) change.stock = values.stock ? readStock(values.stock) : REMOVED;
+  if (values.price !== before.price) change.unitPrice = about('price', () => readPrice(values.price));
+  if (values.stock !== before.stock)
+    change.stock = values.stock ? about('stock', () => readStock(values.stock)) : REMOVED;
   if (values.detail !== before.detail) change.detail = values.detail.trim() ? values.detail : REMOVED;
   if (values.brand !== before.brand)
     change.brand = values.brand ? { __type: 'Pointer', className: 'Category', objectId: values.brand } : REMOVED;

@@ -108,14 +108,14 @@ function buttons(review, isHidden, redraw) {
   const what = (review.content ?? '').slice(0, 40);
   const button = (kind, key, work) =>
     h(`button${kind}`, { type: 'button', onclick: work, 'aria-label': `${t(key)}: ${what}` }, t(key));
-  const keep = () => show(review, isHidden).then(after);
+  const keep = () => show(review, isHidden, redraw).then(after);
   return [
     isHidden
       ? button('.primary', 'review.show', keep)
       : review.reports
         ? button('.primary', 'review.keep', keep)
         : null,
-    isHidden ? null : button('.danger', 'review.hide', () => hide(review).then(after)),
+    isHidden ? null : button('.danger', 'review.hide', () => hide(review, redraw).then(after)),
     review.user && runs('support') ? button('', 'customerMail.write', () => answer(review)) : null,
   ];
 }
@@ -125,10 +125,15 @@ function answer(review) {
   return writeMail({ userId: review.user.objectId }, t('customerMail.aboutReview', { product: product.slice(0, 30) }));
 }
 
-async function show(review, isHidden) {
+async function show(review, isHidden, redraw) {
   try {
     await run('showReview', { reviewId: review.objectId });
-    toast(t(isHidden ? 'review.shown' : 'review.kept'));
+    const reason = review.moderationReason;
+    const takeBack = async () => {
+      await run('hideReview', { reviewId: review.objectId, ...(reason ? { reason } : {}) });
+      await redraw();
+    };
+    toast(t(isHidden ? 'review.shown' : 'review.kept'), 'good', isHidden ? takeBack : null);
     return true;
   } catch (error) {
     failure(error);
@@ -137,7 +142,11 @@ async function show(review, isHidden) {
 }
 
 /** The request includes the text that the operator read, because another operator may have decided in the meantime. */
-function hide(review) {
+function hide(review, redraw) {
+  const takeBack = async () => {
+    await run('showReview', { reviewId: review.objectId });
+    await redraw();
+  };
   return dialog({
     title: t('review.hideTitle'),
     text: t('review.hideText'),
@@ -156,7 +165,7 @@ function hide(review) {
       const now = await get('ProductReview', review.objectId);
       if (now.content !== review.content) throw new Error(t('review.changed'));
       await run('hideReview', { reviewId: review.objectId, ...(reason.trim() ? { reason: reason.trim() } : {}) });
-      toast(t('review.wasHidden'));
+      toast(t('review.wasHidden'), 'good', takeBack);
     },
   });
 }

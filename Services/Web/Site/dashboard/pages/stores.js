@@ -4,6 +4,7 @@ import { h } from '../../shared/dom.js';
 import { field } from '../../shared/elements/dialog.js';
 import '../../shared/elements/map.js';
 import { t } from '../../shared/i18n.js';
+import { fieldError } from '../../shared/problems.js';
 import { placeText } from '../../shared/map/drawing.js';
 import { placePicker } from '../forms/place-picker.js';
 import { counted } from '../lists/listing.js';
@@ -44,7 +45,7 @@ const kind = {
       ],
       content: place,
       read(values) {
-        if (!values.name.trim()) throw new Error(t('stores.noName'));
+        if (!values.name.trim()) throw fieldError('name', t('stores.noName'));
         return { name: values.name.trim(), ...texts(values, NAMES, store), ...locationOf(values, store) };
       },
     };
@@ -79,6 +80,7 @@ function placeFields(store, stores) {
     () => placeOf(...inputs.map((input) => input.value)),
     ({ latitude, longitude }) => {
       [inputs[0].value, inputs[1].value] = [latitude, longitude];
+      inputs[0].dispatchEvent(new Event('input', { bubbles: true }));
     },
     points(stores.filter(({ objectId }) => objectId !== store.objectId)),
   );
@@ -108,7 +110,7 @@ function placeOf(...typed) {
 function locationOf({ latitude, longitude }, store) {
   if (!latitude.trim() && !longitude.trim()) return store.location ? { location: { __op: 'Delete' } } : {};
   const place = placeOf(latitude, longitude);
-  if (!place) throw new Error(t('stores.badLocation'));
+  if (!place) throw fieldError('latitude', t('stores.badLocation'));
   return { location: { __type: 'GeoPoint', ...place } };
 }
 

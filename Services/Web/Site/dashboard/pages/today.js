@@ -12,6 +12,7 @@ import { followCard } from '../live/card.js';
 import { newsLine } from '../live/news.js';
 import { inState } from '../orders/shared.js';
 import { runs, sees } from '../shell/areas.js';
+import { checklist } from '../today/checklist.js';
 import { lowStock, ROWS, toModerate, toShip, troubles } from '../today/cards.js';
 import { ordersChart, salesChart, sum } from '../today/sales-charts.js';
 
@@ -20,7 +21,7 @@ const LOW = 10;
 const DAY = 86400000;
 
 export async function render({ router, signal }) {
-  const { sales, orders, low, reviews, ...state } = await asked(signal);
+  const { sales, orders, low, some, reviews, ...state } = await asked(signal);
   const waits = h('span', number(orders?.count ?? 0));
   const news = newsLine();
   const shipping = (now, before) => {
@@ -30,12 +31,13 @@ export async function render({ router, signal }) {
   };
   const cards = [
     orders && followCard('Order', waiting(), orders, shipping, signal),
-    low && followCard('Product', lowest, low, (now) => lowStock(now, router), signal),
+    low && followCard('Product', lowest, low, (now) => lowStock(now, router, some.results.length > 0), signal),
   ];
   const moderation = reviews && toModerate(reviews, router);
   return [
     heading(greeting(), longDay(new Date())),
     news.element,
+    checklist(router, signal),
     figures(sales?.points, orders && waits, router),
     sales
       ? h(
@@ -55,6 +57,7 @@ async function asked(signal) {
     sales: runs('developers') && salesOf(signal),
     orders: readsOrders && find('Order', { ...waiting(), signal }),
     low: keepsProducts && find('Product', { ...lowest, signal }),
+    some: keepsProducts && find('Product', { limit: 1, keys: 'objectId', signal }),
     reviews: runs('catalog', 'support') && ask('reviewsToModerate', { limit: ROWS, count: true }, signal),
     mails: runs('support') && ask('mails', { state: 'failed', limit: 1, count: true }, signal),
     declined: runs('orders') && ask('charges', { state: 'declined', from: week, limit: 1, count: true }, signal),
@@ -82,7 +85,7 @@ async function salesOf(signal) {
 function greeting() {
   const hour = hourOf(new Date());
   const part = hour < 5 || hour >= 18 ? 'evening' : hour < 12 ? 'morning' : 'day';
-  const name = auth.current.user.firstName;
+  const name = auth.current?.user.firstName;
   return name ? t(`today.${part}.name`, { name }) : t(`today.${part}`);
 }
 

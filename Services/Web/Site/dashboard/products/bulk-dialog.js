@@ -7,6 +7,8 @@ import { dialog, field } from '../../shared/elements/dialog.js';
 import { errorText, toast } from '../../shared/elements/toast.js';
 import { exampleMoney, money, parseMoney } from '../../shared/format.js';
 import { t } from '../../shared/i18n.js';
+import { fieldError } from '../../shared/problems.js';
+import { reverse } from '../../shared/undo.js';
 import { counted } from '../lists/listing.js';
 import { parsePercent, priceRows, saleRows } from './changes.js';
 
@@ -46,8 +48,8 @@ export function changePrices(products, collection) {
     content,
     confirm: t('bulk.apply'),
     async submit() {
-      if (Number.isNaN(chosen.value)) throw new Error(t('bulk.badValue', { example: exampleMoney() }));
-      if (rows.some((row) => row.isBad)) throw new Error(t('bulk.negative'));
+      if (Number.isNaN(chosen.value)) throw fieldError('value', t('bulk.badValue', { example: exampleMoney() }));
+      if (rows.some((row) => row.isBad)) throw fieldError('value', t('bulk.negative'));
       return apply(rows, collection);
     },
   });
@@ -117,6 +119,20 @@ async function apply(rows, collection) {
   const failed = waiting.filter((row) => !row.isDone).length;
   const done = rows.filter((row) => row.isDone).length;
   if (failed) throw new Error(counted('bulk.failed', failed));
-  toast(counted('bulk.changed', done));
+  toast(counted('bulk.changed', done), 'good', () => takeBack(rows, collection));
   return true;
+}
+
+async function takeBack(rows, collection) {
+  const back = rows
+    .filter((row) => row.isDone)
+    .map(({ product, change }) => ({ id: product.objectId, change: reverse(product, change) }));
+  const answers = await batch(
+    back.map(({ id, change }) => ({ method: 'PUT', path: `/classes/Product/${id}`, body: change })),
+  );
+  for (const [index, { id, change }] of back.entries()) {
+    if (!(answers[index] instanceof APIError)) await collection.change(id, change, async () => answers[index]);
+  }
+  const failed = answers.filter((answer) => answer instanceof APIError).length;
+  if (failed) throw new Error(counted('bulk.failed', failed));
 }

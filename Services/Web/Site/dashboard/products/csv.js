@@ -13,8 +13,7 @@ export function productsAsCSV(products) {
     columns.map((column) => {
       if (column === 'brand') return product.brand?.title;
       if (column === 'active') return product.active !== false;
-      if (column === 'unitPrice' && product.unitPrice !== undefined)
-        return decimalText(minorOf(product.unitPrice));
+      if (column === 'unitPrice' && product.unitPrice !== undefined) return decimalText(minorOf(product.unitPrice));
       return product[column];
     });
   return writeCSV([columns, ...products.map(row)]);
@@ -82,7 +81,8 @@ export function planRows(rows, products, brands) {
       plan.changes.push({ column, before: shown(column, before), after: shown(column, value, brands) });
     }
     if (plan.isNew && row.values.name === undefined) problem('csv.noName');
-    if (plan.isNew && row.values.unitPrice === undefined) problem('csv.badPrice', { text: '', example: exampleMoney() });
+    if (plan.isNew && row.values.unitPrice === undefined)
+      problem('csv.badPrice', { text: '', example: exampleMoney() });
     if (plan.isNew && !body.priceUnit) body.priceUnit = 'ea';
     plan.body = plan.problems.length || !plan.changes.length ? null : body;
     return plan;

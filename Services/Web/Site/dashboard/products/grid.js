@@ -131,8 +131,16 @@ function sale(products, product) {
 async function save(products, product, change) {
   try {
     await products.change(product.objectId, change, () => update('Product', product.objectId, change));
-    toast(t('product.saved', { name: product.name }));
+    toast(t('product.saved', { name: product.name }), 'good', undoOf(products, product, change));
   } catch (error) {
     failure(error);
   }
+}
+
+/** A stock changes by as much as the operator changed it, because pieces may be sold in the meantime. */
+function undoOf(products, { objectId, active, unitPrice, stock }, change) {
+  const before = 'active' in change ? { active: active !== false } : 'stock' in change ? { stock } : { unitPrice };
+  if (Object.values(before)[0] === undefined) return null;
+  const sent = 'stock' in change ? { stock: { __op: 'Increment', amount: stock - change.stock } } : before;
+  return () => products.change(objectId, before, () => update('Product', objectId, sent));
 }

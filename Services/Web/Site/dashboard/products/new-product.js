@@ -6,6 +6,7 @@ import { dialog, field } from '../../shared/elements/dialog.js';
 import { toast } from '../../shared/elements/toast.js';
 import { decimals, exampleMoney, moneyKeys, parseMoney } from '../../shared/format.js';
 import { t } from '../../shared/i18n.js';
+import { about, fieldError } from '../../shared/problems.js';
 import { cached } from '../../shared/store.js';
 import { photoField } from '../forms/photo-field.js';
 
@@ -39,8 +40,8 @@ export async function addProduct() {
 
 async function save(values, photo) {
   const amount = parseMoney(values.price);
-  if (!values.name.trim()) throw new Error(t('productNew.noName'));
-  if (!(amount >= 0)) throw new Error(t('product.badPrice', { example: exampleMoney() }));
+  if (!values.name.trim()) throw fieldError('name', t('productNew.noName'));
+  if (!(amount >= 0)) throw fieldError('price', t('product.badPrice', { example: exampleMoney() }));
   const product = {
     name: values.name.trim(),
     unitPrice: amount / 10 ** decimals(),
@@ -48,7 +49,7 @@ async function save(values, photo) {
     active: values.active === 'on',
   };
   if (values.detail.trim()) product.detail = values.detail.trim();
-  if (values.stock.trim()) product.stock = stockOf(values.stock);
+  if (values.stock.trim()) product.stock = about('stock', () => stockOf(values.stock));
   if (values.brand) product.brand = { __type: 'Pointer', className: 'Category', objectId: values.brand };
   const image = await photo.value();
   if (image) product.fullsizeImage = image;

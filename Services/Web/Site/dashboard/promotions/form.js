@@ -4,7 +4,9 @@ import { h } from '../../shared/dom.js';
 import { field } from '../../shared/elements/dialog.js';
 import { moment } from '../../shared/format.js';
 import { t } from '../../shared/i18n.js';
+import { fieldError } from '../../shared/problems.js';
 import { server } from '../../shared/settings.js';
+import { isUnsaved } from '../../shared/unsaved.js';
 import { fromLocal, localText } from '../../shared/zone.js';
 import { photoField } from '../forms/photo-field.js';
 import { readAudience, writeAudience } from './audience.js';
@@ -16,7 +18,7 @@ const REMOVED = { __op: 'Delete' };
 const CONTENT_MAX = 2000;
 
 /**
- * @param save is called with the promotion's new fields, and throws errors about them.
+ * @param save `{ problem }`, called with the form and a function that reads the promotion's new fields from it.
  * @param view `{ router, signal }` of the view.
  * @returns `{ element, isChanged() }`.
  */
@@ -37,7 +39,7 @@ export function promotionForm(promotion, save, { router, signal }) {
   const values = () => Object.fromEntries([...new FormData(form)].filter(([, value]) => typeof value === 'string'));
   form = h(
     'form.columns',
-    { oninput: draw, onsubmit: submit },
+    { oninput: draw },
     h(
       'div.stack',
       h(
@@ -66,33 +68,25 @@ export function promotionForm(promotion, save, { router, signal }) {
         ),
       ),
       h('section.card.stack', h('h2', t('promotion.audience')), audience, count.element),
-      save.problem,
+      save.problem.element,
       h('div.actions', h('button.primary', { type: 'submit' }, t('action.save'))),
     ),
     h('div.stack', h('section.card', h('header', h('h2', t('promotion.preview'))), preview.element)),
   );
-  const first = JSON.stringify(values());
-  let hasPhoto = false;
-  photo.element.addEventListener('change', () => {
-    hasPhoto = true;
-  });
   draw();
 
-  function submit(event) {
-    event.preventDefault();
-    return save(async () => {
-      const wanted = wantedOf(promotion, values());
-      const image = await photo.value();
-      if (image !== undefined) wanted.image = image ?? REMOVED;
-      return wanted;
-    }, form);
-  }
-  return { element: form, isChanged: () => hasPhoto || JSON.stringify(values()) !== first };
+  save(form, async () => {
+    const wanted = wantedOf(promotion, values());
+    const image = await photo.value();
+    if (image !== undefined) wanted.image = image ?? REMOVED;
+    return wanted;
+  });
+  return { element: form, isChanged: () => isUnsaved(form) };
 }
 
 function wantedOf(promotion, values) {
   const content = values.content.trim().replaceAll('\r\n', '\n');
-  if (!content) throw new Error(t('promotion.noContent'));
+  if (!content) throw fieldError('content', t('promotion.noContent'));
   const optional = (name, value) =>
     value ? { [name]: value } : promotion[name] === undefined ? {} : { [name]: REMOVED };
   const at = values.schedule ? fromLocal(values.schedule) : null;
@@ -108,7 +102,8 @@ function audienceOf(values) {
   try {
     return writeAudience(values);
   } catch (error) {
-    throw error.key ? new Error(t(error.key, error.values)) : error;
+    const field = error.key?.includes('hannel') ? 'channels' : 'more';
+    throw error.key ? fieldError(field, t(error.key, error.values)) : error;
   }
 }
 

@@ -11,6 +11,7 @@ export function askForReset(name) {
     title: t('forgot.title'),
     text: t('forgot.text'),
     confirm: t('forgot.send'),
+    isBrief: true,
     fields: [
       {
         name: 'email',

@@ -2,10 +2,11 @@
 // no server logs it.
 
 import { run } from '../../shared/api.js';
-import { fill, h } from '../../shared/dom.js';
+import { h } from '../../shared/dom.js';
 import { field } from '../../shared/elements/dialog.js';
-import { errorText } from '../../shared/elements/toast.js';
+import { attend } from '../../shared/elements/form.js';
 import { t } from '../../shared/i18n.js';
+import { fieldError, problemLine } from '../../shared/problems.js';
 import { server } from '../../shared/settings.js';
 
 /** The token in the part of the address behind the path; empty if there is none. */
@@ -15,34 +16,29 @@ export function tokenOf(hash) {
 
 /** @param done is called with the user name after the invitation was accepted. */
 export function invitation({ token, done }) {
-  const note = h('p.problem', { role: 'alert' });
+  const problem = problemLine();
   const send = h('button.primary', { type: 'submit' }, t('invitation.send'));
   const secret = { type: 'password', required: true, autocomplete: 'new-password', maxlength: 1024 };
   const form = h(
     'form',
-    { onsubmit: submit },
     field({ name: 'name', label: t('invitation.name'), required: true, autocomplete: 'name', maxlength: 100 }),
     field({ ...secret, name: 'password', label: t('invitation.password') }),
     field({ ...secret, name: 'again', label: t('invitation.again') }),
-    note,
+    problem.element,
     send,
   );
 
-  async function submit(event) {
-    event.preventDefault();
+  async function submit() {
     const { name, password, again } = Object.fromEntries(new FormData(form));
-    fill(note);
-    if (password !== again) return fill(note, t('own.notSame'));
-    send.disabled = true;
-    try {
-      const { username } = await run('acceptOperatorInvitation', { token, name: name.trim(), password });
-      done(username);
-    } catch (error) {
-      fill(note, error.code === 101 ? t('invitation.void') : errorText(error));
-    } finally {
-      send.disabled = false;
-    }
+    if (password !== again) throw fieldError('again', t('own.notSame'));
+    const { username } = await run('acceptOperatorInvitation', { token, name: name.trim(), password }).catch(
+      (error) => {
+        throw error.code === 101 ? new Error(t('invitation.void'), { cause: error }) : error;
+      },
+    );
+    done(username);
   }
+  attend(form, { problem, send, submit });
 
   return h(
     'main.entry',

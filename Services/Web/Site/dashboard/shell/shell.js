@@ -2,10 +2,12 @@
 
 import { auth } from '../../shared/api.js';
 import { fill, h } from '../../shared/dom.js';
+import { mayLose } from '../../shared/elements/form.js';
 import { chooseLanguage, currentLanguage, languages, t } from '../../shared/i18n.js';
 import { icon } from '../../shared/icons.js';
 import { onLive } from '../../shared/live/live.js';
 import { server, theme } from '../../shared/settings.js';
+import { unsaved } from '../../shared/unsaved.js';
 import { sees } from './areas.js';
 import { openSearch } from './quick-search.js';
 import { leave } from './sign-in.js';
@@ -60,10 +62,13 @@ export class Shell {
     ];
   }
 
-  /** The view's container, with a placeholder until the content arrives. It is kept while a view is redrawn. */
-  begin() {
-    if (!this.#main.querySelector('h1'))
-      fill(this.#main, h('div.bones', { role: 'status', 'aria-label': t('shell.loading') }));
+  /**
+   * The view's container, with a placeholder until the content arrives.
+   * @param isRedrawn whether it keeps the view's earlier content meanwhile.
+   */
+  begin(isRedrawn) {
+    const isThere = this.#main.querySelector('h1') && !this.#main.querySelector('.sorry');
+    if (!isRedrawn || !isThere) fill(this.#main, bones());
     return this.#main;
   }
 
@@ -135,6 +140,12 @@ export class Shell {
   }
 }
 
+/** The placeholder of a view. */
+export function bones() {
+  const lines = Array.from({ length: 3 }, () => h('div.bones'));
+  return h('div.skeleton', { role: 'status', 'aria-label': t('shell.loading') }, lines);
+}
+
 /** A sign that changes by others appear automatically; visible while that works. */
 function liveSign() {
   const sign = h(
@@ -150,6 +161,7 @@ function liveSign() {
 }
 
 async function signOut() {
+  if (!(await mayLose(unsaved()))) return;
   await leave();
   auth.end(false);
 }

@@ -2,7 +2,7 @@
 // not be used in a browser.
 
 import { auth, call } from '../../shared/api.js';
-import { fill, h } from '../../shared/dom.js';
+import { fill, freshId, h } from '../../shared/dom.js';
 import { field } from '../../shared/elements/dialog.js';
 import { errorText } from '../../shared/elements/toast.js';
 import { t } from '../../shared/i18n.js';
@@ -11,15 +11,37 @@ import { server } from '../../shared/settings.js';
 import { areas } from './areas.js';
 
 const CODE_WANTED = 211;
+/** The code of a second factor that is not accepted. */
+const WRONG = 141;
 
 /**
- * The form.
+ * The view.
  * @param note why an earlier session ended.
  * @param name the user name, if it is known.
  * @param done is called after sign-in.
  */
-export function signIn({ note: text, name, done }) {
-  const note = h('p.problem', { role: 'alert' }, text);
+export function signIn({ note, name, done }) {
+  const form = signInForm(note, { name, done });
+  const forgot = async () => {
+    const { askForReset } = await import('./forgot.js');
+    askForReset(form.elements.username.value.trim());
+  };
+  return h(
+    'main.entry',
+    h(
+      'div.card',
+      h('div.mark', { 'aria-hidden': 'true' }),
+      h('h1', t('signIn.title')),
+      h('p.soft', t('signIn.text', { shop: server.shop })),
+      form,
+      h('button.quiet', { type: 'button', onclick: forgot }, t('forgot.ask')),
+    ),
+  );
+}
+
+/** @param done is called after sign-in with whether the tab keeps the session. */
+function signInForm(text, { name, isKept = false, done }) {
+  const note = h('p.problem', { id: freshId('problem'), role: 'alert' }, text);
   const factor = h('div', { hidden: true });
   const send = h('button.primary', { type: 'submit' }, t('signIn.send'));
   const form = h(
@@ -41,7 +63,7 @@ export function signIn({ note: text, name, done }) {
       autocomplete: 'current-password',
     }),
     factor,
-    field({ name: 'keeps', type: 'checkbox', label: t('signIn.keep') }),
+    field({ name: 'keeps', type: 'checkbox', label: t('signIn.keep'), checked: isKept }),
     note,
     send,
   );
@@ -62,6 +84,15 @@ export function signIn({ note: text, name, done }) {
     factor.querySelector('input').focus();
   }
 
+  function show(error, code) {
+    fill(note, reason(error, code));
+    const control = form.elements.namedItem(code ? 'code' : 'password');
+    if (![101, WRONG].includes(error.code)) return;
+    control.setAttribute('aria-invalid', 'true');
+    control.setAttribute('aria-describedby', note.id);
+    control.focus();
+  }
+
   async function submit(event) {
     event.preventDefault();
     const values = Object.fromEntries(new FormData(form));
@@ -76,30 +107,52 @@ export function signIn({ note: text, name, done }) {
         },
       });
       await enter(user, values.keeps === 'on');
-      done();
+      done(values.keeps === 'on');
     } catch (error) {
       send.disabled = false;
       if (error.code === CODE_WANTED) askForCode();
-      else fill(note, reason(error, values.code));
+      else show(error, values.code);
     }
   }
 
-  async function forgot() {
-    const { askForReset } = await import('./forgot.js');
-    askForReset(form.elements.username.value.trim());
-  }
+  return form;
+}
 
-  return h(
-    'main.entry',
-    h(
-      'div.card',
-      h('div.mark', { 'aria-hidden': 'true' }),
-      h('h1', t('signIn.title')),
-      h('p.soft', t('signIn.text', { shop: server.shop })),
-      form,
-      h('button.quiet', { type: 'button', onclick: forgot }, t('forgot.ask')),
-    ),
-  );
+/**
+ * Asks the operator whose session has ended to sign in again, over the page, which keeps everything that was typed.
+ * @param isKept whether the tab stored the session.
+ * @returns `{ keeps }` after the sign-in of any operator, or null.
+ */
+export function signInAgain(isKept) {
+  return new Promise((resolve) => {
+    let answer;
+    const end = (value) => {
+      answer = value;
+      box.close();
+    };
+    const title = freshId('title');
+    const box = h(
+      'dialog.signIn',
+      { 'aria-labelledby': title },
+      h(
+        'div.content',
+        h('h2', { id: title }, t('signIn.title')),
+        h('p.soft', t('signIn.again')),
+        signInForm(t('signIn.expired'), { isKept, done: (keeps) => end({ keeps }) }),
+        h('button.quiet', { type: 'button', onclick: () => end(null) }, t('account.signOut')),
+      ),
+    );
+    box.addEventListener('cancel', (event) => event.preventDefault());
+    // Browsers close a dialog at the second Escape whatever the page says.
+    box.addEventListener('close', () => {
+      if (answer === undefined) return box.showModal();
+      box.remove();
+      resolve(answer);
+    });
+    document.body.append(box);
+    box.showModal();
+    box.querySelector('input').focus();
+  });
 }
 
 /**
@@ -127,7 +180,7 @@ export async function leave() {
 }
 
 function reason(error, code) {
-  if (code && error.code === 141) return t('signIn.wrongCode');
+  if (code && error.code === WRONG) return t('signIn.wrongCode');
   if (error.code === 101 && !/locked/i.test(error.message)) return t('signIn.wrong');
   // Errors about locked accounts and limits explain themselves.
   return error.code === 101 ? error.message : errorText(error);

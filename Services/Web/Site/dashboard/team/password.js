@@ -5,6 +5,7 @@ import { dialog } from '../../shared/elements/dialog.js';
 import { toast } from '../../shared/elements/toast.js';
 import { t } from '../../shared/i18n.js';
 import { endListening } from '../../shared/live/live.js';
+import { fieldError } from '../../shared/problems.js';
 
 export const passwordField = (name, label, autocomplete = 'current-password') => ({
   name,
@@ -15,13 +16,14 @@ export const passwordField = (name, label, autocomplete = 'current-password') =>
   maxlength: 1024,
 });
 
-/** Runs a function that checks the present password, with texts for a wrong password or code. */
+/** Runs a function that checks the field `password`, with texts for a wrong password or code. */
 export async function proven(name, parameters) {
   try {
     return await run(name, parameters);
   } catch (error) {
     const text = reason(error);
-    throw text ? new Error(text, { cause: error }) : error;
+    if (!text) throw error;
+    throw error.code === 101 ? fieldError('password', text) : new Error(text, { cause: error });
   }
 }
 
@@ -37,15 +39,15 @@ export function changePassword() {
     title: t('own.changePassword'),
     text: t('own.changeText'),
     fields: [
-      passwordField('oldPassword', 'own.password'),
+      passwordField('password', 'own.password'),
       passwordField('newPassword', 'own.newPassword', 'new-password'),
       passwordField('again', 'own.again', 'new-password'),
     ],
-    async submit({ oldPassword, newPassword, again }) {
-      if (newPassword !== again) throw new Error(t('own.notSame'));
+    async submit({ password, newPassword, again }) {
+      if (newPassword !== again) throw fieldError('again', t('own.notSame'));
       // The server ends the session, and the connection for live changes would report that.
       endListening();
-      const { sessionToken } = await proven('changeOperatorPassword', { oldPassword, newPassword });
+      const { sessionToken } = await proven('changeOperatorPassword', { oldPassword: password, newPassword });
       auth.renew(sessionToken);
       toast(t('own.changed'));
     },

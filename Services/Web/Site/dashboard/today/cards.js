@@ -35,7 +35,8 @@ export function toShip({ results, count }, router) {
   return card(t('today.toShip', { n: count }), router.href('/orders', { state: 'made' }), rows, t('today.noneToShip'));
 }
 
-export function lowStock({ results, count }, router) {
+/** @param hasProducts whether the shop has any product. */
+export function lowStock({ results, count }, router, hasProducts) {
   const rows = results.map((product) =>
     h(
       'li',
@@ -47,7 +48,9 @@ export function lowStock({ results, count }, router) {
       ),
     ),
   );
-  return card(t('today.lowStock', { n: count }), router.href('/products', { show: 'low' }), rows, t('today.noneLow'));
+  const add = () => h('a', { href: router.href('/products') }, t('start.product'));
+  const nothing = hasProducts ? t('today.noneLow') : [t('today.noProducts'), ' ', add()];
+  return card(t('today.lowStock', { n: count }), router.href('/products', { show: 'low' }), rows, nothing);
 }
 
 export function toModerate({ results, count }, router) {

@@ -3,18 +3,21 @@
 import { fill, freshId, h } from '../dom.js';
 import { icon } from '../icons.js';
 import { t } from '../i18n.js';
-import { errorText } from './toast.js';
+import { problemLine } from '../problems.js';
+import { guardWork } from '../unsaved.js';
+import { attend, mayLose } from './form.js';
 
 /**
  * Asks for values and submits them.
- * @param options `{ title, text, fields, content, confirm, isDanger, isWide, submit(values, form) }`; fields are
- *   options of `field`. When `submit` throws, the dialog stays open and shows the error.
+ * @param options `{ title, text, fields, content, confirm, cancel, isDanger, isWide, isBrief, isChanged(),
+ *   submit(values, form) }`; fields are options of `field`. When `submit` throws, the dialog stays open and shows the
+ *   error. Closing a dialog with changed fields, or with work that `isChanged` reports, asks first unless it `isBrief`.
  * @returns the result of `submit`, or null when the dialog was dismissed.
  */
 export function dialog(options) {
   return new Promise((resolve) => {
     const title = freshId('title');
-    const problem = h('p.problem', { role: 'alert' });
+    const problem = problemLine();
     const send = h(
       `button.${options.isDanger ? 'danger' : 'primary'}`,
       { type: 'submit' },
@@ -29,12 +32,16 @@ export function dialog(options) {
         h('h2', { id: title }, options.title),
         h(
           'button.quiet.square',
-          { type: 'button', 'aria-label': t('action.close'), onclick: () => close(null) },
+          { type: 'button', 'aria-label': t('action.close'), onclick: () => leave() },
           icon('close'),
         ),
       ),
-      h('div.content', options.text ? h('p', options.text) : null, options.content ?? null, fields, problem),
-      h('footer', h('button.quiet', { type: 'button', onclick: () => close(null) }, t('action.cancel')), send),
+      h('div.content', options.text ? h('p', options.text) : null, options.content ?? null, fields, problem.element),
+      h(
+        'footer',
+        h('button.quiet', { type: 'button', onclick: () => leave() }, options.cancel ?? t('action.cancel')),
+        send,
+      ),
     );
     const box = h(options.isWide ? 'dialog.wide' : 'dialog', { 'aria-labelledby': title }, form);
     let answer = null;
@@ -43,26 +50,35 @@ export function dialog(options) {
       answer = value;
       box.close();
     }
+    async function leave() {
+      if (options.isBrief || (await mayLose([form, box]))) close(null);
+    }
     box.addEventListener('close', () => {
       box.remove();
       resolve(answer);
     });
-    form.addEventListener('submit', async (event) => {
+    // Browsers close a dialog at the second Escape whatever the page says to `cancel`.
+    box.addEventListener('keydown', (event) => {
+      if (event.key !== 'Escape' || event.defaultPrevented) return;
       event.preventDefault();
-      fill(problem);
-      send.disabled = true;
-      send.setAttribute('aria-busy', 'true');
-      try {
-        close((await options.submit(Object.fromEntries(new FormData(form)), form)) ?? true);
-      } catch (error) {
-        fill(problem, errorText(error));
-      } finally {
-        send.disabled = false;
-        send.removeAttribute('aria-busy');
-      }
+      leave();
     });
+    box.addEventListener('cancel', (event) => {
+      if (event.target !== box) return;
+      event.preventDefault();
+      leave();
+    });
+    attend(form, {
+      problem,
+      send,
+      submit: async () => close((await options.submit(Object.fromEntries(new FormData(form)), form)) ?? true),
+    });
+    if (options.isChanged) guardWork(box, options.isChanged);
     document.body.append(box);
     box.showModal();
+    // The browser would focus the button that closes the dialog.
+    const isField = ({ localName, type }) => ['input', 'select', 'textarea'].includes(localName) && type !== 'hidden';
+    [...form.elements].find(isField)?.focus();
   });
 }
 

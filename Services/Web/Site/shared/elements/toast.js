@@ -5,6 +5,8 @@ import { icon } from '../icons.js';
 import { hasText, t } from '../i18n.js';
 
 const STAYS = 6000;
+/** With a button. */
+const STAYS_LONGER = 12000;
 let place = null;
 
 function region() {
@@ -18,12 +20,25 @@ function region() {
   return place;
 }
 
-/** Shows that an action succeeded. Hovering or focusing keeps the note. */
-export function toast(text, kind = 'good') {
+/**
+ * Shows that an action succeeded. Hovering or focusing keeps the note.
+ * @param undo takes the action back; null when that is impossible.
+ */
+export function toast(text, kind = 'good', undo = null) {
+  const takeBack = async () => {
+    note.remove();
+    try {
+      await undo();
+      toast(t('undo.done'));
+    } catch (error) {
+      failure(error);
+    }
+  };
   const note = h(
     `div.toast.${kind}`,
     icon(kind === 'good' ? 'check' : 'close'),
     h('p', text),
+    undo ? h('button', { type: 'button', onclick: takeBack }, t('undo.action')) : null,
     h(
       'button.quiet.square',
       { type: 'button', 'aria-label': t('action.close'), onclick: () => note.remove() },
@@ -36,7 +51,7 @@ export function toast(text, kind = 'good') {
     else note.remove();
   };
   // An error note stays until it is dismissed.
-  if (kind === 'good') setTimeout(leave, STAYS);
+  if (kind === 'good') setTimeout(leave, undo ? STAYS_LONGER : STAYS);
 }
 
 export function failure(error) {

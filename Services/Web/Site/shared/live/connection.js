@@ -42,7 +42,7 @@ export class LiveConnection {
   isLive = false;
   /** Called with whether live changes are received. */
   onstate = () => {};
-  /** Called when the session has ended. */
+  /** Called when the session has ended; `resume` continues with the next one. */
   onsession = () => {};
 
   /**
@@ -91,6 +91,7 @@ export class LiveConnection {
     this.#leave();
     this.#failures = 0;
     this.#isOver = false;
+    this.#isPaused = false;
   }
 
   #forget(listener) {
@@ -168,7 +169,7 @@ export class LiveConnection {
 
   #refused({ code, reconnect, requestId }, listener) {
     if (code === NO_SESSION) {
-      this.end();
+      this.pause();
       return this.onsession();
     }
     // The server closes the connection, and the client reconnects.

@@ -8,18 +8,25 @@ import { LiveConnection } from './connection.js';
 /** A tab that was hidden so long closes its connection. */
 const HIDDEN = 180000;
 
+/** The session of the connection. */
+let said = null;
 const connection = new LiveConnection(
   () => new WebSocket(address()),
   // Credentials are sent in the message only, because URLs are logged.
-  () => ({
-    applicationId: server.applicationId,
-    ...(server.clientKey ? { javascriptKey: server.clientKey } : {}),
-    sessionToken: auth.current?.token,
-  }),
+  () => {
+    said = auth.current;
+    return {
+      applicationId: server.applicationId,
+      ...(server.clientKey ? { javascriptKey: server.clientKey } : {}),
+      sessionToken: said?.token,
+    };
+  },
 );
 let told = () => {};
 connection.onstate = (isLive) => told(isLive);
-connection.onsession = () => auth.current && auth.end(true);
+connection.onsession = async () => {
+  if (said && (await auth.recover(said))) connection.resume();
+};
 auth.onEnd(() => connection.end());
 
 function address() {
@@ -57,10 +64,15 @@ if (globalThis.window) {
   document.addEventListener('visibilitychange', () => {
     clearTimeout(timer);
     if (document.hidden) timer = setTimeout(() => connection.pause(), HIDDEN);
-    else connection.resume();
+    else resume();
   });
   // Browsers do not keep a page with an open connection for the back button.
   addEventListener('pagehide', () => connection.pause());
-  addEventListener('pageshow', ({ persisted }) => persisted && connection.resume());
-  addEventListener('online', () => connection.resume());
+  addEventListener('pageshow', ({ persisted }) => persisted && resume());
+  addEventListener('online', resume);
+}
+
+/** Not while the operator has to sign in again: a connection without a session would lose its queries. */
+function resume() {
+  if (auth.current) connection.resume();
 }

@@ -16,7 +16,11 @@ export async function render({ router, signal, redraw }) {
   return guarded(router, 'config', async () => {
     const all = await read(signal);
     const after = (done) => done && redraw();
-    const add = h('button.primary', { type: 'button', onclick: () => edit(null).then(after) }, t('ops.addParameter'));
+    const add = h(
+      'button.primary',
+      { type: 'button', onclick: () => edit(null, after).then(after) },
+      t('ops.addParameter'),
+    );
     return [head(router, 'config', h('div.actions', add)), list(all, after)];
   });
 }
@@ -35,7 +39,7 @@ function list(all, after) {
   const button = (kind, key, work) => (one) =>
     h(
       `button${kind}`,
-      { type: 'button', 'aria-label': `${t(key)}: ${one.name}`, onclick: () => work(one).then(after) },
+      { type: 'button', 'aria-label': `${t(key)}: ${one.name}`, onclick: () => work(one, after).then(after) },
       t(key),
     );
   const table_ = table(
@@ -57,7 +61,7 @@ const readers = (isHidden) =>
   isHidden ? h('span.tag.warn', t('ops.masterKeyOnly')) : h('span.tag', t('ops.readByEverybody'));
 
 /** First the form for the new value, then the review of the change. */
-async function edit(before) {
+async function edit(before, after) {
   const wanted = await dialog({
     title: before ? before.name : t('ops.addParameter'),
     confirm: t('ops.toPreview'),
@@ -69,12 +73,12 @@ async function edit(before) {
     }),
   });
   if (!wanted) return null;
-  return confirmed(before, wanted, 'action.save', 'ops.parameterSaved');
+  return confirmed(before, wanted, 'action.save', 'ops.parameterSaved', after);
 }
 
-const remove = (before) => confirmed(before, null, 'action.delete', 'ops.deleted');
+const remove = (before, after) => confirmed(before, null, 'action.delete', 'ops.deleted', after);
 
-function confirmed(before, after, confirm, done) {
+function confirmed(before, after, confirm, done, redraw) {
   const { name } = after ?? before;
   return dialog({
     title: name,
@@ -83,16 +87,22 @@ function confirmed(before, after, confirm, done) {
     confirm: t(confirm),
     content: preview(before, after),
     async submit() {
-      const body = change(
-        before,
-        after,
-        (await read()).find((one) => one.name === name),
-      );
-      if (!body) throw new Error(t('ops.changedMeanwhile'));
-      await call('PUT', '/config', { body });
-      toast(t(done, { name }));
+      await save(name, before, after);
+      const takeBack = async () => {
+        await save(name, after, before);
+        await redraw(true);
+      };
+      toast(t(done, { name }), 'good', takeBack);
     },
   });
+}
+
+/** @throws a translated error when another operator has changed the parameter. */
+async function save(name, before, after) {
+  const now = (await read()).find((one) => one.name === name);
+  const body = change(before, after, now);
+  if (!body) throw new Error(t('ops.changedMeanwhile'));
+  await call('PUT', '/config', { body });
 }
 
 function preview(before, after) {

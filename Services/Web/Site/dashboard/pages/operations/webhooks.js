@@ -61,7 +61,7 @@ function list(hooks, after) {
   const button = (hook, kind, key, work) =>
     h(
       `button${kind}`,
-      { type: 'button', 'aria-label': `${t(key)}: ${nameOf(hook)}`, onclick: () => work(hook).then(after) },
+      { type: 'button', 'aria-label': `${t(key)}: ${nameOf(hook)}`, onclick: () => work(hook, after).then(after) },
       t(key),
     );
   const shown = table(
@@ -119,7 +119,16 @@ function edit(hook) {
   });
 }
 
-function remove(hook) {
+function remove(hook, after) {
+  const { functionName, className, triggerName, url } = hook;
+  const takeBack = async () => {
+    await call('POST', `/hooks/${hook.functionName ? 'functions' : 'triggers'}`, {
+      body: { functionName, className, triggerName, url },
+    });
+    await after(true);
+  };
+  // A masked URL cannot be sent back.
+  const isReversible = maskedURL(url) === url;
   return dialog({
     title: t('ops.deleteNamed', { name: nameOf(hook) }),
     text: t('ops.deleteHook'),
@@ -127,7 +136,7 @@ function remove(hook) {
     isDanger: true,
     async submit() {
       await call('DELETE', pathOf(hook));
-      toast(t('ops.deleted', { name: nameOf(hook) }));
+      toast(t('ops.deleted', { name: nameOf(hook) }), 'good', isReversible ? takeBack : null);
     },
   });
 }

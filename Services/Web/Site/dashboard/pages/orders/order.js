@@ -34,6 +34,7 @@ export async function render({ params, router, signal, redraw }) {
   draw(first);
   followOrder(first, load, draw, signal);
   const { order, history } = first;
+  const add = (text) => run('addOrderNote', { orderId: order.objectId, text });
   return [
     h('a.back', { href: router.back('/orders') }, `← ${t('area.orders')}`),
     heading(`№ ${order.orderNo ?? ''}`, [dateTime(order.orderDate), ' ', state], doings),
@@ -46,7 +47,7 @@ export async function render({ params, router, signal, redraw }) {
           'section.card',
           h('header', h('h2', t('order.timeline'))),
           steps,
-          history.mayWrite ? noteForm((text) => run('addOrderNote', { orderId: order.objectId, text }), redraw) : null,
+          history.mayWrite ? noteForm(`note ${order.objectId}`, add, redraw) : null,
         ),
       ),
       aside,

@@ -1,11 +1,14 @@
 // One promotion: its editor, sending and results.
 
 import { ask, call, create, get, update } from '../../../shared/api.js';
-import { fill, h } from '../../../shared/dom.js';
+import { h } from '../../../shared/dom.js';
 import { dialog } from '../../../shared/elements/dialog.js';
-import { errorText, failure, toast } from '../../../shared/elements/toast.js';
+import { attend, mayLose } from '../../../shared/elements/form.js';
+import { failure, toast } from '../../../shared/elements/toast.js';
 import { beginning, dateTime } from '../../../shared/format.js';
 import { t } from '../../../shared/i18n.js';
+import { problemLine } from '../../../shared/problems.js';
+import { settle } from '../../../shared/unsaved.js';
 import { heading } from '../../lists/listing.js';
 import { promotionForm } from '../../promotions/form.js';
 import { promotionResult } from '../../promotions/result.js';
@@ -36,34 +39,33 @@ export async function render({ params, router, signal, redraw }) {
 
 /** Saves the form and shows errors. A new promotion continues at its own URL. */
 function saver(promotion, isNew, router, redraw) {
-  const problem = h('p.problem', { role: 'alert' });
-  const save = async (read, form) => {
-    const button = form.querySelector('[type=submit]');
-    fill(problem);
-    button.disabled = true;
-    try {
+  const problem = problemLine();
+  const save = (form, read) => {
+    const submit = async () => {
       const wanted = await read();
       if (isNew) {
         const { objectId } = await create('Promotion', wanted);
+        settle(form);
         await router.go(`/promotions/${objectId}`, {}, { replace: true });
         toast(t('promotion.saved'));
         return;
       }
       await update('Promotion', promotion.objectId, wanted);
+      settle(form);
       // The view is redrawn before the note appears: after reading it an operator can send at once.
       await redraw();
       toast(t('promotion.saved'));
-    } catch (error) {
-      fill(problem, errorText(error));
-    } finally {
-      button.disabled = false;
-    }
+    };
+    const send = form.querySelector('[type=submit]');
+    attend(form, { name: `promotion ${promotion.objectId ?? 'new'}`, problem, send, submit });
   };
   return Object.assign(save, { problem });
 }
 
 function actions(promotion, report, form, router, redraw) {
   const after = (done) => done && redraw();
+  // A chosen photo would be lost.
+  const refresh = async () => (await mayLose([form.element])) && redraw();
   const send = () => {
     if (form.isChanged()) failure(new Error(t('promotion.saveFirst')));
     else sendPromotion(promotion).then(after);
@@ -78,9 +80,13 @@ function actions(promotion, report, form, router, redraw) {
         await call('DELETE', `/classes/Promotion/${encodeURIComponent(promotion.objectId)}`);
         toast(t('promotion.removed'));
       },
-    }).then((done) => done && router.go('/promotions'));
+    }).then((done) => {
+      if (!done) return;
+      settle(form.element);
+      router.go('/promotions');
+    });
   return [
-    h('button', { type: 'button', onclick: () => redraw() }, t('promotion.refresh')),
+    h('button', { type: 'button', onclick: refresh }, t('promotion.refresh')),
     (report.pushes ?? []).some(isOpen)
       ? h('button.danger', { type: 'button', onclick: () => stopPromotion(promotion).then(after) }, t('stop.confirm'))
       : null,
