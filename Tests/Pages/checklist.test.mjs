@@ -1,4 +1,4 @@
-// The checklist of a new shop: what is done, from what the server knows.
+// The checklist of a new shop: the steps that the server knows to be done.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { loadView } from './pages.mjs';

@@ -8,7 +8,7 @@ const { keep, kept, later, loadsItself } = await loadShop('place.js');
 const { forget, view, viewed } = await loadShop('viewed.js');
 const { pathNear } = await loadShop('near.js');
 
-/** Suggestions that record what they ask and show; `answers` has a promise for each text. */
+/** Suggestions that record their requests and their lists; `answers` has a promise for each text. */
 function field(answers) {
   const asked = [];
   const shown = [];
@@ -171,7 +171,10 @@ test('the worker keeps the offline page and its files, and no page of a shopper'
   await loadShop('worker.js');
   const run = async (name, event = {}) => {
     let done;
-    handlers[name]({ ...event, waitUntil: (promise) => (done = promise), respondWith: (promise) => (done = promise) });
+    const keep = (promise) => {
+      done = promise;
+    };
+    handlers[name]({ ...event, waitUntil: keep, respondWith: keep });
     return await done;
   };
   const get = (path, mode = 'navigate', method = 'GET') =>

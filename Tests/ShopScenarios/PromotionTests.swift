@@ -72,7 +72,7 @@ import Testing
         let small = try await admin.download(admin.path(of: name?.stringValue ?? "")).body
         #expect(await images.field("width", of: small) == "408")
         #expect(try await admin.get(path)["image"]?["name"] == first["name"])
-        // The same image keeps it; another image gets its own; what is no image stays as it is.
+        // The same image keeps its thumbnail; another image gets another; a file that is no image gets none.
         _ = try await admin.call(.PUT, path, ["image": first])
         #expect(try await thumbnail()?["name"] == name)
         let second = try await upload("b.jpg", try await images.make("b.jpg", width: 500, height: 500))

@@ -5,7 +5,7 @@ import Testing
 
 /// The account's pages of the storefront, as a browser without scripts sees them.
 @Suite struct StorefrontAccountTests {
-    /// A customer with an app, who has also logged in to the storefront.
+    /// A customer who has logged in to an app and to the storefront.
     private static func customer(_ suite: Suite) async throws -> (Browser, Customer) {
         let customer = try await Customer.signUp(suite)
         return (try await browser(of: customer, suite), customer)

@@ -3,12 +3,12 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// Brands, search, company pages and stores of the storefront, and what it tells search engines.
+/// Brands, search, company pages and stores of the storefront, and its data for search engines.
 @Suite struct StorefrontBrowsingTests {
     /// The path or URL after a text, up to the next quote.
     private static func address(after start: String, in html: String) -> String? {
         guard let found = html.range(of: start) else { return nil }
-        return html[found.upperBound...].prefix { $0 != "\"" }.replacing("&amp;", with: "&")
+        return String(html[found.upperBound...].prefix { $0 != "\"" }).replacing("&amp;", with: "&")
     }
 
     @Test func aBrandHasLettersPagesAndOneAddress() async throws {

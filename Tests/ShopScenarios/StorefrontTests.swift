@@ -15,10 +15,12 @@ import Testing
             let master = ParseClient.master(suite)
             let name = "Serum <\(Names.random(8))>"
             let brand = try await master.create("Category", ["title": .string("Brand \(name)")])
-            let product = try await master.create("Product", [
-                "name": .string(name), "detail": "For <b>dry</b> skin.", "unitPrice": 12.5, "priceUnit": "ea",
-                "brand": .pointer("Category", brand.objectId), "stock": .int(stock),
-            ])
+            let product = try await master.create(
+                "Product",
+                [
+                    "name": .string(name), "detail": "For <b>dry</b> skin.", "unitPrice": 12.5, "priceUnit": "ea",
+                    "brand": .pointer("Category", brand.objectId), "stock": .int(stock),
+                ])
             try #require(product.status == 201, "\(product.text)")
             return Goods(brand: brand.objectId, product: product.objectId, name: name)
         }
@@ -130,7 +132,8 @@ import Testing
         // The cookie counts for pages only.
         let cookie = try #require(browser.cookies.first)
         let api = try await ParseClient(suite).send(
-            .GET, "/users/me", headers: [
+            .GET, "/users/me",
+            headers: [
                 ("X-Parse-Application-Id", "satchel"), ("Cookie", "\(cookie.key)=\(cookie.value)"),
             ])
         #expect(api.status != 200)
@@ -164,10 +167,12 @@ import Testing
         let master = ParseClient.master(suite)
         let word = Names.random(10)
         for number in 1...30 {
-            _ = try await master.create("Product", [
-                "name": .string("\(word) \(String(format: "%02d", number))"), "unitPrice": .int(Int64(number)),
-                "stock": number == 7 ? 0 : 5,
-            ])
+            _ = try await master.create(
+                "Product",
+                [
+                    "name": .string("\(word) \(String(format: "%02d", number))"), "unitPrice": .int(Int64(number)),
+                    "stock": number == 7 ? 0 : 5,
+                ])
         }
         let browser = Browser(suite)
         let first = try await browser.get("/search?q=\(word.lowercased())")

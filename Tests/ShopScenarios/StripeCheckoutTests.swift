@@ -183,7 +183,7 @@ import Testing
                 #expect(try await double.state().back == 1600)
                 try await eventually("the cancellation is told") { mails("We refunded $7.00") == 1 }
 
-                // Nothing is given back, and nothing is told.
+                // No refund is made, and no mail is sent.
                 let before = mails("order")
                 for wrong in [
                     try await order(try await charge(900), 900, currency: "eur"), try await order("ch_unknown", 900),

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Operators are invited by mail, listed and removed, and look after their own passwords and second factors, without
-/// `SATCHEL_MFA`. The mails are those of the spool. The tests run one after the other, because a suite computes few
+/// `SATCHEL_MFA`. The mails are in the spool. The tests run one after the other, because a suite computes few
 /// password hashes at a time.
 @Suite(.serialized) struct TeamTests {
     private static let start = Task { try await Suite.start() }

@@ -4,7 +4,7 @@ import ParseProtocol
 import Testing
 import WebService
 
-/// What the storefront tells search engines and other sites, and what it renders from texts of the shop.
+/// The storefront's data for search engines and other sites, and its markup of the shop's texts.
 @Suite struct ShopBrowsingTests {
     private static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().appending(path: "Services/Web/Storefront")

@@ -4,7 +4,7 @@ import ParseProtocol
 import Testing
 import WebService
 
-/// The storefront's pages without a suite: what they ask, and what they show.
+/// The storefront's pages without a suite: their requests and their markup.
 @Suite struct ShopTests {
     private static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().appending(path: "Services/Web/Storefront")

@@ -35,9 +35,11 @@ extension Shop {
         let sets = visit.field("set") == "1"
         if visit.isNobody { try require(try visit.ask(.guest)[0], visit) }
         let answer = try visit.ask(
-            .function(sets ? "setBagQuantity" : "addToBag", [
-                "productId": .string(product), "quantity": .int(quantity),
-            ]))[0]
+            .function(
+                sets ? "setBagQuantity" : "addToBag",
+                [
+                    "productId": .string(product), "quantity": .int(quantity),
+                ]))[0]
         guard answer.isSuccess else {
             guard sets, answer.code == 142 else {
                 try require(answer, visit)

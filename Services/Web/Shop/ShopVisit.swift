@@ -34,9 +34,11 @@ struct ShopVisit {
     /// The page to return to: a path of this shop, and never another host.
     func next(_ standard: String) -> String {
         let wanted = request.form["next"] ?? request.query["next"] ?? ""
-        let isOurs = wanted.hasPrefix("/") && !wanted.hasPrefix("//") && wanted.utf8.allSatisfy { byte in
-            byte > 0x20 && byte < 0x7F && byte != UInt8(ascii: "\\")
-        }
+        let isOurs =
+            wanted.hasPrefix("/") && !wanted.hasPrefix("//")
+            && wanted.utf8.allSatisfy { byte in
+                byte > 0x20 && byte < 0x7F && byte != UInt8(ascii: "\\")
+            }
         return isOurs ? wanted : standard
     }
 }

@@ -176,7 +176,7 @@ import Testing
         #expect(try await Self.figures("u1", bag) == nil)
     }
 
-    /// Orders change while those of earlier releases are counted: the ones that are counted, and the ones that are not.
+    /// Orders change while those of earlier releases are counted, on both sides of the cursor.
     @Test func ordersOfEarlierReleasesAreCountedInPieces() async throws {
         let bag = try await BagStore()
         let count = CustomerTotals.countedAtOnce * 2 + 50

@@ -4,7 +4,7 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// A refused request tells its developer what to change (`Guidance`), and nothing that `/developers` does not show.
+/// The response to a refused request names the change to make (`Guidance`), and nothing beyond `/developers`.
 @Suite struct GuidanceTests {
     private static let app = ("X-Parse-Application-Id", "satchel")
 

@@ -2,7 +2,7 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// Mails that operators write to customers, over HTTP: rights, what is sent and kept, the log and the quota.
+/// Mails that operators write to customers, over HTTP: rights, sending, keeping, the log and the quota.
 @Suite struct CustomerMailScenarioTests {
     /// A customer with a placed order.
     private static func order(_ suite: Suite) async throws -> (customer: Customer, id: String, number: JSON) {

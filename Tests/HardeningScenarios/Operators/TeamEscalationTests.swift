@@ -80,7 +80,7 @@ import Testing
         #expect(answers.count == 1, "\(answers)")
     }
 
-    /// T14l: somebody signed up with the colleague's address before, without owning the mailbox.
+    /// T14l: a stranger signed up with the colleague's address before, without owning the mailbox.
     @Test func anAccountMadeInAdvanceIsLostToTheOwnerOfTheMailbox() async throws {
         let suite = try await Suite.shared
         let stranger = try await Customer.signUp(suite)

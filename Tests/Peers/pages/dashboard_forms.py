@@ -1,4 +1,4 @@
-"""Flows of forms: what is typed is not lost, errors are beside their fields, and changes can be undone; a new shop; no connection."""
+"""Flows of forms: typed text is kept, errors are beside their fields, and changes can be undone; a new shop; no connection."""
 from playwright.sync_api import expect
 
 from dashboard import enter, everybody, flow, report, sign_in, step, toast

@@ -52,7 +52,7 @@ def paper(visit, given):
 
 @flow
 def shop_zone(visit, given):
-    """Dates and days are those of the shop's time zone, where it is another day than in the browser's."""
+    """Dates and days follow the shop's time zone, in which it is another day than in the browser's."""
     page = visit.page
     day = datetime.date.fromisoformat(given["date"])
     enter(visit, given, f"/dashboard/orders?from={given['date']}&to={given['date']}")
