@@ -56,7 +56,8 @@ import Testing
         let admin = try await Customer.admin(try await Suite.shared)
         let images = try TestImages()
         func upload(_ name: String, _ content: [UInt8]) async throws -> JSON {
-            let upload = try await admin.upload(content, as: name, type: "image/jpeg")
+            let upload = try await admin.upload(
+                content, as: name, type: name.hasSuffix(".txt") ? "text/plain" : "image/jpeg")
             guard upload.status == 201 else { throw Unexpected("POST files", upload) }
             return .file(upload.json.text("name"))
         }

@@ -225,7 +225,7 @@ import Testing
         let shelf = try await Shelf.fill(suite, names: ["Reviewed \(Names.random(6))"])
         let product = "/products/x-\(shelf.productIds[0])"
         let (browser, customer) = try await Self.customer(suite)
-        let page = try await Browser(suite).get(product)
+        let page = try await Browser(suite).open(product)
         let link = try #require(page.link("/products/reviewed-"), "\(page.html)")
         #expect(link.hasSuffix("/review"))
         #expect(try await Browser(suite).get(link).location?.hasPrefix("/log-in?next=") == true)
@@ -238,7 +238,7 @@ import Testing
             let saved = try await browser.post("\(product)/review", ["rating": rating, "content": text])
             #expect(saved.location == "\(product)#reviews", "\(saved.html)")
         }
-        let shown = try await Browser(suite).get(product)
+        let shown = try await Browser(suite).open(product)
         #expect(shown.html.contains("Lovely &lt;3") && !shown.html.contains("Sticky."), "\(shown.html)")
         let reviews = try await customer.client.find(
             "ProductReview", ["product": .pointer("Product", shelf.productIds[0])]
@@ -257,7 +257,7 @@ import Testing
         #expect(reported.contains { $0.objectId == review })
 
         #expect(try await browser.post("\(product)/review", ["remove": "1"]).status == 303)
-        #expect(try await browser.get(product).html.contains("No reviews yet."))
+        #expect(try await browser.open(product).html.contains("No reviews yet."))
     }
 
     // MARK: - Orders

@@ -32,7 +32,12 @@ import Testing
                 return points.first?["at"] == start.wire && points.reduce(0) { $0 + ($1["orders"]?.intValue ?? 0) } == 1
             }
             let madeAt = bought.result.at("orderDate", "iso")?.stringValue ?? ""
-            let date = zone.date(of: try #require(Timestamp(iso: madeAt), "\(bought.text)"))
+            let parts = zone.date(of: try #require(Timestamp(iso: madeAt), "\(bought.text)")).split(separator: "-")
+            let months = [
+                "January", "February", "March", "April", "May", "June", "July", "August", "September", "October",
+                "November", "December",
+            ]
+            let date = "\(Int(parts[2]) ?? 0) \(months[(Int(parts[1]) ?? 1) - 1]) \(parts[0])"
             try await eventually("the mail has the shop's date", within: .seconds(20)) {
                 suite.mails().contains { $0.source.contains(customer.email) && $0.text.contains("placed on \(date)") }
             }

@@ -73,7 +73,8 @@ struct Guidance: Sendable {
             : notFound("The path lacks the mount: put \(ownMount) in front of it.")
     }
 
-    /// The answer to a request under the mount that no route takes: 405 when the path has routes of other methods.
+    /// The answer to a request under the mount that no route takes: 404, as in Parse Server, also when the path has
+    /// routes of other methods.
     /// - Parameter path: without the mount.
     func noRoute(_ method: ParseRequest.Method, _ path: [Substring]) -> ParseResponse {
         let methods = RouteTable.mounted.methods(of: path)
@@ -93,7 +94,7 @@ struct Guidance: Sendable {
         } else if let longer = RouteTable.mounted.continued(path, method) {
             text += " \(method.rawValue) is for \(mount)\(longer.path)."
         }
-        var answer = ParseResponse(status: 405, ParseError(.commandUnavailable, text + more).body)
+        var answer = ParseResponse(status: 404, ParseError(.commandUnavailable, text + more).body)
         answer.headers[.allow] = names.joined(separator: ", ")
         return answer
     }
@@ -164,7 +165,9 @@ struct Guidance: Sendable {
                 + "operator can, on the dashboard's page Data."
         case .scriptFailed where error.message.hasPrefix("Invalid function: "):
             "Compare the name with the function, which is case-sensitive, and check that the cloud code is deployed."
-        case .invalidQuery where error.message.hasPrefix("Invalid parameter for query: "):
+        // A stage of a pipeline begins with a dollar sign.
+        case .invalidQuery
+        where error.message.hasPrefix("Invalid parameter for query: ") && !error.message.contains("$"):
             "A condition on a field is a member of where: where={\"name\":\"Rose\"}."
         case .invalidQuery where error.message == "Improper encode of parameter":
             "A read of one object takes keys, excludeKeys and include; other options are for a query of the class."

@@ -144,7 +144,7 @@ extension Shop {
         "phone": "tel",
     ]
 
-    /// Pays with the key that the form got: a form that is sent twice, or again after "Back", gets the same receipt.
+    /// Pays with the key of the form: a form that is sent twice, or again after "Back", gets the same receipt.
     func pay(_ visit: inout ShopVisit) throws(ShopStop) -> ShopPage {
         guard !visit.isNobody else { return redirect("/bag") }
         let words = view(visit).words
@@ -162,6 +162,8 @@ extension Shop {
                 return redirect("/orders/\(id.percentEncoded)?thanks=1")
             }
             problem = answer.status >= 500 ? words("checkout.undecided") : answer.message
+            // The key belongs to the refused attempt, and another card is another attempt.
+            if answer.status < 500 { fields["attempt"] = UUID().uuidString.lowercased() }
         }
         let bag = try visit.ask(.function("bag"))[0]
         try require(bag, visit)

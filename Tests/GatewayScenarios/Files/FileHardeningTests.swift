@@ -57,7 +57,7 @@ import Testing
         }
         // Requests other than downloads require keys.
         #expect(try await client.download("/files").status == 403)
-        #expect(try await client.get("/files").status == 405)
+        #expect(try await client.get("/files").status == 404)
         // GHSA-xfh7-phr7-gr2x: read-only keys cannot write files; here only the master key may.
         #expect(
             try await client.send(

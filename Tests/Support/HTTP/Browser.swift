@@ -38,6 +38,13 @@ package final class Browser {
         try await send(.GET, path, [("Accept", accept), ("Sec-Fetch-Site", "same-origin")], [])
     }
 
+    /// The page of a path, or of the address that the path has moved to.
+    package func open(_ path: String) async throws -> Page {
+        let page = try await get(path)
+        guard page.status == 301, let moved = page.location else { return page }
+        return try await get(moved)
+    }
+
     /// - Parameter site: where the page with the form is, as browsers say it.
     package func post(
         _ path: String, _ form: [String: String], from site: String = "same-origin"

@@ -164,6 +164,7 @@ package enum CustomerMarks {
     /// Moves tags and notes to the account that an anonymous user signed in to.
     static func move(from: String, to: String, in transaction: StoreTransaction) throws {
         let tags = try Set(Self.tags(of: from, in: transaction) + Self.tags(of: to, in: transaction))
+        _ = try set([], of: from, in: transaction)
         _ = try set(tags.sorted(), of: to, in: transaction)
         try transaction.execute(
             "UPDATE customerNotes SET customerId = ? WHERE customerId = ?", [.text(to), .text(from)])
