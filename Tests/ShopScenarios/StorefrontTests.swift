@@ -141,6 +141,16 @@ import Testing
         #expect(api.status != 200)
     }
 
+    @Test func anOperatorMayDoWithoutIt() async throws {
+        try await Suite.with(settings: ["SATCHEL_STOREFRONT": "false"]) { suite in
+            let browser = Browser(suite)
+            #expect(try await browser.get("/").html.contains("/dashboard"))
+            for path in ["/bag", "/search?q=a", "/products/x-abc"] {
+                #expect(try await browser.get(path).status == 404, "\(path)")
+            }
+        }
+    }
+
     @Test func whatDoesNotExistIsNotFound() async throws {
         let suite = try await Suite.shared
         let goods = try await Goods.make(suite)

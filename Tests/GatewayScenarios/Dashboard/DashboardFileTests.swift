@@ -206,7 +206,7 @@ import Testing
     }
 
     @Test func anOperatorMayDoWithoutIt() async throws {
-        try await Suite.with(settings: ["SATCHEL_DASHBOARD": "false"]) { suite in
+        try await Suite.with(settings: ["SATCHEL_DASHBOARD": "false", "SATCHEL_STOREFRONT": "false"]) { suite in
             for path in ["/dashboard", "/dashboard/orders", "/developers", "/developers/routes", "/"] {
                 let answer = try await Self.client(suite).send(.GET, path, headers: [("Accept", "text/html")])
                 #expect(answer.status == 404, "\(path)")

@@ -415,8 +415,7 @@ def accounts(visit, given):
 def today(visit, given):
     """The first view, its transferred size, and the chart's numbers for users who cannot see the chart."""
     page = visit.page
-    visit.open("/")
-    page.get_by_role("link", name="Open the dashboard").click()
+    visit.open("/dashboard")
     sign_in(visit, given)
     expect(page.locator(".figuresRow")).to_be_visible()
     page.wait_for_load_state("networkidle")

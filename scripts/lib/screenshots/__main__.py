@@ -7,7 +7,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(
 
 import camera  # noqa: E402
 import shop  # noqa: E402
-import suite  # noqa: E402
+from measuring import suite  # noqa: E402
 
 SETTINGS = {
     "SATCHEL_SHOP_NAME": "Beauty & Me",

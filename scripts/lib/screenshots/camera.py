@@ -15,6 +15,7 @@ BYTES_MAX = 300_000
 
 # By name: the path, with ids from `shop.fill`, and the text that shows that the page is complete.
 PICTURES = {
+    "shop": ("/search?q=serum", ".cards img"),
     "today": ("/dashboard", ".figuresRow"),
     "orders": ("/dashboard/orders", "s-table tbody tr"),
     "order": ("/dashboard/orders/{order}", ".timeline li"),
