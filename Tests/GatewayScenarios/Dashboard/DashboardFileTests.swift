@@ -158,11 +158,10 @@ import Testing
         #expect(known.headers.first(name: "Content-Encoding") == nil)
     }
 
-    @Test func theAddressAloneLeadsPeopleToTheDashboardAndTellsProgramsWhatItAlwaysDid() async throws {
+    @Test func theAddressAloneIsTheShopForPeopleAndNoRouteForPrograms() async throws {
         let page = try await Self.get("/", [("Accept", "text/html,application/xhtml+xml,*/*;q=0.8")])
         #expect(page.status == 200)
-        #expect(page.text.contains(#"href="/dashboard""#))
-        #expect(page.text.contains(#"href="/developers""#))
+        #expect(page.text.contains(#"href="/bag""#))
         #expect(page.headers.first(name: "Content-Security-Policy")?.contains("default-src 'none'") == true)
         for headers in [[], [("Accept", "*/*")], [("Accept", "application/json")]] {
             let answer = try await Self.get("/", headers)
