@@ -151,7 +151,7 @@ struct Guidance: Sendable {
                 return "Send a JSON object in place of a form; a file is the body of POST \(mount)/files/{fileName}."
             }
             return "Send a JSON object, such as {\"name\":\"Rose\"}, with Content-Type: application/json."
-        case "The body must be a JSON object.", "An object to save must be a JSON object.":
+        case "The body must be a JSON object.", "An object to save must be a JSON object.", "An object is needed.":
             return "Send its members in braces; \(mount)/batch saves several objects."
         default: return nil
         }
