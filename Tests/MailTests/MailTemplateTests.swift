@@ -145,7 +145,7 @@ import Testing
         for part in [message.text, message.html] {
             #expect(part.contains("Guten Tag Ann!"))
             #expect(!part.contains("{{"))
-            for word in ["your", "Your", "order", "Total", "Reason"] {
+            for word in ["your", "Your", " order", "Total", "Reason"] {
                 let visible = part.replacing(#/<[^>]*>/#, with: "")
                 #expect(!visible.contains(word), "\(word): \(visible)")
             }
