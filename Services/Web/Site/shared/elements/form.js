@@ -26,17 +26,12 @@ export function attend(form, { problem, send, submit, name }) {
       send.removeAttribute('aria-busy');
     }
   });
-  // Instead of the browser's bubble, which vanishes. It reports all fields, the first one first.
-  let isTold = false;
+  // Instead of the browser's bubble, which vanishes. The browser reports every field; the first one counts.
   form.addEventListener(
     'invalid',
     (event) => {
       event.preventDefault();
-      if (isTold) return;
-      isTold = true;
-      queueMicrotask(() => {
-        isTold = false;
-      });
+      if ([...form.elements].find(({ validity }) => validity && !validity.valid) !== event.target) return;
       problem.show(fieldError(event.target.name, event.target.validationMessage), form);
     },
     true,
