@@ -72,7 +72,7 @@ def signing_in(visit, given):
         sign_in(visit, {**given, "password": "not the password"})
         expect(page.get_by_role("alert").filter(has_text="Name or password is wrong.")).to_be_visible()
     sign_in(visit, given["customer"])
-    expect(page.get_by_role("alert").filter(has_text="not one of the shop")).to_be_visible()
+    expect(page.get_by_role("alert").filter(has_text="does not belong to the shop")).to_be_visible()
     step(page.evaluate("sessionStorage.length") == 0, "A customer's session was kept.")
     sign_in(visit, given)
     expect(page.get_by_role("heading", name="Orders")).to_be_visible()
