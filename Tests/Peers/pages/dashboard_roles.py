@@ -69,7 +69,7 @@ def role_taken_away(visit, given):
     opened(page, page.locator("#content h1"), "today")
     leave(given)
     page.reload()
-    expect(page.get_by_role("alert").filter(has_text="not one of the shop")).to_be_visible()
+    expect(page.get_by_role("alert").filter(has_text="does not belong to the shop")).to_be_visible()
     step(page.evaluate("sessionStorage.length") == 0, "A session was kept that leads nowhere.")
     everybody(page, "sign-in after leaving")
 
