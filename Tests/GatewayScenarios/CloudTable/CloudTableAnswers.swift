@@ -59,7 +59,8 @@ enum CloudTableAnswers {
             if let difference = difference(value, members[name], at: "\(path).\(name)") { return difference }
         }
         guard wanted["<others>"] == nil else { return nil }
-        let more = members.keys.filter { wanted[$0] == nil }.sorted()
+        // Advice of the gateway for developers, beside a text that the protocol fixes.
+        let more = members.keys.filter { wanted[$0] == nil && $0 != "hint" }.sorted()
         return more.isEmpty ? nil : "\(path) has \(more.joined(separator: ", ")) as well"
     }
 
