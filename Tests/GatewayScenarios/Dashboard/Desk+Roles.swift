@@ -32,7 +32,7 @@ extension Desk {
     static let shares = [
         Share(
             role: "catalog-editors", entries: ["Products", "Reviews", "Data"],
-            cards: ["low|No product", "review|No customer"], foreign: "/orders"),
+            cards: ["few left|of every product|no products", "review|No customer"], foreign: "/orders"),
         Share(
             role: "order-desk", entries: ["Orders", "Customers", "Discount codes"],
             cards: ["to ship", "Payments declined"], foreign: "/products"),
