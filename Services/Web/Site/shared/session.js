@@ -10,6 +10,7 @@ let session = null;
 let askAgain = null;
 let asking = null;
 const listeners = new Set();
+const interrupted = new Set();
 
 export const auth = {
   /** The signed-in user: `{ token, user }`, or null. */
@@ -52,6 +53,10 @@ export const auth = {
   onExpired(work) {
     askAgain = work;
   },
+  /** @param listener is called when the user is asked to sign in again, with the promise of that question's end. */
+  onInterruption(listener) {
+    interrupted.add(listener);
+  },
   /**
    * Called with a session that the server no longer accepts. @returns whether the same user has signed in again, so that
    * the refused request can be repeated.
@@ -67,6 +72,7 @@ export const auth = {
       asking = askAgain(ended.user, isKept).finally(() => {
         asking = null;
       });
+      for (const listener of interrupted) listener(asking);
     }
     await asking;
     return Boolean(session) && session.user.objectId === ended.user.objectId;

@@ -27,6 +27,12 @@ connection.onstate = (isLive) => told(isLive);
 connection.onsession = async () => {
   if (said && (await auth.recover(said))) connection.resume();
 };
+// The server ends the queries of a session with it, and need not say why.
+auth.onInterruption(async (answered) => {
+  connection.pause();
+  await answered;
+  resume();
+});
 auth.onEnd(() => connection.end());
 
 function address() {
