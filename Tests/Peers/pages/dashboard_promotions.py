@@ -128,7 +128,7 @@ def promotion_result(visit, given):
     expect(revenue.locator("dt")).to_have_text("Revenue (USD)")
     expect(revenue.locator("dd").first).to_have_text(given["revenue"])
     expect(revenue.locator(".note")).to_have_text(given["refunded"])
-    expect(page.locator(".result")).to_contain_text("Orders within 7 days after the customer opened the push.")
+    expect(page.locator(".result")).to_contain_text("Orders within 7 days after the customer opened the notification.")
     expect(page.get_by_role("heading", name="Failed by reason")).to_be_visible()
     reasons = page.locator(".result s-table").last.locator("tbody tr")
     expect(reasons).to_have_count(1)
