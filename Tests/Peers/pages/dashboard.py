@@ -785,5 +785,6 @@ import dashboard_schema  # noqa: E402,F401 (its flows)
 import dashboard_shop  # noqa: E402,F401 (its flows)
 import dashboard_team  # noqa: E402,F401 (its flows)
 import developers  # noqa: E402,F401
+import storefront  # noqa: E402,F401 (its flows)
 
 main()
