@@ -17,4 +17,13 @@ import Testing
                 "email": .string("\(Names.random(10).lowercased())@customers.example"),
             ])
     }
+
+    @Test(.timeLimit(.minutes(10)), arguments: Desk.Screen.allCases)
+    func aShopperBrowses(_ screen: Desk.Screen) async throws {
+        let word = "Scroll\(Names.random(8))"
+        let names = (10..<70).map { "\(word) \($0)" }
+        _ = try await Shelf.fill(Self.desk.suite, names: names)
+        try await Self.desk.check(
+            "shop_browses", on: screen, ["word": .string(word), "list": .string("/search?q=\(word)")])
+    }
 }

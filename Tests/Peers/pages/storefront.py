@@ -70,3 +70,37 @@ def shop_buys(visit, given):
     expect(page.locator("main").get_by_role("link", name="№")).to_have_count(1)
     for_everybody(page, "account")
     step(receipt.split("?")[0].endswith(page.locator("main").get_by_role("link", name="№").get_attribute("href")), "Another order.")
+
+
+@flow
+def shop_browses(visit, given):
+    """Suggestions by keyboard, more products while scrolling, their place after Back, and what was viewed."""
+    page = visit.page
+    visit.open("/")
+    page.locator("#q").click()
+    page.keyboard.type(given["word"])
+    option = page.get_by_role("option").first
+    expect(option).to_be_visible()
+    for_everybody(page, "suggestions")
+    page.keyboard.press("ArrowDown")
+    expect(page.locator("#q")).to_have_attribute("aria-activedescendant", option.get_attribute("id"))
+    page.keyboard.press("Enter")
+    expect(page.locator("main .price").first).to_be_visible()
+    visit.open(given["list"])
+    for_everybody(page, "a brand")
+    cards = page.locator("main .cards .card")
+    first = cards.count()
+    cards.last.scroll_into_view_if_needed()
+    page.mouse.wheel(0, 4000)
+    expect(cards.nth(first)).to_be_visible()
+    place = cards.nth(first + 2)
+    place.scroll_into_view_if_needed()
+    name = place.get_by_role("link").inner_text()
+    top = page.evaluate("scrollY")
+    place.get_by_role("link").click()
+    expect(page.locator("h1")).to_have_text(name.strip())
+    page.go_back()
+    expect(cards.nth(first + 2)).to_be_visible()
+    page.wait_for_function("top => Math.abs(scrollY - top) < 200", arg=top)
+    visit.open("/")
+    expect(page.locator("main")).to_contain_text(name.strip())
