@@ -77,6 +77,8 @@ class Pages extends HTMLElement {
       later(() => this.#keep()),
       { passive: true },
     );
+    // A product may be opened before the scrolling has come to rest.
+    this.#list.addEventListener('click', () => this.#keep());
     this.#watch();
   }
 
