@@ -12,8 +12,8 @@ import Testing
     @discardableResult
     private static func buy(_ suite: Suite, _ shelf: Shelf, as email: String, times: Int = 1) async throws -> [Int64] {
         var client = ParseClient(suite)
-        let signUp = try await client.call(
-            .POST, "/users", ["username": .string(email), "email": .string(email), "password": "secret-word"])
+        let account: JSON = ["username": .string(email), "email": .string(email), "password": "secret-word"]
+        let signUp = try await Customer.whenNotBusy { [client] in try await client.call(.POST, "/users", account) }
         guard let token = signUp["sessionToken"]?.stringValue else { throw Unexpected("POST users", signUp) }
         client.sessionToken = token
         var numbers: [Int64] = []

@@ -126,7 +126,7 @@ package struct Customer: Sendable {
 
     /// Retries while the suite is busy. A suite hashes few passwords at a time and answers other clients that they must
     /// retry.
-    private static func whenNotBusy(
+    package static func whenNotBusy(
         _ request: () async throws -> ParseClient.Answer
     ) async throws -> ParseClient.Answer {
         let end = ContinuousClock.now + .seconds(120)
