@@ -20,6 +20,15 @@ extension ParseRequest {
         isForm = true
     }
 
+    /// The fields of a page's form, as texts.
+    /// - Throws: `.invalidJSON` (107) for another body, and for a longer one.
+    func pageForm(bytesMax: Int) throws(ParseError) -> [String: String] {
+        guard Self.isForm(headers[.contentType]), body.count <= bytesMax else {
+            throw ParseError(.invalidJSON, "A form is needed.")
+        }
+        return try Self.pairs(Substring(decoding: body, as: UTF8.self).utf8)
+    }
+
     private static func form(_ text: String) throws(ParseError) -> [String: JSON] {
         var members: [String: JSON] = [:]
         for (name, value) in try orderedPairs(Substring(text).utf8) {

@@ -145,12 +145,7 @@ struct PagesController: Sendable {
     }
 
     private static func form(_ request: ParseRequest) throws(ParseError) -> [String: String] {
-        let type = request.headers[.contentType] ?? ""
-        guard type.lowercased().hasPrefix("application/x-www-form-urlencoded"), request.body.count <= formBytesMax
-        else {
-            throw ParseError(.invalidJSON, "A form is needed.")
-        }
-        return try pairs(String(decoding: request.body, as: UTF8.self))
+        try request.pageForm(bytesMax: formBytesMax)
     }
 
     private static func pairs(_ text: String) throws(ParseError) -> [String: String] {

@@ -99,10 +99,7 @@ struct StorefrontController: Sendable {
     }
 
     private static func form(_ request: ParseRequest) throws(ParseError) -> [String: String] {
-        let type = request.headers[.contentType] ?? ""
-        guard type.lowercased().hasPrefix("application/x-www-form-urlencoded"), request.body.count <= formBytesMax
-        else { throw ParseError(.invalidJSON, "A form is needed.") }
-        let form = try ParseRequest.pairs(Substring(decoding: request.body, as: UTF8.self).utf8)
+        let form = try request.pageForm(bytesMax: formBytesMax)
         for value in form.values { try value.checkMarks() }
         return form
     }
