@@ -4,7 +4,9 @@ import ParseProtocol
 
 /// The checks that a request with valid keys passes before its route runs: rate limits, the list of routes open to
 /// clients, the read-only key and repeated request ids. Each request of a batch passes the checks on its own.
-struct Admission: Sendable {
+///
+/// A class, so that a request copies nothing of it.
+final class Admission: Sendable {
     let settings: AdmissionSettings
     let limiter: RateLimiter
     let services: ServiceClient

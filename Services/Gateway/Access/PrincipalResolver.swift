@@ -3,26 +3,35 @@ import NIOCore
 import ParseProtocol
 
 /// Determines the principal of a request: checks the keys and resolves the session token to a user.
-struct PrincipalResolver: Sendable {
-    let configuration: GatewayConfiguration
-    let sessions: SessionCache
+///
+/// A class, so that a request copies nothing of it.
+final class PrincipalResolver: Sendable {
+    private let configuration: GatewayConfiguration
+    private let sessions: SessionCache
     let services: ServiceClient
+
+    init(configuration: GatewayConfiguration, sessions: SessionCache, services: ServiceClient) {
+        self.configuration = configuration
+        self.sessions = sessions
+        self.services = services
+    }
 
     /// The principal that the keys give; nil when they are wrong (403).
     func admit(_ request: ParseRequest) -> Principal? {
-        let (credentials, address) = (request.credentials, request.clientAddress)
-        guard let id = credentials.applicationId, id == configuration.applicationId else { return nil }
+        guard let id = request.credentials.applicationId, id == configuration.applicationId else { return nil }
         var principal = Principal.stranger(request.network)
-        if let installationId = credentials.installationId { principal.installationID = installationId }
-        if let key = credentials.maintenanceKey {
+        if let installationId = request.credentials.installationId { principal.installationID = installationId }
+        if let key = request.credentials.maintenanceKey {
             guard let maintenanceKey = configuration.admission.maintenanceKey,
                 GatewayConfiguration.isSame(key, maintenanceKey),
-                configuration.admission.maintenanceKeyNetworks.contains(where: { $0.contains(address) })
+                configuration.admission.maintenanceKeyNetworks.contains(where: { $0.contains(request.clientAddress) })
             else { return nil }
             principal.maintenance = true
         }
-        if let key = credentials.masterKey {
-            guard configuration.masterKeyNetworks.contains(where: { $0.contains(address) }) else { return nil }
+        if let key = request.credentials.masterKey {
+            guard configuration.masterKeyNetworks.contains(where: { $0.contains(request.clientAddress) }) else {
+                return nil
+            }
             let isMaster = GatewayConfiguration.isSame(key, configuration.masterKey)
             let isReadOnly = configuration.admission.readOnlyMasterKey.map { GatewayConfiguration.isSame(key, $0) }
             guard isMaster || isReadOnly == true else { return nil }
@@ -32,7 +41,7 @@ struct PrincipalResolver: Sendable {
         guard !principal.isPrivileged else { return principal }
         guard !configuration.clientKeys.isEmpty else { return principal }
         let matches = configuration.clientKeys.contains { kind, key in
-            credentials.clientKeys[kind].map { GatewayConfiguration.isSame($0, key) } ?? false
+            request.credentials.clientKeys[kind].map { GatewayConfiguration.isSame($0, key) } ?? false
         }
         return matches ? principal : nil
     }

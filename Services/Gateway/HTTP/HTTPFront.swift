@@ -136,20 +136,27 @@ final class HTTPFront: Sendable {
         var machine: RequestMachine
         do {
             let parsed = try parse(head, uri, from: connection.remoteAddress, requestId: requestId)
-            machine = RequestMachine(router, parsed)
+            machine = RequestMachine(router, consume parsed)
         } catch {
             machine = RequestMachine(
                 router, refusing: requestId, with: refusal(of: error) ?? ParseResponse(.internalError))
         }
         let hold = answers.hold(for: .init(network: machine.request.network, isKnown: false), over: connection)
         machine.counts(answersIn: hold)
-        return RequestExchange(head: head, path: uri.path, start: start, hold: hold, machine: machine)
+        return RequestExchange(head: head, path: uri.path, start: start, hold: hold, machine: consume machine)
     }
 
     /// Counts the answer and makes a response of it.
     /// - Parameter bytesMax: the largest body that is sent at once.
     func outgoing(_ answer: ParseResponse, to exchange: RequestExchange, bytesMax: Int) -> OutgoingResponse {
-        let answer = router.guidance.completed(answer, to: exchange.machine.request)
+        answer.error == nil
+            ? counted(answer, to: exchange, bytesMax: bytesMax)
+            : counted(router.guidance.completed(answer, to: exchange.machine.request), to: exchange, bytesMax: bytesMax)
+    }
+
+    private func counted(
+        _ answer: ParseResponse, to exchange: RequestExchange, bytesMax: Int
+    ) -> OutgoingResponse {
         count(answer, to: exchange)
         return writer.outgoing(
             answer, to: exchange.head, requestId: exchange.requestId, exchange.hold, bytesMax: bytesMax,

@@ -26,7 +26,7 @@ enum Packing {
     ) -> Bool {
         // First, so that small objects pay for nothing else.
         guard (bytesMin...bytesMax).contains(answer.bodyBytes), answer.stream == nil,
-            answer.headers[.contentType] == nil, exchange.head.method != .head,
+            answer.headers.isEmpty || answer.headers[.contentType] == nil, exchange.head.method != .head,
             SiteFile.takesGzip(exchange.head.headerFields[.acceptEncoding])
         else { return false }
         return hasNoSecrets(exchange.machine.route, exchange.machine.request.path, functions)

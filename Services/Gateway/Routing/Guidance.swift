@@ -5,7 +5,9 @@ import ParseProtocol
 ///
 /// Where the protocol fixes the text of an error, the sentence is the member `hint`, because SDKs compare the text. A
 /// text of Satchel's own ends with its sentence. No sentence reveals more than `/developers` shows.
-struct Guidance: Sendable {
+///
+/// A class, so that a request copies nothing of it.
+final class Guidance: Sendable {
     private let applicationId: String
     /// The headers of the configured client keys, as a list in words.
     private let keyHeaders: String

@@ -10,6 +10,8 @@ import ParseProtocol
 final class ParseRouter: Sendable {
     let configuration: GatewayConfiguration
     let mount: Mount
+    /// The mount's first component; nil where pages have the same.
+    private let mountFolder: Substring?
     let tunnel: Tunnel
     let guidance: Guidance
     let admission: Admission
@@ -25,6 +27,7 @@ final class ParseRouter: Sendable {
     ) {
         self.configuration = configuration
         mount = Mount(components: configuration.mount, publicComponents: configuration.publicPath)
+        mountFolder = configuration.mount.first.flatMap { WebSite.mayBeFolder($0) ? nil : $0 }
         tunnel = Tunnel(applicationId: configuration.applicationId)
         guidance = Guidance(configuration)
         self.admission = admission
@@ -34,6 +37,9 @@ final class ParseRouter: Sendable {
         self.meter = meter
         self.logger = logger
     }
+
+    /// Whether a path is certainly no page. Compares one text, where the folders of the pages are in sets.
+    func isOfMount(_ path: [Substring]) -> Bool { mountFolder.map { path.first == $0 } ?? false }
 
     // MARK: - Routes
 

@@ -193,6 +193,10 @@ struct RequestMachine: Sendable {
 
     /// Pages for people, which are outside the mount and need no keys.
     private mutating func page() -> Action? {
+        guard !router.isOfMount(request.path) else {
+            state = .mount
+            return nil
+        }
         if let shop = router.controllers.storefront, StorefrontController.isMeant(by: request) {
             return isInTask ? .perform(.storefront(shop)) : .needsTask(onLoop: false)
         }

@@ -36,8 +36,11 @@ struct RouteTable: Sendable {
     /// The route for a path without its mount.
     func route(_ method: ParseRequest.Method, _ path: [Substring]) -> Route? {
         guard let first = path.first, let candidates = entries[first] else { return nil }
-        for entry in candidates where entry.route.method == method && entry.matches(path) { return entry.route }
-        return nil
+        // By index: a loop over the entries would copy each of them.
+        let place = candidates.indices.first {
+            candidates[$0].route.method == method && candidates[$0].matches(path)
+        }
+        return place.map { candidates[$0].route }
     }
 
     /// The methods that the routes of a path have.

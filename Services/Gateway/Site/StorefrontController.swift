@@ -10,9 +10,16 @@ import ProcessKit
 /// `web` decides which data a page needs, and renders it. The gateway runs the requests that `web` asks for with the
 /// shopper's rights, limits and quotas, like the requests of a batch. The token of the shopper's session is in a cookie
 /// that scripts cannot read and that counts on these paths alone; `web` never gets it.
-struct StorefrontController: Sendable {
-    let services: ServiceClient
-    let configuration: GatewayConfiguration
+///
+/// A class, so that a request for another path copies nothing of it.
+final class StorefrontController: Sendable {
+    private let services: ServiceClient
+    private let configuration: GatewayConfiguration
+
+    init(services: ServiceClient, configuration: GatewayConfiguration) {
+        self.services = services
+        self.configuration = configuration
+    }
 
     /// The first components of the storefront's paths, besides `/`.
     static let folders: Set<Substring> = [

@@ -74,6 +74,11 @@ final class WebSite: Sendable {
         }
     }
 
+    /// Whether paths that begin with a component may be those of pages or their files.
+    static func mayBeFolder(_ first: Substring) -> Bool {
+        folders.contains(first) || first == shopFolder || StorefrontController.folders.contains(first)
+    }
+
     /// Whether a request is for a page or a file of it.
     func isMeant(by request: ParseRequest) -> Bool {
         guard request.method == .get else { return false }

@@ -52,10 +52,11 @@ extension HTTPFront {
     /// The response to a request for a file of the pages, counted and logged; nil for every other request.
     func file(for request: SmallRequest) -> OutgoingResponse? {
         let head = request.head
-        guard let (form, isKnown) = router.controllers.site?.ready?.found(by: head), Self.areFew(head.headerFields)
+        guard let path = head.path, !isObjectOrEvent(path),
+            let (form, isKnown) = router.controllers.site?.ready?.found(by: head), Self.areFew(head.headerFields)
         else { return nil }
         let requestId = RequestIds.next()
-        record(isKnown ? 304 : 200, to: head, path: head.path ?? "", requestId: requestId, since: request.start)
+        record(isKnown ? 304 : 200, to: head, path: path, requestId: requestId, since: request.start)
         return writer.outgoing(form.body, form.heads, requestId: requestId, isKnown: isKnown)
     }
 
