@@ -124,11 +124,11 @@ package func buildBag(_ host: ServiceHost, _ routes: inout ServiceRoutes, _ curr
         try await host.store.write(for: nil) { try totals.countNext(in: $0) } ? .more : .finished
     }
     host.whenWriter("customers.contacts", every: .seconds(1), problem: "Addresses of customers could not be read.") {
-        let ids = try await host.store.read(for: nil) { try CustomerLookups.next(in: $0) }
-        guard !ids.isEmpty else { return .idle }
-        let known = try await contacts.contacts(of: Set(ids), for: nil)
-        try await host.store.write(for: nil) { try totals.complete(ids, from: known, in: $0) }
-        return ids.count == CustomerLookups.pageRows ? .more : .idle
+        let lookups = try await host.store.read(for: nil) { try CustomerLookups.next(in: $0) }
+        guard !lookups.isEmpty else { return .idle }
+        let known = try await contacts.contacts(of: Set(lookups.keys), for: nil)
+        try await host.store.write(for: nil) { try totals.complete(lookups, from: known, in: $0) }
+        return lookups.count == CustomerLookups.pageRows ? .more : .idle
     }
     CustomerMailFunctions(host: host, contacts: contacts).install(in: &routes)
     SalesFunctions(
@@ -153,6 +153,9 @@ package func buildBag(_ host: ServiceHost, _ routes: inout ServiceRoutes, _ curr
     }
     routes.accept(BagCalls.productDeleted) { message, _, transaction in
         try OrderItemRules.keepName(message, in: transaction)
+    }
+    routes.accept(BagCalls.userChanged) { message, _, transaction in
+        try CustomerTotals.accountChanged(message.userID, in: transaction)
     }
     routes.accept(NotificationCalls(to: "bag").userDeleted) { message, _, transaction in
         try AccountDeletion.forget(message.userID, in: transaction)

@@ -16,6 +16,7 @@ let bagMigrations = [
     Migration(11, "discountCodes", DiscountCodes.tables),
     Migration(12, "customers", CustomerTotals.tables + CustomerMarks.tables),
     Migration(13, "foreignCharges", ["ALTER TABLE refunds ADD COLUMN charged INTEGER"]),
+    Migration(14, "changedCustomers", CustomerLookups.changes),
 ]
 
 /// The pieces that a refund is for (`RefundLines`; NULL for none in particular), and the operator who made it.

@@ -10,5 +10,8 @@ public enum BagCalls {
     /// A product was deleted; its order lines keep its name. Sender: catalog's outbox.
     public static let productDeleted = Call<ProductDeleted, Accepted>("bag.productDeleted.v1")
 
-    static let all: [any DeclaredCall] = [merge, beginDeletion, productDeleted]
+    /// Name, e-mail address or phone number of an account changed. Sender: users' outbox.
+    public static let userChanged = Call<UserChanged, Accepted>("bag.userChanged.v1")
+
+    static let all: [any DeclaredCall] = [merge, beginDeletion, productDeleted, userChanged]
 }

@@ -160,6 +160,20 @@ public nonisolated struct UserRenamed: Sendable {
   public init() {}
 }
 
+/// Kind `bag.userChanged.v1`: name, e-mail address or phone number of an account changed; bag asks for the account.
+/// Sender: users. Reply: Accepted.
+public nonisolated struct UserChanged: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  public var userID: String = String()
+
+  public var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  public init() {}
+}
+
 /// Kind `bag.merge.v1`: an anonymous user with a bag signed in to an account, so the bag moves there. Sender: users.
 /// Quantities are added, limited by the stock. Reply: Accepted, also when there was nothing to move.
 public nonisolated struct MergeBag: Sendable {
@@ -497,6 +511,36 @@ nonisolated extension UserRenamed: SwiftProtobuf.Message, SwiftProtobuf._Message
     if lhs.formerName != rhs.formerName {return false}
     if lhs.name != rhs.name {return false}
     if lhs.renamedAt != rhs.renamedAt {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension UserChanged: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  public static let protoMessageName: String = _protobuf_package + ".UserChanged"
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}user_id\0")
+
+  public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.userID) }()
+      default: break
+      }
+    }
+  }
+
+  public func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.userID.isEmpty {
+      try visitor.visitSingularStringField(value: self.userID, fieldNumber: 1)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  public static func ==(lhs: UserChanged, rhs: UserChanged) -> Bool {
+    if lhs.userID != rhs.userID {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

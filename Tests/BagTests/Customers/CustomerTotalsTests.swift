@@ -129,14 +129,38 @@ import Testing
                 Self.order(number, of: userId, ["shippingAddress": ["firstName": "Ann", "lastName": "Lee"]]), bag)
         }
         _ = try await Self.pay("u2", bag)
-        let ids = try await bag.store.read { try CustomerLookups.next(in: $0) }
-        #expect(ids == ["gone", "u1"])
+        let lookups = try await bag.store.read { try CustomerLookups.next(in: $0) }
+        #expect(lookups == ["gone": 0, "u1": 0])
         let contacts: [String: JSON] = ["u1": ["email": "ann@mail.example", "firstName": "Other", "phone": "555"]]
-        try await bag.store.write { try Self.totals.complete(ids, from: contacts, in: $0) }
+        try await bag.store.write { try Self.totals.complete(lookups, from: contacts, in: $0) }
         let row = try #require(try await Self.row("u1", bag))
         #expect(["name", "email", "phone"].map { row[$0] } == ["Ann Lee", "ann@mail.example", "555"])
         #expect(try await Self.found(bag, ["search": "mail.ex"]) == ["u1"])
         #expect(try await bag.store.read { try CustomerLookups.next(in: $0) }.isEmpty)
+    }
+
+    @Test func aChangedAccountReplacesWhatItsNewestOrderSaid() async throws {
+        let bag = try await Self.counted()
+        let details: JSON = ["shippingAddress": ["firstName": "Ann", "lastName": "Lee", "city": "Basel"]]
+        _ = try await Self.imported(Self.order(7, of: "u1", details), bag)
+        try await bag.store.write {
+            try CustomerTotals.accountChanged("u1", in: $0)
+            try CustomerTotals.accountChanged("nobody", in: $0)
+        }
+        let lookups = try await bag.store.read { try CustomerLookups.next(in: $0) }
+        #expect(lookups == ["u1": 1])
+        // The account changes again before bag has its answer: bag asks once more.
+        try await bag.store.write { try CustomerTotals.accountChanged("u1", in: $0) }
+        let old: [String: JSON] = ["u1": ["email": "ann@old.example"]]
+        try await bag.store.write { try Self.totals.complete(lookups, from: old, in: $0) }
+        let again = try await bag.store.read { try CustomerLookups.next(in: $0) }
+        #expect(again == ["u1": 2])
+        let contacts: [String: JSON] = ["u1": ["email": "ann@new.example", "firstName": "Anna", "lastName": "Roth"]]
+        try await bag.store.write { try Self.totals.complete(again, from: contacts, in: $0) }
+        let row = try #require(try await Self.row("u1", bag))
+        #expect(["name", "email", "city"].map { row[$0] } == ["Anna Roth", "ann@new.example", "Basel"])
+        #expect(try await bag.store.read { try CustomerLookups.next(in: $0) }.isEmpty)
+        #expect(try await Self.found(bag, ["search": "roth"]) == ["u1"])
     }
 
     @Test func amountsOfAnySizeAreCounted() async throws {

@@ -18,7 +18,7 @@ struct BusTarget: FuzzTarget {
         CommitReservationReply.self, ReleaseReservationRequest.self, ReleaseReservationReply.self,
         PriceRequest.self, PriceReply.self, ConfigRequest.self, ConfigReply.self, SetConfigRequest.self,
         Envelope.self, Principal.self, Hello.self, Failure.self, Forget.self, Lease.self, SendMailRequest.self,
-        OrderMade.self, OrderChanged.self, UserDeleted.self, UserRenamed.self, MergeBag.self, ProductDeleted.self,
+        OrderMade.self, OrderChanged.self, UserDeleted.self, UserRenamed.self, UserChanged.self, MergeBag.self, ProductDeleted.self,
         AppEvent.self,
         Accepted.self,
         SaveFileRequest.self, FileRequest.self, FileReply.self, DeleteFileRequest.self, Hook.self,

@@ -12,6 +12,7 @@ from measuring.turns import say
 
 PRODUCTS, ORDERS = int(os.environ.get("BENCH_PRODUCTS", "100000")), int(os.environ.get("BENCH_ORDERS", "20000"))
 SMALLER = 100
+CUSTOMERS = 8000
 LIMIT_MILLISECONDS = 300
 # Requests of each kind in a round.
 TIMES = 5
@@ -36,7 +37,7 @@ def desk(turns):
 
 
 def requests():
-    """The paths that the pages ask for, each with a name."""
+    """The paths that the pages ask for, or the function and its parameters, each with a name."""
     def find(class_name, where, **options):
         query = {"where": json.dumps(where), "limit": 25, "count": 1} | options
         return f"/classes/{class_name}?{urllib.parse.urlencode(query)}"
@@ -67,6 +68,13 @@ def requests():
         "products-low": find("Product", low, order="name", include="brand"),
         "products-of-a-word": find("Product", {"$or": [{"name": has("serum")}, {"detail": has("serum")}]}, order="name"),
         "products-of-no-word": find("Product", {"$or": [{"name": has("zzyzx")}, {"detail": has("zzyzx")}]}, order="name"),
+        "customers": ("customers", {"limit": 25}),
+        "customers-by-spent": ("customers", {"limit": 25, "sort": "-spent"}),
+        "customers-page-400": ("customers", {"limit": 25, "skip": ORDERS // SMALLER // 2}),
+        "customers-of-a-name": ("customers", {"limit": 25, "search": "ottilie"}),
+        "customers-of-two-words": ("customers", {"limit": 25, "search": "rosa oslo"}),
+        "customers-of-nobody": ("customers", {"limit": 25, "search": "zzyzx"}),
+        "sales-by-product": ("salesByProduct", {"from": "2023-11-01", "to": "2024-04-30"}),
     }
 
 
@@ -88,15 +96,18 @@ class Shop:
                 if done["failed"]:
                     raise Failed(f"{class_name} cannot be imported: {done['failures'][:1]}")
         with open(os.path.join(suite.data, "admin.password"), encoding="ascii") as file:
-            account = {"username": "admin", "password": file.read().strip()}
+            account = {"username": "admin@satchel.example", "password": file.read().strip()}
         self.session = suite.call("POST", "/login", account, master=False)["sessionToken"]
 
-    def slowest(self, path):
+    def slowest(self, request):
         """Milliseconds."""
+        method, path, body = "GET", request, None
+        if isinstance(request, tuple):
+            method, path, body = "POST", f"/functions/{request[0]}", request[1]
         times = []
         for _ in range(TIMES):
             start = time.monotonic()
-            self.suite.call_text("GET", path, master=False, session=self.session)
+            self.suite.call_text(method, path, body, master=False, session=self.session)
             times.append((time.monotonic() - start) * 1000)
         return percentile(times, 1)
 
@@ -123,6 +134,7 @@ def order(number, chance):
     return {
         "orderNo": 10_000 + number, "orderDate": {"__type": "Date", "iso": day}, "orderStatus": 1,
         "orderState": STATES[number % 5], "total": chance.randint(500, 30_000), "currency": "USD",
+        "customer": {"__type": "Pointer", "className": "_User", "objectId": f"buyer{number % CUSTOMERS:05}"},
         "email": f"{first.lower()}.{number}@customers.example", "trackingNumber": f"TRACK{number * 7919:09}",
         "items": [
             {"__type": "Pointer", "className": "OrderItem", "objectId": f"line{number:06}{part}"}
