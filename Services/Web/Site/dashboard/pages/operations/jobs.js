@@ -12,6 +12,8 @@ import { every, guarded, head, objectOf, parametersField } from '../../operation
 
 const PAUSE = 3000;
 const RUNS = 50;
+/** The fields of a plan that the server sets. */
+const ofTheServer = ['objectId', 'createdAt', 'updatedAt', 'lastRun', 'ACL'];
 
 export async function render({ router, signal, redraw }) {
   return guarded(router, 'jobs', async () => {
@@ -100,7 +102,7 @@ function planTable(plans, after) {
             {
               type: 'button',
               'aria-label': t('ops.deleteNamed', { name: plan.jobName }),
-              onclick: () => forget(plan).then(after),
+              onclick: () => forget(plan, after).then(after),
             },
             t('action.delete'),
           ),
@@ -112,7 +114,12 @@ function planTable(plans, after) {
   return shown;
 }
 
-function forget(plan) {
+function forget(plan, after) {
+  const takeBack = async () => {
+    const schedule = Object.entries(plan).filter(([name]) => !ofTheServer.includes(name));
+    await call('POST', '/cloud_code/jobs', { body: { job_schedule: Object.fromEntries(schedule) } });
+    await after(true);
+  };
   return dialog({
     title: t('ops.deleteNamed', { name: plan.jobName }),
     text: t('ops.deletePlan'),
@@ -120,7 +127,7 @@ function forget(plan) {
     isDanger: true,
     async submit() {
       await call('DELETE', `/cloud_code/jobs/${plan.objectId}`);
-      toast(t('ops.deleted', { name: plan.jobName }));
+      toast(t('ops.deleted', { name: plan.jobName }), 'good', takeBack);
     },
   });
 }

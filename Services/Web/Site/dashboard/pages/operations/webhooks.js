@@ -106,15 +106,19 @@ function add(kind) {
 }
 
 /** A URL with a password has to be typed again, because the masked form cannot be sent back. */
-function edit(hook) {
+function edit(hook, after) {
   const isMasked = maskedURL(hook.url) !== hook.url;
+  const takeBack = async () => {
+    await call('PUT', pathOf(hook), { body: { url: hook.url } });
+    await after(true);
+  };
   return dialog({
     title: nameOf(hook),
     text: isMasked ? t('ops.urlHasSecret') : null,
     fields: [urlField(isMasked ? '' : hook.url)],
     async submit({ url }) {
       await call('PUT', pathOf(hook), { body: { url: url.trim() } });
-      toast(t('ops.hookChanged', { name: nameOf(hook) }));
+      toast(t('ops.hookChanged', { name: nameOf(hook) }), 'good', isMasked ? null : takeBack);
     },
   });
 }

@@ -8,6 +8,7 @@ import { failure, toast } from '../../../shared/elements/toast.js';
 import { beginning, dateTime } from '../../../shared/format.js';
 import { t } from '../../../shared/i18n.js';
 import { problemLine } from '../../../shared/problems.js';
+import { reverse } from '../../../shared/undo.js';
 import { settle } from '../../../shared/unsaved.js';
 import { heading } from '../../lists/listing.js';
 import { promotionForm } from '../../promotions/form.js';
@@ -54,7 +55,10 @@ function saver(promotion, isNew, router, redraw) {
       settle(form);
       // The view is redrawn before the note appears: after reading it an operator can send at once.
       await redraw();
-      toast(t('promotion.saved'));
+      toast(t('promotion.saved'), 'good', async () => {
+        await update('Promotion', promotion.objectId, reverse(promotion, wanted));
+        await redraw();
+      });
     };
     const send = form.querySelector('[type=submit]');
     attend(form, { name: `promotion ${promotion.objectId ?? 'new'}`, problem, send, submit });
