@@ -40,7 +40,7 @@ import WebService
         try FileManager.default.subpathsOfDirectory(atPath: folder.path).filter { $0.hasSuffix(".mustache") }
             .flatMap { name in
                 try String(contentsOf: folder.appending(path: name), encoding: .utf8).components(separatedBy: "<img ")
-                    .dropFirst().map { (name, String($0.prefix { $0 != "\n" })) }
+                    .dropFirst().map { (template: name, tag: String($0.prefix { $0 != "\n" })) }
             }
     }
 

@@ -9,6 +9,9 @@ struct PicturesController: Sendable {
     let configuration: GatewayConfiguration
     let cache: FileCache?
 
+    /// A picture in the catalog's line is made within this time.
+    private static let timeout = Duration.seconds(20)
+
     private typealias Picture = (file: FileReply, beginning: ByteBuffer)
 
     /// Other widths, private files and malformed names are refused before any look-up.
@@ -80,11 +83,13 @@ struct PicturesController: Sendable {
         message.offset = UInt64(clamping: offset)
         message.length = UInt32(clamping: length)
         do {
-            let reply = try await services.read(FileCalls.picture, message, for: principal, in: context)
+            let reply = try await services.send(
+                FileCalls.picture, message, [], principal, context, timeout: Self.timeout)
             return (try reply.message, ByteBuffer(bytes: reply.documents.first ?? []))
         } catch {
-            guard error.code == .objectNotFound else { throw error }
-            return nil
+            if error.code == .objectNotFound { return nil }
+            guard error.code == .timeout else { throw error }
+            throw ParseError(.serviceUnavailable, "The picture is still being made. Try again later.")
         }
     }
 }

@@ -216,7 +216,9 @@ extension Shop {
         let answer = try visit.ask(.find("Product", .object(condition), order: "name", limit: 4))[0]
         let view = view(visit)
         // A missing value of a card would be looked up in the values of the page's own product.
-        let none: [String: Any] = ["picture": false, "srcset": false, "brand": false, "rating": false, "soldOut": false]
+        let none: [String: Any] = [
+            "picture": false, "srcset": false, "brand": false, "rating": false, "soldOut": false,
+        ]
         return answer.results.map { none.merging(view.card($0)) { _, own in own } }
     }
 

@@ -42,7 +42,9 @@ import Testing
                 #expect(error.code == .serviceUnavailable)
             }
         }
-        await #expect(throws: ParseError.self) { try await turns.run { throw ParseError.objectNotFound } }
+        await #expect(throws: ParseError.self) {
+            try await turns.run { () async throws -> Void in throw ParseError.objectNotFound }
+        }
         try await turns.run {}
     }
 

@@ -70,8 +70,7 @@ import Testing
         #expect(paths().count <= 50 + 33)
         let unfinished = data + "/pictures/aa/.unfinished"
         try FileManager.default.createDirectory(atPath: data + "/pictures/aa", withIntermediateDirectories: true)
-        _ = FileManager.default.createFile(
-            atPath: unfinished, contents: Data(block), attributes: [.modificationDate: Date(timeIntervalSinceNow: -9999)])
+        _ = FileManager.default.createFile(atPath: unfinished, contents: Data(block))
         try FileManager.default.setAttributes(
             [.modificationDate: Date(timeIntervalSinceNow: -9999)], ofItemAtPath: unfinished)
         let restarted = PictureFolder(dataDirectory: data, bytesMax: 50 * 4096)
