@@ -199,7 +199,7 @@ import Testing
             #expect(Set(statuses.keys).isSubset(of: [200, 503]), "\(statuses)")
             try await eventually("the folder is within its limit") { Self.keptBytes(suite) <= limit }
 
-            // Those that were refused come later, and so do those that made room for others.
+            // The catalog makes refused and evicted pictures at a later request.
             for (name, width) in wanted {
                 try await eventually("\(name) comes in \(width)") {
                     try await client.download(Self.path(name, width), Self.webP).status == 200

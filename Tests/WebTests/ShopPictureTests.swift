@@ -51,7 +51,7 @@ import WebService
             for part in ["{{#srcset}} srcset=", " sizes=", " width=\"", " height=\"", " alt="] {
                 #expect(tag.contains(part), "\(template): \(part)")
             }
-            // Either the main picture of its page, or one that may come later.
+            // The main picture of a page has priority; browsers load every other one when it is near.
             #expect(tag.contains("loading=\"lazy\"") != tag.contains("fetchpriority=\"high\""), "\(template)")
         }
     }
@@ -77,7 +77,7 @@ import WebService
         #expect(html.contains("<meta property=\"og:image\" content=\"\(Self.files)/width/1280/\(path)\">"))
         #expect(html.contains("data-picture=\"\(Self.files)/width/320/\(path)\""))
         #expect(html.contains("\(Self.files)/width/640/\(other) 640w"))
-        // The product without a picture shows none, and not that of the page.
+        // The product without a picture does not show the picture of the page.
         #expect(html.components(separatedBy: "srcset=").count == 3)
         #expect(html.components(separatedBy: "<img ").count == 3)
     }

@@ -5,7 +5,7 @@ import Synchronization
 
 /// Shrunk pictures on the disk: `pictures/<first two digits>/<digits of the file's name>-<width>.<type>` below the data
 /// directory. Each can be made again, so that backups omit them and the operator may delete them. Beyond the limit
-/// those go that were not read for the longest time. Its functions block.
+/// the folder removes the pictures that no request has read for the longest time. Its functions block.
 package final class PictureFolder: Sendable {
     /// The type of a shrunk picture.
     package enum Kind: String, CaseIterable, Sendable {
@@ -82,7 +82,7 @@ package final class PictureFolder: Sendable {
         }
     }
 
-    /// Removes what was made from a file.
+    /// Removes the pictures made from a file.
     static func remove(_ name: String, dataDirectory: String) {
         for width in PictureWidths.all {
             for kind in Kind.allCases { unlink(location(name, width, kind, in: path(dataDirectory))) }

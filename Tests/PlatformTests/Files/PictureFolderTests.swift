@@ -3,7 +3,7 @@ import ParseProtocol
 import Platform
 import Testing
 
-/// The folder of shrunk pictures: its limit, which pictures go, and those of a removed file.
+/// The folder of shrunk pictures: its limit, eviction, and the removal of a file.
 @Suite final class PictureFolderTests: Sendable {
     private let data = FileManager.default.temporaryDirectory.path + "/satchel-pictures-\(Names.random(10))"
 

@@ -42,7 +42,8 @@ final class SizedPictures: Sendable {
     private let studio: PhotoStudio
     private let folder: PictureFolder
     private let quotas: Quotas
-    private let turns = PictureTurns(runningMax: runningMax, waitingMax: picturesMax)
+    private let turns = PictureTurns(
+        runningMax: SizedPictures.runningMax, waitingMax: SizedPictures.picturesMax)
     private let state = Mutex(State())
     private let disk = BlockingQueue("pictures")
 
@@ -57,8 +58,8 @@ final class SizedPictures: Sendable {
             bytesMax: try settings.number("satchel.picture.cache", 65_536...(1 << 40), default: 256 << 20))
     }
 
-    /// - Throws: `.objectNotFound` (101) for a file that does not exist or is private, `.invalidImageData` (150) for one
-    ///   that is no picture, `.serviceUnavailable` (2) and `.requestLimitExceeded` (155) when too many are being made.
+    /// - Throws: `.objectNotFound` (101) for a file that does not exist or is private, `.invalidImageData` (150) for a
+    ///   file that is no picture, `.serviceUnavailable` (2) and `.requestLimitExceeded` (155) when too many are being made.
     func reply(to message: PictureRequest, _ request: ServiceRequest) async throws -> BusReply {
         let name = message.name
         guard FileNames.isKept(name), !FileNames.isPrivate(name),
