@@ -4,11 +4,11 @@ import ProcessKit
 /// without a shell. At worst the program fails.
 struct LimitedCommand {
     let arguments: [String]
-    /// Wall-clock time.
+    /// Processor time, and wall-clock time unless it yields.
     let secondsMax: Int
     /// File for its standard output; nil discards it.
     var output: String?
-    /// Whether other processes go first when all processors are busy.
+    /// Whether other processes go first when all processors are busy. Then it may take three times as long.
     var yields = false
 
     /// Maximum address space. An image of `PhotoStudio.pixelsMax` with 16 bits per channel takes 400 MB.
@@ -27,7 +27,8 @@ struct LimitedCommand {
     func run() -> Int32? {
         let priority = yields ? ["/usr/bin/nice", "-n", "10"] : []
         let limits = [
-            "/usr/bin/timeout", "--signal=KILL", "\(secondsMax)", "/usr/bin/prlimit", "--as=\(Self.memoryBytesMax)",
+            "/usr/bin/timeout", "--signal=KILL", "\(yields ? 3 * secondsMax : secondsMax)",
+            "/usr/bin/prlimit", "--as=\(Self.memoryBytesMax)",
             "--cpu=\(secondsMax)", "--fsize=\(Self.fileBytesMax)", "--nofile=64", "--core=0", "--",
         ]
         let program = try? SpawnedProgram(

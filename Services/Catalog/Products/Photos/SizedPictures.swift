@@ -59,7 +59,7 @@ final class SizedPictures: Sendable {
     }
 
     /// - Throws: `.objectNotFound` (101) for a file that does not exist or is private, `.invalidImageData` (150) for a
-    ///   file that is no picture, `.serviceUnavailable` (2) and `.requestLimitExceeded` (155) when too many are being made.
+    ///   file that is no picture, `.serviceUnavailable` (2) or `.requestLimitExceeded` (155) when too many are made.
     func reply(to message: PictureRequest, _ request: ServiceRequest) async throws -> BusReply {
         let name = message.name
         guard FileNames.isKept(name), !FileNames.isPrivate(name),
