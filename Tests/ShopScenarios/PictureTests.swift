@@ -104,8 +104,8 @@ import Testing
         for query in ["", "?\(signature)"] {
             #expect(try await client.download(Self.path(name, 160) + query).status == 403)
             // Not as the public file of the same digits either.
-            let asPublic = name.prefix(32) + "_a.jpg"
-            #expect(try await client.download(Self.path(String(asPublic), 160) + query).status == 404)
+            let asPublic = "\(name.prefix(32))_a.jpg"
+            #expect(try await client.download(Self.path(asPublic, 160) + query).status == 404)
         }
         #expect(Self.keptCount(suite, name) == 0)
         let unknown = FileNames.kept("a.jpg")
