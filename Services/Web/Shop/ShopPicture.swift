@@ -8,7 +8,7 @@ struct ShopPicture {
     private let parts: (folder: Substring, name: Substring)?
 
     init?(_ file: JSON?) {
-        guard let url = file?["url"]?.stringValue else { return nil }
+        guard let url = ShopView.picture(file) else { return nil }
         self.url = url
         let name = file?["name"]?.stringValue ?? ""
         let ending = "/" + name.replacing(" ", with: "%20")

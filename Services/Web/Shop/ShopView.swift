@@ -65,6 +65,8 @@ struct ShopView {
         return words.language == "de" ? text.replacing(".", with: ",") : text
     }
 
+    static func picture(_ file: JSON?) -> String? { file?["url"]?.stringValue }
+
     /// The path of an object's page: `/products/rose-serum-pR7dLw2sKe`.
     static func href(_ folder: String, _ object: JSON, _ name: String) -> String {
         let id = object["objectId"]?.stringValue ?? ""
