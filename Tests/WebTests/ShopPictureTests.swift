@@ -35,9 +35,9 @@ import WebService
         ).page.html
     }
 
-    /// Every `img` of the templates.
+    /// Every `img` of the templates but those of the frame, such as a logo.
     private static func images() throws -> [(template: String, tag: String)] {
-        try FileManager.default.subpathsOfDirectory(atPath: folder.path).filter { $0.hasSuffix(".mustache") }
+        try FileManager.default.subpathsOfDirectory(atPath: folder.path).filter { $0.hasSuffix(".mustache") && $0 != "layout.mustache" }
             .flatMap { name in
                 try String(contentsOf: folder.appending(path: name), encoding: .utf8).components(separatedBy: "<img ")
                     .dropFirst().map { (template: name, tag: String($0.prefix { $0 != "\n" })) }
