@@ -37,11 +37,12 @@ import WebService
 
     /// Every `img` of the templates but those of the frame, such as a logo.
     private static func images() throws -> [(template: String, tag: String)] {
-        try FileManager.default.subpathsOfDirectory(atPath: folder.path).filter { $0.hasSuffix(".mustache") && $0 != "layout.mustache" }
-            .flatMap { name in
-                try String(contentsOf: folder.appending(path: name), encoding: .utf8).components(separatedBy: "<img ")
-                    .dropFirst().map { (template: name, tag: String($0.prefix { $0 != "\n" })) }
-            }
+        let names = try FileManager.default.subpathsOfDirectory(atPath: folder.path)
+            .filter { $0.hasSuffix(".mustache") && $0 != "layout.mustache" }
+        return try names.flatMap { name in
+            try String(contentsOf: folder.appending(path: name), encoding: .utf8).components(separatedBy: "<img ")
+                .dropFirst().map { (template: name, tag: String($0.prefix { $0 != "\n" })) }
+        }
     }
 
     @Test func everyPictureHasWidthsAndABox() throws {
