@@ -75,6 +75,10 @@ package func buildCatalog(
         }
         return try .result(await photos.makeThumbnail(of: name, request.share))
     }
+    let pictures = try SizedPictures(host, files, photos.studio)
+    routes.task(framed: FileCalls.picture) { message, request in
+        try await pictures.reply(to: message, request)
+    }
     try buildPlatform(host, &routes, files, jobs: catalogJobs(host))
     let purchasedFiles = PurchasedFiles(home: files)
     host.whenWriter("purchases", every: .seconds(1), problem: "Files of products could not be made private.") {

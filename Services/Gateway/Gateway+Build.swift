@@ -137,6 +137,7 @@ extension Controllers {
             jobs: JobsController(services: services, objects: objects),
             hooks: HooksController(registry: registry, services: services),
             files: FilesController(services: services, configuration: configuration, cache: files),
+            pictures: PicturesController(services: services, configuration: configuration, cache: files),
             exports: ExportController(
                 services: services, federation: federation, capacity: configuration.capacity),
             imports: ImportController(objects: objects, services: services),

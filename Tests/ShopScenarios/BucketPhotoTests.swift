@@ -22,6 +22,13 @@ import Testing
                     #expect(await images.field("width", of: picture) == width, "\(field)")
                     #expect(try await bucket.objects()[name] != nil, "\(field)")
                 }
+                let name = upload.json.text("name")
+                for (accept, type) in [("image/webp", "image/webp"), ("*/*", "image/jpeg")] {
+                    let answer = try await admin.download("/files/satchel/width/320/\(name)", [("Accept", accept)])
+                    #expect(answer.status == 200, "\(answer.text.prefix(200))")
+                    #expect(answer.headers.first(name: "content-type") == type)
+                    #expect(await images.field("width", of: answer.body) == "320")
+                }
                 // Neither the photo nor its intermediate files.
                 try await eventually("the disk has none of it") {
                     let left = FileManager.default.enumerator(atPath: suite.dataDirectory + "/files")

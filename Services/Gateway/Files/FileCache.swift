@@ -45,8 +45,9 @@ final class FileCache: Sendable {
     }
 
     /// Looks a file up.
-    func look(_ name: String) -> Look {
-        let key = Files.Key(isMaster: false, className: Self.className, objectId: name, options: [])
+    /// - Parameter form: of a picture made from the file; empty for the file itself.
+    func look(_ name: String, form: String = "") -> Look {
+        let key = Files.Key(isMaster: false, className: Self.className, objectId: name, options: Array(form.utf8))
         if let found = files.withLock({ $0.find(key, isSignedIn: false, now: BusClock.now) { $0.isCurrent } }) {
             return .found(found)
         }

@@ -231,21 +231,32 @@ struct FilesController: Sendable {
     /// Names are never reused and files never change, so that the name's random part is the version.
     private static func etag(of name: String) -> String { "\"\(name.prefix(32))\"" }
 
-    /// Streams the bytes; each part is requested when the client has taken the one before. The stream outlives its
-    /// request, whose limits do not apply to it.
-    /// - Parameter beginning: the first bytes of the file, as far as they are known.
     private func stream(
         _ name: String, _ wanted: Range<Int>, _ beginning: ByteBuffer, _ trace: String
     ) -> ResponseBody {
         let context = CallContext(trace: trace)
-        return .stream(length: wanted.count) { writer in
+        return Self.stream(wanted, beginning) { offset, length in
+            try await self.part(name, offset, length, context, proxied: true)?.content
+        }
+    }
+
+    /// Streams the bytes; each part is requested when the client has taken the one before. The stream outlives its
+    /// request, whose limits do not apply to it.
+    /// - Parameters:
+    ///   - beginning: the first bytes of the file, as far as they are known.
+    ///   - more: requests other bytes; returns nil when the file was deleted.
+    static func stream(
+        _ wanted: Range<Int>, _ beginning: ByteBuffer,
+        more: @escaping @Sendable (_ offset: Int, _ length: Int) async throws -> ByteBuffer?
+    ) -> ResponseBody {
+        .stream(length: wanted.count) { writer in
             var position = wanted.lowerBound
             while position < wanted.upperBound {
-                let length = min(Self.partBytes, wanted.upperBound - position)
+                let length = min(partBytes, wanted.upperBound - position)
                 let known = beginning.getSlice(at: position, length: min(length, beginning.readableBytes - position))
                 let part =
                     if let known, known.readableBytes > 0 { known } else {
-                        try await self.part(name, position, length, context, proxied: true)?.content ?? ByteBuffer()
+                        try await more(position, length) ?? ByteBuffer()
                     }
                 // The file was deleted in the meantime. The client detects it by the length.
                 guard part.readableBytes > 0 else { throw ParseError.objectNotFound }

@@ -8,6 +8,7 @@ struct Controllers: Sendable {
     let jobs: JobsController
     let hooks: HooksController
     let files: FilesController
+    let pictures: PicturesController
     let exports: ExportController
     let imports: ImportController
     let push: PushController

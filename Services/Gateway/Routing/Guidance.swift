@@ -34,6 +34,7 @@ final class Guidance: Sendable {
     static let masterKey =
         "This route is for operators: it needs the master key, which no app may contain, or an operator's session."
     static let otherFiles = "The path of a file names the application id of this server."
+    static let privatePicture = "The file is private. Only public pictures are served in other widths."
     static let fileLink = "The file is private: its URL needs a signature, which expires. Read the object again."
 
     /// The refusal of a request whose application id or keys are wrong.

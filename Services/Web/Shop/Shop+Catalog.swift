@@ -22,7 +22,7 @@ extension Shop {
         let brands = answers[0].results.map { brand -> [String: Any] in
             let title = brand["title"]?.stringValue ?? ""
             var values: [String: Any] = ["title": title, "href": ShopView.href("brands", brand, title)]
-            if let picture = ShopView.picture(brand["image"]) { values["picture"] = picture }
+            values.merge(ShopView.picture(brand["image"], upTo: 320)) { $1 }
             return values
         }
         return render(
@@ -42,7 +42,7 @@ extension Shop {
         try requireCurrent(path, visit)
         let head = ShopHead(
             path: path, description: view(visit).words("brand.description", ["brand": title, "shop": shopName]),
-            picture: ShopView.picture(found.json["image"]),
+            picture: ShopPicture(found.json["image"])?.url(width: ShopHead.pictureWidth),
             things: [ShopHead.breadcrumbs([(shopName, "/"), (title, path)], visit.request.url)])
         return try products(
             &visit, title: title, path: path, ["brand": .pointer("Category", id)], [:], hasLetters: true, head: head)
@@ -128,7 +128,7 @@ extension Shop {
             return path + all.mapValues { JSON.string($0) }.queryText
         }
         var values: [String: Any] = [
-            "heading": title, "path": path, "products": answer.results.map(view.card),
+            "heading": title, "path": path, "products": view.firstCards(answer.results),
             "count": view.words("products.count", ["n": String(answer.count)]),
             "min": visit.query("min"), "max": visit.query("max"), "onlyStock": onlyStock, "q": query["q"] ?? "",
             "sorts": Self.orders.map { name -> [String: Any] in
@@ -174,8 +174,9 @@ extension Shop {
         let view = view(visit)
         var values = view.card(product)
         values["detail"] = product["detail"]?.stringValue ?? ""
-        if let picture = ShopView.picture(product["fullsizeImage"]) ?? ShopView.picture(product["thumbnail"]) {
-            values["picture"] = picture
+        if let picture = ShopPicture(product["fullsizeImage"]) ?? ShopPicture(product["thumbnail"]) {
+            values.merge(picture.values(upTo: 1920)) { $1 }
+            values["small"] = picture.url(width: 320)
         }
         if let brand = product["brand"], let title = brand["title"]?.stringValue {
             values["brandHref"] = ShopView.href("brands", brand, title)
@@ -215,23 +216,25 @@ extension Shop {
         let answer = try visit.ask(.find("Product", .object(condition), order: "name", limit: 4))[0]
         let view = view(visit)
         // A missing value of a card would be looked up in the values of the page's own product.
-        let none: [String: Any] = ["picture": false, "brand": false, "rating": false, "soldOut": false]
+        let none: [String: Any] = [
+            "picture": false, "srcset": false, "brand": false, "rating": false, "soldOut": false,
+        ]
         return answer.results.map { none.merging(view.card($0)) { _, own in own } }
     }
 
     private func head(of product: JSON, _ path: String, _ view: ShopView, _ origin: String) -> ShopHead {
         let name = product["name"]?.stringValue ?? ""
-        let picture = ShopView.picture(product["fullsizeImage"]) ?? ShopView.picture(product["thumbnail"])
+        let picture = ShopPicture(product["fullsizeImage"]) ?? ShopPicture(product["thumbnail"])
         var steps = [(shopName, "/")]
         if let brand = product["brand"], let title = brand["title"]?.stringValue {
             steps.append((title, ShopView.href("brands", brand, title)))
         }
         steps.append((name, path))
         return ShopHead(
-            path: path, description: ShopHead.excerpt(product["detail"]?.stringValue ?? name), picture: picture,
-            type: "product",
+            path: path, description: ShopHead.excerpt(product["detail"]?.stringValue ?? name),
+            picture: picture?.url(width: ShopHead.pictureWidth), type: "product",
             things: [
-                view.thing(product, path: path, picture: picture, origin),
+                view.thing(product, path: path, picture: picture?.url, origin),
                 ShopHead.breadcrumbs(steps.map { (name: $0.0, path: $0.1) }, origin),
             ])
     }
@@ -284,11 +287,11 @@ extension Shop {
         try require(answer, visit)
         let content = answer.json["content"]?.stringValue ?? ""
         var values: [String: Any] = ["content": content]
-        if let picture = ShopView.picture(answer.json["image"]) { values["picture"] = picture }
+        values.merge(ShopView.picture(answer.json["image"], upTo: 1920)) { $1 }
         if let code = answer.json["discountCode"]?.stringValue, !code.isEmpty { values["code"] = code }
         let head = ShopHead(
             path: "/promotions/\(id.percentEncoded)", description: ShopHead.excerpt(content),
-            picture: ShopView.picture(answer.json["image"]), isListed: false)
+            picture: ShopPicture(answer.json["image"])?.url(width: ShopHead.pictureWidth), isListed: false)
         return render("promotion", visit, title: view(visit).words("promotion.title"), values, head: head)
     }
 }

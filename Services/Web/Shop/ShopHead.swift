@@ -5,6 +5,9 @@ struct ShopHead {
     /// The page's only address: a path of this shop.
     let path: String
     var description = ""
+    /// The width of pictures that other sites show: 1,200 or the next one.
+    static let pictureWidth = 1280
+
     /// The URL or path of a picture.
     var picture: String?
     /// `og:type`.

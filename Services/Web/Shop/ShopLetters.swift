@@ -28,8 +28,9 @@ enum ShopLetters {
                 sections.append((letter: letter, products: [product]))
             }
         }
-        return sections.map { section -> [String: Any] in
-            ["name": section.letter, "title": title(section.letter), "products": section.products.map(view.card)]
+        return sections.enumerated().map { place, section -> [String: Any] in
+            let cards = place == 0 ? view.firstCards(section.products) : section.products.map(view.card)
+            return ["name": section.letter, "title": title(section.letter), "products": cards]
         }
     }
 

@@ -25,12 +25,24 @@ struct ShopView {
             "id": product["objectId"]?.stringValue ?? "", "name": name, "href": Self.href("products", product, name),
             "price": priceText(product),
         ]
-        if let picture = Self.picture(product["thumbnail"]) { values["picture"] = picture }
+        values.merge(Self.picture(product["thumbnail"], upTo: 640)) { $1 }
         if let brand = product["brand"]?["title"]?.stringValue { values["brand"] = brand }
         if let rating = rating(product) { values["rating"] = rating }
         if isSoldOut(product) { values["soldOut"] = true }
         return values
     }
+
+    /// Cards at the top of a page, whose pictures browsers load at once.
+    func firstCards(_ products: [JSON]) -> [[String: Any]] {
+        products.enumerated().map { place, product in
+            var values = card(product)
+            if place < Self.atTop { values["eager"] = true }
+            return values
+        }
+    }
+
+    /// Two rows on a phone.
+    private static let atTop = 4
 
     /// `$3.50/ea`.
     func priceText(_ product: JSON) -> String {
@@ -89,7 +101,7 @@ struct ShopView {
                 "lessLabel": words("bag.less", ["name": name]), "moreLabel": words("bag.more", ["name": name]),
                 "removeLabel": words("bag.removeName", ["name": name]),
             ]
-            if let picture = Self.picture(product["thumbnail"]) { values["picture"] = picture }
+            values.merge(Self.picture(product["thumbnail"], upTo: 320)) { $1 }
             switch line["availability"]?.stringValue {
             case "notForSale"?: values["lineProblem"] = words("bag.notForSale")
             case "soldOut"?: values["lineProblem"] = words("bag.soldOut")

@@ -4,8 +4,10 @@ public enum FileCalls {
     public static let save = Call<SaveFileRequest, Accepted>("catalog.saveFile.v1")
     /// A file's type, size and metadata, and a part of its content. Sender: gateway.
     public static let get = Call<FileRequest, FileReply>("catalog.file.v1")
+    /// A public picture, shrunk to a width. Sender: gateway.
+    public static let picture = Call<PictureRequest, FileReply>("catalog.picture.v1")
     /// Deletes a file. Sender: gateway.
     public static let delete = Call<DeleteFileRequest, Accepted>("catalog.deleteFile.v1")
 
-    static let all: [any DeclaredCall] = [save, get, delete]
+    static let all: [any DeclaredCall] = [save, get, picture, delete]
 }

@@ -12,6 +12,7 @@ package final class FileFolder: Sendable {
     package static let partBytesMax = 1 << 20
 
     private let path: String
+    private let dataDirectory: String
     /// Runs all blocking disk work, off the threads of the cooperative pool. Serial, because there is one disk.
     private let queue = DispatchQueue(label: "files")
 
@@ -31,6 +32,7 @@ package final class FileFolder: Sendable {
     /// - Parameter dataDirectory: the suite's directory; the first file creates the folder in it.
     package init(dataDirectory: String) {
         path = dataDirectory + "/files"
+        self.dataDirectory = dataDirectory
         // A write past the operator's limit (`ulimit -f`) must fail instead of ending the process.
         signal(SIGXFSZ, SIG_IGN)
     }
@@ -160,12 +162,15 @@ package final class FileFolder: Sendable {
         return lstat(location(of: name), &status) == 0 ? Int(status.st_size) : nil
     }
 
-    /// Removes a file that no longer has a row.
+    /// Removes a file that no longer has a row, and the pictures made from it.
     package func remove(_ name: String) {
         queue.async { [self] in removeNow(name) }
     }
 
-    func removeNow(_ name: String) { unlink(location(of: name)) }
+    func removeNow(_ name: String) {
+        unlink(location(of: name))
+        PictureFolder.remove(name, dataDirectory: dataDirectory)
+    }
 
     // MARK: - Sweeping
 

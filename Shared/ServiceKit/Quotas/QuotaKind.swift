@@ -19,6 +19,8 @@ public enum QuotaKind: Int, CaseIterable, Sendable {
     case reviews
     /// Receipts of purchases; each one causes a request to the App Store.
     case receipts
+    /// Shrunk pictures that had to be made.
+    case pictures
 
     /// The clients whose additions are counted together.
     public enum Zone: String, CaseIterable, Sendable {
@@ -81,6 +83,7 @@ public enum QuotaKind: Int, CaseIterable, Sendable {
         case .carts: [.ip: Rate(count: 2000, seconds: hour), .user: Rate(count: 100, seconds: hour)]
         case .reviews: [.ip: Rate(count: 500, seconds: hour), .user: Rate(count: 60, seconds: hour)]
         case .receipts: [.ip: Rate(count: 60, seconds: 600), .user: Rate(count: 30, seconds: 600)]
+        case .pictures: [.ip: Rate(count: 3000, seconds: 600)]
         }
     }
 
@@ -109,6 +112,7 @@ public enum QuotaKind: Int, CaseIterable, Sendable {
         case .carts: "new bags"
         case .reviews: "reviews"
         case .receipts: "receipts"
+        case .pictures: "new picture sizes"
         }
     }
 }

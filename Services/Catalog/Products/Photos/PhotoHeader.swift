@@ -6,6 +6,7 @@ package struct PhotoHeader: Equatable {
     package let height: Int
     /// Whether the image has an alpha channel, which JPEG does not support.
     package let hasAlpha: Bool
+    package let isPNG: Bool
 
     /// The libvips loaders that are used for photos.
     private static let loaders: Set<Substring> = ["jpegload", "pngload", "webpload", "gifload", "heifload"]
@@ -24,6 +25,7 @@ package struct PhotoHeader: Equatable {
         else { return nil }
         self.width = width
         self.height = height
+        isPNG = fields[3] == "pngload"
         hasAlpha = bands == 2 || (bands == 4 && fields[2] != "cmyk")
     }
 

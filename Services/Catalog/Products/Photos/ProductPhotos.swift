@@ -9,7 +9,7 @@ import ServiceKit
 /// may refer to it.
 struct ProductPhotos: Sendable {
     private let home: FileStorage
-    private let studio: PhotoStudio
+    let studio: PhotoStudio
 
     private var store: ClassStore { home.store }
 

@@ -35,6 +35,12 @@ extension Route {
             try await $0.controllers.files.download($0.request)
         },
         Route(
+            .get, "/files/{applicationId}/width/{width}/{fileName}", .files, "downloadPicture",
+            "A public picture, shrunk to a width.", access: .anyone
+        ) {
+            try await $0.controllers.pictures.download($0.request, $0.principal)
+        },
+        Route(
             .get, "/files/{applicationId}/url/{fileName}", .files, "signFile",
             "A URL that opens a private file for some time.", access: .master
         ) {
