@@ -73,4 +73,14 @@ import Testing
         #expect(address.key(1) == nil)
         #expect(address.query["q"] == long)
     }
+
+    @Test func pagesOfOtherProcessesAreNotServed() {
+        var renderers = PageRenderers()
+        var editions: [Int] = []
+        for replicas in [["web-1"], ["web-1"], ["web-1", "web-2"], ["web-2"], [], [], ["web-2"]] {
+            renderers.changed(to: replicas)
+            editions.append(renderers.edition)
+        }
+        #expect(editions == [1, 1, 2, 3, 3, 3, 4])
+    }
 }

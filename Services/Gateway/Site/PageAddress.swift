@@ -80,3 +80,18 @@ package struct PageAddress: Sendable {
         (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
     }
 }
+
+/// The processes of `web`, which render pages. A page of an earlier set of them, which may be another release, is not
+/// served.
+package struct PageRenderers: Sendable {
+    private var replicas: [String] = []
+    /// Counts the sets. While there is no process, kept pages are served on.
+    package private(set) var edition = 0
+
+    package init() {}
+
+    package mutating func changed(to replicas: [String]) {
+        if replicas != self.replicas, !replicas.isEmpty { edition += 1 }
+        self.replicas = replicas
+    }
+}

@@ -149,6 +149,23 @@ import Testing
         }
     }
 
+    /// Pages that read the parameters of Config depend on all of them.
+    @Test func aChangeOfConfigIsAnnounced() async throws {
+        try await Suite.with { suite in
+            let path = ChangeBoard.path(beside: "\(suite.dataDirectory)/catalog.sqlite")
+            let file = try Data(contentsOf: URL(fileURLWithPath: path))
+            let identity = file.withUnsafeBytes { $0.loadUnaligned(fromByteOffset: 8, as: UInt64.self) }
+            let board = try #require(ChangeBoard.find(path, identity: identity))
+            let subject = ChangeSubject.page(ofClass: ChangeSubject.configClass)
+            let before = try #require(board.stamp(of: subject))
+            _ = try await Shelf.fill(suite, names: ["Balm"])
+            #expect(before.isCurrent)
+            let changed = try await ParseClient.master(suite).call(.PUT, "/config", ["params": ["color": "red"]])
+            try #require(changed.status == 200, "\(changed.text)")
+            #expect(!before.isCurrent)
+        }
+    }
+
     // MARK: Shoppers
 
     @Test func noPageHasAnythingOfAShopper() async throws {

@@ -7,11 +7,13 @@ import Testing
 @Suite(.serialized) struct GatewayPageTests {
     @Test(.timeLimit(.minutes(10))) func twoShoppersSeeTheirOwnAtBothGateways() async throws {
         try await Suite.with(scale: "gateway=2") { suite in
-            let shelf = try await Shelf.fill(suite, names: ["Balm", "Secret"])
+            let word = Names.random(10)
+            let shelf = try await Shelf.fill(suite, names: ["Balm \(word)", "Secret"])
             let stranger = Browser(suite)
             let path = try #require(try await stranger.get("/products/x-\(shelf.productIds[0])").location)
             let brand = try #require(try await stranger.get("/brands/x-\(shelf.brandId)").location)
-            try await eachShowsWhatTheOtherChanges(suite, shelf.productIds[0], path, brand)
+            let pages = ["/", path, brand, "/search?q=\(word)"]
+            try await eachShowsWhatTheOtherChanges(suite, shelf.productIds[0], pages)
             try await noShopperIsInAnothersPage(suite, shelf, path, brand)
             try await aProductThatIsNotSoldIsGone(suite, shelf.productIds[0], path)
         }
@@ -28,14 +30,12 @@ import Testing
         try #require(answer.status == 200, "\(answer.text)")
     }
 
-    private func eachShowsWhatTheOtherChanges(
-        _ suite: Suite, _ product: String, _ path: String, _ brand: String
-    ) async throws {
+    private func eachShowsWhatTheOtherChanges(_ suite: Suite, _ product: String, _ paths: [String]) async throws {
         let browser = Browser(suite)
         func pages(gateway: Int) async throws -> [String] {
             browser.use(gateway: gateway, of: suite)
             var pages: [String] = []
-            for path in ["/", path, brand, "/search?q=balm"] { pages.append(try await browser.get(path).html) }
+            for path in paths { pages.append(try await browser.get(path).html) }
             return pages
         }
         let before = [try await hits(suite, gateway: 1), try await hits(suite, gateway: 2)]
@@ -68,7 +68,7 @@ import Testing
         let me = try await ParseClient(suite, sessionToken: token).get("/users/me").objectId
         let secret = shelf.productIds[1]
         try await change(suite, gateway: 1, "Product/\(secret)", ["ACL": .object([me: ["read": true]])])
-        let askers = [(ann, 2, [names[0]]), (bob, 1, [names[1]]), (stranger, 1, [])]
+        let askers: [(Browser, Int, [String])] = [(ann, 2, [names[0]]), (bob, 1, [names[1]]), (stranger, 1, [])]
         for _ in 0..<2 {
             for gateway in [1, 2] {
                 for (browser, count, shown) in askers + askers.reversed() {

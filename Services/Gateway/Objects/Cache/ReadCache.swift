@@ -50,7 +50,7 @@ final class ReadCache: Sendable {
     private let reads: Mutex<Reads>
     /// The current boards by service.
     private let boards = Mutex<[String: ChangeBoard]>([:])
-    private let renderers = Mutex(Renderers())
+    private let renderers = Mutex(PageRenderers())
     private let dataDirectory: String
     private let links: FileLinks
 
@@ -159,18 +159,6 @@ final class ReadCache: Sendable {
     }
 
     // MARK: Pages
-
-    /// The processes that render pages. A page of one release is not served when another one may run.
-    private struct Renderers {
-        private var replicas: [String] = []
-        /// Counts the sets of processes. While there is none, kept pages are served on.
-        private(set) var edition = 0
-
-        mutating func changed(to replicas: [String]) {
-            if replicas != self.replicas, !replicas.isEmpty { edition += 1 }
-            self.replicas = replicas
-        }
-    }
 
     /// The edition of the pages that are rendered from now on.
     var edition: Int { renderers.withLock { $0.edition } }
