@@ -194,7 +194,7 @@ import Testing
             for path in ["/", path, brand, "/search?q=balm"] {
                 let page = try await Self.read(browser, path)
                 #expect(page.status == 200)
-                #expect(!names.contains { page.html.contains($0) }, "\(path)")
+                #expect(!names.contains(where: { page.html.contains($0) }), "\(path)")
                 #expect(page.headers.first(name: "Set-Cookie") == nil)
                 #expect(page.headers.first(name: "Cache-Control") == "private, no-cache")
                 #expect(page.headers.first(name: "Vary")?.contains("Cookie") == true)

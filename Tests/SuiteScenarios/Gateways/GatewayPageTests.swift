@@ -76,7 +76,7 @@ import Testing
                     for path in ["/", path, brand] {
                         let page = try await browser.get(path)
                         #expect(page.status == 200)
-                        #expect(!names.contains { page.html.contains($0) }, "gateway \(gateway), \(path)")
+                        #expect(!names.contains(where: { page.html.contains($0) }), "gateway \(gateway), \(path)")
                     }
                     #expect(try await browser.get(brand).html.contains("\(count) products"))
                     let own = try await browser.get("/badge").html
