@@ -237,8 +237,17 @@ import Testing
 
     // MARK: Headers
 
-    @Test func noOtherPartOfARequestIsInAKeptPage() async throws {
-        let suite = try await Suite.shared
+    /// A suite of its own, because company pages of other tests would be in the footer of these pages.
+    @Test func onlyTheAddressDecidesAboutAKeptPage() async throws {
+        try await Suite.with { suite in
+            try await noOtherPartOfARequestIsInIt(suite)
+            try await eachLanguageHasItsPage(suite)
+            try await aPageHasATagAndIsCompressedOnce(suite)
+            try await bothWaysAnswerAlike(suite)
+        }
+    }
+
+    private func noOtherPartOfARequestIsInIt(_ suite: Suite) async throws {
         let shelf = try await Shelf.fill(suite, names: (0..<12).map { "Balm \($0) \(Names.random(6))" })
         let browser = Browser(suite)
         let junk = String(repeating: "junk=evil; ", count: 50)
@@ -272,8 +281,7 @@ import Testing
         #expect(!(try await browser.get(last).html.contains("evil")))
     }
 
-    @Test func eachLanguageHasItsPage() async throws {
-        let suite = try await Suite.shared
+    private func eachLanguageHasItsPage(_ suite: Suite) async throws {
         let shelf = try await Shelf.fill(suite, names: ["Balm \(Names.random(6))"])
         let browser = Browser(suite)
         let path = try await Self.path(of: shelf.productIds[0], browser)
@@ -289,8 +297,7 @@ import Testing
         }
     }
 
-    @Test func aPageHasATagAndIsCompressedOnce() async throws {
-        let suite = try await Suite.shared
+    private func aPageHasATagAndIsCompressedOnce(_ suite: Suite) async throws {
         let shelf = try await Shelf.fill(
             suite, names: ["Balm \(Names.random(6))"], detail: String(repeating: "A long detail. ", count: 100))
         let browser = Browser(suite)
@@ -340,8 +347,7 @@ import Testing
     }
 
     /// The event loop answers kept pages, a task all others: browsers must see no difference.
-    @Test func bothWaysAnswerAlike() async throws {
-        let suite = try await Suite.shared
+    private func bothWaysAnswerAlike(_ suite: Suite) async throws {
         let shelf = try await Shelf.fill(suite, names: ["Balm \(Names.random(6))"])
         let browser = Browser(suite)
         let path = try await Self.path(of: shelf.productIds[0], browser)
