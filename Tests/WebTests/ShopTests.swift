@@ -76,4 +76,57 @@ import WebService
         request.languages = "de-DE,de;q=0.9"
         #expect(shop.reply(to: request).page.html.contains("1.234,50 $"))
     }
+
+    private static let kept: [[String]] = [
+        [], ["brands", "t-b"], ["products", "n-p"], ["search"], ["stores"], ["pages", "about"], ["promotions", "x"],
+    ]
+
+    /// The gateway keeps a page only when each of its requests reads one class alone.
+    @Test(arguments: kept) func pagesOfTheCatalogAskOnlyForWhatIsKept(_ path: [String]) throws {
+        let shop = try Self.shop()
+        let product: JSON = ["objectId": "p", "name": "N", "unitPrice": 1, "brand": .pointer("Category", "b")]
+        let other: JSON = ["objectId": "b", "title": "T", "name": "about"]
+        var request = Self.request("GET", path)
+        request.query = ["q": "n"]
+        var steps = 0
+        while case .asks(let asks)? = shop.reply(to: request).outcome, steps < 8 {
+            steps += 1
+            for ask in asks.asks {
+                #expect(ask.method == "GET" && !ask.query.contains("include"), "\(ask.path)?\(ask.query)")
+                let parts = ask.path.split(separator: "/")
+                try #require(parts.count > 1 && parts[0] == "classes", "\(ask.path)")
+                let object = parts[1] == "Product" ? product : other
+                let body: JSON = parts.count == 3 ? object : ["results": [object], "count": 1]
+                request.results.append(
+                    .with {
+                        $0.status = 200
+                        $0.body = Data(body.serialized)
+                    })
+            }
+        }
+        let page = shop.reply(to: request).page
+        #expect(page.status == 200 && !page.personal)
+        if path.first == "products" || path.first == "search" { #expect(page.html.contains(">T<"), "\(page.html)") }
+    }
+
+    @Test func theShoppersPartOfAPageComesSeparately() throws {
+        let shop = try Self.shop()
+        var results: [(Int, JSON)] = [(200, ["result": ["badgeCount": 2]])]
+        func reply(guest: Bool) -> ShopReply {
+            var request = Self.request("GET", ["badge"], results)
+            request.query = ["product": "p"]
+            request.userID = "u"
+            request.guest = guest
+            return shop.reply(to: request)
+        }
+        #expect(reply(guest: true).page.html == #"{"pieces":2,"signedIn":false}"#)
+        #expect(reply(guest: false).asks.asks.map(\.path) == ["users/me"])
+        results.append((200, ["firstName": "Ann <"]))
+        #expect(reply(guest: false).asks.asks.map(\.path) == ["classes/FavoriteProduct"])
+        results.append((200, ["results": [["objectId": "f"]]]))
+        let page = reply(guest: false).page
+        #expect(page.personal)
+        let part = try JSON(parsing: Array(page.html.utf8))
+        #expect(part == ["pieces": 2, "signedIn": true, "name": "Ann <", "favorite": "f"])
+    }
 }

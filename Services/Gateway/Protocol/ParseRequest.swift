@@ -41,6 +41,8 @@ struct ParseRequest: Sendable {
     var hooks: HookScope?
     /// The state that an earlier stage prepared for a read of objects.
     var prepared: PreparedRead?
+    /// Whether an earlier stage has looked for a kept page of the storefront.
+    var hasLookedForPage = false
     /// The user whose view of the objects an operator requests.
     var viewer: Viewer?
     /// True inside a batch, where another batch is rejected.

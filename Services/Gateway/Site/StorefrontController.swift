@@ -11,14 +11,24 @@ import ProcessKit
 /// shopper's rights, limits and quotas, like the requests of a batch. The token of the shopper's session is in a cookie
 /// that scripts cannot read and that counts on these paths alone; `web` never gets it.
 ///
+/// Pages for visitors without a session are kept in the read cache (`ReadCache.keep`).
+///
 /// A class, so that a request for another path copies nothing of it.
 final class StorefrontController: Sendable {
     private let services: ServiceClient
     private let configuration: GatewayConfiguration
+    /// Nil when caching is off.
+    private let cache: ReadCache?
+    private let headers: HTTPFields
+    /// The same, encoded.
+    private let heads: PageHeads
 
-    init(services: ServiceClient, configuration: GatewayConfiguration) {
+    init(services: ServiceClient, configuration: GatewayConfiguration, cache: ReadCache?) {
         self.services = services
         self.configuration = configuration
+        self.cache = cache
+        headers = Self.headers(configuration)
+        heads = ResponseWriter.pageHeads(headers, configuration.admission.origins)
     }
 
     /// The first components of the storefront's paths, besides `/`.
@@ -37,6 +47,15 @@ final class StorefrontController: Sendable {
         /// A new session began.
         var hasBegun = false
         var results: [ShopResult] = []
+        /// The reads that the page is made from; nil for a page that is not kept.
+        var reads: [ReadCache.PageRead]?
+    }
+
+    /// The place of a page among the kept ones, and what `web` gets of its request.
+    private struct Place {
+        let address: PageAddress
+        /// Nil for a page that is not kept.
+        let key: [UInt8]?
     }
 
     private static let stepsMax = 8
@@ -60,27 +79,59 @@ final class StorefrontController: Sendable {
         guard request.method == .get || !isForeign(request) else {
             return ParseResponse(ParseError(.operationForbidden, "Another site's page sent this form."))
         }
+        if !request.hasLookedForPage, let page = kept(request, router) { return page }
         do throws(ParseError) {
+            // Before the first step: a page of processes that leave meanwhile is kept for nobody.
+            let place = try place(of: request)
             var visit = try await begin(request, router)
-            return try await page(request, &visit, router)
+            if place?.key != nil, visit.token == nil, !visit.hasEnded { visit.reads = [] }
+            return try await page(request, place, &visit, router)
         } catch {
             guard error.code == .serviceUnavailable || error.code == .timeout else { return ParseResponse(error) }
             return .unavailablePage
         }
     }
 
+    // MARK: - Kept pages
+
+    /// The kept page, which is for visitors without a session; nil when it has to be rendered.
+    func kept(_ request: ParseRequest, _ router: ParseRouter) -> ParseResponse? {
+        // While the table of hooks is unknown, every class may have a trigger.
+        guard let cache, let hooks = router.hooks.registry.known, let key = try? place(of: request)?.key,
+            Self.cookie(cookieName, in: request.headers) == nil, let page = cache.page(key, hooks)
+        else { return nil }
+        return response(page)
+    }
+
+    /// Nil for a page that is not of a kind that is kept.
+    private func place(of request: ParseRequest) throws(ParseError) -> Place? {
+        guard request.method == .get,
+            let address = try PageAddress(
+                path: request.path, query: request.query, languages: request.headers[.acceptLanguage])
+        else { return nil }
+        return Place(address: address, key: cache.flatMap { address.key($0.edition) })
+    }
+
+    /// What a request of a page reads; nil when that cannot be observed. Call it before the request.
+    private func read(of ask: ShopAsk, _ path: [Substring]) -> ReadCache.PageRead? {
+        guard ask.method == "GET" else { return nil }
+        if path == ["config"] { return cache?.pageRead(ChangeSubject.configClass, nil) }
+        guard path.first == "classes", path.count == 2 || path.count == 3 else { return nil }
+        return cache?.pageRead(String(path[1]), path.count == 3 ? String(path[2]) : nil)
+    }
+
     // MARK: - Steps
 
     private func page(
-        _ request: ParseRequest, _ visit: inout Visit, _ router: ParseRouter
+        _ request: ParseRequest, _ place: Place?, _ visit: inout Visit, _ router: ParseRouter
     ) async throws(ParseError) -> ParseResponse {
-        var message = try message(request, visit.principal)
+        var message = try message(request, place?.address, visit.principal)
         for _ in 0..<Self.stepsMax {
             message.results = visit.results
             let reply = try await services.read(
                 WebCalls.shop, message, for: .stranger(request.network), in: request.call)
             switch try reply.message.outcome {
-            case .page(let page)?: return response(page, visit)
+            case .page(let page)?: return response(page, place?.key, visit)
             case .asks(let asks)?:
                 guard visit.results.count + asks.asks.count <= Self.asksMax else { throw .internalError }
                 for ask in asks.asks { try await run(ask, &visit, request, router) }
@@ -90,15 +141,18 @@ final class StorefrontController: Sendable {
         throw .internalError
     }
 
-    private func message(_ request: ParseRequest, _ shopper: Principal) throws(ParseError) -> ShopRequest {
-        let query = try ParseRequest.pairs(Substring(request.query ?? "").utf8)
+    private func message(
+        _ request: ParseRequest, _ address: PageAddress?, _ shopper: Principal
+    ) throws(ParseError) -> ShopRequest {
+        var query = address?.query ?? [:]
+        if address == nil { query = try ParseRequest.pairs(Substring(request.query ?? "").utf8) }
         let form = request.method == .post ? try Self.form(request) : [:]
         return ShopRequest.with {
             $0.method = request.method.rawValue
             $0.path = request.path.map(String.init)
             $0.query = query
             $0.form = form
-            $0.languages = String((request.headers[.acceptLanguage] ?? "").prefix(200))
+            $0.languages = address?.languages ?? String((request.headers[.acceptLanguage] ?? "").prefix(200))
             $0.userID = shopper.userID
             $0.guest = shopper.anonymous
             $0.url = WebOrigin.of(configuration.publicURL) ?? ""
@@ -116,10 +170,11 @@ final class StorefrontController: Sendable {
         _ ask: ShopAsk, _ visit: inout Visit, _ page: ParseRequest, _ router: ParseRouter
     ) async throws(ParseError) {
         guard let method = ParseRequest.Method(rawValue: ask.method) else { throw .internalError }
+        let path = try ParseRequest.path(ask.path)
         var request = ParseRequest(
-            method: method, path: router.mount.components + (try ParseRequest.path(ask.path)), call: page.call,
-            clientAddress: page.clientAddress)
-        request.isInBatch = true
+            method: method, path: router.mount.components + path, call: page.call, clientAddress: page.clientAddress)
+        // The read cache answers single requests.
+        request.isInBatch = method != .get
         request.credentials.applicationId = configuration.applicationId
         request.credentials.sessionToken = visit.token
         if method == .get {
@@ -128,11 +183,17 @@ final class StorefrontController: Sendable {
             guard case .object(let members)? = try? JSON(parsing: ask.body) else { throw .internalError }
             request.tunnelled = members
         }
+        let read = visit.reads == nil ? nil : read(of: ask, path)
         let answer: ParseResponse
         if let refusal = router.refusal(inBatch: request, visit.principal) {
             answer = refusal
         } else {
             answer = await router.answer(inBatch: request, visit.principal)
+        }
+        if let read, answer.isAlike, answer.status == 200 {
+            visit.reads?.append(read)
+        } else {
+            visit.reads = nil
         }
         var body =
             answer.final.map { Array($0.buffer.readableBytesView) } ?? configuration.fileLinks.linked(answer.body)
@@ -223,16 +284,33 @@ final class StorefrontController: Sendable {
 
     // MARK: - The response
 
-    private func response(_ page: ShopPage, _ visit: Visit) -> ParseResponse {
+    /// A page with a tag, for which a browser asks again each time.
+    private func response(_ body: FinalBody) -> ParseResponse {
+        var response = ParseResponse(body)
+        response.headers = headers
+        response.page = heads
+        return response
+    }
+
+    /// - Parameter key: of the page among the kept ones.
+    private func response(_ page: ShopPage, _ key: [UInt8]?, _ visit: Visit) -> ParseResponse {
+        let isUsual = page.status == 200 && page.location.isEmpty && page.contentType.isEmpty
+        if isUsual, !page.personal, !visit.hasBegun, !visit.hasEnded, !page.endsSession,
+            page.html.utf8.count <= CapacitySettings.smallBytes
+        {
+            let body = FinalBody(Array(page.html.utf8), isCached: visit.token == nil)
+            if let key, let cache, let reads = visit.reads, !reads.isEmpty { cache.keep(body, key, madeFrom: reads) }
+            return response(body)
+        }
         var response = ParseResponse(status: Int(page.status), html: page.html)
+        response.headers = headers
         // A path of this host, whatever a form or a query named.
         if !page.location.isEmpty {
             response.headers[.location] =
                 page.location.hasPrefix("/") && !page.location.hasPrefix("//") ? page.location : "/"
         }
         if !page.contentType.isEmpty { response.headers[.contentType] = page.contentType }
-        response.headers.append(contentsOf: headers)
-        response.headers[.cacheControl] = page.personal || !page.location.isEmpty ? "no-store" : "no-cache"
+        if page.personal || !page.location.isEmpty { response.headers[.cacheControl] = "no-store" }
         if visit.hasBegun, let token = visit.token {
             response.headers[.setCookie] = cookie(token, seconds: Self.cookieSeconds)
         } else if visit.hasEnded || page.endsSession {
@@ -242,9 +320,10 @@ final class StorefrontController: Sendable {
     }
 
     /// The only policy for trusted types, `worker`, names the worker of `offline.js`.
-    private var headers: HTTPFields {
+    private static func headers(_ configuration: GatewayConfiguration) -> HTTPFields {
         let pictures = WebOrigin.of(configuration.publicURL).map { " " + $0 } ?? ""
         return [
+            .contentType: "text/html; charset=utf-8",
             headerName("Content-Security-Policy"):
                 "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; font-src 'self'; "
                 + "manifest-src 'self'; img-src 'self'\(pictures); base-uri 'none'; form-action 'self'; "
@@ -252,7 +331,8 @@ final class StorefrontController: Sendable {
             headerName("Referrer-Policy"): "strict-origin-when-cross-origin",
             headerName("X-Frame-Options"): "DENY",
             headerName("X-Content-Type-Options"): "nosniff",
-            .vary: "Accept-Language",
+            .cacheControl: "private, no-cache",
+            .vary: "Accept-Language, Accept-Encoding, Cookie",
         ]
     }
 }

@@ -67,14 +67,27 @@ extension Shop {
         return bagPage(visit, bag.result, problem: answer.message)
     }
 
-    /// The number of pieces in the bag and the shopper's name, for the head of pages that every shopper gets alike.
+    /// What scripts add to pages that every shopper gets alike: the number of pieces in the bag, the shopper's name
+    /// and, for `product`, the favorite that the shopper has of it.
     func badge(_ visit: inout ShopVisit) throws(ShopStop) -> ShopPage {
         var pieces: Int64 = 0
         if !visit.isNobody {
             let answer = try visit.ask(.function("bag"))[0]
             pieces = answer.result["badgeCount"]?.intValue ?? 0
         }
-        let json: JSON = ["pieces": .int(pieces), "signedIn": .bool(visit.isSignedIn)]
+        var json: JSON = ["pieces": .int(pieces), "signedIn": .bool(visit.isSignedIn)]
+        if visit.isSignedIn {
+            let user = try visit.ask(.get("users/me"))[0].json
+            json["name"] = .string(user["firstName"]?.stringValue ?? "")
+            let product = visit.query("product")
+            if !product.isEmpty {
+                let mine: JSON = [
+                    "customer": .pointer("_User", visit.request.userID), "product": .pointer("Product", product),
+                ]
+                let found = try visit.ask(.find("FavoriteProduct", mine, order: "", limit: 1, keys: "product"))[0]
+                json["favorite"] = .string(found.results.first?["objectId"]?.stringValue ?? "")
+            }
+        }
         return .with {
             $0.status = 200
             $0.html = json.serializedText

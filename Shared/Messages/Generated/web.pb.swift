@@ -150,7 +150,7 @@ public nonisolated struct ShopRequest: Sendable {
 
   public var form: Dictionary<String,String> = [:]
 
-  /// The browser's `Accept-Language`; empty for none.
+  /// The browser's `Accept-Language`, for catalog pages its languages alone (`de,en`); empty for none.
   public var languages: String = String()
 
   /// The user of the browser's session before the first step; empty without a session.
