@@ -29,6 +29,14 @@ enum CheckoutKeys {
         return nil
     }
 
+    /// The checkout for which the client last used its key.
+    static func checkout(ofClient key: String, _ customerId: String, in store: some ObjectReading) throws -> String? {
+        try store.rows(
+            "SELECT checkoutId FROM checkoutKeys WHERE customerId = ? AND key = ?",
+            [.text(customerId), .text("client:\(key)")]
+        ).first?.text("checkoutId")
+    }
+
     /// Stores the keys of a request that leads to a checkout.
     /// - Parameter isDecided: the checkout has already finished. A repeated request then finds it by its order, so the
     ///   request key is not stored.
