@@ -224,7 +224,7 @@ struct StorefrontController: Sendable {
                 page.location.hasPrefix("/") && !page.location.hasPrefix("//") ? page.location : "/"
         }
         if !page.contentType.isEmpty { response.headers[.contentType] = page.contentType }
-        response.headers.append(contentsOf: headers)
+        response.headers.append(contentsOf: headers(runsStripe: page.runsStripe))
         response.headers[.cacheControl] = page.personal || !page.location.isEmpty ? "no-store" : "no-cache"
         if visit.hasBegun, let token = visit.token {
             response.headers[.setCookie] = cookie(token, seconds: Self.cookieSeconds)
@@ -234,14 +234,22 @@ struct StorefrontController: Sendable {
         return response
     }
 
-    /// The only policy for trusted types, `worker`, names the worker of `offline.js`.
-    private var headers: HTTPFields {
+    /// - Parameter runsStripe: the page also runs Stripe's script (https://docs.stripe.com/security/guide), which loads
+    ///   parts of itself without trusted types.
+    private func headers(runsStripe: Bool) -> HTTPFields {
         let pictures = WebOrigin.of(configuration.publicURL).map { " " + $0 } ?? ""
+        let (script, picture, frames, connect, types) =
+            runsStripe
+            ? (
+                " https://js.stripe.com https://*.js.stripe.com", " https://*.stripe.com",
+                "frame-src https://js.stripe.com https://*.js.stripe.com https://hooks.stripe.com; ",
+                " https://api.stripe.com", ""
+            ) : ("", "", "", "", "; require-trusted-types-for 'script'; trusted-types worker")
         return [
             headerName("Content-Security-Policy"):
-                "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; font-src 'self'; "
-                + "manifest-src 'self'; img-src 'self'\(pictures); base-uri 'none'; form-action 'self'; "
-                + "frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types worker",
+                "default-src 'none'; script-src 'self'\(script); style-src 'self'; connect-src 'self'\(connect); "
+                + "font-src 'self'; manifest-src 'self'; img-src 'self'\(pictures)\(picture); \(frames)base-uri 'none'; "
+                + "form-action 'self'; frame-ancestors 'none'\(types)",
             headerName("Referrer-Policy"): "strict-origin-when-cross-origin",
             headerName("X-Frame-Options"): "DENY",
             headerName("X-Content-Type-Options"): "nosniff",
