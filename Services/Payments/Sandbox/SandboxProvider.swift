@@ -58,7 +58,7 @@ package struct SandboxProvider: PaymentProvider {
     /// What the bank's page does: confirms a charge, or refuses to.
     /// - Returns: false when no charge with this secret waits.
     func act(_ clientSecret: String, confirms: Bool, for share: WorkShare?) async throws -> Bool {
-        guard let end = clientSecret.range(of: "_secret_") else { return false }
+        guard let end = clientSecret.firstRange(of: "_secret_") else { return false }
         return try await store.write(for: share) { transaction in
             let rows = try transaction.rows(
                 "SELECT * FROM sandboxCharges WHERE chargeId = ? AND clientSecret = ?",
@@ -68,7 +68,7 @@ package struct SandboxProvider: PaymentProvider {
             var (made, failure): (SandboxCard?, ProviderFailure?)
             switch card {
             case .success(let card):
-                failure = confirms ? card.decline : .authenticationFailed
+                failure = confirms ? card.decline : ProviderFailure.authenticationFailed
                 if failure == nil { made = card }
             case .failure(let refused): failure = refused
             }
