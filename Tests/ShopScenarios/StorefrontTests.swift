@@ -118,6 +118,7 @@ import Testing
         let explained = try await browser.get(first)
         #expect(explained.html.contains("Your bank did not confirm the payment"), "\(explained.html)")
         #expect(try #require(explained.field("attempt")) != attempt(first))
+        #expect(explained.field("city") == "Springfield")
         #expect(try await browser.get("/badge").html.contains(#""pieces":1"#))
 
         let second = try await ask(asksBank)

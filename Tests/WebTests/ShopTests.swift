@@ -85,10 +85,14 @@ import WebService
         }
         #expect(page([(404, ["code": 101, "error": "…"])]).location == "/checkout")
         let bag: JSON = ["result": ["items": [["quantity": 1]], "totalMinorUnits": 350]]
-        let refused: JSON = ["code": 141, "error": "Declined.", "details": ["code": "card_declined"]]
+        let entered: JSON = ["shippingAddress": ["city": "Springfield"], "note": "Ring twice."]
+        let details: JSON = ["code": "card_declined", "order": entered]
+        let refused: JSON = ["code": 141, "error": "Declined.", "details": details]
         let explained = page([(400, refused), (200, bag), (200, ["results": []]), (200, [:])])
         #expect(explained.status == 400)
-        #expect(explained.html.contains("Declined."), "\(explained.html)")
+        for text in ["Declined.", "Springfield", "Ring twice."] {
+            #expect(explained.html.contains(text), "\(explained.html)")
+        }
     }
 
     @Test func amountsFollowTheLanguage() throws {

@@ -28,7 +28,7 @@ struct CheckoutFunctions: Sendable {
     }
 
     /// `checkoutResult {idempotencyKey, giveUp?}`: as a repeated `checkout` with this key. `giveUp` ends a checkout whose
-    /// customer has to confirm the charge.
+    /// customer has to confirm the charge. A refusal has what the customer had entered, for a form that is shown again.
     func result(_ parameters: JSON, _ request: ServiceRequest, _ reader: StoreReader) throws -> ServiceRoutes.Rest {
         let began = ContinuousClock.now
         let userId = try request.userId
@@ -37,10 +37,18 @@ struct CheckoutFunctions: Sendable {
             throw ParseError(.validationError, "idempotencyKey is required.")
         }
         let givesUp = try CheckoutRequest.flag(parameters, "giveUp")
-        guard let id = try CheckoutKeys.checkout(ofClient: key, userId, in: reader) else {
+        guard let (id, entered) = try CheckoutKeys.checkout(ofClient: key, userId, in: reader) else {
             throw ParseError.objectNotFound
         }
-        return { try Self.reply(try await again(id, givesUp: givesUp, began), key: key) }
+        return {
+            let progress = try await again(id, givesUp: givesUp, began)
+            if case .decided(.failure(let error)) = progress {
+                var details = error.details ?? [:]
+                details["order"] = entered
+                throw ParseError(error.code, error.message, details: details)
+            }
+            return try Self.reply(progress, key: key)
+        }
     }
 
     /// - Parameter key: of a client that can have the customer confirm the charge; nil for another client.

@@ -94,18 +94,24 @@ extension Shop {
         "tok_authenticationRequiredOnSetup", "tok_threeDSecureRequiredChargeDeclined",
     ]
 
-    /// - Parameter problem: why the last attempt failed.
-    func checkout(_ visit: inout ShopVisit, problem: String? = nil) throws(ShopStop) -> ShopPage {
+    /// - Parameters:
+    ///   - problem: why the last attempt failed.
+    ///   - entered: the order's fields of that attempt.
+    func checkout(
+        _ visit: inout ShopVisit, problem: String? = nil, entered: JSON = [:]
+    ) throws(ShopStop) -> ShopPage {
         guard !visit.isNobody else { return redirect("/bag") }
         let answers = try visit.ask(
             .function("bag"), .find("Address", order: "-default,-updatedAt", limit: 1), .get("users/me"))
         try require(answers[0], visit)
         guard answers[0].result["items"]?.arrayValue?.isEmpty == false else { return redirect("/bag") }
         // The stored address, else the account's own.
-        let stored = answers[1].results.first ?? answers[2].json
+        let stored = entered["shippingAddress"] ?? answers[1].results.first ?? answers[2].json
         var fields: [String: String] = [:]
         for name in Self.addressFields { fields[name] = stored[name]?.stringValue ?? "" }
-        fields["email"] = answers[2].json["email"]?.stringValue ?? ""
+        fields["email"] = (entered["email"] ?? answers[2].json["email"])?.stringValue ?? ""
+        fields["note"] = entered["note"]?.stringValue ?? ""
+        fields["gift"] = entered["giftMessage"]?.stringValue ?? ""
         fields["attempt"] = UUID().uuidString.lowercased()
         return checkoutPage(visit, answers[0].result, fields, problem: problem, wrong: [])
     }

@@ -40,7 +40,9 @@ extension Shop {
         if answer.code == 101 { return redirect("/checkout") }
         let words = view(visit).words
         let isUnconfirmed = answer.json["details"]?["code"] == "payment_intent_authentication_failure"
-        return try checkout(&visit, problem: isUnconfirmed ? words("confirm.failed") : answer.message)
+        return try checkout(
+            &visit, problem: isUnconfirmed ? words("confirm.failed") : answer.message,
+            entered: answer.json["details"]?["order"] ?? [:])
     }
 
     /// - Parameter secret: nil while it is not known whether the shopper has to confirm.
