@@ -103,6 +103,12 @@ def shop_confirms(visit, given):
     page.wait_for_url("**/checkout/return*")
     for_everybody(page, "the bank's page")
     page.reload()
+    # From the bank's site: the browser sends the session's cookie.
+    place = page.url
+    page.goto("about:blank")
+    page.set_content(f"<a href='{place}'>Back to the shop</a>")
+    page.get_by_role("link").click()
+    page.wait_for_url(place)
     with visit.refused("/checkout", 400):
         page.locator("main button[name=confirms][value='0']").press("Enter")
         expect(page.get_by_role("alert")).to_be_visible()

@@ -73,7 +73,7 @@ class Card extends Base {
 }
 
 class Action extends Base {
-  async connectedCallback() {
+  connectedCallback() {
     const button = this.querySelector('button');
     const problem = this.querySelector('[role="alert"]');
     const { secret, next, starts } = this.dataset;
@@ -87,7 +87,8 @@ class Action extends Base {
         location.replace(next);
       } catch {
         problem.hidden = false;
-        button.disabled = false;
+        // Without Stripe's script only a new page helps.
+        button.disabled = !globalThis.Stripe;
       }
     };
     button.hidden = false;
