@@ -27,8 +27,9 @@ struct CheckoutFunctions: Sendable {
         }
     }
 
-    /// `checkoutResult {idempotencyKey, giveUp?}`: as a repeated `checkout` with this key. `giveUp` ends a checkout whose
-    /// customer has to confirm the charge. A refusal has what the customer had entered, for a form that is shown again.
+    /// `checkoutResult {idempotencyKey, giveUp?}`: as a repeated `checkout` with this key. `giveUp` ends a checkout
+    /// whose customer has to confirm the charge. A refusal has the fields that the customer entered, so that a form can
+    /// show them again.
     func result(_ parameters: JSON, _ request: ServiceRequest, _ reader: StoreReader) throws -> ServiceRoutes.Rest {
         let began = ContinuousClock.now
         let userId = try request.userId

@@ -42,8 +42,8 @@ package struct CheckoutMachine: Sendable {
         /// Store the failure and release the reservation, in one transaction. `holdsStock`: the reservation is known to
         /// exist.
         case fail(ParseError, holdsStock: Bool)
-        /// The customer has to confirm the charge: store that, and give the secret to all waiting requests. This machine
-        /// has ended.
+        /// The customer has to confirm the charge: store that, and give the secret to all waiting requests. This
+        /// machine has ended.
         case awaitAction(clientSecret: String)
         /// Wait, then report `waited`.
         case wait(Duration)

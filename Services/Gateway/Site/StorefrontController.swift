@@ -248,8 +248,8 @@ struct StorefrontController: Sendable {
         return [
             headerName("Content-Security-Policy"):
                 "default-src 'none'; script-src 'self'\(script); style-src 'self'; connect-src 'self'\(connect); "
-                + "font-src 'self'; manifest-src 'self'; img-src 'self'\(pictures)\(picture); \(frames)base-uri 'none'; "
-                + "form-action 'self'; frame-ancestors 'none'\(types)",
+                + "font-src 'self'; manifest-src 'self'; img-src 'self'\(pictures)\(picture); \(frames)"
+                + "base-uri 'none'; form-action 'self'; frame-ancestors 'none'\(types)",
             headerName("Referrer-Policy"): "strict-origin-when-cross-origin",
             headerName("X-Frame-Options"): "DENY",
             headerName("X-Content-Type-Options"): "nosniff",
