@@ -37,7 +37,7 @@ struct CheckoutRecord {
             source: PaymentSource(json: source), email: row.text("email"),
             discount: row["discount"].textValue.map(DiscountTerms.init(text:)),
             orderFields: try JSON(parsing: row.text("orderFields")), allowsAction: row.int("allowsAction") == 1)
-        awaitsAction = row["actionSince"].intValue != nil
+        awaitsAction = try row["actionSince"].intValue != nil
         point =
             switch try row.text("state") {
             case "started": .started

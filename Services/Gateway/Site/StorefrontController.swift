@@ -245,11 +245,12 @@ struct StorefrontController: Sendable {
                 "frame-src https://js.stripe.com https://*.js.stripe.com https://hooks.stripe.com; ",
                 " https://api.stripe.com", ""
             ) : ("", "", "", "", "; require-trusted-types-for 'script'; trusted-types worker")
+        let policy: String =
+            "default-src 'none'; script-src 'self'\(script); style-src 'self'; connect-src 'self'\(connect); "
+            + "font-src 'self'; manifest-src 'self'; img-src 'self'\(pictures)\(picture); \(frames)"
+            + "base-uri 'none'; form-action 'self'; frame-ancestors 'none'\(types)"
         return [
-            headerName("Content-Security-Policy"):
-                "default-src 'none'; script-src 'self'\(script); style-src 'self'; connect-src 'self'\(connect); "
-                + "font-src 'self'; manifest-src 'self'; img-src 'self'\(pictures)\(picture); \(frames)"
-                + "base-uri 'none'; form-action 'self'; frame-ancestors 'none'\(types)",
+            headerName("Content-Security-Policy"): policy,
             headerName("Referrer-Policy"): "strict-origin-when-cross-origin",
             headerName("X-Frame-Options"): "DENY",
             headerName("X-Content-Type-Options"): "nosniff",

@@ -179,7 +179,7 @@ package struct SandboxProvider: PaymentProvider {
         guard try row.text("source") == order.source.stored, try row.int("amount") == order.amountMinorUnits,
             try row.text("currency") == order.currency
         else { return .failure(ProviderFailure.keyReused) }
-        if let secret = row["clientSecret"].textValue { return .failure(ActionRequired(clientSecret: secret)) }
+        if let secret = try row["clientSecret"].textValue { return .failure(ActionRequired(clientSecret: secret)) }
         if let failure = try row["failure"].textValue { return .failure(try ProviderFailure(stored: failure)) }
         return try .success(
             ProviderCharge(id: row.text("chargeId"), brand: row.text("brand"), lastFourDigits: row.text("lastFour")))
