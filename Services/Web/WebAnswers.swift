@@ -32,7 +32,7 @@ package struct WebAnswers: Sendable {
         shop = try Shop(
             reading: folder.appendingPathComponent("Storefront"), shopName: configuration.shopName,
             currency: configuration.currency, zone: configuration.zone, isSandbox: configuration.isSandbox,
-            assets: site.shopAssets)
+            stripeKey: configuration.stripeKey, assets: site.shopAssets)
         ownReport = ProcessReport(replica: configuration.replica, settings: configuration.settings)
     }
 

@@ -63,6 +63,38 @@ import WebService
         }
     }
 
+    /// What the page of an attempt shows for the answer of the shop's payments.
+    @Test func theReturnFollowsTheAnswerOfPayments() throws {
+        let shop = try Self.shop()
+        func page(_ results: [(Int, JSON)], guest: Bool = true) -> ShopPage {
+            var request = Self.request("GET", ["checkout", "return"], results)
+            request.query = ["attempt": "a&b", "redirect_status": "succeeded"]
+            request.userID = "u1"
+            request.guest = guest
+            return shop.reply(to: request).page
+        }
+        let asks: JSON = ["result": ["status": "requiresAction", "clientSecret": "pi_1_secret_2", "orderId": "o"]]
+        let asked = page([(200, asks)])
+        #expect(asked.status == 200 && asked.personal)
+        #expect(asked.html.contains(#"name="attempt" value="a&amp;b""#), "\(asked.html)")
+        // The sandbox needs no secret in the page.
+        #expect(!asked.html.contains("_secret_") && !asked.runsStripe)
+        #expect(page([(200, ["result": ["orderId": "o/1", "orderNo": 1]])]).location == "/orders/o%2F1?thanks=1")
+        for pending: (Int, JSON) in [(500, ["code": 124, "error": "…"]), (503, ["code": 2, "error": "…"])] {
+            #expect(page([pending]).html.contains("/checkout/return?attempt=a%26b"))
+        }
+        #expect(page([(404, ["code": 101, "error": "…"])]).location == "/checkout")
+        let bag: JSON = ["result": ["items": [["quantity": 1]], "totalMinorUnits": 350]]
+        let entered: JSON = ["shippingAddress": ["city": "Springfield"], "note": "Ring twice."]
+        let details: JSON = ["code": "card_declined", "order": entered]
+        let refused: JSON = ["code": 141, "error": "Declined.", "details": details]
+        let explained = page([(400, refused), (200, bag), (200, ["results": []]), (200, [:])])
+        #expect(explained.status == 400)
+        for text in ["Declined.", "Springfield", "Ring twice."] {
+            #expect(explained.html.contains(text), "\(explained.html)")
+        }
+    }
+
     @Test func amountsFollowTheLanguage() throws {
         var request = Self.request(
             "GET", ["brands", "t-x"],

@@ -294,7 +294,8 @@ final class StorefrontController: Sendable {
 
     /// - Parameter key: of the page among the kept ones.
     private func response(_ page: ShopPage, _ key: [UInt8]?, _ visit: Visit) -> ParseResponse {
-        let isUsual = page.status == 200 && page.location.isEmpty && page.contentType.isEmpty
+        let isUsual =
+            page.status == 200 && page.location.isEmpty && page.contentType.isEmpty && !page.runsStripe
         if isUsual, !page.personal, !visit.hasBegun, !visit.hasEnded, !page.endsSession,
             page.html.utf8.count <= CapacitySettings.smallBytes
         {
@@ -303,7 +304,7 @@ final class StorefrontController: Sendable {
             return response(body)
         }
         var response = ParseResponse(status: Int(page.status), html: page.html)
-        response.headers = headers
+        response.headers = page.runsStripe ? Self.headers(configuration, runsStripe: true) : headers
         // A path of this host, whatever a form or a query named.
         if !page.location.isEmpty {
             response.headers[.location] =
@@ -320,14 +321,24 @@ final class StorefrontController: Sendable {
     }
 
     /// The only policy for trusted types, `worker`, names the worker of `offline.js`.
-    private static func headers(_ configuration: GatewayConfiguration) -> HTTPFields {
+    /// - Parameter runsStripe: the page also runs Stripe's script (https://docs.stripe.com/security/guide), which loads
+    ///   parts of itself without trusted types.
+    private static func headers(_ configuration: GatewayConfiguration, runsStripe: Bool = false) -> HTTPFields {
         let pictures = WebOrigin.of(configuration.publicURL).map { " " + $0 } ?? ""
+        let (script, picture, frames, connect, types) =
+            runsStripe
+            ? (
+                " https://js.stripe.com https://*.js.stripe.com", " https://*.stripe.com",
+                "frame-src https://js.stripe.com https://*.js.stripe.com https://hooks.stripe.com; ",
+                " https://api.stripe.com", ""
+            ) : ("", "", "", "", "; require-trusted-types-for 'script'; trusted-types worker")
+        let policy: String =
+            "default-src 'none'; script-src 'self'\(script); style-src 'self'; connect-src 'self'\(connect); "
+            + "font-src 'self'; manifest-src 'self'; img-src 'self'\(pictures)\(picture); \(frames)"
+            + "base-uri 'none'; form-action 'self'; frame-ancestors 'none'\(types)"
         return [
             .contentType: "text/html; charset=utf-8",
-            headerName("Content-Security-Policy"):
-                "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; font-src 'self'; "
-                + "manifest-src 'self'; img-src 'self'\(pictures); base-uri 'none'; form-action 'self'; "
-                + "frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types worker",
+            headerName("Content-Security-Policy"): policy,
             headerName("Referrer-Policy"): "strict-origin-when-cross-origin",
             headerName("X-Frame-Options"): "DENY",
             headerName("X-Content-Type-Options"): "nosniff",

@@ -102,21 +102,31 @@ extension Shop {
         "firstName", "lastName", "address1", "address2", "city", "state", "zipcode", "phone",
     ]
     static let requiredFields = ["firstName", "lastName", "address1", "city", "state", "zipcode"]
-    static let cards = ["tok_visa", "tok_mastercard", "tok_amex", "tok_chargeDeclinedInsufficientFunds"]
+    static let cards = [
+        "tok_visa", "tok_mastercard", "tok_amex", "tok_chargeDeclinedInsufficientFunds",
+        "tok_authenticationRequiredOnSetup", "tok_threeDSecureRequiredChargeDeclined",
+    ]
 
-    func checkout(_ visit: inout ShopVisit) throws(ShopStop) -> ShopPage {
+    /// - Parameters:
+    ///   - problem: why the last attempt failed.
+    ///   - entered: the order's fields of that attempt.
+    func checkout(
+        _ visit: inout ShopVisit, problem: String? = nil, entered: JSON = [:]
+    ) throws(ShopStop) -> ShopPage {
         guard !visit.isNobody else { return redirect("/bag") }
         let answers = try visit.ask(
             .function("bag"), .find("Address", order: "-default,-updatedAt", limit: 1), .get("users/me"))
         try require(answers[0], visit)
         guard answers[0].result["items"]?.arrayValue?.isEmpty == false else { return redirect("/bag") }
         // The stored address, else the account's own.
-        let stored = answers[1].results.first ?? answers[2].json
+        let stored = entered["shippingAddress"] ?? answers[1].results.first ?? answers[2].json
         var fields: [String: String] = [:]
         for name in Self.addressFields { fields[name] = stored[name]?.stringValue ?? "" }
-        fields["email"] = answers[2].json["email"]?.stringValue ?? ""
+        fields["email"] = (entered["email"] ?? answers[2].json["email"])?.stringValue ?? ""
+        fields["note"] = entered["note"]?.stringValue ?? ""
+        fields["gift"] = entered["giftMessage"]?.stringValue ?? ""
         fields["attempt"] = UUID().uuidString.lowercased()
-        return checkoutPage(visit, answers[0].result, fields, problem: nil, wrong: [])
+        return checkoutPage(visit, answers[0].result, fields, problem: problem, wrong: [])
     }
 
     private func checkoutPage(
@@ -138,7 +148,12 @@ extension Shop {
                 "autocomplete": Self.autocomplete[name] ?? "off",
             ]
         }
+        let total = bag["totalMinorUnits"]?.intValue ?? 0
         values["isSandbox"] = isSandbox
+        values["takesNoCards"] = !isSandbox && stripeKey == nil && total > 0
+        if let stripeKey, total > 0 {
+            values["stripe"] = ["key": stripeKey, "amount": String(total), "currency": currency.code]
+        }
         values["cards"] = Self.cards.map { token -> [String: Any] in
             [
                 "token": token, "title": view.words("card.\(token)"),
@@ -146,9 +161,11 @@ extension Shop {
             ]
         }
         if let problem { values["problem"] = problem }
-        return render(
+        var page = render(
             "checkout", visit, title: view.words("checkout.title"), values, status: problem == nil ? 200 : 400,
             personal: true)
+        page.runsStripe = values["stripe"] != nil
+        return page
     }
 
     static let autocomplete = [
@@ -168,12 +185,16 @@ extension Shop {
         var wrong = Set(Self.requiredFields.filter { fields[$0]?.isEmpty != false })
         if !visit.isSignedIn, fields["email"]?.contains("@") != true { wrong.insert("email") }
         var problem = wrong.isEmpty ? nil : words("checkout.incomplete")
-        if problem == nil, !isSandbox { problem = words("checkout.noCards") }
+        if problem == nil, !isSandbox, stripeKey == nil || fields["card"]?.isEmpty != false {
+            let bag = try visit.ask(.function("bag"))[0]
+            try require(bag, visit)
+            if bag.result["totalMinorUnits"]?.intValue != 0 {
+                problem = words(stripeKey == nil ? "checkout.noCards" : "checkout.needsScript")
+            }
+        }
         if problem == nil {
             let answer = try visit.ask(.function("checkout", checkoutParameters(fields)))[0]
-            if let id = answer.result["orderId"]?.stringValue, answer.isSuccess {
-                return redirect("/orders/\(id.percentEncoded)?thanks=1")
-            }
+            if let next = afterCheckout(answer, fields["attempt"] ?? "") { return next }
             problem = answer.status >= 500 ? words("checkout.undecided") : answer.message
             // The key belongs to the refused attempt, and another card is another attempt.
             if answer.status < 500 { fields["attempt"] = UUID().uuidString.lowercased() }
@@ -189,6 +210,7 @@ extension Shop {
             if let value = fields[name], !value.isEmpty { address[name] = .string(value) }
         }
         var parameters: [String: JSON] = ["shippingAddress": .object(address)]
+        if fields["attempt"]?.isEmpty == false { parameters["allowsAction"] = true }
         for (name, parameter) in [
             ("card", "tokenId"), ("attempt", "idempotencyKey"), ("note", "note"), ("gift", "giftMessage"),
             ("email", "email"),

@@ -12,13 +12,16 @@ package struct Shop: Sendable {
     let zone: ShopZone
     /// Whether cards are Stripe's test cards of the embedded sandbox.
     let isSandbox: Bool
+    /// The publishable key of Stripe's card form; nil when the shop does not have it.
+    let stripeKey: String?
     /// The folder of the storefront's files: `/shop/assets/<digest>`.
     let assets: String
 
     /// - Parameter root: the folder with the templates and, in `texts`, the texts of each language.
     /// - Throws: `StartupProblem`.
     package init(
-        reading root: URL, shopName: String, currency: Currency, zone: ShopZone, isSandbox: Bool, assets: String
+        reading root: URL, shopName: String, currency: Currency, zone: ShopZone, isSandbox: Bool,
+        stripeKey: String? = nil, assets: String
     ) throws {
         templates = try ShopTemplates(reading: root)
         languages = try ShopLanguages(reading: root.appendingPathComponent("texts"))
@@ -26,6 +29,7 @@ package struct Shop: Sendable {
         self.currency = currency
         self.zone = zone
         self.isSandbox = isSandbox
+        self.stripeKey = stripeKey
         self.assets = assets
     }
 
@@ -68,6 +72,8 @@ package struct Shop: Sendable {
         case ("POST", "bag", 2) where last == "code": return try changeCode(&visit)
         case ("GET", "checkout", 1): return try checkout(&visit)
         case ("POST", "checkout", 1): return try pay(&visit)
+        case ("GET", "checkout", 2) where last == "return": return try checkoutReturn(&visit)
+        case ("POST", "checkout", 2) where last == "return": return try changeReturn(&visit)
         case ("GET", "orders", 2): return try order(&visit, last)
         case ("POST", "orders", 3) where path[2] == "cancel": return try cancel(&visit, last)
         case ("POST", "orders", 3) where path[2] == "again": return try orderAgain(&visit, last)

@@ -277,6 +277,9 @@ public nonisolated struct ShopPage: Sendable {
   /// Empty for HTML.
   public var contentType: String = String()
 
+  /// The page runs Stripe's script.
+  public var runsStripe: Bool = false
+
   public var unknownFields = SwiftProtobuf.UnknownStorage()
 
   public init() {}
@@ -770,7 +773,7 @@ nonisolated extension ShopAsk: SwiftProtobuf.Message, SwiftProtobuf._MessageImpl
 
 nonisolated extension ShopPage: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   public static let protoMessageName: String = _protobuf_package + ".ShopPage"
-  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}status\0\u{1}location\0\u{1}html\0\u{1}personal\0\u{3}ends_session\0\u{3}content_type\0")
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}status\0\u{1}location\0\u{1}html\0\u{1}personal\0\u{3}ends_session\0\u{3}content_type\0\u{3}runs_stripe\0")
 
   public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -784,6 +787,7 @@ nonisolated extension ShopPage: SwiftProtobuf.Message, SwiftProtobuf._MessageImp
       case 4: try { try decoder.decodeSingularBoolField(value: &self.personal) }()
       case 5: try { try decoder.decodeSingularBoolField(value: &self.endsSession) }()
       case 6: try { try decoder.decodeSingularStringField(value: &self.contentType) }()
+      case 7: try { try decoder.decodeSingularBoolField(value: &self.runsStripe) }()
       default: break
       }
     }
@@ -808,6 +812,9 @@ nonisolated extension ShopPage: SwiftProtobuf.Message, SwiftProtobuf._MessageImp
     if !self.contentType.isEmpty {
       try visitor.visitSingularStringField(value: self.contentType, fieldNumber: 6)
     }
+    if self.runsStripe != false {
+      try visitor.visitSingularBoolField(value: self.runsStripe, fieldNumber: 7)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -818,6 +825,7 @@ nonisolated extension ShopPage: SwiftProtobuf.Message, SwiftProtobuf._MessageImp
     if lhs.personal != rhs.personal {return false}
     if lhs.endsSession != rhs.endsSession {return false}
     if lhs.contentType != rhs.contentType {return false}
+    if lhs.runsStripe != rhs.runsStripe {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

@@ -9,7 +9,7 @@ import { heading, ofAll, stateChips } from '../../lists/listing.js';
 
 const MOST = 200;
 /** The states of a charge, with their styles. */
-const states = { declined: 'bad', created: 'warn', abandoned: 'warn', succeeded: 'good' };
+const states = { declined: 'bad', created: 'warn', requiresAction: 'warn', abandoned: 'warn', succeeded: 'good' };
 
 export async function render({ query, router, signal }) {
   const state = Object.hasOwn(states, query.state ?? '') ? query.state : '';
