@@ -83,7 +83,10 @@ final class PageGate: Sendable {
         let network = ClientNetwork(network)
         guard await enter(network) else { return nil }
         let response = await page()
-        state.withLock { state in state.turns.leave(network).flatMap { state.waiting.removeValue(forKey: $0) } }?.resume()
+        let next = state.withLock { state in
+            state.turns.leave(network).flatMap { ticket in state.waiting.removeValue(forKey: ticket) }
+        }
+        next?.resume()
         return response
     }
 

@@ -44,9 +44,9 @@ struct StorefrontForm: Sendable {
             if rest.starts(with: Array("--".utf8)) { return }
             guard rest.starts(with: Array("\r\n".utf8)),
                 let head = Self.range(of: Array("\r\n\r\n".utf8), in: rest),
-                let next = Self.range(of: end, in: rest[(head.upperBound - 2)...])
+                let next = Self.range(of: end, in: rest[head.upperBound...])
             else { throw Self.malformed }
-            try take(rest[..<head.lowerBound], rest[head.upperBound..<max(head.upperBound, next.lowerBound)])
+            try take(rest[..<head.lowerBound], rest[head.upperBound..<next.lowerBound])
             rest = rest[next.upperBound...]
         }
         throw Self.malformed
