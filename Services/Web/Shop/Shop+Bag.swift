@@ -11,10 +11,10 @@ extension Shop {
         }
         let answer = try visit.ask(.function("bag"))[0]
         try require(answer, visit)
-        return bagPage(visit, answer.result, problem: nil)
+        return bagPage(visit, answer.result)
     }
 
-    private func bagPage(_ visit: ShopVisit, _ bag: JSON, problem: String?) -> ShopPage {
+    private func bagPage(_ visit: ShopVisit, _ bag: JSON) -> ShopPage {
         let view = view(visit)
         let lines = view.lines(bag)
         var values = view.sums(bag)
@@ -23,9 +23,8 @@ extension Shop {
         if let missing = Int(visit.query("missing")), missing > 0 {
             values["missing"] = view.words("bag.missing", ["n": String(missing)])
         }
-        if let problem { values["problem"] = problem }
-        return render(
-            "bag", visit, title: view.words("bag.title"), values, status: problem == nil ? 200 : 400, personal: true)
+        if let problem = visit.kept?.problem { values["problem"] = problem }
+        return render("bag", visit, title: view.words("bag.title"), values, personal: true)
     }
 
     /// Adds a product, or sets its quantity. A shopper without a session becomes a guest first.
@@ -45,9 +44,7 @@ extension Shop {
                 try require(answer, visit)
                 return redirect("/bag")
             }
-            let bag = try visit.ask(.function("bag"))[0]
-            try require(bag, visit)
-            return bagPage(visit, bag.result, problem: answer.message)
+            return again("/bag", problem: answer.message)
         }
         return redirect(visit.next("/bag"))
     }
@@ -62,9 +59,7 @@ extension Shop {
             try require(answer, visit)
             return redirect("/bag")
         }
-        let bag = try visit.ask(.function("bag"))[0]
-        try require(bag, visit)
-        return bagPage(visit, bag.result, problem: answer.message)
+        return again("/bag", problem: answer.message)
     }
 
     /// The number of pieces in the bag and the shopper's name, for the head of pages that every shopper gets alike.
@@ -103,7 +98,10 @@ extension Shop {
         for name in Self.addressFields { fields[name] = stored[name]?.stringValue ?? "" }
         fields["email"] = answers[2].json["email"]?.stringValue ?? ""
         fields["attempt"] = UUID().uuidString.lowercased()
-        return checkoutPage(visit, answers[0].result, fields, problem: nil, wrong: [])
+        let form = visit.kept ?? ShopForm()
+        if !form.isGood { for name in Self.addressFields { fields[name] = "" } }
+        fields.merge(form.typed) { $1 }
+        return checkoutPage(visit, answers[0].result, fields, problem: form.problem, wrong: Set(form.wrong.keys))
     }
 
     private func checkoutPage(
@@ -134,8 +132,7 @@ extension Shop {
         }
         if let problem { values["problem"] = problem }
         return render(
-            "checkout", visit, title: view.words("checkout.title"), values, status: problem == nil ? 200 : 400,
-            personal: true)
+            "checkout", visit, title: view.words("checkout.title"), values, personal: true)
     }
 
     static let autocomplete = [
@@ -163,11 +160,13 @@ extension Shop {
             }
             problem = answer.status >= 500 ? words("checkout.undecided") : answer.message
             // The key belongs to the refused attempt, and another card is another attempt.
-            if answer.status < 500 { fields["attempt"] = UUID().uuidString.lowercased() }
+            if answer.status < 500 { fields["attempt"] = nil }
         }
-        let bag = try visit.ask(.function("bag"))[0]
-        try require(bag, visit)
-        return checkoutPage(visit, bag.result, fields, problem: problem, wrong: wrong)
+        var form = ShopForm()
+        form.typed = fields
+        form.problem = problem
+        for name in wrong { form.wrong[name] = words("form.missing") }
+        return again("/checkout", form)
     }
 
     private func checkoutParameters(_ fields: [String: String]) -> JSON {
