@@ -153,7 +153,7 @@ struct StorefrontController: Sendable {
         } else if ask.sendsFile {
             // A file is no part of a batch.
             request.isInBatch = false
-            request.body = visit.form.file
+            request.body = PhotoMetadata.removed(from: visit.form.file) ?? []
             request.headers[.contentType] = visit.form.fileType
         } else {
             guard case .object(let members)? = try? JSON(parsing: ask.body) else { throw .internalError }

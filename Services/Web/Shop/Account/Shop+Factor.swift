@@ -30,7 +30,7 @@ extension Shop {
         var values = form.values(fields)
         values["isOn"] = options.hasSecondFactor
         if options.hasSecondFactor {
-            let codes = (visit.request.kept["codes"] ?? "").split(separator: ",").map { code in String(code.filter { $0 != " " }) }
+            let codes = (visit.request.kept["codes"] ?? "").filter { $0 != " " }.split(separator: ",").map(String.init)
             values["codes"] = codes
             values["hasCodes"] = !codes.isEmpty
         } else {
