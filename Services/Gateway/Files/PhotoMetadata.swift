@@ -8,6 +8,7 @@ package enum PhotoMetadata {
     }
 
     private static let pngStart: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
+    private static let profileStart = Array("ICC_PROFILE".utf8)
     private static let exifStart: [UInt8] = Array("Exif".utf8) + [0, 0]
 
     private static func jpeg(_ photo: [UInt8]) -> [UInt8]? {
@@ -15,22 +16,38 @@ package enum PhotoMetadata {
         var place = 2
         while place + 4 <= photo.count, photo[place] == 0xFF {
             let kind = photo[place + 1]
-            // The picture itself; nothing with metadata follows that a browser reads.
-            if kind == 0xDA { return kept + photo[place...] }
+            if kind == 0xDA { return kept + photo[place..<end(ofPictureAt: place, in: photo)] }
             let length = Int(photo[place + 2]) << 8 | Int(photo[place + 3])
             let end = place + 2 + length
             guard length >= 2, end <= photo.count else { return nil }
             switch kind {
             case 0xE1:
                 if let direction = direction(in: photo[(place + 4)..<end]) { kept += exif(direction) }
-            // JFIF, colour profile and Adobe's colours.
-            case 0xE0, 0xE2, 0xEE: kept += photo[place..<end]
-            case 0xE3...0xEF, 0xFE: break
+            case 0xE2: if photo[(place + 4)..<end].starts(with: profileStart) { kept += photo[place..<end] }
+            // Other programs' data, and comments. JFIF and Adobe's colours stay.
+            case 0xE3...0xED, 0xEF, 0xFE: break
             default: kept += photo[place..<end]
             }
             place = end
         }
         return nil
+    }
+
+    /// The end of the picture's scans. Some phones add a second picture behind it, with metadata of its own.
+    private static func end(ofPictureAt start: Int, in photo: [UInt8]) -> Int {
+        var place = start
+        while place + 4 <= photo.count {
+            let kind = photo[place + 1]
+            place += 2 + (Int(photo[place + 2]) << 8 | Int(photo[place + 3]))
+            guard kind == 0xDA else { continue }
+            // In a scan 0xFF is followed by 0, or by the number of a restart.
+            while place + 1 < photo.count,
+                photo[place] != 0xFF || photo[place + 1] == 0 || photo[place + 1] == 0xFF
+                    || (0xD0...0xD7).contains(photo[place + 1])
+            { place += 1 }
+            if place + 1 < photo.count, photo[place + 1] == 0xD9 { return place + 2 }
+        }
+        return photo.count
     }
 
     /// The value of `Orientation`; nil for none.
