@@ -83,6 +83,8 @@ extension Shop {
     static let addressFields = [
         "firstName", "lastName", "address1", "address2", "city", "state", "zipcode", "phone",
     ]
+    /// Only of an address that an app has stored: the shop asks nobody for it.
+    private static let country = "country"
     static let requiredFields = ["firstName", "lastName", "address1", "city", "state", "zipcode"]
     static let cards = ["tok_visa", "tok_mastercard", "tok_amex", "tok_chargeDeclinedInsufficientFunds"]
 
@@ -95,7 +97,7 @@ extension Shop {
         // The stored address, else the account's own.
         let stored = answers[1].results.first ?? answers[2].json
         var fields: [String: String] = [:]
-        for name in Self.addressFields { fields[name] = stored[name]?.stringValue ?? "" }
+        for name in Self.addressFields + [Self.country] { fields[name] = stored[name]?.stringValue ?? "" }
         fields["email"] = answers[2].json["email"]?.stringValue ?? ""
         fields["attempt"] = UUID().uuidString.lowercased()
         let form = visit.kept ?? ShopForm()
@@ -116,7 +118,10 @@ extension Shop {
         values["email"] = fields["email"] ?? ""
         values["asksEmail"] = !visit.isSignedIn
         values["emailWrong"] = wrong.contains("email")
-        values["fields"] = Self.addressFields.map { name -> [String: Any] in
+        // The price that the shopper sees, which `pay` compares.
+        values["seen"] = bag["totalMinorUnits"]?.intValue ?? 0
+        let names = Self.addressFields + (fields[Self.country]?.isEmpty == false ? [Self.country] : [])
+        values["fields"] = names.map { name -> [String: Any] in
             [
                 "name": name, "label": view.words("address.\(name)"), "value": fields[name] ?? "",
                 "required": Self.requiredFields.contains(name), "wrong": wrong.contains(name),
@@ -138,7 +143,7 @@ extension Shop {
     static let autocomplete = [
         "firstName": "given-name", "lastName": "family-name", "address1": "address-line1",
         "address2": "address-line2", "city": "address-level2", "state": "address-level1", "zipcode": "postal-code",
-        "phone": "tel",
+        "phone": "tel", "country": "country-name",
     ]
 
     /// Pays with the key of the form: a form that is sent twice, or again after "Back", gets the same receipt.
@@ -146,13 +151,20 @@ extension Shop {
         guard !visit.isNobody else { return redirect("/bag") }
         let words = view(visit).words
         var fields: [String: String] = [:]
-        for name in Self.addressFields + ["attempt", "note", "gift", "email", "card"] {
+        for name in Self.addressFields + [Self.country, "attempt", "note", "gift", "email", "card"] {
             fields[name] = visit.field(name)
         }
         var wrong = Set(Self.requiredFields.filter { fields[$0]?.isEmpty != false })
         if !visit.isSignedIn, fields["email"]?.contains("@") != true { wrong.insert("email") }
         var problem = wrong.isEmpty ? nil : words("checkout.incomplete")
         if problem == nil, !isSandbox { problem = words("checkout.noCards") }
+        if problem == nil, let seen = Int64(visit.field("seen")) {
+            let bag = try visit.ask(.function("bag"))[0]
+            try require(bag, visit)
+            // With an empty bag the form was sent before, and gets the same receipt.
+            let isEmpty = bag.result["items"]?.arrayValue?.isEmpty != false
+            if !isEmpty, bag.result["totalMinorUnits"]?.intValue != seen { problem = words("checkout.changed") }
+        }
         if problem == nil {
             let answer = try visit.ask(.function("checkout", checkoutParameters(fields)))[0]
             if let id = answer.result["orderId"]?.stringValue, answer.isSuccess {
@@ -171,7 +183,7 @@ extension Shop {
 
     private func checkoutParameters(_ fields: [String: String]) -> JSON {
         var address: [String: JSON] = [:]
-        for name in Self.addressFields {
+        for name in Self.addressFields + [Self.country] {
             if let value = fields[name], !value.isEmpty { address[name] = .string(value) }
         }
         var parameters: [String: JSON] = ["shippingAddress": .object(address)]
