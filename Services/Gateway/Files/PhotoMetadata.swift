@@ -16,7 +16,7 @@ package enum PhotoMetadata {
         var place = 2
         while place + 4 <= photo.count, photo[place] == 0xFF {
             let kind = photo[place + 1]
-            if kind == 0xDA { return kept + photo[place..<end(ofPictureAt: place, in: photo)] }
+            if kind == 0xDA { return kept + photo[place..<pictureEnd(from: place, in: photo)] }
             let length = Int(photo[place + 2]) << 8 | Int(photo[place + 3])
             let end = place + 2 + length
             guard length >= 2, end <= photo.count else { return nil }
@@ -34,7 +34,7 @@ package enum PhotoMetadata {
     }
 
     /// The end of the picture's scans. Some phones add a second picture behind it, with metadata of its own.
-    private static func end(ofPictureAt start: Int, in photo: [UInt8]) -> Int {
+    private static func pictureEnd(from start: Int, in photo: [UInt8]) -> Int {
         var place = start
         while place + 4 <= photo.count {
             let kind = photo[place + 1]

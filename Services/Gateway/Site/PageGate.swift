@@ -8,7 +8,7 @@ import Synchronization
 package struct PageTurns {
     package typealias Ticket = UInt64
 
-    package enum Entry: Equatable {
+    package enum Entry: Equatable, Sendable {
         case goesOn
         case waits(Ticket)
         /// Too many pages wait already, of all networks or of this one.

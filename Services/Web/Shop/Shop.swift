@@ -32,7 +32,7 @@ package struct Shop: Sendable {
     package func reply(to request: ShopRequest) -> ShopReply {
         var visit = ShopVisit(request)
         do throws(ShopStop) {
-            let page = request.refusal == 0 ? try page(&visit) : refusal(visit)
+            let page = try request.refusal == 0 ? page(&visit) : refusal(visit)
             return .with { $0.page = page }
         } catch {
             switch error {
