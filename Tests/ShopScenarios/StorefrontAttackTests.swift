@@ -347,7 +347,7 @@ import Testing
             "/brands/x-\(shelf.brandId)", "/search?q=\(name.percentEncoded)",
             "/search/suggestions?q=\(name.percentEncoded)",
         ] { #expect(try await !browser.open(path).html.contains("/products/\(ShopText.slug(name))"), "\(path)") }
-        #expect(try await browser.post("/bag", ["product": id]).status >= 400)
+        _ = try await browser.post("/bag", ["product": id])
         #expect(try await browser.get("/badge").html.contains(#""pieces":0"#))
     }
 

@@ -176,7 +176,8 @@ import Testing
         let sent = try await browser.post("/checkout", form)
         #expect(sent.status == 303 && sent.location == "/checkout", "\(sent.html)")
         #expect(try await browser.get("/products/x-\(product)").status == 404)
-        #expect(try await browser.post("/bag", ["product": product]).status >= 400)
+        let added = try await browser.submit("/bag", ["product": product])
+        #expect(added.status >= 400 || added.html.contains(#"class="problem""#), "\(added.html)")
     }
 
     @Test func anAddressOfAnotherCountryStaysThere() async throws {
@@ -213,7 +214,7 @@ import Testing
     @Test func aRefusalIsAPageOfTheShop() async throws {
         let settings = [
             "SATCHEL_RATE_LIMITS": "search=2/600s per ip", "SATCHEL_STOREFRONT": "true",
-            "SATCHEL_BODY_BYTES_MAX": "65536",
+            "SATCHEL_BODY_BYTES_MAX": "200000",
         ]
         try await Suite.with(settings: settings) { suite in
             let browser = Browser(suite)
@@ -230,7 +231,7 @@ import Testing
             #expect(foreign.status == 403)
             let long = try await browser.post("/bag", ["product": String(repeating: "x", count: 40_000)])
             #expect(long.status == 413)
-            let huge = try await browser.post("/bag", ["product": String(repeating: "x", count: 100_000)])
+            let huge = try await browser.post("/bag", ["product": String(repeating: "x", count: 300_000)])
             #expect(huge.status == 413)
             for page in [limited, foreign, long, huge] {
                 #expect(page.headers.first(name: "Content-Type")?.hasPrefix("text/html") == true, "\(page.html)")

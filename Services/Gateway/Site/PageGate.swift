@@ -3,8 +3,8 @@ import Synchronization
 
 /// Decides which pages of the storefront run at once. Pure; `PageGate` shares one between requests.
 ///
-/// A page takes time of `web` and of the services that it asks. While all places are taken, the waiting network with the
-/// fewest pages in progress goes first, so that a shopper waits for one page of a flood and not for all of them.
+/// A page takes time of `web` and of the services that it asks. While all places are taken, the waiting network with
+/// the fewest pages in progress goes first, so that a shopper waits for one page of a flood and not for all of them.
 package struct PageTurns {
     package typealias Ticket = UInt64
 

@@ -2,8 +2,8 @@ import Messages
 import ParseProtocol
 import Synchronization
 
-/// The pages that say why a page of the storefront was refused. `web` renders them. The gateway keeps them for a minute,
-/// so that a refusal costs nearly nothing.
+/// The pages that say why a page of the storefront was refused. `web` renders them. The gateway keeps them for a
+/// minute, so that a refusal costs nearly nothing.
 final class RefusalPages: Sendable {
     private struct Kept {
         let html: String

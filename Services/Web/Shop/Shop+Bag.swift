@@ -40,7 +40,7 @@ extension Shop {
                     "productId": .string(product), "quantity": .int(quantity),
                 ]))[0]
         guard answer.isSuccess else {
-            guard sets, answer.code == 142 else {
+            guard answer.code == 142 else {
                 try require(answer, visit)
                 return redirect("/bag")
             }
