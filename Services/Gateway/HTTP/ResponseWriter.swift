@@ -61,7 +61,9 @@ final class ResponseWriter: Sendable {
         headers.append(HTTPField(name: Self.requestIdName, value: requestId))
         if let location = answer.location { headers[.location] = location }
         if let seconds = answer.retryAfterSeconds { headers[.retryAfter] = String(seconds) }
-        for field in answer.headers { headers[field.name] = field.value }
+        for field in answer.headers where field.name != .setCookie { headers[field.name] = field.value }
+        // A page may set two cookies.
+        headers.append(contentsOf: answer.headers[fields: .setCookie])
         let isJSON = answer.headers[.contentType] == nil
         let isLinked = answer.final != nil || !isJSON
         var body = isLinked ? answer.body : configuration.fileLinks.linked(answer.body)

@@ -29,6 +29,8 @@ struct ParseRequest: Sendable {
     var body: [UInt8] = []
     /// The headers as received; empty inside a batch.
     var headers: HTTPFields = [:]
+    /// The host that the client named, with its port; nil inside a batch.
+    var host: String?
     /// The body as an object, after credentials were removed from it, or from a batch or a form; then `body` is stale.
     var tunnelled: [String: JSON]?
     /// Whether `tunnelled` was a form.

@@ -11,10 +11,10 @@ extension Shop {
         }
         let answer = try visit.ask(.function("bag"))[0]
         try require(answer, visit)
-        return bagPage(visit, answer.result, problem: nil)
+        return bagPage(visit, answer.result)
     }
 
-    private func bagPage(_ visit: ShopVisit, _ bag: JSON, problem: String?) -> ShopPage {
+    private func bagPage(_ visit: ShopVisit, _ bag: JSON) -> ShopPage {
         let view = view(visit)
         let lines = view.lines(bag)
         var values = view.sums(bag)
@@ -23,9 +23,8 @@ extension Shop {
         if let missing = Int(visit.query("missing")), missing > 0 {
             values["missing"] = view.words("bag.missing", ["n": String(missing)])
         }
-        if let problem { values["problem"] = problem }
-        return render(
-            "bag", visit, title: view.words("bag.title"), values, status: problem == nil ? 200 : 400, personal: true)
+        if let problem = visit.kept?.problem { values["problem"] = problem }
+        return render("bag", visit, title: view.words("bag.title"), values, personal: true)
     }
 
     /// Adds a product, or sets its quantity. A shopper without a session becomes a guest first.
@@ -41,13 +40,11 @@ extension Shop {
                     "productId": .string(product), "quantity": .int(quantity),
                 ]))[0]
         guard answer.isSuccess else {
-            guard sets, answer.code == 142 else {
+            guard answer.code == 142 else {
                 try require(answer, visit)
                 return redirect("/bag")
             }
-            let bag = try visit.ask(.function("bag"))[0]
-            try require(bag, visit)
-            return bagPage(visit, bag.result, problem: answer.message)
+            return again("/bag", problem: answer.message)
         }
         return redirect(visit.next("/bag"))
     }
@@ -62,9 +59,7 @@ extension Shop {
             try require(answer, visit)
             return redirect("/bag")
         }
-        let bag = try visit.ask(.function("bag"))[0]
-        try require(bag, visit)
-        return bagPage(visit, bag.result, problem: answer.message)
+        return again("/bag", problem: answer.message)
     }
 
     /// What scripts add to pages that every shopper gets alike: the number of pieces in the bag, the shopper's name
@@ -101,6 +96,8 @@ extension Shop {
     static let addressFields = [
         "firstName", "lastName", "address1", "address2", "city", "state", "zipcode", "phone",
     ]
+    /// Only of an address that an app has stored: the shop asks nobody for it.
+    private static let country = "country"
     static let requiredFields = ["firstName", "lastName", "address1", "city", "state", "zipcode"]
     static let cards = [
         "tok_visa", "tok_mastercard", "tok_amex", "tok_chargeDeclinedInsufficientFunds",
@@ -121,12 +118,16 @@ extension Shop {
         // The stored address, else the account's own.
         let stored = entered["shippingAddress"] ?? answers[1].results.first ?? answers[2].json
         var fields: [String: String] = [:]
-        for name in Self.addressFields { fields[name] = stored[name]?.stringValue ?? "" }
+        for name in Self.addressFields + [Self.country] { fields[name] = stored[name]?.stringValue ?? "" }
         fields["email"] = (entered["email"] ?? answers[2].json["email"])?.stringValue ?? ""
         fields["note"] = entered["note"]?.stringValue ?? ""
         fields["gift"] = entered["giftMessage"]?.stringValue ?? ""
         fields["attempt"] = UUID().uuidString.lowercased()
-        return checkoutPage(visit, answers[0].result, fields, problem: problem, wrong: [])
+        let form = visit.kept ?? ShopForm()
+        if !form.isGood { for name in Self.addressFields { fields[name] = "" } }
+        fields.merge(form.typed) { $1 }
+        return checkoutPage(
+            visit, answers[0].result, fields, problem: problem ?? form.problem, wrong: Set(form.wrong.keys))
     }
 
     private func checkoutPage(
@@ -141,7 +142,10 @@ extension Shop {
         values["email"] = fields["email"] ?? ""
         values["asksEmail"] = !visit.isSignedIn
         values["emailWrong"] = wrong.contains("email")
-        values["fields"] = Self.addressFields.map { name -> [String: Any] in
+        // The price that the shopper sees, which `pay` compares.
+        values["seen"] = bag["totalMinorUnits"]?.intValue ?? 0
+        let names = Self.addressFields + (fields[Self.country]?.isEmpty == false ? [Self.country] : [])
+        values["fields"] = names.map { name -> [String: Any] in
             [
                 "name": name, "label": view.words("address.\(name)"), "value": fields[name] ?? "",
                 "required": Self.requiredFields.contains(name), "wrong": wrong.contains(name),
@@ -161,9 +165,7 @@ extension Shop {
             ]
         }
         if let problem { values["problem"] = problem }
-        var page = render(
-            "checkout", visit, title: view.words("checkout.title"), values, status: problem == nil ? 200 : 400,
-            personal: true)
+        var page = render("checkout", visit, title: view.words("checkout.title"), values, personal: true)
         page.runsStripe = values["stripe"] != nil
         return page
     }
@@ -171,7 +173,7 @@ extension Shop {
     static let autocomplete = [
         "firstName": "given-name", "lastName": "family-name", "address1": "address-line1",
         "address2": "address-line2", "city": "address-level2", "state": "address-level1", "zipcode": "postal-code",
-        "phone": "tel",
+        "phone": "tel", "country": "country-name",
     ]
 
     /// Pays with the key of the form: a form that is sent twice, or again after "Back", gets the same receipt.
@@ -179,16 +181,21 @@ extension Shop {
         guard !visit.isNobody else { return redirect("/bag") }
         let words = view(visit).words
         var fields: [String: String] = [:]
-        for name in Self.addressFields + ["attempt", "note", "gift", "email", "card"] {
+        for name in Self.addressFields + [Self.country, "attempt", "note", "gift", "email", "card"] {
             fields[name] = visit.field(name)
         }
         var wrong = Set(Self.requiredFields.filter { fields[$0]?.isEmpty != false })
         if !visit.isSignedIn, fields["email"]?.contains("@") != true { wrong.insert("email") }
         var problem = wrong.isEmpty ? nil : words("checkout.incomplete")
-        if problem == nil, !isSandbox, stripeKey == nil || fields["card"]?.isEmpty != false {
+        if problem == nil, !isSandbox || !visit.field("seen").isEmpty {
             let bag = try visit.ask(.function("bag"))[0]
             try require(bag, visit)
-            if bag.result["totalMinorUnits"]?.intValue != 0 {
+            let total = bag.result["totalMinorUnits"]?.intValue
+            // With an empty bag the form was sent before, and gets the same receipt.
+            let isEmpty = bag.result["items"]?.arrayValue?.isEmpty != false
+            if let seen = Int64(visit.field("seen")), !isEmpty, total != seen {
+                problem = words("checkout.changed")
+            } else if !isSandbox, stripeKey == nil || fields["card"]?.isEmpty != false, total != 0 {
                 problem = words(stripeKey == nil ? "checkout.noCards" : "checkout.needsScript")
             }
         }
@@ -197,16 +204,18 @@ extension Shop {
             if let next = afterCheckout(answer, fields["attempt"] ?? "") { return next }
             problem = answer.status >= 500 ? words("checkout.undecided") : answer.message
             // The key belongs to the refused attempt, and another card is another attempt.
-            if answer.status < 500 { fields["attempt"] = UUID().uuidString.lowercased() }
+            if answer.status < 500 { fields["attempt"] = nil }
         }
-        let bag = try visit.ask(.function("bag"))[0]
-        try require(bag, visit)
-        return checkoutPage(visit, bag.result, fields, problem: problem, wrong: wrong)
+        var form = ShopForm()
+        form.typed = fields
+        form.problem = problem
+        for name in wrong { form.wrong[name] = words("form.missing") }
+        return again("/checkout", form)
     }
 
     private func checkoutParameters(_ fields: [String: String]) -> JSON {
         var address: [String: JSON] = [:]
-        for name in Self.addressFields {
+        for name in Self.addressFields + [Self.country] {
             if let value = fields[name], !value.isEmpty { address[name] = .string(value) }
         }
         var parameters: [String: JSON] = ["shippingAddress": .object(address)]

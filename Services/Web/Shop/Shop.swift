@@ -36,7 +36,7 @@ package struct Shop: Sendable {
     package func reply(to request: ShopRequest) -> ShopReply {
         var visit = ShopVisit(request)
         do throws(ShopStop) {
-            let page = try page(&visit)
+            let page = try request.refusal == 0 ? page(&visit) : refusal(visit)
             return .with { $0.page = page }
         } catch {
             switch error {
@@ -79,9 +79,13 @@ package struct Shop: Sendable {
         case ("POST", "orders", 3) where path[2] == "again": return try orderAgain(&visit, last)
         case ("GET", "account", 1): return try account(&visit)
         case (_, "account", 2...): return try accountPage(&visit)
-        case ("GET", "sign-up", 1), ("GET", "log-in", 1): return entry(visit, [:])
+        case ("GET", "sign-up", 1), ("GET", "log-in", 1): return try entry(&visit)
         case ("POST", "sign-up", 1): return try signUp(&visit)
         case ("POST", "log-in", 1): return try logIn(&visit)
+        case ("GET", "log-in", 2) where last == "code": return code(visit)
+        case ("POST", "log-in", 2) where last == "code": return try sendCode(&visit)
+        case ("GET", "log-in", 2): return try beginWebSignIn(&visit, last)
+        case ("GET", "log-in", 3) where path[2] == "back": return try endWebSignIn(&visit, last)
         case ("POST", "log-out", 1): return try logOut(&visit)
         case ("GET", "badge", 1): return try badge(&visit)
         default: throw .page(missing(visit))
@@ -126,6 +130,29 @@ package struct Shop: Sendable {
             $0.location = path
             $0.personal = true
         }
+    }
+
+    /// The page of a form that has a problem. The browser gets it by a GET, so that neither Back nor Reload sends the
+    /// form again.
+    func again(_ path: String, _ form: ShopForm) -> ShopPage {
+        var page = redirect(path)
+        page.kept = form.kept
+        return page
+    }
+
+    func again(_ path: String, problem: String) -> ShopPage {
+        var form = ShopForm()
+        form.problem = problem
+        return again(path, form)
+    }
+
+    /// The page that says why the gateway has refused a request.
+    private func refusal(_ visit: ShopVisit) -> ShopPage {
+        let words = languages.words(for: visit.request.languages)
+        let status = Int(visit.request.refusal)
+        if status == 404 { return missing(visit) }
+        let text = words([403, 413, 429].contains(status) ? "refused.\(status)" : "problem.text")
+        return problem(visit, words("problem.title"), text, status: status)
     }
 
     /// A result for scripts and programs.

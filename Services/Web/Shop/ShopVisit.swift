@@ -26,6 +26,9 @@ struct ShopVisit {
     var isSignedIn: Bool { !request.userID.isEmpty && !request.guest }
     var isNobody: Bool { request.userID.isEmpty }
 
+    /// The form that the shopper has sent and that had a problem, for the page that shows it again.
+    var kept: ShopForm? { ShopForm(kept: request.kept) }
+
     /// A field of the form without white space around it; empty when it is missing.
     func field(_ name: String) -> String { (request.form[name] ?? "").trimmingCharacters(in: .whitespacesAndNewlines) }
 
@@ -105,6 +108,9 @@ extension ShopAsk {
             $0.beginsSession = beginsSession
         }
     }
+
+    /// A step of a log-in at an identity provider (`WebSignIn` of `users`).
+    static func webSignIn(_ step: JSON) -> ShopAsk { send("POST", "webSignIn", step) }
 
     static func function(_ name: String, _ parameters: JSON = [:]) -> ShopAsk {
         send("POST", "functions/\(name)", parameters)

@@ -31,7 +31,7 @@ package final class Browser {
     private var origin: String
     /// Sent with every request.
     private var more: [(String, String)] = []
-    package private(set) var cookies: [String: String] = [:]
+    package var cookies: [String: String] = [:]
     package var languages = "en"
 
     package init(_ suite: Suite) { origin = String(suite.url.dropLast("/parse".count)) }
@@ -69,8 +69,28 @@ package final class Browser {
             Array(body.utf8))
     }
 
-    private func send(
-        _ method: HTTPMethod, _ path: String, _ headers: [(String, String)], _ body: [UInt8]
+    /// Sends a form and follows its redirection, as browsers do.
+    package func submit(_ path: String, _ form: [String: String]) async throws -> Page {
+        let page = try await post(path, form)
+        guard page.status == 303, let next = page.location else { return page }
+        return try await get(next)
+    }
+
+    /// Sends a form with a file.
+    package func upload(_ path: String, _ file: [UInt8], type: String) async throws -> Page {
+        let boundary = "----boundary"
+        let head =
+            "--\(boundary)\r\nContent-Disposition: form-data; name=\"photo\"; filename=\"a\"\r\n"
+            + "Content-Type: \(type)\r\n\r\n"
+        return try await send(
+            .POST, path,
+            [("Content-Type", "multipart/form-data; boundary=\(boundary)"), ("Sec-Fetch-Site", "same-origin")],
+            Array(head.utf8) + file + Array("\r\n--\(boundary)--\r\n".utf8))
+    }
+
+    /// Sends a request with these headers, the cookies and the languages.
+    package func send(
+        _ method: HTTPMethod, _ path: String, _ headers: [(String, String)], _ body: [UInt8] = []
     ) async throws -> Page {
         var headers = HTTPHeaders(headers + more + [("Accept-Language", languages)])
         if !cookies.isEmpty {

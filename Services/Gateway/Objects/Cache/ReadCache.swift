@@ -22,6 +22,8 @@ final class ReadCache: Sendable {
     struct PageRead: Sendable {
         let className: String
         fileprivate let stamp: ChangeStamp
+        /// Nothing that it read has changed since.
+        var isCurrent: Bool { stamp.isCurrent }
     }
 
     /// A cache miss. The service's response may be stored under this key and stamp.
