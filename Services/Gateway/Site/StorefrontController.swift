@@ -18,8 +18,10 @@ struct StorefrontController: Sendable {
     static let folders: Set<Substring> = [
         "account", "badge", "bag", "brands", "checkout", "favorites", "log-in", "log-out", "manifest.webmanifest",
         "offline", "orders", "pages", "products", "promotions", "robots.txt", "search", "sign-up", "sitemap.xml",
-        "sitemaps", "stores",
+        "sitemaps", "stores", "theme",
     ]
+    /// Those of programs' files, which have no look.
+    private static let plain: Set<Substring> = ["badge", "robots.txt", "sitemap.xml", "sitemaps"]
 
     /// A page of a shopper's visit: the session and what was asked so far.
     private struct Visit {
@@ -32,6 +34,9 @@ struct StorefrontController: Sendable {
         var results: [ShopResult] = []
     }
 
+    /// The first component of the path of a theme's styles, which names their content.
+    private static let styles: Substring = "theme"
+    private static let lasting = "public, max-age=31536000, immutable"
     private static let stepsMax = 8
     private static let asksMax = 40
     private static let formBytesMax = 32 << 10
@@ -68,12 +73,13 @@ struct StorefrontController: Sendable {
         _ request: ParseRequest, _ visit: inout Visit, _ router: ParseRouter
     ) async throws(ParseError) -> ParseResponse {
         var message = try message(request, visit.principal)
+        message.theme = await theme(request)
         for _ in 0..<Self.stepsMax {
             message.results = visit.results
             let reply = try await services.read(
                 WebCalls.shop, message, for: .stranger(request.network), in: request.call)
             switch try reply.message.outcome {
-            case .page(let page)?: return response(page, visit)
+            case .page(let page)?: return response(page, visit, isLasting: request.path.first == Self.styles)
             case .asks(let asks)?:
                 guard visit.results.count + asks.asks.count <= Self.asksMax else { throw .internalError }
                 for ask in asks.asks { try await run(ask, &visit, request, router) }
@@ -95,6 +101,19 @@ struct StorefrontController: Sendable {
             $0.userID = shopper.userID
             $0.guest = shopper.anonymous
             $0.url = WebOrigin.of(configuration.publicURL) ?? ""
+        }
+    }
+
+    /// The look that operators have chosen in Config; the standard one when Config cannot be read.
+    private func theme(_ request: ParseRequest) async -> Data {
+        if let first = request.path.first, Self.plain.contains(first) { return Data() }
+        do throws(ParseError) {
+            let reply = try await services.read(
+                CatalogCalls.config, ConfigRequest(), for: .stranger(request.network), in: request.call)
+            let config = try? JSON(parsing: configuration.fileLinks.linked(try reply.document))
+            return Data(config?["params"]?[WebCalls.themeParameter]?.serialized ?? [])
+        } catch {
+            return Data()
         }
     }
 
@@ -216,7 +235,7 @@ struct StorefrontController: Sendable {
 
     // MARK: - The response
 
-    private func response(_ page: ShopPage, _ visit: Visit) -> ParseResponse {
+    private func response(_ page: ShopPage, _ visit: Visit, isLasting: Bool) -> ParseResponse {
         var response = ParseResponse(status: Int(page.status), html: page.html)
         // A path of this host, whatever a form or a query named.
         if !page.location.isEmpty {
@@ -225,7 +244,8 @@ struct StorefrontController: Sendable {
         }
         if !page.contentType.isEmpty { response.headers[.contentType] = page.contentType }
         response.headers.append(contentsOf: headers)
-        response.headers[.cacheControl] = page.personal || !page.location.isEmpty ? "no-store" : "no-cache"
+        response.headers[.cacheControl] =
+            page.personal || !page.location.isEmpty ? "no-store" : isLasting ? Self.lasting : "no-cache"
         if visit.hasBegun, let token = visit.token {
             response.headers[.setCookie] = cookie(token, seconds: Self.cookieSeconds)
         } else if visit.hasEnded || page.endsSession {
@@ -234,16 +254,17 @@ struct StorefrontController: Sendable {
         return response
     }
 
-    /// The only policy for trusted types, `worker`, names the worker of `offline.js`.
+    /// The dashboard shows pages in a frame. The only policy for trusted types, `worker`, names the worker of
+    /// `offline.js`.
     private var headers: HTTPFields {
         let pictures = WebOrigin.of(configuration.publicURL).map { " " + $0 } ?? ""
         return [
             headerName("Content-Security-Policy"):
                 "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; font-src 'self'; "
                 + "manifest-src 'self'; img-src 'self'\(pictures); base-uri 'none'; form-action 'self'; "
-                + "frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types worker",
+                + "frame-ancestors 'self'; require-trusted-types-for 'script'; trusted-types worker",
             headerName("Referrer-Policy"): "strict-origin-when-cross-origin",
-            headerName("X-Frame-Options"): "DENY",
+            headerName("X-Frame-Options"): "SAMEORIGIN",
             headerName("X-Content-Type-Options"): "nosniff",
             .vary: "Accept-Language",
         ]

@@ -165,6 +165,9 @@ public nonisolated struct ShopRequest: Sendable {
   /// The results of all requests that the earlier steps asked for, in their order.
   public var results: [ShopResult] = []
 
+  /// JSON of the Config parameter with the look of the storefront; empty for none.
+  public var theme: Data = Data()
+
   public var unknownFields = SwiftProtobuf.UnknownStorage()
 
   public init() {}
@@ -518,7 +521,7 @@ nonisolated extension WebPageReply: SwiftProtobuf.Message, SwiftProtobuf._Messag
 
 nonisolated extension ShopRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   public static let protoMessageName: String = _protobuf_package + ".ShopRequest"
-  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}method\0\u{1}path\0\u{1}query\0\u{1}form\0\u{1}languages\0\u{3}user_id\0\u{1}guest\0\u{1}url\0\u{1}results\0")
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}method\0\u{1}path\0\u{1}query\0\u{1}form\0\u{1}languages\0\u{3}user_id\0\u{1}guest\0\u{1}url\0\u{1}results\0\u{1}theme\0")
 
   public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -535,6 +538,7 @@ nonisolated extension ShopRequest: SwiftProtobuf.Message, SwiftProtobuf._Message
       case 7: try { try decoder.decodeSingularBoolField(value: &self.guest) }()
       case 8: try { try decoder.decodeSingularStringField(value: &self.url) }()
       case 9: try { try decoder.decodeRepeatedMessageField(value: &self.results) }()
+      case 10: try { try decoder.decodeSingularBytesField(value: &self.theme) }()
       default: break
       }
     }
@@ -568,6 +572,9 @@ nonisolated extension ShopRequest: SwiftProtobuf.Message, SwiftProtobuf._Message
     if !self.results.isEmpty {
       try visitor.visitRepeatedMessageField(value: self.results, fieldNumber: 9)
     }
+    if !self.theme.isEmpty {
+      try visitor.visitSingularBytesField(value: self.theme, fieldNumber: 10)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -581,6 +588,7 @@ nonisolated extension ShopRequest: SwiftProtobuf.Message, SwiftProtobuf._Message
     if lhs.guest != rhs.guest {return false}
     if lhs.url != rhs.url {return false}
     if lhs.results != rhs.results {return false}
+    if lhs.theme != rhs.theme {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
