@@ -261,7 +261,7 @@ struct StorefrontController: Sendable {
         return [
             headerName("Content-Security-Policy"):
                 "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; font-src 'self'; "
-                + "manifest-src 'self'; img-src 'self'\(pictures); base-uri 'none'; form-action 'self'; "
+                + "manifest-src 'self'; img-src 'self' blob:\(pictures); base-uri 'none'; form-action 'self'; "
                 + "frame-ancestors 'self'; require-trusted-types-for 'script'; trusted-types worker",
             headerName("Referrer-Policy"): "strict-origin-when-cross-origin",
             headerName("X-Frame-Options"): "SAMEORIGIN",
