@@ -53,7 +53,8 @@ extension Desk {
         let issues = try await crashed().issues()
         return [
             .string("/products/\(shelf.productIds[0])"), "/brands", "/stores", "/pages", "/storefront",
-            "/promotions", "/promotions/new", .string("/promotions/\(promotion.objectId)"), "/crashes", "/crashes?sheet=figures",
+            "/promotions", "/promotions/new", .string("/promotions/\(promotion.objectId)"), "/crashes",
+            "/crashes?sheet=figures",
             .string("/crashes/\(issues.first?.text("issueId") ?? "")"),
         ]
     }
