@@ -38,9 +38,9 @@ import WebService
     // MARK: - Colours and fonts
 
     /// As in `Tests/Pages/storefront.test.mjs`, which checks the preview.
-    @Test(arguments: [
+    private static let schemes: [(JSON, String)] = [
         (
-            ["lightAccent": "#0055AA"] as JSON,
+            ["lightAccent": "#0055AA"],
             """
             light){:root{--ground:#fbfaf8;--card:#ffffff;--ink:#1d1b18;--soft:#6b6966;--line:#d3d2d0;\
             --accent:#0055aa;--on-accent:#ffffff;--bad:#a3241a;--good:#1f6b3a}}
@@ -60,7 +60,9 @@ import WebService
             --accent:#e79ab3;--on-accent:#000000;--bad:#ff9a8f;--good:#8fd6a5}}
             """
         ),
-    ])
+    ]
+
+    @Test(arguments: schemes)
     func coloursAreReadable(_ value: JSON, _ css: String) throws {
         #expect(ShopTheme(value).css == "@media (prefers-color-scheme:\(css)\n")
     }

@@ -75,12 +75,10 @@ extension Shop {
         guard (Self.moment(promotion["shownFrom"]) ?? now) <= now else { throw .page(missing(visit)) }
         let view = view(visit)
         let content = promotion["content"]?.stringValue ?? ""
-        var values: [String: Any] = ["content": content]
-        values["ended"] = (Self.moment(promotion["shownUntil"]).map { $0 <= now }) ?? false
+        let hasEnded = Self.moment(promotion["shownUntil"]).map { $0 <= now } ?? false
+        var values: [String: Any] = ["content": content, "ended": hasEnded]
         if let picture = ShopView.picture(promotion["image"]) { values["picture"] = picture }
-        if let code = promotion["discountCode"]?.stringValue, !code.isEmpty, values["ended"] as? Bool != true {
-            values["code"] = code
-        }
+        if !hasEnded, let code = promotion["discountCode"]?.stringValue, !code.isEmpty { values["code"] = code }
         let goal = view.goal(of: promotion)
         values["goal"] = goal.path
         values["goalTitle"] = goal.title

@@ -24,10 +24,10 @@ struct ShopScheme {
     }
 
     /// A scheme with colours of the shop. Texts that would be hard to read get another colour.
-    /// - Parameter ink: of texts; black or white when its contrast is too low.
-    init(_ standard: ShopScheme, accent: ShopColor?, ground: ShopColor?, ink: ShopColor?) {
-        let ground = ground ?? standard.ground
-        let wanted = ink ?? standard.ink
+    /// - Parameter text: of texts; black or white when its contrast is too low.
+    init(_ standard: ShopScheme, accent: ShopColor?, background: ShopColor?, text: ShopColor?) {
+        let ground = background ?? standard.ground
+        let wanted = text ?? standard.ink
         let ink = wanted.contrast(ground) >= Self.contrastMin ? wanted : ground.ink
         let lighter =
             ground == standard.ground
@@ -46,8 +46,9 @@ struct ShopScheme {
         self.ink = ink
         soft = readable(ink.mixed(with: ground, 0.35))
         line = ink.mixed(with: ground, 0.82)
-        self.accent = accent ?? standard.accent
-        onAccent = self.accent.ink
+        let bright = accent ?? standard.accent
+        self.accent = bright
+        onAccent = bright.ink
         bad = readable(standard.bad)
         good = readable(standard.good)
     }

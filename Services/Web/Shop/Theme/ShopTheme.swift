@@ -48,11 +48,11 @@ package struct ShopTheme: Sendable {
     /// - Parameter value: of the parameter; `.null` for none.
     package init(_ value: JSON) {
         func text(_ name: String) -> String? { value[name]?.stringValue }
-        func color(_ name: String) -> ShopColor? { text(name).flatMap(ShopColor.init) }
+        func color(_ name: String) -> ShopColor? { text(name).flatMap { ShopColor($0) } }
         func scheme(_ standard: ShopScheme, _ prefix: String) -> ShopScheme? {
             let own = ["Accent", "Background", "Text"].map { color(prefix + $0) }
             guard own.contains(where: { $0 != nil }) else { return nil }
-            return ShopScheme(standard, accent: own[0], ground: own[1], ink: own[2])
+            return ShopScheme(standard, accent: own[0], background: own[1], text: own[2])
         }
         let ownLight = scheme(.light, "light")
         let ownDark = scheme(.dark, "dark")
@@ -72,7 +72,8 @@ package struct ShopTheme: Sendable {
         name = isName ? trimmed : nil
         language = text("language").flatMap { $0.isEmpty ? nil : $0 }
         var wanted: [Section] = []
-        for section in (value["sections"]?.arrayValue ?? []).compactMap(\.stringValue).compactMap(Section.init) {
+        for name in (value["sections"]?.arrayValue ?? []).compactMap(\.stringValue) {
+            guard let section = Section(rawValue: name) else { continue }
             if !wanted.contains(section) { wanted.append(section) }
         }
         sections = wanted.isEmpty ? Section.standard : wanted
