@@ -5,8 +5,6 @@ import Testing
 
 /// The look of the storefront over HTTP, with suites of their own: the look is that of all pages.
 @Suite struct StorefrontThemeTests {
-    private static let start = Task { try await Suite.start(settings: ["SATCHEL_SHOP_NAME": "Beauty & Me"]) }
-
     private static func set(_ theme: JSON, on suite: Suite, isHidden: Bool = false) async throws {
         let answer = try await ParseClient.master(suite).call(
             .PUT, "/config",
@@ -20,7 +18,10 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(10))) func everybodySeesTheLookOfConfig() async throws {
-        let suite = try await Self.start.value
+        try await Suite.with(settings: ["SATCHEL_SHOP_NAME": "Beauty & Me"]) { try await Self.changeLook(of: $0) }
+    }
+
+    private static func changeLook(of suite: Suite) async throws {
         let shopper = Browser(suite)
         let plain = try await shopper.get("/")
         #expect(plain.status == 200)
@@ -32,7 +33,7 @@ import Testing
         let guest = try await ParseClient(suite).call(.PUT, "/config", ["params": ["storefront": ["name": "Mine"]]])
         #expect(guest.code == 119, "\(guest.text)")
 
-        try await Self.set(
+        try await set(
             [
                 "name": "Rose & Co", "language": "de", "font": "slab", "lightAccent": "#0055aa", "darkText": "#777777",
                 "sections": ["new", "brands"],
@@ -43,7 +44,7 @@ import Testing
         let home = try await shopper.get("/")
         #expect(home.html.contains("Rose &amp; Co") && home.html.contains(#"<html lang="de">"#))
         #expect(!home.html.contains("style=") && !home.html.contains("<style"))
-        let styles = try await shopper.get(try Self.path("/theme/", in: home), accept: "text/css")
+        let styles = try await shopper.get(try path("/theme/", in: home), accept: "text/css")
         #expect(styles.status == 200)
         #expect(styles.headers.first(name: "Content-Type") == "text/css; charset=utf-8")
         #expect(styles.headers.first(name: "Cache-Control") == "public, max-age=31536000, immutable")
@@ -68,21 +69,21 @@ import Testing
             hostile[name] = .string(attack)
         }
         hostile["darkBackground"] = "#101010"
-        try await Self.set(hostile, on: suite)
+        try await set(hostile, on: suite)
         try await eventually("the hostile look is there", within: .seconds(60)) {
             let page = try await shopper.get("/")
             guard let path = page.link("/theme/") else { return false }
             return try await shopper.get(path, accept: "text/css").html.contains("--ground:#101010")
         }
         let attacked = try await shopper.get("/")
-        let sheet = try await shopper.get(try Self.path("/theme/", in: attacked), accept: "text/css")
+        let sheet = try await shopper.get(try path("/theme/", in: attacked), accept: "text/css")
         for text in [attacked.html, sheet.html] {
             #expect(!text.contains("<script>alert") && !text.contains("url(") && !text.contains("javascript:"))
         }
         #expect(attacked.headers.first(name: "Content-Security-Policy") == policy)
 
         // A look for the master key is no look.
-        try await Self.set(["name": "Secret"], on: suite, isHidden: true)
+        try await set(["name": "Secret"], on: suite, isHidden: true)
         try await eventually("the look is gone", within: .seconds(60)) {
             try await shopper.get("/").link("/theme/") == nil
         }
@@ -98,13 +99,13 @@ import Testing
             "problem.mustache": "{{<layout}}{{$main}}<h1>Ours: {{heading}}</h1>{{/main}}{{/layout}}",
             "texts/en.json": #"{"missing.title":"Lost & found"}"#, "shop.css": "body{color:teal}",
         ] { try Data(text.utf8).write(to: folder.appending(path: name)) }
-        let suite = try await Suite.start(settings: ["SATCHEL_STOREFRONT_FILES": folder.path])
-        let page = try await Browser(suite).get("/products/nothing-nothing00")
-        #expect(page.status == 404)
-        #expect(page.html.contains("<h1>Ours: Lost &amp; found</h1>"), "\(page.html)")
-        let styles = try await Browser(suite).get(try Self.path("/shop/assets/", in: page), accept: "text/css")
-        #expect(styles.html == "body{color:teal}")
-        await suite.stop()
+        try await Suite.with(settings: ["SATCHEL_STOREFRONT_FILES": folder.path]) { suite in
+            let page = try await Browser(suite).get("/products/nothing-nothing00")
+            #expect(page.status == 404)
+            #expect(page.html.contains("<h1>Ours: Lost &amp; found</h1>"), "\(page.html)")
+            let styles = try await Browser(suite).get(try Self.path("/shop/assets/", in: page), accept: "text/css")
+            #expect(styles.html == "body{color:teal}")
+        }
     }
 
     @Test func theHomePageShowsPromotionsInTheirTime() async throws {

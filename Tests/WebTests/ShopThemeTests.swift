@@ -149,8 +149,8 @@ import WebService
     @Test func theManifestHasIconsOfEachKind() throws {
         let manifest = try JSON(parsing: Array(try Self.page(["manifest.webmanifest"]).html.utf8))
         let icons = manifest["icons"]?.arrayValue ?? []
-        #expect(icons.map { $0["sizes"] } == ["192x192", "512x512", "512x512", "any"])
-        #expect(icons.map { $0["purpose"] } == ["any", "any", "maskable", "any"])
+        #expect(icons.map { $0["sizes"] } == ["any", "192x192", "512x512", "512x512"])
+        #expect(icons.map { $0["purpose"] } == ["any", "any", "any", "maskable"])
         let site = Self.folder.deletingLastPathComponent().appending(path: "Site/shop")
         for name in ["192", "512", "maskable", "apple"] {
             let data = try Data(contentsOf: site.appending(path: "icon-\(name).png"))

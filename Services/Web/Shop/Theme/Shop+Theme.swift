@@ -39,10 +39,8 @@ extension Shop {
             icon("192", "192x192", "any"), icon("512", "512x512", "any"), icon("maskable", "512x512", "maskable"),
         ].filter { $0["src"] != "" }
         if own.isEmpty {
-            icons.append([
-                "src": .string("\(assets)/../shared/icon.svg"), "sizes": "any", "type": "image/svg+xml",
-                "purpose": "any",
-            ])
+            let source = JSON.string("\(assets)/../shared/icon.svg")
+            icons.insert(["src": source, "sizes": "any", "type": "image/svg+xml", "purpose": "any"], at: 0)
         }
         let manifest: JSON = [
             "name": .string(name(visit)), "short_name": .string(name(visit)), "id": "/", "start_url": "/",
