@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { loadView } from './pages.mjs';
 
 const { contrast, scheme, standards } = await loadView('storefront/colors.js');
-const { fonts, properties, readTheme, warnings, writeTheme } = await loadView('storefront/theme.js');
+const { bareTheme, fonts, properties, readTheme, warnings, writeTheme } = await loadView('storefront/theme.js');
 
 const source = (path) => readFileSync(new URL(`../../Services/Web/${path}`, import.meta.url), 'utf8');
 
@@ -84,6 +84,16 @@ test('a look is the same after it was in the form', () => {
   assert.deepEqual(writeTheme({ sections: ['x', 'new', 'new'], font: 'toString', lightText: 'red' }).sections, ['new']);
   assert.equal(writeTheme({ font: 'toString' }).font, 'system');
   assert.throws(() => readTheme({ ...writeTheme({}), sections: [] }, {}), { key: 'storefront.noSection' });
+});
+
+test('no URL is stored', () => {
+  const file = (name) => ({ __type: 'File', name, url: `https://shop.example/${name}` });
+  assert.deepEqual(bareTheme({ name: 'Rose', logo: file('a'), icons: { 192: file('b') } }), {
+    name: 'Rose',
+    logo: { __type: 'File', name: 'a' },
+    icons: { 192: { __type: 'File', name: 'b' } },
+  });
+  assert.deepEqual(bareTheme({}), {});
 });
 
 test('a text that is hard to read has a warning', () => {

@@ -110,10 +110,22 @@ struct StorefrontController: Sendable {
         do throws(ParseError) {
             let reply = try await services.read(
                 CatalogCalls.config, ConfigRequest(), for: .stranger(request.network), in: request.call)
-            let config = try? JSON(parsing: configuration.fileLinks.linked(try reply.document))
-            return Data(config?["params"]?[WebCalls.themeParameter]?.serialized ?? [])
+            let config = try? JSON(parsing: try reply.document)
+            guard let theme = config?["params"]?[WebCalls.themeParameter] else { return Data() }
+            return Data(configuration.fileLinks.linked(Self.withoutURLs(theme).serialized))
         } catch {
             return Data()
+        }
+    }
+
+    /// Config keeps a File as it was sent, with a URL that could point anywhere.
+    private static func withoutURLs(_ value: JSON) -> JSON {
+        switch value {
+        case .object(var members):
+            if members["__type"] == "File" { members["url"] = nil }
+            return .object(members.mapValues(withoutURLs))
+        case .array(let elements): return .array(elements.map(withoutURLs))
+        default: return value
         }
     }
 

@@ -9,7 +9,7 @@ import { settle } from '../../shared/unsaved.js';
 import { heading } from '../lists/listing.js';
 import { change } from '../operations/config-change.js';
 import { themeForm } from '../storefront/form.js';
-import { PARAMETER } from '../storefront/theme.js';
+import { bareTheme, PARAMETER } from '../storefront/theme.js';
 
 export async function render({ signal, redraw }) {
   const before = await read(signal);
@@ -38,7 +38,7 @@ async function read(signal) {
 
 /** @throws a translated error when another operator has changed the look. */
 async function save(before, after) {
-  const body = change(before, after, await read());
+  const body = change(before, after && { ...after, value: bareTheme(after.value) }, await read());
   if (!body) throw new Error(t('ops.changedMeanwhile'));
   await call('PUT', '/config', { body });
 }

@@ -8,7 +8,7 @@ import { SECTIONS } from './theme.js';
 export function sectionsField(chosen) {
   let order = [...chosen, ...SECTIONS.filter((one) => !chosen.includes(one))];
   const on = new Set(chosen);
-  const list = h('ol.rows');
+  const list = h('ol');
   // Shows the form that the sections were changed.
   const state = h('input', { type: 'hidden', name: 'sections' });
   const value = () => order.filter((one) => on.has(one));

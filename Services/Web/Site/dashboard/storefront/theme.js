@@ -26,6 +26,18 @@ export const colorNames = Object.fromEntries(
   KINDS.flatMap((kind) => Object.entries(COLORS).map(([name, standard]) => [kind + name, standards[kind][standard]])),
 );
 
+/** The server gives each File its URL when it is read. */
+const bare = ({ __type, name }) => ({ __type, name });
+
+/** A look as it is stored. */
+export function bareTheme(theme) {
+  const stored = { ...theme };
+  if (theme.logo) stored.logo = bare(theme.logo);
+  if (theme.icons)
+    stored.icons = Object.fromEntries(Object.entries(theme.icons).map(([name, file]) => [name, bare(file)]));
+  return stored;
+}
+
 /** The values of the form for a stored look. */
 export function writeTheme(stored) {
   const known = (stored?.sections ?? []).filter(
