@@ -31,6 +31,9 @@ package struct WebConfiguration: Sendable {
     /// `SATCHEL_DASHBOARD_TEXTS`: a folder with languages of the dashboard; nil for none.
     let textsDirectory: String?
 
+    /// `SATCHEL_STOREFRONT_FILES`: a folder with files that replace those of the storefront; nil for none.
+    let shopFilesDirectory: String?
+
     /// - Throws: `StartupProblem`, and `BusConfiguration.Problem` when the bus cannot work as configured.
     package init(_ settings: Settings) throws {
         self.settings = settings
@@ -52,5 +55,6 @@ package struct WebConfiguration: Sendable {
         stripeKey = isSandbox ? nil : key
         pagesDirectory = settings["satchel.pages"]
         textsDirectory = settings["satchel.dashboard.texts"]
+        shopFilesDirectory = settings["satchel.storefront.files"]
     }
 }

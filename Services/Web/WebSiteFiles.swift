@@ -42,17 +42,18 @@ package struct WebSiteFiles: Sendable {
     private static let template = "mustache"
     private static let types = [
         "css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8",
-        "json": "application/json; charset=utf-8", "svg": "image/svg+xml",
+        "json": "application/json; charset=utf-8", "png": "image/png", "svg": "image/svg+xml",
     ]
 
     /// - Parameters:
     ///   - root: the folder with `shared` and the folders of the pages.
     ///   - tiles: the tiles of maps, for the dashboard alone.
     ///   - texts: a folder with languages of the dashboard (`DashboardTexts`); nil for none.
+    ///   - own: a folder with styles and pictures of the storefront (`ShopFiles`); nil for none.
     /// - Throws: `StartupProblem` when a file is missing or unusable.
     package init(
         reading root: URL, shopName: String, currency: Currency, zone: ShopZone = .utc, tiles: MapTiles,
-        texts: String? = nil
+        texts: String? = nil, shopFiles own: String? = nil
     ) throws {
         self.tiles = tiles
         values = [
@@ -61,6 +62,7 @@ package struct WebSiteFiles: Sendable {
         ]
         var read = try Self.contents(of: root)
         if let texts { try DashboardTexts(reading: texts).add(to: &read) }
+        if let own { try ShopFiles(reading: own).add(to: &read, under: Self.shopFolder) }
         let contents = read
         languages = Dictionary(
             uniqueKeysWithValues: Self.folders.map { ($0, Self.languages(of: $0, in: contents)) })

@@ -10,35 +10,10 @@ extension Shop {
     private static let few: Int64 = 5
     static let active: [String: JSON] = ["active": ["$ne": false]]
 
-    func home(_ visit: inout ShopVisit) throws(ShopStop) -> ShopPage {
-        // The address in a push message.
-        let promotion = visit.query("p")
-        guard promotion.isEmpty else { return redirect("/promotions/\(promotion.percentEncoded)") }
-        let answers = try visit.ask(
-            .find("Category", order: "title", limit: 100),
-            .find("Product", .object(Self.active), order: "-createdAt", limit: 12), .companyPages)
-        for answer in answers.prefix(2) { try require(answer, visit) }
-        let products = try branded(&visit, answers[1].results, known: answers[0].results)
-        let view = view(visit)
-        let brands = answers[0].results.map { brand -> [String: Any] in
-            let title = brand["title"]?.stringValue ?? ""
-            var values: [String: Any] = ["title": title, "href": ShopView.href("brands", brand, title)]
-            values.merge(ShopView.picture(brand["image"], upTo: 320)) { $1 }
-            return values
-        }
-        return render(
-            "home", visit, title: view.words("home.title"),
-            [
-                "brands": brands, "products": products.map(view.card),
-                "companyPages": view.companyLinks(answers[2]),
-            ],
-            head: ShopHead(path: "/", description: view.words("home.description", ["shop": shopName])))
-    }
-
     /// Products with the brands that their pointers name. The gateway keeps no response to an `include`, and no page
     /// with one.
     /// - Parameter known: brands that are there already.
-    private func branded(
+    func branded(
         _ visit: inout ShopVisit, _ products: [JSON], known: [JSON]
     ) throws(ShopStop) -> [JSON] {
         var brands: [String: JSON] = [:]
@@ -66,9 +41,9 @@ extension Shop {
         let path = ShopView.href("brands", found.json, title)
         try requireCurrent(path, visit)
         let head = ShopHead(
-            path: path, description: view(visit).words("brand.description", ["brand": title, "shop": shopName]),
+            path: path, description: view(visit).words("brand.description", ["brand": title, "shop": name(visit)]),
             picture: ShopPicture(found.json["image"])?.url(width: ShopHead.pictureWidth),
-            things: [ShopHead.breadcrumbs([(shopName, "/"), (title, path)], visit.request.url)])
+            things: [ShopHead.breadcrumbs([(name(visit), "/"), (title, path)], visit.request.url)])
         return try products(
             &visit, title: title, path: path, ["brand": .pointer("Category", id)], [:], brands: [found.json],
             hasLetters: true, head: head)
@@ -232,7 +207,7 @@ extension Shop {
         values["hasSimilar"] = !others.isEmpty
         values["similar"] = ["products": others]
         return render(
-            "product", visit, title: name, values, head: head(of: product, path, view, visit.request.url))
+            "product", visit, title: name, values, head: head(of: product, path, view, visit))
     }
 
     /// Other products of the brand, which replaces its pointer.
@@ -255,10 +230,11 @@ extension Shop {
         return answers[0].results.map { none.merging(view.card($0)) { _, own in own } }
     }
 
-    private func head(of product: JSON, _ path: String, _ view: ShopView, _ origin: String) -> ShopHead {
+    private func head(of product: JSON, _ path: String, _ view: ShopView, _ visit: ShopVisit) -> ShopHead {
+        let origin = visit.request.url
         let name = product["name"]?.stringValue ?? ""
         let picture = ShopPicture(product["fullsizeImage"]) ?? ShopPicture(product["thumbnail"])
-        var steps = [(shopName, "/")]
+        var steps = [(self.name(visit), "/")]
         if let brand = product["brand"], let title = brand["title"]?.stringValue {
             steps.append((title, ShopView.href("brands", brand, title)))
         }
@@ -305,26 +281,12 @@ extension Shop {
             }
             return values
         }
-        var head = ShopHead(path: "/stores", description: view.words("stores.description", ["shop": shopName]))
+        var head = ShopHead(path: "/stores", description: view.words("stores.description", ["shop": name(visit)]))
         head.isListed = visit.request.query.isEmpty
         return render(
             "stores", visit, title: view.words("stores.title"),
             [
                 "stores": stores, "isEmpty": stores.isEmpty, "place": text, "companyPages": view.companyLinks(pages),
             ], head: head)
-    }
-
-    /// The page of a promotion, whose id is the `p` of its push message.
-    func promotion(_ visit: inout ShopVisit, _ id: String) throws(ShopStop) -> ShopPage {
-        let answer = try visit.ask(.get("classes/Promotion/\(id.percentEncoded)"))[0]
-        try require(answer, visit)
-        let content = answer.json["content"]?.stringValue ?? ""
-        var values: [String: Any] = ["content": content]
-        values.merge(ShopView.picture(answer.json["image"], upTo: 1920)) { $1 }
-        if let code = answer.json["discountCode"]?.stringValue, !code.isEmpty { values["code"] = code }
-        let head = ShopHead(
-            path: "/promotions/\(id.percentEncoded)", description: ShopHead.excerpt(content),
-            picture: ShopPicture(answer.json["image"])?.url(width: ShopHead.pictureWidth), isListed: false)
-        return render("promotion", visit, title: view(visit).words("promotion.title"), values, head: head)
     }
 }

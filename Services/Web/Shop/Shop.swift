@@ -17,14 +17,17 @@ package struct Shop: Sendable {
     /// The folder of the storefront's files: `/shop/assets/<digest>`.
     let assets: String
 
-    /// - Parameter root: the folder with the templates and, in `texts`, the texts of each language.
+    /// - Parameters:
+    ///   - root: the folder with the templates and, in `texts`, the texts of each language.
+    ///   - own: a folder with files that replace these (`SATCHEL_STOREFRONT_FILES`); nil for none.
     /// - Throws: `StartupProblem`.
     package init(
-        reading root: URL, shopName: String, currency: Currency, zone: ShopZone, isSandbox: Bool,
-        stripeKey: String? = nil, assets: String
+        reading root: URL, replacements own: String? = nil, shopName: String, currency: Currency, zone: ShopZone,
+        isSandbox: Bool, stripeKey: String? = nil, assets: String
     ) throws {
-        templates = try ShopTemplates(reading: root)
-        languages = try ShopLanguages(reading: root.appendingPathComponent("texts"))
+        let files = try own.map(ShopFiles.init(reading:))
+        templates = try ShopTemplates(reading: root, replacements: files)
+        languages = try ShopLanguages(reading: root.appendingPathComponent("texts"), replacements: files)
         self.shopName = shopName
         self.currency = currency
         self.zone = zone
@@ -63,6 +66,7 @@ package struct Shop: Sendable {
         case ("GET", "pages", 1): return try companyPages(&visit)
         case ("GET", "pages", 2): return try companyPage(&visit, last)
         case ("GET", "offline", 1): return offline(visit)
+        case ("GET", "theme", 2): return try styles(visit, last)
         case ("GET", "manifest.webmanifest", 1): return manifest(visit)
         case ("GET", "robots.txt", 1): return robots(visit)
         case ("GET", "sitemap.xml", 1): return try sitemapIndex(&visit)
@@ -95,8 +99,16 @@ package struct Shop: Sendable {
     // MARK: - Rendering
 
     func view(_ visit: ShopVisit) -> ShopView {
-        ShopView(words: languages.words(for: visit.request.languages), currency: currency, zone: zone)
+        ShopView(words: words(visit), currency: currency, zone: zone)
     }
+
+    /// The texts in the language of the theme, or else of the browser.
+    func words(_ visit: ShopVisit) -> ShopWords {
+        languages.words(for: visit.theme.language ?? visit.request.languages)
+    }
+
+    /// The shop's name.
+    func name(_ visit: ShopVisit) -> String { visit.theme.name ?? shopName }
 
     /// - Parameters:
     ///   - title: of the page, before the shop's name.
@@ -106,11 +118,11 @@ package struct Shop: Sendable {
         _ template: String, _ visit: ShopVisit, title: String, _ values: [String: Any], status: Int = 200,
         personal: Bool = false, head: ShopHead? = nil
     ) -> ShopPage {
-        let words = languages.words(for: visit.request.languages)
-        var all = values
+        let words = words(visit)
+        var all = values.merging(look(visit)) { own, _ in own }
         all["t"] = words.tree
         all["language"] = words.language
-        all["shop"] = shopName
+        all["shop"] = name(visit)
         all["pageTitle"] = title
         all["assets"] = assets
         if all["q"] == nil { all["q"] = "" }
@@ -165,7 +177,7 @@ package struct Shop: Sendable {
     }
 
     func missing(_ visit: ShopVisit) -> ShopPage {
-        let words = languages.words(for: visit.request.languages)
+        let words = words(visit)
         return problem(visit, words("missing.title"), words("missing.text"), status: 404)
     }
 
@@ -177,7 +189,7 @@ package struct Shop: Sendable {
     func require(_ answer: ShopAnswer, _ visit: ShopVisit) throws(ShopStop) {
         guard let code = answer.code else { return }
         if code == 101 { throw .page(missing(visit)) }
-        let words = languages.words(for: visit.request.languages)
+        let words = words(visit)
         // An error of the server has no text for shoppers.
         let isOurs = answer.status >= 500 || code == 1 || code == 2
         throw .page(

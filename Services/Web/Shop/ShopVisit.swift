@@ -7,9 +7,13 @@ import ParseProtocol
 /// the same in the same order each time.
 struct ShopVisit {
     let request: ShopRequest
+    let theme: ShopTheme
     private var asked = 0
 
-    init(_ request: ShopRequest) { self.request = request }
+    init(_ request: ShopRequest) {
+        self.request = request
+        theme = ShopTheme(parsing: Array(request.theme))
+    }
 
     /// - Returns: a result for each request, also for a refused one.
     /// - Throws: `ShopStop.asks` when the requests have no results yet.

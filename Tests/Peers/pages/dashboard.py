@@ -783,6 +783,7 @@ import dashboard_promotions  # noqa: E402,F401 (its flows)
 import dashboard_roles  # noqa: E402,F401 (its flows)
 import dashboard_schema  # noqa: E402,F401 (its flows)
 import dashboard_shop  # noqa: E402,F401 (its flows)
+import dashboard_storefront  # noqa: E402,F401 (its flows)
 import dashboard_team  # noqa: E402,F401 (its flows)
 import developers  # noqa: E402,F401
 import storefront  # noqa: E402,F401 (its flows)

@@ -53,7 +53,9 @@ struct DemoShopLoad {
             DemoShopLoad.members($0, ["name", "title", "content", "published"])
         }
         try await load("Promotion", named: "content", shop.rows("promotions")) {
-            DemoShopLoad.members($0, ["content"])
+            var promotion = DemoShopLoad.members($0, ["content"])
+            promotion["shownFrom"] = ["__type": "Date", "iso": "2024-01-01T00:00:00.000Z"]
+            return promotion
         }
         let progress = Progress("_User", total: try shop.rows("reviewers").count)
         let (people, newPeople) = try await signedUp

@@ -22,7 +22,7 @@ export async function render({ params, router, signal, redraw }) {
   const [promotion, report] = isNew
     ? [{}, null]
     : await Promise.all([
-        get('Promotion', params.id, { signal }),
+        get('Promotion', params.id, { signal, include: 'product' }),
         ask('promotionReport', { promotionId: params.id }, signal).catch((error) => ({ error })),
       ]);
   const form = promotionForm(promotion, saver(promotion, isNew, router, redraw), { router, signal });
