@@ -33,11 +33,14 @@ export function define(name, element) {
 }
 
 export class SatchelElement extends (globalThis.HTMLElement ?? Object) {
+  /** Whether screen readers never hear of what happens in it. */
+  static isQuiet = false;
   #status = null;
 
   constructor() {
     super();
     this.attachShadow({ mode: 'open' }).adoptedStyleSheets = [sheet()];
+    if (new.target.isQuiet) return;
     this.#status = h('p', { role: 'status', class: 'unseen' });
     this.shadowRoot.append(this.#status);
   }

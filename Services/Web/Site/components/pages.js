@@ -9,6 +9,8 @@ export class Pages {
   error = null;
   #skip = 0;
   #request = null;
+  /** Whether the last request was for the first page. */
+  #isAgain = true;
   #load;
   #show;
 
@@ -45,6 +47,7 @@ export class Pages {
   async #run(isAgain) {
     const request = new AbortController();
     this.#request = request;
+    this.#isAgain = isAgain;
     this.state = 'loading';
     this.#show();
     try {
@@ -65,6 +68,6 @@ export class Pages {
 
   /** Repeats what failed. */
   retry() {
-    return this.count === 0 ? this.again() : this.more();
+    return this.#run(this.#isAgain);
   }
 }

@@ -7,6 +7,7 @@ import { kept, percent, read } from './progress.js';
 
 class SatchelImage extends SatchelElement {
   static observedAttributes = ['src', 'alt'];
+  static isQuiet = true;
   #watch = null;
   #request = null;
   /** The address of the bytes in memory. */

@@ -10,6 +10,8 @@ export class SatchelTable extends TableView {
   #rows = [];
   #selected = new Set();
   #group = freshId();
+  /** Whether someone waits for rows. */
+  #isAsked = false;
 
   constructor() {
     super();
@@ -65,11 +67,13 @@ export class SatchelTable extends TableView {
   }
 
   refresh() {
+    this.#isAsked = true;
     this.emit('satchel-refresh', {});
     return this.load ? this.pages.again() : null;
   }
 
   loadMore() {
+    this.#isAsked = true;
     return this.load ? this.pages.more() : null;
   }
 
@@ -80,7 +84,8 @@ export class SatchelTable extends TableView {
       this.#rows = isAgain ? added : [...this.#rows, ...added];
       if (isAgain) this.forget();
       this.emit('satchel-load', { rows: added });
-      this.announce(this.text('shown', { n: this.#rows.length }));
+      if (this.#isAsked) this.announce(this.text('shown', { n: this.#rows.length }));
+      this.#isAsked = false;
     }
     if (this.pages.state === 'failed') this.problem = this.failed(this.pages.error);
     this.show();

@@ -16,7 +16,7 @@ ul, p, h3 { margin: 0; padding: 0; list-style: none; }
 button, input { font: inherit; color: inherit; }
 button {
   min-height: 2.75rem; padding: .375rem .875rem; border: 1px solid var(--edge); border-radius: var(--radius);
-  background: var(--card); cursor: pointer;
+  background: var(--card); cursor: pointer; max-width: 100%; overflow-wrap: anywhere;
 }
 button.primary { border-color: var(--accent); background: var(--accent); color: var(--on-accent); }
 button.bad { color: var(--bad); border-color: currentcolor; }

@@ -103,7 +103,7 @@ export class TableView extends SatchelElement {
     const place = placeOf(focused);
     const label = this.getAttribute('label') ?? this.text('list');
     const isOwn = this.hasAttribute('scrolls');
-    for (const [name, value] of Object.entries({ role: 'region', tabindex: '0', 'aria-label': label })) {
+    for (const [name, value] of Object.entries({ role: 'group', tabindex: '0', 'aria-label': label })) {
       if (isOwn) this.#box.setAttribute(name, value);
       else this.#box.removeAttribute(name);
     }
@@ -146,7 +146,7 @@ export class TableView extends SatchelElement {
       const section = heading.parentElement;
       if (!this.hasAttribute('scrolls')) section.scrollIntoView();
       else this.#box.scrollTop += section.getBoundingClientRect().top - this.#box.getBoundingClientRect().top;
-      heading.focus({ preventScroll: true });
+      heading.focus();
     };
     this.#index.replaceChildren(
       ...letters.map(({ name, heading }) => h('button', { type: 'button', onclick: () => go(heading) }, name)),

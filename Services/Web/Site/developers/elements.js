@@ -39,7 +39,7 @@ export const elements = [
     tag: 'satchel-image',
     attributes: { src: 'URL', alt: '', cache: '100', progress: '' },
     events: { 'satchel-progress': 'received, total', 'satchel-loaded': 'src', 'satchel-error': 'error' },
-    example: { src: 'picture', alt: 'picture', cache: 100, progress: true },
+    example: { src: 'picture', alt: 'photo', cache: 100, progress: true },
     isLocal: true,
   },
   {
@@ -47,7 +47,7 @@ export const elements = [
     tag: 'satchel-download',
     attributes: { src: 'URL', name: 'catalog.pdf', label: '' },
     events: { 'satchel-progress': 'received, total', 'satchel-download': 'blob', 'satchel-error': 'error' },
-    example: { src: 'picture', name: 'picture.jpg', label: 'picture' },
+    example: { src: 'picture', name: 'picture.jpg', label: 'photo' },
     isLocal: true,
   },
   {

@@ -21,6 +21,7 @@ export async function render({ signal }) {
   const [picture] = await Promise.all([pictureOf(signal), ...modules.map((load) => load())]);
   const texts = {
     picture,
+    photo: t('components.photo'),
     products: t('components.products'),
     brands: t('components.brands'),
     actions: t('components.actions'),
