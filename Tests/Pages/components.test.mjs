@@ -1,6 +1,6 @@
 // The elements for any site: requests, pages, sections, changes of rows, forms, pictures, and their documentation.
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { loadComponent, loadDevelopers } from './pages.mjs';
 
@@ -374,6 +374,11 @@ test('pictures are kept, the oldest go first, and a failure is not kept', async 
 
 test('all languages have the same texts, and a page adds its own', () => {
   assert.deepEqual(keysOf('de'), keysOf('en'));
+  const folder = new URL('../../Services/Web/Site/components/', import.meta.url);
+  const sources = readdirSync(folder).map((name) => readFileSync(new URL(name, folder), 'utf8'));
+  const used = sources.flatMap((text) => [...text.matchAll(/\.text\('(\w+)'/g)].map(([, key]) => key));
+  assert.ok(used.length > 30);
+  for (const key of used) assert.ok(keysOf('en').includes(key), key);
   assert.equal(textOf('de-CH', 'shown', { n: 3 }), '3 Einträge');
   assert.equal(textOf('fr', 'edit'), 'Edit');
   addTexts('fr', { edit: 'Modifier' });

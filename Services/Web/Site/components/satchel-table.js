@@ -87,6 +87,7 @@ export class SatchelTable extends TableView {
       if (this.#isAsked) this.announce(this.text('shown', { n: this.#rows.length }));
       this.#isAsked = false;
     }
+    if (this.pages.state === 'loading' && this.#isAsked) this.announce(this.text('loading'));
     if (this.pages.state === 'failed') this.problem = this.failed(this.pages.error);
     this.show();
   }

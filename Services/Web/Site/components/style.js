@@ -25,6 +25,7 @@ input:not([type="checkbox"], [type="radio"]) {
   width: 100%; min-height: 2.75rem; padding: .375rem .75rem; border: 1px solid var(--edge); border-radius: var(--radius);
   background: var(--card); font-size: max(1rem, 16px);
 }
+input::placeholder { color: var(--soft); opacity: 1; }
 input[type="checkbox"], input[type="radio"] { flex: none; width: 1.5rem; height: 1.5rem; accent-color: var(--accent); }
 [aria-invalid="true"] { border-color: var(--bad) !important; }
 :focus-visible { outline: 3px solid var(--satchel-ring, light-dark(#1d5fa8, #8ec1ff)); outline-offset: 1px; }
@@ -50,6 +51,9 @@ form { display: grid; gap: .875rem; max-width: 26rem; }
 .content .text { font-weight: 400; color: var(--soft); }
 a.content strong { text-decoration: underline; text-underline-offset: .2em; text-decoration-thickness: .06em; }
 .price { font-variant-numeric: tabular-nums; white-space: nowrap; }
+.edits { flex-wrap: wrap; }
+.edits .grow { flex: 1 1 6rem; }
+.row :focus-visible { outline-offset: -3px; }
 .swipes { display: flex; align-items: center; overflow-x: auto; scroll-snap-type: x mandatory; scrollbar-width: none; }
 .swipes .content { flex: 1 1 auto; min-width: 0; scroll-snap-align: start; }
 .actions { flex: none; display: flex; gap: .25rem; padding-inline: .5rem; scroll-snap-align: end; }
@@ -65,7 +69,10 @@ a.content strong { text-decoration: underline; text-underline-offset: .2em; text
 .mark { position: absolute; inset: 0; display: grid; place-items: center; color: var(--soft); }
 progress { accent-color: var(--accent); height: .5rem; }
 @keyframes turn { to { transform: rotate(1turn); } }
-@media (hover: none), (width < 40rem) { .swipes .content { flex: 0 0 100%; } }
+@media (hover: none), (width < 40rem) {
+  /* The edge of the actions is in sight. */
+  .swipes .content { flex: 0 0 calc(100% - 1.5rem); }
+}
 @media (prefers-reduced-motion: reduce) {
   *, ::before, ::after { animation: none !important; transition: none !important; scroll-behavior: auto !important; }
 }

@@ -94,5 +94,5 @@ function edited(table, row, item) {
     drag(handle, item, { rows: () => table.items, move: (from, to) => table.move(table.rows[from], to) });
     controls.push(handle);
   }
-  return h('div', { class: 'content' }, ...controls);
+  return h('div', { class: 'content edits' }, ...controls);
 }

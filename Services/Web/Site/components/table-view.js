@@ -23,6 +23,7 @@ export class TableView extends SatchelElement {
   #items = new Map();
   #watch = null;
   #isWaiting = false;
+  #isPulled = false;
   /** What is told about a failed page. */
   problem = '';
 
@@ -31,6 +32,12 @@ export class TableView extends SatchelElement {
     this.#box = h('div', { class: 'box', part: 'box' }, this.#gap, this.#list, this.#end);
     this.draw(this.#tools, this.#index, this.#problem, this.#box);
     this.#watch = new EndWatch(() => loadsItself(this.pages.count, this.#automatic) && this.loadMore(), '200px');
+  }
+
+  /** Only a list that is pulled follows the finger by script. */
+  #pulls() {
+    if (this.#isPulled || !this.hasAttribute('refresh')) return;
+    this.#isPulled = true;
     pull(this.#box, {
       atTop: () => this.hasAttribute('refresh') && this.#isAtTop(),
       show: (height, isReady) => {
@@ -132,6 +139,7 @@ export class TableView extends SatchelElement {
     this.#list.setAttribute('aria-busy', String(isLoading));
     this.#showIndex(letters);
     this.#showTools();
+    this.#pulls();
     this.#end.replaceChildren(...cellOf(this, this.problem));
     (focused?.isConnected ? focused : controlAt(this.#list, place))?.focus({ preventScroll: true });
     const button = this.#end.querySelector('[data-more]');
