@@ -244,6 +244,15 @@ def components_accounts(visit, given):
     expect(download.heard).to_contain_text("satchel-download blob")
     expect(download.button("Download A product of this shop")).to_be_focused()
 
+    # The server wants the code of a second factor.
+    log_in.example.get_by_label("E-mail or user name").fill("ann")
+    log_in.example.get_by_label("Password").fill("a-long-secret")
+    page.route("**/login", lambda route: route.fulfill(status=400, json={"code": 211, "error": "Missing code."}), times=1)
+    with visit.refused("/login", 400):
+        log_in.example.get_by_label("Password").press("Enter")
+        expect(log_in.example.get_by_label("Code of the second factor")).to_be_focused()
+    expect(log_in.example.get_by_label("Password")).to_have_value("a-long-secret")
+
 
 class OtherSite:
     """A page of another origin, with a policy that allows the shop alone."""
