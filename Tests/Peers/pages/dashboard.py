@@ -773,6 +773,7 @@ def main():
     print(json.dumps(report))
 
 
+import components  # noqa: E402,F401 (its flows)
 import dashboard_forms  # noqa: E402,F401 (its flows)
 import dashboard_live  # noqa: E402,F401 (its flows)
 import dashboard_maps  # noqa: E402,F401 (its flows)
