@@ -32,10 +32,11 @@ struct ShopView {
         return values
     }
 
-    /// `$3.50/ea`.
+    /// `$3.50`, `$3.50/kg`.
     func priceText(_ product: JSON) -> String {
         let unit = product["priceUnit"]?.stringValue ?? ""
-        return money(price(product)) + (unit.isEmpty ? "" : "/\(unit)")
+        // The price of a piece needs no unit.
+        return money(price(product)) + (unit.isEmpty || unit == "ea" ? "" : "/\(unit)")
     }
 
     func isSoldOut(_ product: JSON) -> Bool { (product["stock"]?.intValue).map { $0 <= 0 } ?? false }
