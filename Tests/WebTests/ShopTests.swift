@@ -33,7 +33,7 @@ import WebService
         let shop = try Self.shop()
         let asks = shop.reply(to: Self.request("GET", ["products", "a-b-abc"])).asks.asks
         #expect(asks.map(\.path) == ["classes/Product/abc", "classes/ProductReview", "classes/Page"])
-        let product: JSON = ["objectId": "abc", "name": "A & B", "unitPrice": 3.5, "priceUnit": "ea", "stock": 2]
+        let product: JSON = ["objectId": "abc", "name": "A & B", "unitPrice": 3.5, "priceUnit": "kg", "stock": 2]
         let page = shop.reply(
             to: Self.request(
                 "GET", ["products", "a-b-abc"], [(200, product), (200, ["results": []]), (200, ["results": []])])
@@ -41,7 +41,7 @@ import WebService
         #expect(page.status == 200)
         #expect(!page.personal)
         #expect(page.html.contains("<h1>A &amp; B</h1>"), "\(page.html)")
-        #expect(page.html.contains("$3.50/ea"))
+        #expect(page.html.contains("$3.50/kg"))
         #expect(page.html.contains("Only 2 left"))
     }
 
