@@ -2,6 +2,7 @@ import Foundation
 import HTTPTypes
 import Messages
 import ParseProtocol
+import ProcessKit
 
 /// The shopper's session and the cookies.
 extension StorefrontController {
