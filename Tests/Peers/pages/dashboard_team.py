@@ -45,7 +45,7 @@ def joining(visit, given):
     page.get_by_role("link", name="My account").click()
     expect(page.get_by_role("heading", name="My account")).to_be_visible()
     page.get_by_role("button", name="Change password").click()
-    page.get_by_label("Present password").fill("chosen-here")
+    page.get_by_label("Current password").fill("chosen-here")
     page.get_by_label("New password", exact=True).fill("chosen-again")
     page.get_by_label("The new password again").fill("chosen-again")
     page.get_by_role("button", name="Save").click()

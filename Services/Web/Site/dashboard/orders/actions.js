@@ -53,6 +53,7 @@ export function cancel(order) {
     title: t('cancel.title', { number: order.orderNo }),
     isDanger: true,
     confirm: t('order.cancel'),
+    cancel: t('cancel.keep'),
     text: t('cancel.text', { amount: money(left(order), order.currency) }),
     fields: [{ ...REASON, label: t('reason.mailed') }],
     async submit(values) {
@@ -146,6 +147,7 @@ function pieceFields(lines, order) {
   return h(
     'fieldset.stack',
     h('legend', t('refund.pieces')),
+    h('p.hint', t('refund.piecesHint')),
     lines.map(({ itemId, name, most }) =>
       field({
         name: `pieces.${itemId}`,
@@ -155,7 +157,7 @@ function pieceFields(lines, order) {
         max: most,
         value: 0,
         required: true,
-        onchange: change,
+        oninput: change,
       }),
     ),
   );

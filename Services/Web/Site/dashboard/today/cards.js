@@ -41,7 +41,7 @@ export function lowStock({ results, count }, router, hasProducts) {
     h(
       'li',
       picture(product),
-      h('div.grow', h('a', { href: router.href('/products', { search: product.name }) }, product.name)),
+      h('div.grow', h('a', { href: router.href(`/products/${product.objectId}`) }, product.name)),
       h(
         `span.tag.${product.stock ? 'warn' : 'bad'}`,
         product.stock ? t('product.left', { n: product.stock }) : t('product.soldOut'),
