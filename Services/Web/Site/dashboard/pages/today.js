@@ -92,7 +92,7 @@ function greeting() {
 /** The row of numbers; `points` and `waits` are null without the right to see them. */
 function figures(points, waits, router) {
   const all = points ? sales(points, router) : [];
-  const href = router.href('/orders', { state: 'made' });
+  const href = router.href('/orders', { state: 'made', sort: 'orderNo' });
   if (waits) all.push(figure(t('today.waiting'), waits, t('today.waitingNote'), href));
   return all.length ? h('dl.figuresRow', all) : null;
 }

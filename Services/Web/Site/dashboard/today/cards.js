@@ -32,7 +32,8 @@ export function toShip({ results, count }, router) {
       h('span', total(order)),
     ),
   );
-  return card(t('today.toShip', { n: count }), router.href('/orders', { state: 'made' }), rows, t('today.noneToShip'));
+  const oldestFirst = router.href('/orders', { state: 'made', sort: 'orderNo' });
+  return card(t('today.toShip', { n: count }), oldestFirst, rows, t('today.noneToShip'));
 }
 
 /** @param hasProducts whether the shop has any product. */
