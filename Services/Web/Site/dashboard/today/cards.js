@@ -74,7 +74,7 @@ export function troubles({ health, mails, declined, pushes }, router) {
   const link = (key, path, query) => h('a', { href: router.href(path, query) }, t(key));
   const rows = [
     health && [link('today.services', '/operations'), ...services(health)],
-    mails && [link('today.mails', '/mails', { state: 'failed' }), ...counted(mails, 'bad')],
+    mails && [link('today.mails', '/mails', { state: mails.state }), ...counted(mails, 'bad')],
     declined && [link('today.declined', '/charges', { state: 'declined' }), ...counted(declined, 'warn')],
     pushes && [link('today.pushes', '/pushes', { status: 'failed' }), ...counted(pushes, 'warn')],
   ].filter(Boolean);

@@ -34,7 +34,7 @@ export async function render({ query, router, redraw, signal }) {
 function mailTable(mails, router, redraw) {
   const shown = table(
     [
-      { title: t('order.date'), lead: true, cell: ({ queuedAt }) => dateTime(queuedAt) },
+      { title: t('order.date'), lead: true, cell: ({ queuedAt }) => h('span.when', dateTime(queuedAt)) },
       {
         title: t('mails.what'),
         cell: ({ id, template }) => h('a', { href: router.href(`/mails/${id}`) }, word(template)),
@@ -47,7 +47,7 @@ function mailTable(mails, router, redraw) {
       },
       {
         title: t('order.state'),
-        cell: ({ state }) => h(`span.tag.${states[state] ?? 'calm'}`, t(`mail.state.${state}`)),
+        cell: ({ state }) => h(`span.tag.${states[state] ?? 'calm'}`, t(`mails.show.${state}`)),
       },
       { title: t('order.problem'), cell: ({ problem }) => h('span.words', problem ?? '') },
       {
