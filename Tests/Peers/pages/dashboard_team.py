@@ -50,6 +50,10 @@ def joining(visit, given):
     page.get_by_label("The new password again").fill("chosen-again")
     page.get_by_role("button", name="Save").click()
     toast(page, "The password was changed.")
+    page.get_by_role("button", name="Set up").click()
+    link = page.get_by_role("link", name="Open it in an authenticator app").get_attribute("href")
+    step(link.startswith("otpauth://totp/") and "&issuer=" in link, f"The link of the second factor is {link}.")
+    page.keyboard.press("Escape")
     page.get_by_role("link", name="Orders").first.click()
     expect(page.get_by_role("heading", name="Orders")).to_be_visible()
 

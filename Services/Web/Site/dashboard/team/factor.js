@@ -23,7 +23,7 @@ export function grouped(secret) {
 /** The link that authenticator apps open; their defaults are SHA-1, six digits and 30 seconds. */
 function appLink(secret) {
   const shop = encodeURIComponent(server.shop);
-  const label = `${shop}:${encodeURIComponent(auth.current?.user.email ?? auth.current?.user.username ?? '')}`;
+  const label = `${shop}:${encodeURIComponent(auth.current?.user.name ?? '')}`;
   return `otpauth://totp/${label}?secret=${secret}&issuer=${shop}`;
 }
 
@@ -35,7 +35,7 @@ export async function setFactor(isOn) {
     content: [
       h('p', t('own.factorText')),
       h('p', h('code.words', { tabindex: 0, 'aria-label': t('own.secret') }, grouped(secret))),
-      h('p.small', h('a', { href: appLink(secret) }, t('own.openApp'))),
+      h('p.small', Object.assign(h('a', t('own.openApp')), { href: appLink(secret) })),
     ],
     confirm: t('own.factorSet'),
     fields: [
@@ -55,6 +55,7 @@ export async function setFactor(isOn) {
       done.recoveryCodes.map((code) => h('li', h('code.words', code))),
     ),
     confirm: t('own.recoveryKept'),
+    cancel: t('action.close'),
     submit: () => true,
   });
   return true;
