@@ -30,7 +30,13 @@ import Testing
                 "order": order, "number": number, "bag": .string(bag.text("objectId")),
                 "product": .string(shelf.names[0]), "brand": .string(shelf.title), "brandId": .string(shelf.brandId),
             ])
-        let refunds = try await Customer.admin(suite).run("orderRefunds", ["orderId": order])
+        let admin = try await Customer.admin(suite)
+        let cancelled = try await admin.run("cancelOrder", ["orderId": order])
+        #expect(cancelled.status == 200, "\(cancelled.text)")
+        let refunds = try await admin.run("orderRefunds", ["orderId": order])
         #expect(refunds.result.at(0, "lines", 0, "quantity") == 1)
+        // The timeline names the operator who cancelled.
+        #expect(refunds.result.at(1, "purpose") == "cancel")
+        #expect(refunds.result.at(1, "madeBy")?.stringValue?.isEmpty == false, "\(refunds.text)")
     }
 }
