@@ -31,6 +31,7 @@ def day(visit, given):
     box.get_by_label("Return the items").check()
     box.get_by_role("button", name="Refund").click()
     toast(page, "$3.50 was refunded.")
+    expect(page.locator("table.lines")).to_contain_text("2 (1 refunded)")
     page.get_by_role("link", name="Packing slip").click()
     expect(page.locator("article.sheet")).to_contain_text("1 piece in this parcel.")
     page.get_by_role("link", name=number).click()

@@ -13,13 +13,18 @@ export async function refundsOf(orders, signal) {
   return new Map(some.map((order, index) => [order.objectId, answers[index]?.result ?? []]));
 }
 
+/** The number of pieces by item that refunds name. */
+export function refundedPieces(refunds) {
+  const pieces = new Map();
+  for (const { itemId, quantity } of refunds.flatMap(({ state, lines }) => (state === 'failed' ? [] : lines)))
+    pieces.set(itemId, (pieces.get(itemId) ?? 0) + quantity);
+  return pieces;
+}
+
 /** The order with the items of its parcel. A later refund, such as of returned goods, changes nothing. */
 export function packed(order, refunds) {
   const shipped = order.shippedAt ? moment(order.shippedAt) : Infinity;
-  const before = refunds.filter(({ state, createdAt }) => state !== 'failed' && moment(createdAt) < shipped);
-  const gone = new Map();
-  for (const { itemId, quantity } of before.flatMap(({ lines }) => lines))
-    gone.set(itemId, (gone.get(itemId) ?? 0) + quantity);
+  const gone = refundedPieces(refunds.filter(({ createdAt }) => moment(createdAt) < shipped));
   const items = (order.items ?? []).map((item) =>
     gone.has(item.objectId) ? { ...item, quantity: item.quantity - gone.get(item.objectId) } : item,
   );

@@ -11,6 +11,7 @@ import { followOrder } from '../../live/order.js';
 import { cancel, deliver, refund, ship } from '../../orders/actions.js';
 import { historyOf } from '../../orders/history.js';
 import { noteForm } from '../../orders/notes.js';
+import { refundedPieces } from '../../orders/parcel.js';
 import { contactOf, isPlaced, left, nameOf, stateOf, stateTag, townOf } from '../../orders/shared.js';
 import { timeline } from '../../orders/timeline.js';
 import { runs, sees } from '../../shell/areas.js';
@@ -28,7 +29,7 @@ export async function render({ params, router, signal, redraw }) {
   const draw = ({ order, contact, history }) => {
     fill(state, stateTag(order));
     refill(doings, actions(order, history, router, redraw));
-    fill(bought, lines(order, router));
+    fill(bought, lines(order, history.refunds, router));
     refill(steps, timeline(order, history, redraw, router));
     refill(aside, people(order, contact, router), money_(order, history.charge), wishes(order));
   };
@@ -92,7 +93,8 @@ function actions(order, history, router, redraw) {
   ];
 }
 
-function lines(order, router) {
+function lines(order, refunds, router) {
+  const refunded = refundedPieces(refunds);
   const link = ({ name, product }) =>
     sees('products') && product?.objectId ? h('a', { href: router.href(`/products/${product.objectId}`) }, name) : name;
   const rows = (order.items ?? [])
@@ -101,7 +103,13 @@ function lines(order, router) {
       h(
         'tr',
         h('th', { scope: 'row' }, link({ ...item, name: item.name ?? t('order.product') })),
-        h('td.end', number(item.quantity)),
+        h(
+          'td.end',
+          number(item.quantity),
+          refunded.has(item.objectId)
+            ? h('span.soft.small', ` (${t('order.piecesRefunded', { count: number(refunded.get(item.objectId)) })})`)
+            : null,
+        ),
         h('td.end', item.unitPriceMinorUnits === undefined ? '' : money(item.unitPriceMinorUnits, order.currency)),
         h(
           'td.end',
