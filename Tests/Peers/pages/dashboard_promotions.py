@@ -108,7 +108,7 @@ def codes(visit, given):
     expect(rows).to_have_count(1)
     expect(rows).to_contain_text("20%")
     page.get_by_role("button", name=f"Edit: {code}").click()
-    box.get_by_label("Takes off").select_option("amount")
+    box.get_by_label("Kind of discount").select_option("amount")
     box.get_by_label("Discount").fill("5.00")
     press(page, "Save")
     toast(page, "was saved.")
