@@ -51,7 +51,8 @@ import Testing
             #expect(Set(pictures).count == 210)
             let offers = try await master.find("Promotion", ["image": ["$exists": true]]).results
             #expect(offers.count == 3)
-            let code = try #require(offers.compactMap { $0["discountCode"]?.stringValue }.first)
+            let codes = offers.compactMap { $0["discountCode"]?.stringValue }
+            let code = try #require(codes.first)
             #expect(try await master.run("discountCodes", ["discountCode": .string(code)]).result["count"] == 1)
 
             // The operator's changes remain.
