@@ -156,7 +156,7 @@ import Testing
         let page = try await browser.get("/account/factor")
         #expect((page.field("secret") ?? "").count == 32, "\(page.html)")
         #expect(page.html.contains("otpauth://totp/"))
-        // The test's app has a secret of its own.
+        // The test's app has its own secret.
         let wrong = try await browser.submit(
             "/account/factor", ["secret": app.secret, "code": "000000", "password": customer.password])
         #expect(wrong.html.contains("This code is not right"), "\(wrong.html)")

@@ -194,7 +194,7 @@ import Testing
         #expect(try await browser.get("/account").html.contains(email))
         #expect(try await browser.get("/bag").html.contains("$12.50"))
 
-        // On another device with a bag of its own.
+        // On another device, with a separate bag.
         let other = Browser(suite)
         _ = try await other.post("/bag", ["product": goods.product, "quantity": "2"])
         let wrong = try await other.submit("/log-in", ["email": email, "password": "another-secret"])

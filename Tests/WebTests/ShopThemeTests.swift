@@ -197,7 +197,7 @@ import WebService
             if let until { promotion["shownUntil"] = until }
             return try Self.page(["promotions", "o"], nil, [promotion, ["objectId": "p", "name": "Serum"]])
         }
-        // The push message of one that is not on the home page opens it as well.
+        // The push message of a promotion that is not on the home page opens it as well.
         let page = try flyer(nil, nil)
         #expect(page.html.contains("SAVE10") && page.html.contains(#"data-text="SAVE10""#))
         #expect(page.html.contains(#"href="/products/serum-p">Serum</a>"#), "\(page.html)")
