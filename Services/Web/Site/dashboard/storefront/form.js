@@ -86,8 +86,10 @@ async function iconsOf(theme, picture) {
 }
 
 function texts(values) {
-  const select = (name, options) =>
-    field({ name, label: t(`storefront.${name}`), type: 'select', required: true, value: values[name], options });
+  const select = (name, options) => {
+    const required = options.every(([value]) => value);
+    return field({ name, label: t(`storefront.${name}`), type: 'select', required, value: values[name], options });
+  };
   return [
     field({
       name: 'name',
