@@ -1,5 +1,5 @@
 """Accessibility checks of a page: axe-core's rules for WCAG 2.2 A and AA, and additional rules."""
-from axe_playwright_python.sync_playwright import Axe
+from axe_playwright_python.base import AXE_SCRIPT
 
 # Reports only violations: reporting passed rules doubles axe-core's time.
 RULES = {
@@ -25,7 +25,15 @@ OWN_RULES = """() => {
 
 
 # A user can scroll content out from under a fixed bar. For axe-core the bars therefore scroll with the page.
-LOOSEN = "(loose) => { for (const bar of document.querySelectorAll('.rail, .top')) bar.style.position = loose ? 'static' : ''; }"
+AXE = """async (rules) => {
+  const bars = [...document.querySelectorAll('.rail, .top')];
+  for (const bar of bars) bar.style.position = 'static';
+  try {
+    return (await axe.run(rules)).violations;
+  } finally {
+    for (const bar of bars) bar.style.position = '';
+  }
+}"""
 
 
 def problems(page, place):
@@ -43,9 +51,9 @@ def problems_of_schemes(page, place):
 
 
 def of_axe(page, place, rules):
-    page.evaluate(LOOSEN, True)
-    found = Axe().run(page, options=rules).response["violations"]
-    page.evaluate(LOOSEN, False)
+    if not page.evaluate("'axe' in window"):
+        page.evaluate(AXE_SCRIPT)
+    found = page.evaluate(AXE, rules)
     return [f"{place}: {rule['id']}: {node['html'][:160]} {node['failureSummary'][:300]}" for rule in found for node in rule["nodes"][:3]]
 
 

@@ -1,9 +1,10 @@
 """An operator's flows at the dashboard in a browser, checked by what the page shows.
 
 Usage: dashboard.py <base URL> <flow> [<JSON with the flow's data>]
+       dashboard.py
 
 Prints one JSON object: {"failures": [text…], "steps": n, …}. Flows are the functions below; `viewport`, `scheme` and `language` in the JSON
-choose the screen.
+choose the screen. Without arguments it keeps one browser and takes flows one after the other: POST {"base", "flow", "given"}.
 """
 import json
 import sys
@@ -11,12 +12,13 @@ import tempfile
 import traceback
 import urllib.request
 import zlib
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 from playwright.sync_api import expect
 
 import browser_checks
-from browser import Visit
+from browser import Chromium, Visit
 
 # Browsers share the machine with suites of other tests.
 expect.set_options(timeout=60000)
@@ -418,7 +420,7 @@ def today(visit, given):
     visit.open("/dashboard")
     sign_in(visit, given)
     expect(page.locator(".figuresRow")).to_be_visible()
-    page.wait_for_load_state("networkidle")
+    visit.settle()
     report["bytes"] = visit.bytes_received()
     expect(page.locator(".figuresRow")).to_contain_text(given["sales"])
     for chart in (page.locator("s-line-chart"), page.locator("s-bar-chart")):
@@ -593,7 +595,7 @@ def data(visit, given):
     page.get_by_label("role:admins may write").check()
     everybody(page, "ACL editor")
     save_dialog(page, closes=True)
-    page.wait_for_load_state("networkidle")
+    visit.settle()
     # An invalid value is not sent; a value that the server refuses is reverted.
     enter_cell(page, "count")
     page.keyboard.type("many")
@@ -731,7 +733,7 @@ def save_dialog(page, closes=False):
 
 @flow
 def accessible(visit, given):
-    """Every view is accessible, in light and dark mode: see browser_checks."""
+    """Views are accessible, in light and dark mode: see browser_checks. `grid`: the grid of products, by keyboard, too."""
     visit.open("/dashboard")
     expect(visit.page.get_by_role("heading", name="Sign in")).to_be_visible()
     in_both_schemes(visit.page, "sign-in")
@@ -740,9 +742,11 @@ def accessible(visit, given):
     for path in given["paths"]:
         visit.open("/dashboard" + path)
         expect(visit.page.locator("#content h1")).to_be_visible()
-        visit.page.wait_for_load_state("networkidle")
+        visit.settle()
         in_both_schemes(visit.page, path)
         report["steps"] += 1
+    if not given["grid"]:
+        return
     for scheme in browser_checks.SCHEMES:
         # On a reloaded page, Tab continues from its old position, even if nothing has the focus any more.
         visit.open("/dashboard/products")
@@ -756,21 +760,50 @@ def in_both_schemes(page, place):
     report["failures"] += browser_checks.problems_of_schemes(page, place)
 
 
-def main():
-    base, name = sys.argv[1:3]
-    given = json.loads(sys.argv[3]) if len(sys.argv) > 3 else {}
+def run(base, name, given, chromium=None):
+    """A flow in a visit of its own, with its report."""
+    report.clear()
+    report.update(failures=[], steps=0)
     given["api"] = base + "/parse"
     screen = {key: given[key] for key in ("viewport", "scheme", "language") if key in given}
-    with Visit(base, **screen) as visit:
+    with Visit(base, **screen, chromium=chromium) as visit:
         try:
             FLOWS[name](visit, given)
-            visit.page.wait_for_load_state("networkidle")
+            visit.settle()
         except Exception:
             text = visit.page.locator("body").inner_text()[:1500]
             report["failures"].append(f"{traceback.format_exc()}\nAt {visit.page.url}:\n{text}")
         report["failures"] += visit.problems
     report["requests"] = len(visit.requests)
-    print(json.dumps(report))
+    return report
+
+
+class Flows(BaseHTTPRequestHandler):
+    """Playwright allows one thread, so that one flow follows the other."""
+    chromium = None
+
+    def log_message(self, *_):
+        pass
+
+    def do_POST(self):
+        wanted = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        if not Flows.chromium or not Flows.chromium.process.is_connected():
+            Flows.chromium = Chromium()
+        body = json.dumps(run(wanted["base"], wanted["flow"], wanted["given"], Flows.chromium)).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+
+def main():
+    if len(sys.argv) > 1:
+        base, name = sys.argv[1:3]
+        print(json.dumps(run(base, name, json.loads(sys.argv[3]) if len(sys.argv) > 3 else {})))
+        return
+    server = HTTPServer(("127.0.0.1", 0), Flows)
+    print("listening", server.server_address[1], flush=True)
+    server.serve_forever()
 
 
 import dashboard_forms  # noqa: E402,F401 (its flows)

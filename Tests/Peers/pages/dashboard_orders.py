@@ -17,9 +17,10 @@ def printed(page):
     return [unicodedata.normalize("NFKC", sheet.extract_text()) for sheet in reader.pages]
 
 
-def check_sheet(page, title, texts, absent):
+def check_sheet(visit, title, texts, absent):
+    page = visit.page
     expect(page.get_by_role("heading", name=title)).to_be_visible()
-    page.wait_for_load_state("networkidle")
+    visit.settle()
     pages = printed(page)
     words = " ".join(" ".join(pages).split())
     for text in [title, *texts]:
@@ -37,15 +38,15 @@ def paper(visit, given):
     page.emulate_media(color_scheme="dark")
     enter(visit, given, f"/dashboard/orders/{given['order']}")
     page.get_by_role("link", name="Packing slip").click()
-    slip = check_sheet(page, "Packing slip", [number, given["product"], "2 pieces", "Springfield", "Beauty & Me"], ["$"])
+    slip = check_sheet(visit, "Packing slip", [number, given["product"], "2 pieces", "Springfield", "Beauty & Me"], ["$"])
     step(len(slip) == 1, f"The packing slip has {len(slip)} pages.")
     page.get_by_role("link", name=number).click()
     page.get_by_role("link", name="Invoice").click()
-    bill = check_sheet(page, "Invoice", [number, given["product"], "$3.50", "$7.00", "Springfield"], [])
+    bill = check_sheet(visit, "Invoice", [number, given["product"], "$3.50", "$7.00", "Springfield"], [])
     step(len(bill) == 1, f"The invoice has {len(bill)} pages.")
     visit.open("/dashboard/orders")
     page.get_by_role("link", name="Picking list").click()
-    check_sheet(page, "Picking list", [number, given["product"]], ["$"])
+    check_sheet(visit, "Picking list", [number, given["product"]], ["$"])
     visit.open("/dashboard/orders/sheets/poster")
     expect(page.get_by_role("button", name="Try again")).to_be_visible()
 

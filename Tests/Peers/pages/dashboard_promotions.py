@@ -1,5 +1,6 @@
 """Flows of the promotion views: writing, sending, cancelling, and the results."""
 import datetime
+import time
 
 from playwright.sync_api import expect
 
@@ -51,7 +52,7 @@ def promotions(visit, given):
     page.get_by_label("Heading").fill("News")
     press(page, "Send now")
     toast(page, "The promotion is being sent.")
-    refresh_until(page, page.locator(".figuresRow dd").nth(1), str(given["devices"]))
+    refresh_until(visit, page.locator(".figuresRow dd").nth(1), str(given["devices"]))
     expect(page.locator(".result s-table .tag")).to_have_text("Sent")
     tomorrow = datetime.datetime.now() + datetime.timedelta(days=1)
     page.get_by_label("Send at").fill(tomorrow.strftime("%Y-%m-%dT%H:%M"))
@@ -63,7 +64,7 @@ def promotions(visit, given):
     page.get_by_role("button", name="Stop notifications").click()
     press(page, "Stop notifications")
     toast(page, "1 notification was stopped.")
-    refresh_until(page, page.locator(".result s-table .tag").first, "Stopped")
+    refresh_until(visit, page.locator(".result s-table .tag").first, "Stopped")
     visit.open("/dashboard/promotions")
     page.get_by_role("link", name="Notifications").click()
     expect(page.get_by_role("heading", name="Notifications", exact=True)).to_be_visible()
@@ -150,13 +151,13 @@ def without_analytics(route):
     route.fulfill(response=answer, json={"result": {key: result[key] for key in result if key not in ("opened", "orders", "sales")}})
 
 
-def refresh_until(page, place, text):
+def refresh_until(visit, place, text):
     """Sending happens in the background."""
-    for _ in range(60):
+    end = time.monotonic() + 60
+    while time.monotonic() < end:
         expect(place).to_be_visible()
         if place.inner_text() == text:
             return
-        page.get_by_role("button", name="Refresh").click()
-        page.wait_for_load_state("networkidle")
-        page.wait_for_timeout(250)
+        visit.page.get_by_role("button", name="Refresh").click()
+        visit.settle()
     expect(place).to_have_text(text)

@@ -26,21 +26,21 @@ def one_role(visit, given):
     for card in given["cards"]:
         found = any(page.locator("#content").get_by_text(text).count() for text in card.split("|"))
         step(found, f"The first view has nothing of {card}.")
-    page.wait_for_load_state("networkidle")
+    visit.settle()
     in_both_schemes(page, "today of a role")
     for entry in given["entries"]:
         menu.filter(has_text=entry).click()
         expect(heading).to_contain_text(HEADINGS.get(entry, entry))
-        opened(page, heading, entry)
+        opened(visit, heading, entry)
     for path in given["paths"]:
         visit.open("/dashboard" + path)
-        opened(page, heading, path)
+        opened(visit, heading, path)
     visit.open("/dashboard" + given["foreign"])
     expect(heading).to_have_text("This belongs to another role")
     in_both_schemes(page, "elsewhere")
     page.locator("#content").get_by_role("link", name=given["entries"][0]).click()
     expect(heading).to_contain_text(HEADINGS.get(given["entries"][0], given["entries"][0]))
-    opened(page, heading, "the way back")
+    opened(visit, heading, "the way back")
     step(not refused, f"Refused: {refused}")
 
 
@@ -51,8 +51,9 @@ def noted_refusals(answer, refused):
         refused += [part["error"] for part in parts if part.get("error", {}).get("code") == 119]
 
 
-def opened(page, heading, place):
-    page.wait_for_load_state("networkidle")
+def opened(visit, heading, place):
+    page = visit.page
+    visit.settle()
     expect(page.locator("#content .bones")).to_have_count(0)
     text = heading.inner_text()
     step(text not in ("This did not work", "Page not found", "This belongs to another role"), f"{place}: {text}")
@@ -66,7 +67,7 @@ def role_taken_away(visit, given):
     visit.open("/dashboard")
     sign_in(visit, given, keep=True)
     expect(page.get_by_role("navigation", name="Menu")).to_be_visible()
-    opened(page, page.locator("#content h1"), "today")
+    opened(visit, page.locator("#content h1"), "today")
     leave(given)
     page.reload()
     expect(page.get_by_role("alert").filter(has_text="does not belong to the shop")).to_be_visible()

@@ -129,9 +129,9 @@ def delete_column(page):
     expect(page.get_by_role("button", name="Delete the column short")).to_have_count(0)
 
 
-def answers_disturb_nobody(page):
+def answers_disturb_nobody(visit):
     """The answer to a change arrives while the next value of that row is typed."""
-    held = []
+    page, held = visit.page, []
     path = "**/parse/classes/**"
     page.route(path, lambda route: held.append(route) if route.request.method == "PUT" else route.continue_())
     enter_cell(page, "count")
@@ -145,7 +145,7 @@ def answers_disturb_nobody(page):
     with page.expect_response(path):
         held[0].continue_()
     page.unroute(path)
-    page.wait_for_load_state("networkidle")
+    visit.settle()
     expect(field).to_have_value("half")
     page.keyboard.press("Escape")
     expect(cell_of(page, "count")).to_have_text("8")
@@ -167,7 +167,7 @@ def every_type(visit, name):
         expect(page.locator("dialog .problem")).not_to_be_empty()
         page.locator("dialog textarea").fill(text)
         save_dialog(page, closes=True)
-    answers_disturb_nobody(page)
+    answers_disturb_nobody(visit)
     for column, text in (("text", "first & <b>"), ("count", "0.5"), ("moment", "2031-02-03T04:05")):
         enter_cell(page, column)
         page.locator("s-data-grid .cellOfData > input:not([type=checkbox])").fill(text)
@@ -204,7 +204,7 @@ def every_type(visit, name):
         page.get_by_label("Choose a file").set_input_files(paper)
         for_everybody(page, "file editor")
         save_dialog(page, closes=True)
-    page.wait_for_load_state("networkidle")
+    visit.settle()
     visit.open(f"/dashboard/data/{name}")
     expect(page.locator(".rowsOfData .rowOfData")).to_have_count(1)
     expect(cell_of(page, "paper")).to_contain_text("paper.png")
