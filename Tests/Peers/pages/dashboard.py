@@ -6,6 +6,8 @@ Usage: dashboard.py <base URL> <flow> [<JSON with the flow's data>]
 Prints one JSON object: {"failures": [text…], "steps": n, …}. Flows are the functions below; `viewport`, `scheme` and `language` in the JSON
 choose the screen. Without arguments it keeps one browser and takes flows one after the other: POST {"base", "flow", "given"}.
 """
+import csv
+import io
 import json
 import sys
 import tempfile
@@ -56,6 +58,12 @@ def enter(visit, given, path="/dashboard"):
     visit.open(path)
     sign_in(visit, given, keep=True)
     expect(visit.page.locator("#content h1")).to_be_visible()
+
+
+def undo(page, text):
+    """Takes back what a message tells."""
+    page.locator(".toast", has_text=text).get_by_role("button", name="Undo").click()
+    toast(page, "Undone.")
 
 
 def toast(page, text):
@@ -315,7 +323,7 @@ def png(width, height, right=(143, 67, 29)):
 
 @flow
 def reviews(visit, given):
-    """One reported review is kept; another is hidden with a reason and shown again. Markup in them is shown as text."""
+    """One reported review is kept; another is answered, hidden with a reason and shown again. Markup in them is shown as text."""
     page = visit.page
     keep, hide = given["reviews"]
     enter(visit, given, "/dashboard/reviews")
@@ -324,6 +332,9 @@ def reviews(visit, given):
     card.get_by_role("button", name="Keep").click()
     toast(page, "The review is kept.")
     expect(page.locator("article", has_text=keep)).to_have_count(0)
+    page.locator("article", has_text=hide).get_by_role("button", name="Write a mail").click()
+    step(page.get_by_label("Subject").input_value().startswith("Your review of"), "The subject does not name the review.")
+    write(page, given["answer"])
     page.locator("article", has_text=hide).get_by_role("button", name="Hide").click()
     page.get_by_label("Reason").fill("An advertisement.")
     page.locator("dialog").get_by_role("button", name="Hide").click()
@@ -336,15 +347,30 @@ def reviews(visit, given):
     step(page.locator("article img[onerror], article script").count() == 0, "A review became markup.")
 
 
+def write(page, text):
+    """In the dialog of a mail to a customer."""
+    box = page.locator("dialog")
+    box.get_by_label("Text").fill(text)
+    everybody(page, "a mail to a customer")
+    box.get_by_role("button", name="Send").click()
+    toast(page, "The mail is on its way.")
+
+
 @flow
 def customers(visit, given):
-    """A customer is found by name, viewed, signed out everywhere, tagged, noted and exported."""
+    """A customer is found by name, viewed, written to, signed out everywhere, tagged, noted and exported."""
     page = visit.page
     enter(visit, given, "/dashboard/customers")
     page.get_by_label("Name, city, phone or e-mail").fill(given["name"])
     page.get_by_role("link", name=given["name"]).press("Enter")
     expect(page.get_by_role("heading", name=given["shown"])).to_be_visible()
     expect(page.locator(".facts").first).to_contain_text(given["email"])
+    page.get_by_role("button", name="Write a mail").click()
+    page.get_by_label("Subject").fill("A question")
+    write(page, given["text"])
+    mails = page.locator("section.card", has=page.get_by_role("heading", name="Mails from the team"))
+    expect(mails).to_contain_text("A question")
+    expect(mails).to_contain_text(given["text"])
     page.get_by_role("button", name="Sign out everywhere").click()
     page.locator("dialog").get_by_role("button", name="Sign out everywhere").click()
     toast(page, "1 session was ended.")
@@ -461,7 +487,10 @@ def analytics(visit, given):
     expect(page.locator(".ranks", has_text="Whole period")).to_be_visible()
     coming_back(page, figures)
     figures.get_by_role("button", name="Events").click()
+    expect(suggestion(page, "Event", given["event"])).to_be_attached()
     page.get_by_label("Event").fill(given["event"])
+    page.get_by_label("Event").press("Tab")
+    expect(suggestion(page, "Break down by", "word")).to_be_attached()
     page.get_by_label("Break down by").fill("word")
     page.get_by_role("button", name="Show").click()
     ranks = page.locator(".ranks", has_text=given["formula"])
@@ -471,6 +500,7 @@ def analytics(visit, given):
     ranks.get_by_role("link", name=given["formula"]).click()
     expect(page.get_by_role("heading", name=f"word = {given['formula']}")).to_be_visible()
     figures.get_by_role("button", name="Steps to an order").click()
+    expect(suggestion(page, "Event: product viewed", given["event"])).to_be_attached()
     page.get_by_label("Event: product viewed").fill(given["event"])
     page.get_by_role("button", name="Show").click()
     rows = page.locator(".ranks tbody tr")
@@ -483,6 +513,11 @@ def analytics(visit, given):
     page.get_by_label("To", exact=True).fill("2029-01-01")
     expect(page.get_by_role("button", name="30 days")).to_be_visible()
     step(page.locator(".ranks img, .ranks script").count() == 0, "An event became markup.")
+
+
+def suggestion(page, label, text):
+    """An entry of the list from which a field's value is chosen."""
+    return page.locator(f"#{page.get_by_label(label).get_attribute('list')} option[value='{text}']")
 
 
 def labels_apart(page, place):
@@ -550,6 +585,7 @@ def data(visit, given):
     from_row_to_row(page, given["rows"])
     add_filter(page, "count", "is at most", "1")
     expect(page.locator(".rowsOfData .rowOfData")).to_have_count(2)
+    exporting(page)
     page.get_by_role("button", name="count", exact=True).click()
     expect(page.locator(".rowsOfData .rowOfData").first).to_contain_text("row 0")
     address = page.url
@@ -624,6 +660,14 @@ def data(visit, given):
     columns.get_by_role("button", name="Apply").click()
     expect(page.get_by_role("columnheader")).to_have_count(4)
     deleting(visit, given)
+
+
+def exporting(page):
+    """The files have the filtered rows only."""
+    lines = list(csv.DictReader(io.StringIO(csv_of(page, "Export the filtered rows as CSV"), newline="")))
+    step(sorted(line["text"] for line in lines) == ["row 0", "row 1"], f"The file has {lines}.")
+    rows = json.loads(csv_of(page, "Export the filtered rows as JSON"))
+    step(sorted(row["text"] for row in rows["results"]) == ["row 0", "row 1"], f"The file has {rows}.")
 
 
 def from_row_to_row(page, rows):

@@ -4,7 +4,7 @@ import time
 
 from playwright.sync_api import expect
 
-from dashboard import enter, flow, step, toast
+from dashboard import enter, flow, step, toast, undo
 from dashboard_shop import DIALOG, for_everybody, no_markup, press
 
 
@@ -43,7 +43,12 @@ def promotions(visit, given):
     page.get_by_label("Discount code").fill("SAVE20")
     page.get_by_role("button", name="Send", exact=True).click()
     toast(page, "Please save your changes first.")
-    page.get_by_role("button", name="Save").click()
+    for is_kept in (False, True):
+        page.get_by_label("Discount code").fill("SAVE20")
+        page.get_by_role("button", name="Save").click()
+        if not is_kept:
+            undo(page, "The promotion was saved.")
+            expect(page.get_by_label("Discount code")).to_have_value("SAVE10")
     toast(page, "was saved.")
     page.get_by_role("button", name="Send", exact=True).click()
     for_everybody(page, "sending")
