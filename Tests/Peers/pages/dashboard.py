@@ -274,6 +274,7 @@ def products(visit, given):
     expect(row).to_contain_text("$13.75")
     toast(page, "was saved.")
     edit(page, row, "7", "3")
+    toast(page, "was saved.")
     switch = row.get_by_role("switch")
     switch.click()
     expect(row.get_by_role("switch")).to_have_attribute("aria-checked", "false")
@@ -644,6 +645,8 @@ def data(visit, given):
         toast(page, "Not today.")
     page.unroute(f"**/classes/{name}/*")
     expect(cell_of(page, "text")).to_have_text("row 0 & <b>co</b>")
+    # On a phone, notes with Undo are above the button.
+    toast(page, "was saved.")
     page.get_by_role("button", name="Add row").click()
     everybody(page, "new row")
     page.locator("dialog").get_by_label("text").fill("=2+2 added")
