@@ -88,6 +88,7 @@ package func buildBag(_ host: ServiceHost, _ routes: inout ServiceRoutes, _ curr
     let checkout = CheckoutFunctions(
         host: host, ledger: ledger, runner: runner, chargeAnswer: try ChargeAnswer(host.configuration.settings))
     routes.readingFunction("checkout") { try checkout.checkout($0, $1, $2) }
+    routes.readingFunction("checkoutResult") { try checkout.result($0, $1, $2) }
     routes.readingFunction("chargeCustomer") { parameters, request, reader in
         try checkout.charge(request, reader) { try CheckoutRequest(chargeCustomer: parameters) }
     }
@@ -104,6 +105,12 @@ package func buildBag(_ host: ServiceHost, _ routes: inout ServiceRoutes, _ curr
         return isShared ? .idle : .finished
     }
 
+    host.whenWriter(
+        "checkouts.actions", every: CheckoutRunner.lookPause, problem: "Unconfirmed checkouts could not be read."
+    ) {
+        try await runner.lookAfterActions()
+        return .idle
+    }
     host.whenWriter("checkouts.keys", every: .seconds(60), problem: "Old keys of requests could not be removed.") {
         try await host.store.write(for: nil) { try CheckoutLedger.forgetRequestKeys(in: $0) } ? .more : .idle
     }

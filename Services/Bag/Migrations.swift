@@ -17,6 +17,13 @@ let bagMigrations = [
     Migration(12, "customers", CustomerTotals.tables + CustomerMarks.tables),
     Migration(13, "foreignCharges", ["ALTER TABLE refunds ADD COLUMN charged INTEGER"]),
     Migration(14, "changedCustomers", CustomerLookups.changes),
+    Migration(15, "actions", actions),
+]
+
+/// Whether the customer can confirm the charge with the bank, and since when that is awaited (NULL: it is not).
+private let actions = [
+    "ALTER TABLE checkouts ADD COLUMN allowsAction INTEGER NOT NULL DEFAULT 0",
+    "ALTER TABLE checkouts ADD COLUMN actionSince INTEGER",
 ]
 
 /// The pieces that a refund is for (`RefundLines`; NULL for none in particular), and the operator who made it.

@@ -151,7 +151,7 @@ extension Controllers {
             pages: PagesController(accounts: accounts, configuration: configuration),
             site: site,
             storefront: configuration.servesStorefront
-                ? StorefrontController(services: services, configuration: configuration) : nil,
+                ? StorefrontController(services: services, configuration: configuration, cache: cache) : nil,
             config: ConfigController(services: services),
             live: LiveController(hub: hub),
             logs: LogController(directory: cloud.logDirectory, secrets: configuration.secrets),

@@ -5,6 +5,15 @@ import ObjectStore
 let paymentsMigrations = [
     Migration(1, "tables", paymentsTables),
     Migration(2, "unanswered", unanswered),
+    Migration(3, "actions", actions),
+]
+
+/// Charges that the customer may confirm with the bank, and those that wait for it.
+private let actions = [
+    "ALTER TABLE charges ADD COLUMN allowsAction INTEGER NOT NULL DEFAULT 0",
+    "ALTER TABLE charges ADD COLUMN awaitsAction INTEGER NOT NULL DEFAULT 0",
+    // Of a charge that the customer has to confirm; its `failure` is not null meanwhile.
+    "ALTER TABLE sandboxCharges ADD COLUMN clientSecret TEXT",
 ]
 
 /// Requests of an operation whose outcome is unknown (`StripeOperations`). Older operations count as having one.

@@ -16,6 +16,7 @@ package protocol PaymentProvider: Sendable {
     /// Deletes a customer and the card. Succeeds when the customer is already deleted.
     func deleteCustomer(_ id: String, for share: WorkShare?) async throws
     /// Charges the source.
+    /// - Throws: `ActionRequired` while the customer has to confirm the charge.
     func charge(_ order: ChargeOrder, key: String, for share: WorkShare?) async throws -> ProviderCharge
     /// Looks for a charge without making one. Nil: it was not made and never will be, not even by a request that is
     /// still in flight.
@@ -71,16 +72,29 @@ package struct ChargeOrder: Sendable, Hashable {
     package let orderId: String
     /// The time of the first request to the provider, which remembers keys for a limited time.
     package let begunAt: Timestamp
+    /// Whether the customer can confirm the charge with the bank; otherwise a charge that needs this is declined.
+    package let allowsAction: Bool
 
     package init(
-        source: Source, amountMinorUnits: Int64, currency: String, orderId: String, begunAt: Timestamp = .now
+        source: Source, amountMinorUnits: Int64, currency: String, orderId: String, begunAt: Timestamp = .now,
+        allowsAction: Bool = false
     ) {
+        self.allowsAction = allowsAction
         self.source = source
         self.amountMinorUnits = amountMinorUnits
         self.currency = currency
         self.orderId = orderId
         self.begunAt = begunAt
     }
+}
+
+/// The customer has to confirm the charge with the bank (3-D Secure). Nothing is decided, and the provider is asked
+/// again.
+package struct ActionRequired: Error, Sendable, Hashable, CustomStringConvertible {
+    /// Only for the customer: with it anyone can see and complete the payment.
+    package let clientSecret: String
+    /// Without the secret, for logs.
+    package var description: String { "The customer has to confirm the charge." }
 }
 
 package struct ProviderCharge: Sendable, Hashable {

@@ -6,7 +6,7 @@ import ServiceKit
 struct PaymentReports: Sendable {
     let host: ServiceHost
 
-    private static let states: Set<String> = ["created", "succeeded", "declined", "abandoned"]
+    private static let states: Set<String> = ["created", "requiresAction", "succeeded", "declined", "abandoned"]
 
     func install(in routes: inout ServiceRoutes) {
         // `charges {limit?, state?, from?, count?}`: newest first, with their refunds. An undecided one includes the
@@ -45,7 +45,10 @@ struct PaymentReports: Sendable {
         let from: Timestamp?
 
         /// For the parameters ?1 and ?2.
-        static let sql = "(CAST(?1 AS TEXT) IS NULL OR state = ?1) AND createdAt >= ?2"
+        static let sql = """
+            (CAST(?1 AS TEXT) IS NULL OR ?1 = CASE WHEN state = 'created' AND awaitsAction = 1 THEN 'requiresAction' \
+            ELSE state END) AND createdAt >= ?2
+            """
 
         var arguments: [SQLValue] { [state.map(SQLValue.text) ?? .null, .int(from?.milliseconds ?? 0)] }
     }
@@ -69,7 +72,7 @@ struct PaymentReports: Sendable {
             var charge: [String: JSON] = try [
                 "operationId": .string(row.text("operationId")), "orderId": .string(row.text("orderId")),
                 "userId": .string(row.text("userId")), "amount": .int(row.int("amount")),
-                "currency": .string(row.text("currency")), "state": .string(row.text("state")),
+                "currency": .string(row.text("currency")), "state": .string(ChargeLedger.reported(row)),
                 "createdAt": .string(Timestamp(milliseconds: row.int("createdAt")).iso),
                 "changedAt": .string(Timestamp(milliseconds: row.int("changedAt")).iso),
                 "refunds": .array(refunds), "refundedAmount": .int(back.reduce(0, +)),

@@ -49,6 +49,7 @@ package func buildPayments(_ host: ServiceHost, _ routes: inout ServiceRoutes) t
     PaymentFunctions(host: host, provider: provider).install(in: &routes)
     CodePayments(host: host, desk: desk).install(in: &routes)
     ForeignCharges(host: host, provider: provider).install(in: &routes)
+    if provider is SandboxProvider { SandboxActions(host: host).install(in: &routes) }
     host.whenWriter(
         "customers", every: CustomerDeletions.pause, problem: "Customers to delete could not be read or stored."
     ) {

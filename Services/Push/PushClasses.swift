@@ -18,12 +18,13 @@ extension ClassDefinition {
         permissions: ClassPermissions(get: .everybody, create: .everybody, update: .everybody, addField: .everybody))
 
     /// The content that a push opens: all clients may read it, the shop's admins write it. Recipients and time are
-    /// visible to the admins only.
+    /// visible to the admins only. The storefront's home page shows it from `shownFrom` until `shownUntil`.
     static let promotion = ClassDefinition(
         "Promotion",
         fields: [
             "content": .string, "image": .file, "thumbnail": .file, "audience": .object, "schedule": .date,
-            "discountCode": .string,
+            "discountCode": .string, "shownFrom": .date, "shownUntil": .date, "product": .pointer("Product"),
+            "brand": .pointer("Category"),
         ],
         permissions: .adminWritten().protecting(["*": ["audience", "schedule"], "role:admins": []]))
 

@@ -25,6 +25,8 @@ package func buildUsers(
     routes.task(framed: UsersCalls.challenge) { message, request in
         try await signIn.challenge(message, request)
     }
+    let webSignIn = WebSignIn(host: host, providers: rules.providers, settings: settings)
+    routes.task(framed: UsersCalls.webSignIn) { _, request in try await webSignIn.answer(request) }
     routes.write(framed: UsersCalls.logInAs) { _, request, transaction in
         let reply = try SessionAdministration.logInAs(
             request, lifetime: settings.sessionLifetime, key: key, in: transaction)

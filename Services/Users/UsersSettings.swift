@@ -41,6 +41,8 @@ package struct UsersSettings: Sendable {
     package var publicFields = ["displayName", "firstName", "photo"]
     /// Base URL of mailed links.
     package var applicationURL = "http://127.0.0.1:1337/parse/apps/satchel"
+    /// URL of the storefront, on the same host.
+    package var shopURL = "http://127.0.0.1:1337"
     /// URL of the dashboard, on the host of `applicationURL`.
     package var dashboardURL = "http://127.0.0.1:1337/dashboard"
 
@@ -80,6 +82,7 @@ package struct UsersSettings: Sendable {
         let publicURL = PublicURL { settings[$0] }.text
         applicationURL = "\(publicURL)/apps/\(applicationId)"
         let parts = publicURL.split(separator: "/", omittingEmptySubsequences: false)
+        shopURL = parts.prefix(3).joined(separator: "/")
         dashboardURL = (parts.prefix(3) + ["dashboard"]).joined(separator: "/")
         guard verifiesEmail || !refusesUnverified else {
             throw StartupProblem(

@@ -29,6 +29,17 @@ enum SiteHeaders {
         ])
     }
 
+    /// For an element that pages of any site load, under a path with its version.
+    static func element(contentType: String) -> [WebHeader] {
+        headers([
+            "Content-Type": contentType,
+            // A page that was open during an upgrade mixes modules for a day at most.
+            "Cache-Control": "public, max-age=86400",
+            "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
+            "Cross-Origin-Resource-Policy": "cross-origin",
+        ])
+    }
+
     /// For the storefront's worker, which works for all paths and fetches the offline page.
     static func worker(contentType: String) -> [WebHeader] {
         headers([
@@ -48,7 +59,7 @@ enum SiteHeaders {
     ]
 
     private static func headers(_ own: KeyValuePairs<String, String>) -> [WebHeader] {
-        (Array(common) + Array(own)).map { name, value in
+        (common.filter { entry in !own.contains { $0.key == entry.key } } + Array(own)).map { name, value in
             WebHeader.with {
                 $0.name = name
                 $0.value = value

@@ -24,15 +24,15 @@ package struct WebAnswers: Sendable {
         site = try WebSiteFiles(
             reading: folder.appendingPathComponent("Site"), shopName: configuration.shopName,
             currency: configuration.currency, zone: configuration.zone, tiles: configuration.tiles,
-            texts: configuration.textsDirectory)
+            texts: configuration.textsDirectory, shopFiles: configuration.shopFilesDirectory)
         pages = try MailedLinkPages(
             reading: folder.appendingPathComponent("Pages\(configuration.language.folder)"),
             replacements: configuration.pagesDirectory, shopName: configuration.shopName,
             texts: configuration.language == .de ? MailedLinkPages.german : [:])
         shop = try Shop(
-            reading: folder.appendingPathComponent("Storefront"), shopName: configuration.shopName,
-            currency: configuration.currency, zone: configuration.zone, isSandbox: configuration.isSandbox,
-            assets: site.shopAssets)
+            reading: folder.appendingPathComponent("Storefront"), replacements: configuration.shopFilesDirectory,
+            shopName: configuration.shopName, currency: configuration.currency, zone: configuration.zone,
+            isSandbox: configuration.isSandbox, stripeKey: configuration.stripeKey, assets: site.shopAssets)
         ownReport = ProcessReport(replica: configuration.replica, settings: configuration.settings)
     }
 

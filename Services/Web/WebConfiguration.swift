@@ -24,10 +24,15 @@ package struct WebConfiguration: Sendable {
     let tiles: MapTiles
     /// Whether payments are those of the embedded sandbox, whose test cards the storefront offers.
     let isSandbox: Bool
+    /// `SATCHEL_STRIPE_PUBLISHABLE_KEY`, with which Stripe's card form works; nil without Stripe.
+    let stripeKey: String?
     /// `SATCHEL_PAGES`: a folder with templates that replace the ones that come with Satchel; nil for none.
     let pagesDirectory: String?
     /// `SATCHEL_DASHBOARD_TEXTS`: a folder with languages of the dashboard; nil for none.
     let textsDirectory: String?
+
+    /// `SATCHEL_STOREFRONT_FILES`: a folder with files that replace those of the storefront; nil for none.
+    let shopFilesDirectory: String?
 
     /// - Throws: `StartupProblem`, and `BusConfiguration.Problem` when the bus cannot work as configured.
     package init(_ settings: Settings) throws {
@@ -43,7 +48,13 @@ package struct WebConfiguration: Sendable {
         zone = try ShopZone.ofShop(settings)
         tiles = try MapTiles(settings)
         isSandbox = settings.text("satchel.payments", default: "sandbox") == "sandbox"
+        let key = settings["satchel.stripe.publishable.key"]
+        if let key, !key.hasPrefix("pk_") || !key.utf8.allSatisfy({ (33...126).contains($0) }) {
+            throw StartupProblem("SATCHEL_STRIPE_PUBLISHABLE_KEY is not a publishable key: it must start with pk_.")
+        }
+        stripeKey = isSandbox ? nil : key
         pagesDirectory = settings["satchel.pages"]
         textsDirectory = settings["satchel.dashboard.texts"]
+        shopFilesDirectory = settings["satchel.storefront.files"]
     }
 }

@@ -11,7 +11,8 @@ import ProcessKit
 ///
 /// They are the same for every user, and load their data through the protocol with the session of the signed-in user.
 /// All files are read and compressed once at startup. They are under `/<page>/assets/<digest of all files>/`, so that a
-/// page and its files always belong to one release and browsers can cache them for ever.
+/// page and its files always belong to one release and browsers can cache them for ever. Elements for pages of other
+/// sites are under `/components/v1/` as well.
 package struct WebSiteFiles: Sendable {
     /// A page's template, filled in for each request of the gateway; it is never served itself.
     private struct Page: Sendable {
@@ -35,6 +36,9 @@ package struct WebSiteFiles: Sendable {
     private static let folders = ["dashboard", "developers"]
     /// The folder of the storefront's files, whose pages `Shop` renders.
     private static let shopFolder = "shop"
+    /// The folder of elements for pages of any site, and the path under which those find them. A release that breaks
+    /// such pages has another version.
+    private static let elements = (folder: "components/", path: "/components/v1/")
     /// The browser's worker of the storefront.
     private static let worker = "shop/worker.js"
     /// The page with maps.
@@ -42,17 +46,18 @@ package struct WebSiteFiles: Sendable {
     private static let template = "mustache"
     private static let types = [
         "css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8",
-        "json": "application/json; charset=utf-8", "svg": "image/svg+xml",
+        "json": "application/json; charset=utf-8", "png": "image/png", "svg": "image/svg+xml",
     ]
 
     /// - Parameters:
     ///   - root: the folder with `shared` and the folders of the pages.
     ///   - tiles: the tiles of maps, for the dashboard alone.
     ///   - texts: a folder with languages of the dashboard (`DashboardTexts`); nil for none.
+    ///   - own: a folder with styles and pictures of the storefront (`ShopFiles`); nil for none.
     /// - Throws: `StartupProblem` when a file is missing or unusable.
     package init(
         reading root: URL, shopName: String, currency: Currency, zone: ShopZone = .utc, tiles: MapTiles,
-        texts: String? = nil
+        texts: String? = nil, shopFiles own: String? = nil
     ) throws {
         self.tiles = tiles
         values = [
@@ -61,18 +66,26 @@ package struct WebSiteFiles: Sendable {
         ]
         var read = try Self.contents(of: root)
         if let texts { try DashboardTexts(reading: texts).add(to: &read) }
+        if let own { try ShopFiles(reading: own).add(to: &read, under: Self.shopFolder) }
         let contents = read
         languages = Dictionary(
             uniqueKeysWithValues: Self.folders.map { ($0, Self.languages(of: $0, in: contents)) })
         let digest = Self.digest(of: contents)
         self.digest = digest
-        files = contents.compactMap { entry in
+        let own = contents.compactMap { entry -> WebFile? in
             guard let type = Self.types[Self.suffix(of: entry.path)] else { return nil }
             return Self.file(
                 (Self.folders + [Self.shopFolder]).map { "\(Self.assets($0, digest))/\(entry.path)" }, entry.bytes,
                 entry.path == Self.worker
                     ? SiteHeaders.worker(contentType: type) : SiteHeaders.file(contentType: type))
         }
+        let elements = contents.compactMap { entry -> WebFile? in
+            guard entry.path.hasPrefix(Self.elements.folder), let type = Self.types[Self.suffix(of: entry.path)]
+            else { return nil }
+            let path = "\(Self.elements.path)\(entry.path.dropFirst(Self.elements.folder.count))"
+            return Self.file([path], entry.bytes, SiteHeaders.element(contentType: type))
+        }
+        files = own + elements
         func page(_ path: String, _ file: String, of folder: String) throws -> Page {
             guard let entry = contents.first(where: { $0.path == "\(file).\(Self.template)" }) else {
                 throw StartupProblem("The page \(file) is missing in \(root.path).")

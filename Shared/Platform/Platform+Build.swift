@@ -32,6 +32,7 @@ package func buildPlatform(
         let before = try ConfigParameters.all(in: transaction)
         let wasHidden = try ConfigParameters.hidden(in: transaction)
         try ConfigParameters.apply(change, in: transaction)
+        transaction.noteChange(ofClass: ChangeSubject.configClass, "")
         let hidden = try ConfigParameters.hidden(in: transaction).union(wasHidden)
         let after = try ConfigParameters.all(in: transaction)
         try host.audit.note(

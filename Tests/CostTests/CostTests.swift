@@ -34,12 +34,14 @@ import Testing
 
     @Test func theTableHasEveryRow() throws {
         let text = try String(contentsOfFile: "\(checkoutDirectory)/docs/internals/costs.md", encoding: .utf8)
-        let documented = text.split(separator: "\n").filter {
-            $0.hasPrefix("| `") && !$0.contains("Tests")
-        }
-        .compactMap { line in
-            line.split(separator: "|", omittingEmptySubsequences: false).dropFirst(2).first?
-                .trimmingCharacters(in: .whitespaces)
+        let documented = text.split(separator: "\n").flatMap { line -> [String] in
+            if line.hasPrefix("- `") {
+                // - `function`: input; input
+                return line.split(separator: ": ", maxSplits: 1).last.map { $0.components(separatedBy: "; ") } ?? []
+            }
+            guard line.hasPrefix("| `"), !line.contains("Tests") else { return [] }
+            let cells = line.split(separator: "|", omittingEmptySubsequences: false)
+            return cells.dropFirst(2).prefix(1).map { $0.trimmingCharacters(in: .whitespaces) }
         }
         #expect(documented.sorted() == Self.rows.map(\.name).sorted())
     }

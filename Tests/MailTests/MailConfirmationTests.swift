@@ -48,7 +48,7 @@ import Testing
         let message = try Self.composer().compose(Self.mail())
         #expect(HeaderText.singleLine(message.subject) == "Your order 1000001 at Beauty & Me")
         for part in [
-            "1000001", "2 January 2026", "$3.50", "$7.00", "$12.00", "$19.00", "Comb", "1 Road", "94601 Oakland CA",
+            "1000001", "2 January 2026", "$3.50", "$7.00", "$12.00", "$19.00", "Comb", "1 Road", "Oakland, CA 94601",
             "Ann Example",
         ] {
             #expect(message.text.contains(part), "text: \(part)")

@@ -5,7 +5,8 @@ import { load, loadView } from './pages.mjs';
 
 const { mailStep, pushStep } = await loadView('orders/timeline.js');
 const { ordersAsCSV, readParcels } = await loadView('orders/csv.js');
-const { orderOf } = await loadView('orders/shared.js');
+const { orderOf, townOf } = await loadView('orders/shared.js');
+const { packed } = await loadView('orders/parcel.js');
 const { parseCSV } = await load('csv.js');
 const at = (iso) => ({ __type: 'Date', iso });
 
@@ -64,7 +65,17 @@ test('a pasted table gives each order its parcel', () => {
     carrier: 'Post, Inc.',
     trackingNumber: 'PP-8',
   });
-  for (const wrong of ['1000009, Post', '1000001, a\n1000001, b', '1000001, a, b, c, d']) {
+  // A row of a spreadsheet among lines with commas.
+  assert.deepEqual(readParcels('1000001, UPS, 1Z\n1000002\tDHL\tJD', orders).slice(0, 2), [
+    { orderId: 'a', carrier: 'UPS', trackingNumber: '1Z' },
+    { orderId: 'b', carrier: 'DHL', trackingNumber: 'JD' },
+  ]);
+  for (const wrong of [
+    '1000009, Post',
+    '1000001, a\n1000001, b',
+    '1000001, a, b, c, d',
+    '1000001, a, b, dhl.example',
+  ]) {
     assert.throws(() => readParcels(wrong, orders), Error);
   }
 });
@@ -73,4 +84,25 @@ test('customers are sorted by the last name of the recipient', () => {
   assert.equal(orderOf('name'), 'shippingAddress.lastName,shippingAddress.firstName');
   assert.equal(orderOf('-name'), '-shippingAddress.lastName,-shippingAddress.firstName');
   assert.equal(orderOf('-orderNo'), '-orderNo');
+});
+
+test('a parcel has no pieces that were refunded before it was shipped', () => {
+  const item = (objectId, quantity) => ({ __type: 'Object', objectId, quantity });
+  const order = { items: [item('a', 3), item('b', 1)], shippedAt: at('2030-01-03T00:00:00.000Z') };
+  const refund = (day, lines, state = 'done') => ({ state, lines, createdAt: at(`2030-01-0${day}T00:00:00.000Z`) });
+  const refunds = [
+    refund(1, [{ itemId: 'a', quantity: 1 }]),
+    refund(2, [{ itemId: 'b', quantity: 1 }]),
+    refund(2, [{ itemId: 'a', quantity: 1 }], 'failed'),
+    refund(4, [{ itemId: 'a', quantity: 2 }]),
+  ];
+  assert.deepEqual(packed(order, refunds).items, [item('a', 2)]);
+  assert.deepEqual(packed({ items: order.items }, [refunds[3]]).items, [item('a', 1), item('b', 1)]);
+  assert.deepEqual(packed(order, []).items, order.items);
+});
+
+test('the last line of an address is as its country writes it', () => {
+  assert.equal(townOf({ city: 'Austin', state: 'TX', zipcode: '73301' }), 'Austin, TX 73301');
+  assert.equal(townOf({ city: 'Berlin', zipcode: '10115' }), '10115 Berlin');
+  assert.equal(townOf({ city: 'Bern', state: 'Bern', zipcode: '3000' }), '3000 Bern Bern');
 });

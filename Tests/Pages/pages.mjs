@@ -28,6 +28,9 @@ export const loadDevelopers = (path) => import(pathToFileURL(join(folder, 'devel
 /** Loads a module of the storefront by path. */
 export const loadShop = (path) => import(pathToFileURL(join(folder, 'shop', path)));
 
+/** Loads a module of the elements for any site by path. */
+export const loadComponent = (path) => import(pathToFileURL(join(folder, 'components', path)));
+
 /** A tab's session storage. */
 export class Storage {
   items = new Map();

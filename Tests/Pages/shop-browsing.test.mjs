@@ -1,10 +1,11 @@
 // The storefront's modules: suggestions, long lists, products viewed last, the page without a network.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { loadShop, Storage } from './pages.mjs';
+import { loadComponent, loadShop, Storage } from './pages.mjs';
 
 const { Suggestions, selected } = await loadShop('suggesting.js');
-const { keep, kept, later, loadsItself } = await loadShop('place.js');
+const { loadsItself } = await loadComponent('end.js');
+const { keep, kept, later } = await loadShop('place.js');
 const { forget, view, viewed } = await loadShop('viewed.js');
 const { pathNear } = await loadShop('near.js');
 

@@ -41,6 +41,21 @@ import Testing
         }
     }
 
+    @Test(arguments: [PaymentBench.Kind.sandbox, .doubleIntents])
+    func aChargeThatItsCustomerHasToConfirmWaits(_ kind: PaymentBench.Kind) async throws {
+        try await PaymentBench.with(kind) { bench in
+            var request = PaymentBench.order("op", token: "tok_threeDSecure2Required")
+            request.allowsAction = true
+            let asked = try await bench.charges.charge(request)
+            #expect(asked.chargeID.isEmpty)
+            #expect(asked.clientSecret.contains("_secret_"))
+            #expect(try await bench.charges.charge(request) == asked)
+            // Looking for it cancels it.
+            #expect(await parseError { _ = try await bench.find("op") } == .objectNotFound)
+            #expect(await parseError { _ = try await bench.charges.charge(request) }?.code == .validationError)
+        }
+    }
+
     @Test(arguments: PaymentBench.Kind.allCases)
     func aDeclineStands(_ kind: PaymentBench.Kind) async throws {
         try await PaymentBench.with(kind) { bench in

@@ -183,6 +183,17 @@ import Testing
         try await examples.ask("setBagQuantity", client, ["productId": product, "quantity": 1])
         try await examples.ask("emptyBag", client)
         _ = try await client.run("addToBag", ["productId": product, "quantity": 2])
+        let key = JSON.string(Names.random(20))
+        let asked = try await client.run(
+            "checkout",
+            [
+                "tokenId": "tok_threeDSecure2Required", "idempotencyKey": key, "allowsAction": true,
+                "shippingAddress": Customer.address,
+            ])
+        try await examples.ask("checkoutResult", client, ["idempotencyKey": key])
+        try await examples.ask(
+            "sandboxAction", client, ["clientSecret": asked.result["clientSecret"] ?? .null, "confirms": false])
+        #expect(try await client.run("checkoutResult", ["idempotencyKey": key]).code == 141)
         let receipt = try await examples.ask(
             "checkout", client,
             ["tokenId": "tok_visa", "idempotencyKey": .string(Names.random(20)), "shippingAddress": Customer.address])

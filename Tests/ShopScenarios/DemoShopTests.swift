@@ -45,6 +45,16 @@ import Testing
             #expect(serum.count == 1)
             #expect(serum.first?["brand"] == .pointer("Category", old.objectId))
 
+            let pictures = try await master.find("Product", [:], ["limit": 1000]).results.compactMap {
+                $0["thumbnail"]?["name"]?.stringValue
+            }
+            #expect(Set(pictures).count == 210)
+            let offers = try await master.find("Promotion", ["image": ["$exists": true]]).results
+            #expect(offers.count == 3)
+            let codes = offers.compactMap { $0["discountCode"]?.stringValue }
+            let code = try #require(codes.first)
+            #expect(try await master.run("discountCodes", ["discountCode": .string(code)]).result["count"] == 1)
+
             // The operator's changes remain.
             let id = serum.first?.text("objectId") ?? ""
             _ = try await master.call(.PUT, "/classes/Product/\(id)", ["name": "Renamed", "unitPrice": 77])
@@ -62,6 +72,18 @@ import Testing
                 #expect(rows.allSatisfy { $0["demoKey"] == nil }, "\(className)")
             }
         }
+    }
+
+    @Test func everyProductBrandAndPromotionHasItsOwnPicture() throws {
+        let folder = "\(checkoutDirectory)/scripts/lib/demo"
+        let shop = try JSON(parsing: Array(FileManager.default.contents(atPath: "\(folder)/shop.json") ?? Data()))
+        let rows = ["categories", "products", "promotions"].flatMap { shop[$0]?.arrayValue ?? [] }
+        let pictures = rows.map {
+            FileManager.default.contents(atPath: "\(folder)/pictures/\($0.text("key")).webp") ?? Data()
+        }
+        #expect(pictures.allSatisfy { $0.dropFirst(8).starts(with: Array("WEBP".utf8)) })
+        #expect(Set(pictures).count == rows.count)
+        #expect(pictures.map(\.count).reduce(0, +) < 3 << 20)
     }
 
     /// Another process creates the role between the check and the attempt, or the answer to an attempt was lost.

@@ -187,7 +187,8 @@ import Testing
                 for _ in 0..<10 {
                     // Another request is answered meanwhile.
                     group.addTask {
-                        #expect(try await client.get("/classes/Product", ["limit": 1]).status == 200)
+                        let status = try? await client.get("/classes/Product", ["limit": 1]).status
+                        #expect(status == 200)
                         return nil
                     }
                 }

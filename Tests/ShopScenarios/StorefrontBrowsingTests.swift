@@ -171,7 +171,7 @@ import Testing
         #expect(try await browser.get(parts.joined(separator: "/"), accept: "*/*").status == 200)
         let offline = try await browser.get("/offline")
         #expect(offline.html.contains("You are offline"))
-        #expect(offline.headers.first(name: "Cache-Control") == "no-cache")
+        #expect(offline.headers.first(name: "Cache-Control") == "private, no-cache")
         let worker = try await browser.get("\(parts[0])/shop/worker.js", accept: "*/*")
         #expect(worker.headers.first(name: "Service-Worker-Allowed") == "/")
         #expect(worker.headers.first(name: "Content-Security-Policy")?.contains("connect-src 'self'") == true)

@@ -45,10 +45,12 @@ import WebService
     @Test func aProductHasStructuredData() throws {
         let product: JSON = [
             "objectId": "abc", "name": "Rose Serum", "detail": "For  dry\nskin.", "unitPrice": 3.5, "stock": 0,
-            "ratingAverage": 4.5, "ratingCount": 2, "brand": ["objectId": "b", "title": "Bloom"],
+            "ratingAverage": 4.5, "ratingCount": 2, "brand": .pointer("Category", "b"),
             "thumbnail": ["url": "/files/rose.jpg"],
         ]
-        let page = try Self.page(["products", "rose-serum-abc"], [(200, product), Self.none, Self.none, Self.none])
+        let brand: JSON = ["objectId": "b", "title": "Bloom"]
+        let page = try Self.page(
+            ["products", "rose-serum-abc"], [(200, product), Self.none, Self.none, Self.none, (200, brand)])
         let things = try Self.things(page.html)
         try #require(things.count == 2, "\(page.html)")
         #expect(things[0]["@type"] == "Product")
@@ -73,7 +75,7 @@ import WebService
     func hostileNamesAreTexts(_ name: String) throws {
         let product: JSON = [
             "objectId": "abc", "name": .string(name), "detail": .string(name), "unitPrice": 1,
-            "brand": ["objectId": "b", "title": .string(name)], "thumbnail": ["url": .string("/" + name)],
+            "brand": .pointer("Category", "b"), "thumbnail": ["url": .string("/" + name)],
         ]
         let moved = try Self.page(["products", "abc"], [(200, product), Self.none, Self.none])
         let path = moved.status == 301 ? String(moved.location.dropFirst("/products/".count)) : "abc"
@@ -83,7 +85,7 @@ import WebService
             ["products", path],
             [
                 (200, product), (200, review), (200, ["results": [["name": "n", "title": .string(name)]]]),
-                (200, others),
+                (200, others), (200, ["objectId": "b", "title": .string(name)]),
             ],
             shopName: name)
         try #require(page.status == 200)

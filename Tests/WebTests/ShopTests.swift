@@ -33,7 +33,7 @@ import WebService
         let shop = try Self.shop()
         let asks = shop.reply(to: Self.request("GET", ["products", "a-b-abc"])).asks.asks
         #expect(asks.map(\.path) == ["classes/Product/abc", "classes/ProductReview", "classes/Page"])
-        let product: JSON = ["objectId": "abc", "name": "A & B", "unitPrice": 3.5, "priceUnit": "ea", "stock": 2]
+        let product: JSON = ["objectId": "abc", "name": "A & B", "unitPrice": 3.5, "priceUnit": "kg", "stock": 2]
         let page = shop.reply(
             to: Self.request(
                 "GET", ["products", "a-b-abc"], [(200, product), (200, ["results": []]), (200, ["results": []])])
@@ -41,7 +41,7 @@ import WebService
         #expect(page.status == 200)
         #expect(!page.personal)
         #expect(page.html.contains("<h1>A &amp; B</h1>"), "\(page.html)")
-        #expect(page.html.contains("$3.50/ea"))
+        #expect(page.html.contains("$3.50/kg"))
         #expect(page.html.contains("Only 2 left"))
     }
 
@@ -63,6 +63,38 @@ import WebService
         }
     }
 
+    /// What the page of an attempt shows for the answer of the shop's payments.
+    @Test func theReturnFollowsTheAnswerOfPayments() throws {
+        let shop = try Self.shop()
+        func page(_ results: [(Int, JSON)], guest: Bool = true) -> ShopPage {
+            var request = Self.request("GET", ["checkout", "return"], results)
+            request.query = ["attempt": "a&b", "redirect_status": "succeeded"]
+            request.userID = "u1"
+            request.guest = guest
+            return shop.reply(to: request).page
+        }
+        let asks: JSON = ["result": ["status": "requiresAction", "clientSecret": "pi_1_secret_2", "orderId": "o"]]
+        let asked = page([(200, asks)])
+        #expect(asked.status == 200 && asked.personal)
+        #expect(asked.html.contains(#"name="attempt" value="a&amp;b""#), "\(asked.html)")
+        // The sandbox needs no secret in the page.
+        #expect(!asked.html.contains("_secret_") && !asked.runsStripe)
+        #expect(page([(200, ["result": ["orderId": "o/1", "orderNo": 1]])]).location == "/orders/o%2F1?thanks=1")
+        for pending: (Int, JSON) in [(500, ["code": 124, "error": "…"]), (503, ["code": 2, "error": "…"])] {
+            #expect(page([pending]).html.contains("/checkout/return?attempt=a%26b"))
+        }
+        #expect(page([(404, ["code": 101, "error": "…"])]).location == "/checkout")
+        let bag: JSON = ["result": ["items": [["quantity": 1]], "totalMinorUnits": 350]]
+        let entered: JSON = ["shippingAddress": ["city": "Springfield"], "note": "Ring twice."]
+        let details: JSON = ["code": "card_declined", "order": entered]
+        let refused: JSON = ["code": 141, "error": "Declined.", "details": details]
+        let explained = page([(400, refused), (200, bag), (200, ["results": []]), (200, [:])])
+        #expect(explained.status == 400)
+        for text in ["Declined.", "Springfield", "Ring twice."] {
+            #expect(explained.html.contains(text), "\(explained.html)")
+        }
+    }
+
     @Test func amountsFollowTheLanguage() throws {
         var request = Self.request(
             "GET", ["brands", "t-x"],
@@ -75,5 +107,58 @@ import WebService
         #expect(shop.reply(to: request).page.html.contains("$1,234.50"))
         request.languages = "de-DE,de;q=0.9"
         #expect(shop.reply(to: request).page.html.contains("1.234,50 $"))
+    }
+
+    private static let kept: [[String]] = [
+        [], ["brands", "t-b"], ["products", "n-p"], ["search"], ["stores"], ["pages", "about"], ["promotions", "x"],
+    ]
+
+    /// The gateway keeps a page only when each of its requests reads one class alone.
+    @Test(arguments: kept) func pagesOfTheCatalogAskOnlyForWhatIsKept(_ path: [String]) throws {
+        let shop = try Self.shop()
+        let product: JSON = ["objectId": "p", "name": "N", "unitPrice": 1, "brand": .pointer("Category", "b")]
+        let other: JSON = ["objectId": "b", "title": "T", "name": "about"]
+        var request = Self.request("GET", path)
+        request.query = ["q": "n"]
+        var steps = 0
+        while case .asks(let asks)? = shop.reply(to: request).outcome, steps < 8 {
+            steps += 1
+            for ask in asks.asks {
+                #expect(ask.method == "GET" && !ask.query.contains("include"), "\(ask.path)?\(ask.query)")
+                let parts = ask.path.split(separator: "/")
+                try #require(parts.count > 1 && parts[0] == "classes", "\(ask.path)")
+                let object = parts[1] == "Product" ? product : other
+                let body: JSON = parts.count == 3 ? object : ["results": [object], "count": 1]
+                request.results.append(
+                    .with {
+                        $0.status = 200
+                        $0.body = Data(body.serialized)
+                    })
+            }
+        }
+        let page = shop.reply(to: request).page
+        #expect(page.status == 200 && !page.personal)
+        if path.first == "products" || path.first == "search" { #expect(page.html.contains(">T<"), "\(page.html)") }
+    }
+
+    @Test func theShoppersPartOfAPageComesSeparately() throws {
+        let shop = try Self.shop()
+        var results: [(Int, JSON)] = [(200, ["result": ["badgeCount": 2]])]
+        func reply(guest: Bool) -> ShopReply {
+            var request = Self.request("GET", ["badge"], results)
+            request.query = ["product": "p"]
+            request.userID = "u"
+            request.guest = guest
+            return shop.reply(to: request)
+        }
+        #expect(reply(guest: true).page.html == #"{"pieces":2,"signedIn":false}"#)
+        #expect(reply(guest: false).asks.asks.map(\.path) == ["users/me"])
+        results.append((200, ["firstName": "Ann <"]))
+        #expect(reply(guest: false).asks.asks.map(\.path) == ["classes/FavoriteProduct"])
+        results.append((200, ["results": [["objectId": "f"]]]))
+        let page = reply(guest: false).page
+        #expect(page.personal)
+        let part = try JSON(parsing: Array(page.html.utf8))
+        #expect(part == ["pieces": 2, "signedIn": true, "name": "Ann <", "favorite": "f"])
     }
 }

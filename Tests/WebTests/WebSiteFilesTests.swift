@@ -77,6 +77,21 @@ import WebService
         #expect(other?.headers.contains { $0.name == "Service-Worker-Allowed" } == false)
     }
 
+    @Test func elementsHaveAPathWithTheirVersion() throws {
+        let files = try Self.reply(Self.site(["components/satchel-a.js": Self.long]))
+        let element = files["/components/v1/satchel-a.js"]
+        #expect(Self.text(element) == Self.long)
+        func headers(_ file: WebFile?, _ name: String) -> [String] {
+            file?.headers.filter { $0.name == name }.map(\.value) ?? []
+        }
+        #expect(headers(element, "Cross-Origin-Resource-Policy") == ["cross-origin"])
+        #expect(headers(element, "Cache-Control") == ["public, max-age=86400"])
+        // The pages of the shop use the same file.
+        let own = files.first { $0.key.hasPrefix("/shop/assets/") && $0.key.hasSuffix("satchel-a.js") }?.value
+        #expect(Self.text(own) == Self.long)
+        #expect(headers(own, "Cross-Origin-Resource-Policy") == ["same-origin"])
+    }
+
     /// An operator's folder of languages.
     private static func texts(_ files: [String: String]) throws -> String {
         let folder = FileManager.default.temporaryDirectory.appending(path: "texts-\(Names.random(12))")

@@ -18,11 +18,14 @@ package struct Checkout: Sendable, Equatable {
     /// The fields that the placed order gets: `shippingAddress`, and `note` and `giftMessage` when the client sent
     /// them.
     package let orderFields: JSON
+    /// The client can have the customer confirm the charge with the bank (3-D Secure).
+    package let allowsAction: Bool
 
     package init(
         id: String, orderId: String, customerId: String, lines: [Line], expectedAmount: Int64?, source: PaymentSource,
-        email: String, discount: DiscountTerms? = nil, orderFields: JSON = [:]
+        email: String, discount: DiscountTerms? = nil, orderFields: JSON = [:], allowsAction: Bool = false
     ) {
+        self.allowsAction = allowsAction
         self.id = id
         self.orderId = orderId
         self.customerId = customerId
@@ -134,6 +137,13 @@ package enum RecoveryPoint: Sendable, Equatable {
     /// Final: the order is placed, or the checkout failed with a reason. Every repeated request gets the same reply,
     /// byte for byte.
     case decided(CheckoutOutcome)
+}
+
+/// What a client learns about its checkout.
+package enum CheckoutProgress: Sendable, Equatable {
+    case decided(CheckoutOutcome)
+    /// The customer has to confirm the charge. The secret is for the customer alone.
+    case action(orderId: String, clientSecret: String)
 }
 
 /// The receipt as JSON text, or the error for the client.

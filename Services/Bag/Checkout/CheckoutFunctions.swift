@@ -4,7 +4,7 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// `checkout`, `chargeCustomer` and `ChargeToken`: three functions for the same operation.
+/// `checkout`, `chargeCustomer` and `ChargeToken`, three functions for the same operation, and `checkoutResult`.
 struct CheckoutFunctions: Sendable {
     let host: ServiceHost
     let ledger: CheckoutLedger
@@ -16,12 +16,53 @@ struct CheckoutFunctions: Sendable {
     private static let waitMax = Duration.seconds(25)
     private static let waitMin = Duration.milliseconds(100)
 
-    /// `checkout`: returns the stored receipt byte for byte.
+    /// `checkout`: returns the stored receipt byte for byte, or what the customer has to do first.
     func checkout(
         _ parameters: JSON, _ request: ServiceRequest, _ reader: StoreReader
     ) throws -> ServiceRoutes.Rest {
         let asked = try asked(request, reader) { try CheckoutRequest(checkout: parameters) }
-        return { try BusReply(FunctionReply(), documents: [try await receipt(asked, request)]) }
+        return {
+            let key = asked.wanted.allowsAction ? asked.wanted.clientKey : nil
+            return try Self.reply(try await progress(asked, request), key: key)
+        }
+    }
+
+    /// `checkoutResult {idempotencyKey, giveUp?}`: as a repeated `checkout` with this key. `giveUp` ends a checkout
+    /// whose customer has to confirm the charge. A refusal has the fields that the customer entered, so that a form can
+    /// show them again.
+    func result(_ parameters: JSON, _ request: ServiceRequest, _ reader: StoreReader) throws -> ServiceRoutes.Rest {
+        let began = ContinuousClock.now
+        let userId = try request.userId
+        try parameters.requireOnly(["idempotencyKey", "giveUp"])
+        guard let key = try CheckoutRequest.text(parameters, "idempotencyKey") else {
+            throw ParseError(.validationError, "idempotencyKey is required.")
+        }
+        let givesUp = try CheckoutRequest.flag(parameters, "giveUp")
+        guard let (id, entered) = try CheckoutKeys.checkout(ofClient: key, userId, in: reader) else {
+            throw ParseError.objectNotFound
+        }
+        return {
+            let progress = try await again(id, givesUp: givesUp, began)
+            if case .decided(.failure(let error)) = progress {
+                var details = error.details ?? [:]
+                details["order"] = entered
+                throw ParseError(error.code, error.message, details: details)
+            }
+            return try Self.reply(progress, key: key)
+        }
+    }
+
+    /// - Parameter key: of a client that can have the customer confirm the charge; nil for another client.
+    private static func reply(_ progress: CheckoutProgress, key: String?) throws -> BusReply {
+        switch progress {
+        case .decided(let outcome): return try BusReply(FunctionReply(), documents: [try outcome.get()])
+        case .action(let orderId, let clientSecret):
+            guard let key else { throw undecided }
+            return try .result([
+                "status": "requiresAction", "clientSecret": .string(clientSecret), "orderId": .string(orderId),
+                "idempotencyKey": .string(key),
+            ])
+        }
     }
 
     /// `chargeCustomer` and `ChargeToken`: return the receipt in the form that the app's code expects.
@@ -30,7 +71,8 @@ struct CheckoutFunctions: Sendable {
     ) throws -> ServiceRoutes.Rest {
         let asked = try asked(request, reader, parse)
         return {
-            let receipt = try await receipt(asked, request)
+            guard case .decided(let outcome) = try await progress(asked, request) else { throw Self.undecided }
+            let receipt = try outcome.get()
             return try .result((asked.wanted.answerForm ?? chargeAnswer).shown(try JSON(parsing: receipt)))
         }
     }
@@ -62,24 +104,37 @@ struct CheckoutFunctions: Sendable {
         }
     }
 
-    /// The receipt of a checkout that runs now or finished earlier.
-    private func receipt(_ asked: Asked, _ request: ServiceRequest) async throws -> [UInt8] {
-        let id: String
-        if let known = asked.known {
-            id = known
-        } else {
-            id = try await start(asked.wanted, of: asked.products, by: asked.userId, keys: asked.keys, request)
-        }
-        let left = max(Self.waitMin, Self.waitMax - (ContinuousClock.now - asked.began))
-        switch await runner.outcome(of: id, within: left) {
-        case .success(let receipt): return receipt
-        case .failure(let error): throw error
-        case nil:
-            throw ParseError(
-                .timeout,
-                "The order is being processed. Repeat the request with the same idempotencyKey to get the result.")
-        }
+    /// A checkout that runs now or finished earlier.
+    private func progress(_ asked: Asked, _ request: ServiceRequest) async throws -> CheckoutProgress {
+        if let known = asked.known { return try await again(known, asked.began) }
+        let id = try await start(asked.wanted, of: asked.products, by: asked.userId, keys: asked.keys, request)
+        guard let progress = await runner.progress(of: id, within: Self.left(asked.began)) else { throw Self.undecided }
+        return progress
     }
+
+    /// A look that was under way may have asked the provider before the customer confirmed the charge, so a second one
+    /// follows.
+    private static let looks = 2
+
+    private func again(
+        _ id: String, givesUp: Bool = false, _ began: ContinuousClock.Instant
+    ) async throws -> CheckoutProgress {
+        var found: CheckoutProgress?
+        for _ in 0..<Self.looks {
+            let left = Self.left(began)
+            found = givesUp ? await runner.giveUp(id, within: left) : await runner.progress(of: id, within: left)
+            guard case .action? = found else { break }
+        }
+        guard let found else { throw Self.undecided }
+        return found
+    }
+
+    private static func left(_ began: ContinuousClock.Instant) -> Duration {
+        max(waitMin, waitMax - (ContinuousClock.now - began))
+    }
+
+    private static let undecided = ParseError(
+        .timeout, "The order is being processed. Repeat the request with the same idempotencyKey to get the result.")
 
     /// Maximum requests to the catalog. The bag may get more products during each; more rounds indicate a defect.
     private static let roundsMax = 5

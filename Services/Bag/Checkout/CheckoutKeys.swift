@@ -29,6 +29,18 @@ enum CheckoutKeys {
         return nil
     }
 
+    /// The checkout for which the client last used its key, and the order's fields in that request.
+    static func checkout(
+        ofClient key: String, _ customerId: String, in store: some ObjectReading
+    ) throws -> (id: String, orderFields: JSON)? {
+        let rows = try store.rows(
+            """
+            SELECT id, orderFields FROM checkoutKeys JOIN checkouts ON id = checkoutId
+            WHERE checkoutKeys.customerId = ? AND key = ?
+            """, [.text(customerId), .text("client:\(key)")])
+        return try rows.first.map { (try $0.text("id"), try JSON(parsing: $0.text("orderFields"))) }
+    }
+
     /// Stores the keys of a request that leads to a checkout.
     /// - Parameter isDecided: the checkout has already finished. A repeated request then finds it by its order, so the
     ///   request key is not stored.

@@ -111,7 +111,7 @@ extension CheckoutLedger {
                 Checkout.Line(itemId: $0.objectId, productId: $0.productId, quantity: $0.quantity)
             },
             expectedAmount: request.amount, source: request.source, email: customer.email, discount: discount,
-            orderFields: fields)
+            orderFields: fields, allowsAction: request.allowsAction)
         try Self.insert(checkout, turns, in: transaction)
         if !customer.email.isEmpty { try customer.mailCause.keep(for: checkout.id, in: transaction) }
         try Self.requireCompletable(checkout, in: transaction)
@@ -196,8 +196,8 @@ extension CheckoutLedger {
             """
             INSERT INTO checkouts(id, orderId, customerId, attempt, state, lines, expectedAmount, source, email, \
             orderFields, discount, discountCode,
-            createdAt, updatedAt, driver, drivenUntil)
-            VALUES (?, ?, ?, ?, 'started', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            allowsAction, createdAt, updatedAt, driver, drivenUntil)
+            VALUES (?, ?, ?, ?, 'started', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """,
             [
                 .text(checkout.id), .text(checkout.orderId), .text(checkout.customerId),
@@ -207,6 +207,7 @@ extension CheckoutLedger {
                 .text(checkout.email), .text(checkout.orderFields.serializedText),
                 (checkout.discount?.json.serializedText).map(SQLValue.text) ?? .null,
                 (checkout.discount?.code).map(SQLValue.text) ?? .null,
+                .int(checkout.allowsAction ? 1 : 0),
                 .int(transaction.now.milliseconds), .int(transaction.now.milliseconds),
             ] + (turns?.values(at: transaction.now) ?? [.null, .int(0)]))
     }

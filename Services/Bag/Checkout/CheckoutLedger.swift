@@ -74,10 +74,33 @@ package struct CheckoutLedger: Sendable {
             // A lease that ends later than a new one would was written before the clock was set back.
             try reader.rows(
                 """
-                SELECT id FROM checkouts WHERE state IN ('started', 'reserved', 'charged') \
+                SELECT id FROM checkouts WHERE state IN ('started', 'reserved', 'charged') AND actionSince IS NULL \
                 AND (drivenUntil <= ? OR drivenUntil > ?)
                 """, [.int(end == nil ? .max : now.milliseconds), .int(end?.milliseconds ?? .max)]
             ).map { try $0.text("id") }
+        }
+    }
+
+    /// Checkouts whose customer has to confirm the charge, the oldest first.
+    package func awaitingAction() async throws -> [String] {
+        try await store.read(for: nil) { reader in
+            try reader.rows(
+                """
+                SELECT id FROM checkouts WHERE state IN ('started', 'reserved', 'charged') AND actionSince IS NOT NULL
+                ORDER BY actionSince
+                """, []
+            ).map { try $0.text("id") }
+        }
+    }
+
+    /// Stores that the customer has to confirm the charge, and releases the lease: until a client or
+    /// `awaitingAction` continues it, no process drives the checkout.
+    package func awaitAction(_ checkout: Checkout) async throws {
+        try await store.write(for: nil) { transaction in
+            _ = try transaction.execute(
+                "UPDATE checkouts SET actionSince = ? WHERE id = ? AND state = 'reserved' AND actionSince IS NULL",
+                [.int(transaction.now.milliseconds), .text(checkout.id)])
+            try turns?.give(checkout.id, in: transaction)
         }
     }
 

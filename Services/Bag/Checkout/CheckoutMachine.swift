@@ -21,6 +21,9 @@ import ServiceKit
 /// abandons the charge at the provider. The checkout fails once payments confirms that nothing was charged. If the
 /// charge was already made, the order is placed.
 ///
+/// While the customer has to confirm the charge with the bank, the checkout stays `reserved` and no process drives it.
+/// A client that asks, or the periodic look at such checkouts, asks payments for the charge again.
+///
 /// A failure needs no intermediate point: its reply, the end of the checkout and the message that releases the
 /// reservation are one transaction. The outbox repeats the message until the catalog confirms it.
 package struct CheckoutMachine: Sendable {
@@ -39,6 +42,9 @@ package struct CheckoutMachine: Sendable {
         /// Store the failure and release the reservation, in one transaction. `holdsStock`: the reservation is known to
         /// exist.
         case fail(ParseError, holdsStock: Bool)
+        /// The customer has to confirm the charge: store that, and give the secret to all waiting requests. This
+        /// machine has ended.
+        case awaitAction(clientSecret: String)
         /// Wait, then report `waited`.
         case wait(Duration)
         /// Done: send the outcome to all waiting requests.
@@ -51,6 +57,8 @@ package struct CheckoutMachine: Sendable {
         case undecided
         /// The service refused the step.
         case refused(ParseError)
+        /// Nothing is decided before the customer has confirmed the charge, with this secret.
+        case needsAction(String)
     }
 
     private enum State {
@@ -81,14 +89,19 @@ package struct CheckoutMachine: Sendable {
     private var refusal: ParseError?
     /// When an undecided checkout is given up; nil for never.
     private let deadline: ContinuousClock.Instant?
+    /// The customer has to confirm the charge, and the reservation still holds.
+    private let awaitsAction: Bool
 
-    /// - Parameter timeLeft: time until an undecided checkout is given up; nil for no limit.
+    /// - Parameters:
+    ///   - timeLeft: time until an undecided checkout is given up; nil for no limit.
+    ///   - awaitsAction: the customer has to confirm the charge. Payments is asked without a new reservation.
     package init(
-        _ checkout: Checkout, at point: RecoveryPoint, timeLeft: Duration? = nil,
+        _ checkout: Checkout, at point: RecoveryPoint, timeLeft: Duration? = nil, awaitsAction: Bool = false,
         now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
     ) {
         self.checkout = checkout
         self.now = now
+        self.awaitsAction = awaitsAction
         deadline = timeLeft.map { now() + $0 }
         state = .at(point)
         if case .reserved(let order) = point { mayBeCharged = order.totalMinorUnits > 0 }
@@ -120,7 +133,7 @@ package struct CheckoutMachine: Sendable {
             case .success(let order): return store(.reserved(order), from: .started)
             case .failure(let error): return .fail(error, holdsStock: true)
             }
-        case .failure(.undecided): return again()
+        case .failure(.undecided), .failure(.needsAction): return again()
         case .failure(.refused(let error)): return .fail(Self.publicReason(error), holdsStock: false)
         }
     }
@@ -134,7 +147,7 @@ package struct CheckoutMachine: Sendable {
     /// Keeps the stored prices. The catalog has the same prices for this reservation.
     private mutating func reservedAgain(_ answer: Result<Reservation, StepFailure>) -> Action {
         switch answer {
-        case .failure(.undecided): return again()
+        case .failure(.undecided), .failure(.needsAction): return again()
         case .failure(.refused(let error)):
             guard mayBeCharged else { return .fail(Self.publicReason(error), holdsStock: false) }
             if refusal == nil { refusal = Self.publicReason(error) }
@@ -152,9 +165,9 @@ package struct CheckoutMachine: Sendable {
         guard case .at(.reserved(let order)) = state, let refusal else { return next() }
         switch answer {
         case .success(let chargeId): return store(.charged(order, chargeId: chargeId), from: .reserved(order))
-        case .failure(.undecided): return again()
+        case .failure(.undecided), .failure(.needsAction): return again()
         case .failure(.refused(let error)):
-            return .fail(error.code == .objectNotFound ? refusal : error, holdsStock: reservedAt != nil)
+            return .fail(error.code == .objectNotFound ? refusal : error, holdsStock: reservedAt != nil || awaitsAction)
         }
     }
 
@@ -167,6 +180,7 @@ package struct CheckoutMachine: Sendable {
             chargeIsKnownHere = true
             return next()
         case .failure(.undecided): return again()
+        case .failure(.needsAction(let secret)): return .awaitAction(clientSecret: secret)
         case .failure(.refused(let error)): return .fail(error, holdsStock: true)
         }
     }
@@ -223,7 +237,9 @@ package struct CheckoutMachine: Sendable {
         case .storing(let point, _): return .store(point)
         case .at(.started): return reserve
         case .at(.reserved(let order)):
-            guard let reservedAt, now() < reservedAt + Self.reservationFreshFor else { return reserve }
+            guard awaitsAction || reservedAt.map({ now() < $0 + Self.reservationFreshFor }) == true else {
+                return reserve
+            }
             guard order.totalMinorUnits > 0 else { return .make(order, chargeId: "") }
             mayBeCharged = true
             return .charge(order)

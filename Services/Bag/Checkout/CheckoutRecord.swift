@@ -7,6 +7,8 @@ struct CheckoutRecord {
     let point: RecoveryPoint
     /// Time since the checkout began, by the wall clock.
     var age = Duration.zero
+    /// The customer has to confirm the charge.
+    var awaitsAction = false
     /// The customer's account was deleted while the checkout ran.
     var isCustomerDeleted = false
 
@@ -34,7 +36,8 @@ struct CheckoutRecord {
             lines: try lines.map(Checkout.Line.init(json:)), expectedAmount: row["expectedAmount"].intValue,
             source: PaymentSource(json: source), email: row.text("email"),
             discount: row["discount"].textValue.map(DiscountTerms.init(text:)),
-            orderFields: try JSON(parsing: row.text("orderFields")))
+            orderFields: try JSON(parsing: row.text("orderFields")), allowsAction: row.int("allowsAction") == 1)
+        awaitsAction = try row["actionSince"].intValue != nil
         point =
             switch try row.text("state") {
             case "started": .started

@@ -21,6 +21,8 @@ package struct CheckoutRequest: Sendable, Equatable {
     package var answerForm: ChargeAnswer?
     /// In upper case. Nil: the bag's code applies, if it has one.
     package var discountCode: String?
+    /// The client can have the customer confirm the charge with the bank. Not a part of the fingerprint.
+    package var allowsAction = false
     /// `note` and `giftMessage`, when the client sent them.
     package var texts: [String: JSON]
 
@@ -49,8 +51,8 @@ package struct CheckoutRequest: Sendable, Equatable {
     /// A bag that costs nothing needs no payment method or token.
     ///
     /// `checkout {paymentMethodId? | tokenId?, idempotencyKey?, orderId?, addressId? | shippingAddress? |
-    /// shippingContact?, email?, note?, giftMessage?, discountCode?, amount?}`. Other parameters are refused. The
-    /// older functions ignore them, as the cloud code that they replace did.
+    /// shippingContact?, email?, note?, giftMessage?, discountCode?, amount?, allowsAction?}`. Other parameters are
+    /// refused. The older functions ignore them, as the cloud code that they replace did.
     package init(checkout parameters: JSON) throws {
         try self.init(parameters, orderIsRequired: false) {
             switch (try Self.text($0, "paymentMethodId"), try Self.text($0, "tokenId")) {
@@ -61,11 +63,15 @@ package struct CheckoutRequest: Sendable, Equatable {
             }
         }
         try parameters.requireOnly(Self.names)
+        allowsAction = try Self.flag(parameters, "allowsAction")
+        guard !allowsAction || clientKey != nil else {
+            throw ParseError(.validationError, "allowsAction needs an idempotencyKey.")
+        }
     }
 
     private static let names: Set<String> = [
         "paymentMethodId", "tokenId", "idempotencyKey", "orderId", "addressId", "shippingAddress", "shippingContact",
-        "email", "customerEmail", "note", "giftMessage", "discountCode", "amount", "chargeAmount",
+        "email", "customerEmail", "note", "giftMessage", "discountCode", "amount", "chargeAmount", "allowsAction",
     ]
 
     static let needsOneSource = ParseError(.validationError, "Either paymentMethodId or tokenId is needed.")
@@ -140,6 +146,12 @@ package struct CheckoutRequest: Sendable, Equatable {
             throw ParseError(.validationError, "amount must be a whole number of minor units.")
         }
         return amount
+    }
+
+    static func flag(_ parameters: JSON, _ name: String) throws -> Bool {
+        guard let value = parameters[name], !value.isNull else { return false }
+        guard let flag = value.boolValue else { throw ParseError(.validationError, "\(name) must be true or false.") }
+        return flag
     }
 
     static func text(_ parameters: JSON, _ name: String) throws -> String? {

@@ -9,7 +9,7 @@ package final class CheckoutRunner: Sendable {
     private let ledger: CheckoutLedger
     private let steps: any CheckoutStepping
     private let logger: Logger
-    private let flights: SingleFlight<CheckoutOutcome>
+    private let flights: SingleFlight<CheckoutProgress>
     /// How long a checkout may remain undecided before it is given up.
     private let undecidedMax: Duration
 
@@ -37,9 +37,33 @@ package final class CheckoutRunner: Sendable {
     }
 
     /// Joins or starts the checkout and waits for its end. Nil when it is not decided within `limit`; it then continues
-    /// in the background.
+    /// in the background, or when the customer has to confirm the charge.
     package func outcome(of id: String, within limit: Duration) async -> CheckoutOutcome? {
+        guard case .decided(let outcome)? = await progress(of: id, within: limit) else { return nil }
+        return outcome
+    }
+
+    /// Joins or starts the checkout and waits until it ends or its customer has to confirm the charge.
+    package func progress(of id: String, within limit: Duration) async -> CheckoutProgress? {
         await flights.outcome(of: id, within: limit) { [self] in await drive(id) }
+    }
+
+    /// As `progress`, but ends a checkout whose customer has to confirm the charge, unless the charge was made.
+    package func giveUp(_ id: String, within limit: Duration) async -> CheckoutProgress? {
+        await flights.outcome(of: id, within: limit) { [self] in await drive(id, givesUp: true) }
+    }
+
+    /// Time between two looks.
+    static let lookPause = Duration.seconds(5)
+    /// How long the periodic look waits for one checkout.
+    private static let lookMax = Duration.seconds(2)
+
+    /// Asks payments about each charge that its customer has to confirm: the customer may never come back.
+    /// - Throws: the store's errors.
+    package func lookAfterActions() async throws {
+        for id in try await ledger.awaitingAction() where !Task.isCancelled {
+            _ = await progress(of: id, within: Self.lookMax)
+        }
     }
 
     /// Drives a checkout that was just stored. Called on the writer thread, before its next commit. If the same request
@@ -63,24 +87,24 @@ package final class CheckoutRunner: Sendable {
     private static let pollInterval = Duration.milliseconds(50)
 
     /// Nil when the service stops first; all completed steps are stored.
-    private func drive(_ id: String) async -> CheckoutOutcome? {
+    private func drive(_ id: String, givesUp: Bool = false) async -> CheckoutProgress? {
         while !Task.isCancelled {
             let isOurs = await take(id)
             // Read after the lease was taken: no other process stores a step of this checkout meanwhile.
             guard let record = await load(id) else { return nil }
-            if case .decided(let outcome) = record.point { return outcome }
-            if isOurs { return await drive(record) }
+            if case .decided(let outcome) = record.point { return .decided(outcome) }
+            if isOurs { return await drive(record, givesUp: givesUp) }
             try? await Task.sleep(for: Self.pollInterval)
         }
         return nil
     }
 
     /// Drives a checkout while this process holds its lease.
-    private func drive(_ record: CheckoutRecord) async -> CheckoutOutcome? {
-        guard let turns = ledger.turns else { return await takeSteps(record) }
+    private func drive(_ record: CheckoutRecord, givesUp: Bool = false) async -> CheckoutProgress? {
+        guard let turns = ledger.turns else { return await takeSteps(record, givesUp) }
         let checkout = record.checkout
-        let outcome = await withTaskGroup(of: CheckoutOutcome?.self) { group in
-            group.addTask { [self] in await takeSteps(record) }
+        let outcome = await withTaskGroup(of: CheckoutProgress?.self) { group in
+            group.addTask { [self] in await takeSteps(record, givesUp) }
             group.addTask { [self] in
                 repeat { try? await Task.sleep(for: turns.pause) } while await keep(checkout.id)
                 return nil
@@ -114,21 +138,58 @@ package final class CheckoutRunner: Sendable {
         }
     }
 
-    private func takeSteps(_ record: CheckoutRecord) async -> CheckoutOutcome? {
-        var (machine, action) = self.machine(for: record)
+    private func takeSteps(_ record: CheckoutRecord, _ givesUp: Bool) async -> CheckoutProgress? {
+        var (machine, action) = self.machine(for: record, givesUp)
         while !Task.isCancelled {
-            if case .answer(let outcome) = action { return outcome }
+            if case .answer(let outcome) = action { return .decided(outcome) }
+            if case .awaitAction(let secret) = action {
+                if await hasStoredAction(record.checkout) {
+                    return .action(orderId: record.checkout.orderId, clientSecret: secret)
+                }
+                action = machine.notStored()
+            }
             action = await perform(action, of: record.checkout, &machine)
         }
-        if case .answer(let outcome) = action { return outcome }
+        if case .answer(let outcome) = action { return .decided(outcome) }
         return nil
     }
 
-    private func machine(for record: CheckoutRecord) -> (CheckoutMachine, CheckoutMachine.Action) {
+    private func hasStoredAction(_ checkout: Checkout) async -> Bool {
+        do {
+            try await ledger.awaitAction(checkout)
+            return true
+        } catch {
+            logger.error(
+                "A checkout's step could not be stored.",
+                metadata: ["checkout.id": "\(checkout.id)", "error": "\(error)"])
+            return false
+        }
+    }
+
+    /// The error of a checkout that its customer gave up instead of confirming the charge.
+    private static let givenUp = ParseError(
+        .scriptFailed, "The payment was given up; nothing was charged.",
+        details: ["type": "api_error", "code": "payment_given_up"])
+
+    /// Less than a reservation's lifetime: an older one is renewed before payments is asked.
+    private static let reservationHolds = Duration.seconds(3000)
+
+    private func machine(
+        for record: CheckoutRecord, _ givesUp: Bool = false
+    ) -> (CheckoutMachine, CheckoutMachine.Action) {
         // If the wall clock was changed, the limit becomes longer or shorter, which is harmless.
         let age = min(max(record.age, .zero), undecidedMax)
-        var machine = CheckoutMachine(record.checkout, at: record.point, timeLeft: undecidedMax - age)
-        let action = record.isCustomerDeleted ? machine.giveUp(AccountDeletion.refusal) : machine.resume()
+        var machine = CheckoutMachine(
+            record.checkout, at: record.point, timeLeft: undecidedMax - age,
+            awaitsAction: record.awaitsAction && age < Self.reservationHolds)
+        let action =
+            if record.isCustomerDeleted {
+                machine.giveUp(AccountDeletion.refusal)
+            } else if givesUp, record.awaitsAction {
+                machine.giveUp(Self.givenUp)
+            } else {
+                machine.resume()
+            }
         return (machine, action)
     }
 
@@ -176,7 +237,7 @@ package final class CheckoutRunner: Sendable {
                 guard let record = try? await ledger.load(checkout.id) else { return machine.waited() }
                 if case .decided(let outcome) = record.point { return machine.decided(outcome) }
                 return record.isCustomerDeleted ? machine.giveUp(AccountDeletion.refusal) : machine.waited()
-            case .answer: return action
+            case .answer, .awaitAction: return action
             }
         } catch is StepAlreadyTaken {
             guard let record = await load(checkout.id) else { return machine.notStored() }

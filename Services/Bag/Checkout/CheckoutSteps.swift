@@ -8,7 +8,7 @@ package protocol CheckoutStepping: Sendable {
     func reserve(
         _ products: [String: Int], for checkout: Checkout
     ) async -> Result<Reservation, CheckoutMachine.StepFailure>
-    /// - Returns: the provider's id of the charge.
+    /// - Returns: the provider's id of the charge, or `needsAction`.
     func charge(_ order: PricedOrder, for checkout: Checkout) async -> Result<String, CheckoutMachine.StepFailure>
     /// Asks for the state of a charge without making one. Refused with `.objectNotFound` (101) when the charge was
     /// never begun; payments then never begins it.
@@ -56,6 +56,7 @@ struct CheckoutSteps: CheckoutStepping {
             $0.userID = checkout.customerId
             $0.amountMinorUnits = order.totalMinorUnits
             $0.currency = order.currency
+            $0.allowsAction = checkout.allowsAction
             switch checkout.source {
             case .paymentMethod(let id): $0.source = .paymentMethodID(id)
             case .customer(let id): $0.source = .customerID(id)
@@ -65,7 +66,9 @@ struct CheckoutSteps: CheckoutStepping {
         }
         return await ask(PaymentsCalls.charge, request, key: "\(checkout.id):charge") {
             CheckoutMachine.StepFailure(charging: $0)
-        }.map(\.chargeID)
+        }.flatMap { reply -> Result<String, CheckoutMachine.StepFailure> in
+            reply.clientSecret.isEmpty ? .success(reply.chargeID) : .failure(.needsAction(reply.clientSecret))
+        }
     }
 
     /// Sent without an idempotency key: a stored answer could be out of date when the request is repeated.

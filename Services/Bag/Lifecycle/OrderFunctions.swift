@@ -90,8 +90,10 @@ struct OrderFunctions: Sendable {
         var wish = wish
         if wish.customerId == nil {
             wish.origin = AuditOrigin(request)
-            if case .refund = wish.step {
+            switch wish.step {
+            case .refund, .cancel:
                 wish.madeBy = await contacts.name(of: request.envelope.principal.userID, for: request)
+            default: break
             }
         }
         let share = request.share

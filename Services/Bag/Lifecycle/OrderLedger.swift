@@ -33,7 +33,7 @@ package struct OrderLedger: Sendable {
         package var origin: AuditOrigin?
         /// The charge of an order that payments did not make; nil for every other order.
         package var foreign: ForeignPayment?
-        /// The name of the operator who makes a refund; empty for the master key, nil for a customer.
+        /// The name of the operator who refunds or cancels; empty for the master key, nil for a customer.
         package var madeBy: String?
 
         /// What a repeated request with the same key must also match, beside order and amount.

@@ -59,7 +59,7 @@ package struct RefundMachine: Sendable {
         switch answer {
         case .success(let id): state = .givenBack(providerId: id)
         case .failure(.refused(let error)): state = .refused(error)
-        case .failure(.undecided): return again()
+        case .failure(.undecided), .failure(.needsAction): return again()
         }
         repetitions = 0
         return next()

@@ -69,7 +69,11 @@ final class HTTPFront: Sendable {
             return try await received(request, &exchange)
         } catch {
             guard let answer = refusal(of: error) else { throw error }
-            return answer
+            let request = exchange.machine.request
+            guard let shop = router.controllers.storefront, StorefrontController.isMeant(by: request) else {
+                return answer
+            }
+            return await shop.refused(answer, request)
         }
     }
 
@@ -225,6 +229,7 @@ final class HTTPFront: Sendable {
         }
         parsed.query = uri.query
         parsed.headers = headers
+        parsed.host = request.authority
         parsed.isHead = isHead
         return parsed
     }

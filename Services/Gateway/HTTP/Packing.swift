@@ -9,7 +9,8 @@ import Messages
 /// secrets of an account are compressed: objects of the shop's own classes, Satchel's reading functions except those
 /// of `users`, and schemas. Sessions, sign-in, users, installations, config, hooks, batches and functions of cloud
 /// code, which may return a session token, are not. No other site can send a request with a session: it is a header,
-/// which a browser never adds by itself.
+/// which a browser never adds by itself. A page of the storefront is compressed for visitors without a session, because
+/// the session's cookie is sent with links of other sites.
 ///
 /// Streams, files and exports have their own headers and are sent as they are, and so is the response to `HEAD`.
 enum Packing {
@@ -26,9 +27,11 @@ enum Packing {
     ) -> Bool {
         // First, so that small objects pay for nothing else.
         guard (bytesMin...bytesMax).contains(answer.bodyBytes), answer.stream == nil,
-            answer.headers.isEmpty || answer.headers[.contentType] == nil, exchange.head.method != .head,
+            answer.page != nil || answer.headers.isEmpty || answer.headers[.contentType] == nil,
+            exchange.head.method != .head,
             SiteFile.takesGzip(exchange.head.headerFields[.acceptEncoding])
         else { return false }
+        guard answer.page == nil else { return answer.final?.packed != nil }
         return hasNoSecrets(exchange.machine.route, exchange.machine.request.path, functions)
     }
 

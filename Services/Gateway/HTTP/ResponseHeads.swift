@@ -47,6 +47,21 @@ struct ResponseHeads: Sendable {
     }
 }
 
+/// The heads of the storefront's pages as bytes.
+final class PageHeads: Sendable {
+    let reads: ReadHeads
+    /// For bodies in gzip.
+    let packedReads: ReadHeads
+
+    /// - Parameter fields: the headers that all of these pages have.
+    init(_ fields: HTTPFields) {
+        reads = ReadHeads(fields)
+        var packed = fields
+        packed[.contentEncoding] = "gzip"
+        packedReads = ReadHeads(packed)
+    }
+}
+
 /// The heads of responses to reads as bytes: 200 with a body, 304 for a client whose copy is current.
 struct ReadHeads: Sendable {
     private let found: [UInt8]

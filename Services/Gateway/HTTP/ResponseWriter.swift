@@ -61,16 +61,22 @@ final class ResponseWriter: Sendable {
         headers.append(HTTPField(name: Self.requestIdName, value: requestId))
         if let location = answer.location { headers[.location] = location }
         if let seconds = answer.retryAfterSeconds { headers[.retryAfter] = String(seconds) }
-        for field in answer.headers { headers[field.name] = field.value }
+        for field in answer.headers where field.name != .setCookie { headers[field.name] = field.value }
+        // A page may set two cookies.
+        headers.append(contentsOf: answer.headers[fields: .setCookie])
         let isJSON = answer.headers[.contentType] == nil
         let isLinked = answer.final != nil || !isJSON
         var body = isLinked ? answer.body : configuration.fileLinks.linked(answer.body)
         // Responses to POST have no tag, also those to a tunnelled GET: HTTP caches do not store them.
-        if answer.status == 200, request.method == .get || request.method == .head, answer.stream == nil, isJSON {
+        if answer.status == 200, request.method == .get || request.method == .head, answer.stream == nil,
+            isJSON || answer.page != nil
+        {
             let tag = answer.final?.tag ?? EntityTag.of(body)
             headers.append(HTTPField(name: .eTag, value: packs ? Packing.weak(tag) : tag))
-            headers.append(Self.cacheControl)
-            headers.append(Self.vary)
+            if isJSON {
+                headers.append(Self.cacheControl)
+                headers.append(Self.vary)
+            }
             if let known = asked[.ifNoneMatch], EntityTag.isNamed(tag, in: known) {
                 headers[.contentType] = nil
                 return (HTTPResponse(status: .notModified, headerFields: headers), [], nil)
@@ -100,6 +106,11 @@ final class ResponseWriter: Sendable {
     ) -> OutgoingResponse {
         // A tunnelled GET, which is a POST, may have a final body.
         let isRead = request.method == .get
+        if isRead, answer.bodyBytes <= bytesMax, let page = answer.page, let body = answer.final,
+            request.headerFields[.origin] == nil
+        {
+            return shared(body, to: request, page.reads, page.packedReads, requestId, packs: packs)
+        }
         guard answer.bodyBytes <= bytesMax, isRead || answer.final == nil, let heads = heads(of: answer, to: request)
         else { return .response(response(answer, to: request, requestId: requestId, hold, packs: packs)) }
         return isRead
@@ -130,15 +141,10 @@ final class ResponseWriter: Sendable {
     private func read(
         _ answer: ParseResponse, to request: HTTPRequest, _ heads: ResponseHeads, _ requestId: String, packs: Bool
     ) -> OutgoingResponse {
-        let known = request.headerFields[.ifNoneMatch]
         if let final = answer.final {
-            let isKnown = known.map { EntityTag.isNamed(final.tag, in: $0) } ?? false
-            guard packs else { return outgoing(final, heads.reads, requestId: requestId, isKnown: isKnown) }
-            let packed = isKnown ? nil : final.packed?.form(of: final.buffer)
-            return outgoing(
-                FinalBody(packed ?? final.buffer, tag: Packing.weak(final.tag)),
-                packed == nil ? heads.reads : heads.packedReads, requestId: requestId, isKnown: isKnown)
+            return shared(final, to: request, heads.reads, heads.packedReads, requestId, packs: packs)
         }
+        let known = request.headerFields[.ifNoneMatch]
         var body = configuration.fileLinks.linked(answer.body)
         var tag = EntityTag.of(body)
         var reads = heads.reads
@@ -158,6 +164,19 @@ final class ResponseWriter: Sendable {
         guard isJoined else { return .bytes(buffer, more: isKnown ? nil : ByteBuffer(bytes: body)) }
         buffer.writeBytes(body)
         return .bytes(buffer, more: nil)
+    }
+
+    /// A body in its final form, or in the compressed one.
+    private func shared(
+        _ body: FinalBody, to request: HTTPRequest, _ reads: ReadHeads, _ packedReads: ReadHeads, _ requestId: String,
+        packs: Bool
+    ) -> OutgoingResponse {
+        let isKnown = request.headerFields[.ifNoneMatch].map { EntityTag.isNamed(body.tag, in: $0) } ?? false
+        guard packs else { return outgoing(body, reads, requestId: requestId, isKnown: isKnown) }
+        let packed = isKnown ? nil : body.packed?.form(of: body.buffer)
+        return outgoing(
+            FinalBody(packed ?? body.buffer, tag: Packing.weak(body.tag)), packed == nil ? reads : packedReads,
+            requestId: requestId, isKnown: isKnown)
     }
 
     private func change(_ answer: ParseResponse, _ heads: ResponseHeads, _ requestId: String) -> OutgoingResponse {
@@ -190,6 +209,14 @@ final class ResponseWriter: Sendable {
             headers[.accessControlAllowHeaders] = allowedHeaders
         }
         return headers
+    }
+
+    /// The encoded heads of pages of the storefront for clients without an origin.
+    /// - Parameter fields: replace those of every response.
+    static func pageHeads(_ fields: HTTPFields, _ rule: OriginRule) -> PageHeads {
+        var all = headers(origin: nil, rule)
+        for field in fields { all[field.name] = field.value }
+        return PageHeads(all)
     }
 
     private static func heads(origin: String?, _ rule: OriginRule) -> ResponseHeads {

@@ -29,6 +29,8 @@ struct ParseRequest: Sendable {
     var body: [UInt8] = []
     /// The headers as received; empty inside a batch.
     var headers: HTTPFields = [:]
+    /// The host that the client named, with its port; nil inside a batch.
+    var host: String?
     /// The body as an object, after credentials were removed from it, or from a batch or a form; then `body` is stale.
     var tunnelled: [String: JSON]?
     /// Whether `tunnelled` was a form.
@@ -41,6 +43,8 @@ struct ParseRequest: Sendable {
     var hooks: HookScope?
     /// The state that an earlier stage prepared for a read of objects.
     var prepared: PreparedRead?
+    /// Whether an earlier stage has looked for a kept page of the storefront.
+    var hasLookedForPage = false
     /// The user whose view of the objects an operator requests.
     var viewer: Viewer?
     /// True inside a batch, where another batch is rejected.

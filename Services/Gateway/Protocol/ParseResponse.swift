@@ -13,6 +13,10 @@ struct ParseResponse: Sendable {
     var retryAfterSeconds: Int?
     /// Further headers; they replace default headers such as the content type.
     var headers: HTTPFields = [:]
+    /// Whether all callers of the same kind get the same response until its data changes, as the service said.
+    var isAlike = false
+    /// The encoded form of `headers`, for a page of the storefront that has a tag.
+    var page: PageHeads?
     /// The error behind the response; nil for every other response.
     var error: ParseError?
 

@@ -198,7 +198,12 @@ struct RequestMachine: Sendable {
             return nil
         }
         if let shop = router.controllers.storefront, StorefrontController.isMeant(by: request) {
-            return isInTask ? .perform(.storefront(shop)) : .needsTask(onLoop: false)
+            if isInTask { return .perform(.storefront(shop)) }
+            if let page = shop.kept(request, router) {
+                return .respond(router.admission.refusal(byAddress: request, nil) ?? page)
+            }
+            request.hasLookedForPage = true
+            return .needsTask(onLoop: false)
         }
         guard let site = router.controllers.site, site.isMeant(by: request) else {
             state = .mount

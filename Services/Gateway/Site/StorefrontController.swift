@@ -11,39 +11,66 @@ import ProcessKit
 /// shopper's rights, limits and quotas, like the requests of a batch. The token of the shopper's session is in a cookie
 /// that scripts cannot read and that counts on these paths alone; `web` never gets it.
 ///
+/// Pages for visitors without a session are kept in the read cache (`ReadCache.keep`).
+///
 /// A class, so that a request for another path copies nothing of it.
 final class StorefrontController: Sendable {
+    let configuration: GatewayConfiguration
+    let headers: HTTPFields
+    /// The same, encoded.
+    let heads: PageHeads
+    let keptValues: KeptValues
+    /// Nil when caching is off.
+    let cache: ReadCache?
     private let services: ServiceClient
-    private let configuration: GatewayConfiguration
+    private let gate = PageGate()
+    private let refusals = RefusalPages()
+    private let look: StorefrontLook
 
-    init(services: ServiceClient, configuration: GatewayConfiguration) {
+    init(services: ServiceClient, configuration: GatewayConfiguration, cache: ReadCache?) {
         self.services = services
         self.configuration = configuration
+        self.cache = cache
+        headers = Self.headers(configuration)
+        heads = ResponseWriter.pageHeads(headers, configuration.admission.origins)
+        keptValues = KeptValues(masterKey: configuration.masterKey)
+        look = StorefrontLook(services: services, links: configuration.fileLinks, cache: cache)
     }
 
     /// The first components of the storefront's paths, besides `/`.
     static let folders: Set<Substring> = [
         "account", "badge", "bag", "brands", "checkout", "favorites", "log-in", "log-out", "manifest.webmanifest",
         "offline", "orders", "pages", "products", "promotions", "robots.txt", "search", "sign-up", "sitemap.xml",
-        "sitemaps", "stores",
+        "sitemaps", "stores", "theme",
     ]
+    /// Those of programs' files, which have no look.
+    private static let plain: Set<Substring> = ["badge", "robots.txt", "sitemap.xml", "sitemaps"]
 
     /// A page of a shopper's visit: the session and what was asked so far.
-    private struct Visit {
+    struct Visit {
         var principal: Principal
         var token: String?
         /// The browser's session has ended.
         var hasEnded = false
         /// A new session began.
         var hasBegun = false
+        /// What an earlier page kept for this one.
+        var kept: [String: String] = [:]
+        var form = StorefrontForm()
         var results: [ShopResult] = []
+        /// The reads that the page is made from; nil for a page that is not kept.
+        var reads: [ReadCache.PageRead]?
+    }
+
+    /// The place of a page among the kept ones, and what `web` gets of its request.
+    struct Place {
+        let address: PageAddress
+        /// Nil for a page that is not kept.
+        let key: [UInt8]?
     }
 
     private static let stepsMax = 8
     private static let asksMax = 40
-    private static let formBytesMax = 32 << 10
-    /// Browsers limit a cookie's age to 400 days; the session's own end decides.
-    private static let cookieSeconds = 400 * 86_400
 
     /// Whether a request is for a page of the storefront.
     static func isMeant(by request: ParseRequest) -> Bool {
@@ -56,31 +83,91 @@ final class StorefrontController: Sendable {
     }
 
     func answer(_ request: ParseRequest, _ router: ParseRouter) async -> ParseResponse {
-        if let refusal = router.admission.refusal(byAddress: request, nil) { return refusal }
+        if let refusal = router.admission.refusal(byAddress: request, nil) { return await refused(refusal, request) }
         guard request.method == .get || !isForeign(request) else {
-            return ParseResponse(ParseError(.operationForbidden, "Another site's page sent this form."))
+            let error = ParseError(.operationForbidden, "Another site's page sent this form.")
+            return await refused(ParseResponse(status: 403, error.body), request)
         }
+        if !request.hasLookedForPage, let page = kept(request, router) { return page }
+        if let response = await gate.run(for: request.network, { await self.response(to: request, router) }) {
+            return response
+        }
+        let error = ParseError.tooManyRequests("Too many pages at once.", retryAfterSeconds: 1)
+        return await refused(ParseResponse(error), request)
+    }
+
+    private func response(to request: ParseRequest, _ router: ParseRouter) async -> ParseResponse {
+        var visit = Visit(principal: .stranger(request.network))
         do throws(ParseError) {
-            var visit = try await begin(request, router)
-            return try await page(request, &visit, router)
+            // Before the first step: a page of processes that leave meanwhile is kept for nobody.
+            let place = try place(of: request)
+            visit = try await begin(request, router)
+            if place?.key != nil, visit.token == nil, !visit.hasEnded, visit.kept.isEmpty { visit.reads = [] }
+            if request.method == .post { visit.form = try StorefrontForm(request) }
+            return try await page(request, place, &visit, router)
         } catch {
-            guard error.code == .serviceUnavailable || error.code == .timeout else { return ParseResponse(error) }
+            var response = await refused(ParseResponse(error), request)
+            // A step before the failed one may have begun a session, which holds the shopper's bag.
+            setSession(visit, ends: false, in: &response)
+            return response
+        }
+    }
+
+    /// The page that says why a request was refused.
+    func refused(_ refusal: ParseResponse, _ request: ParseRequest) async -> ParseResponse {
+        let languages = request.headers[.acceptLanguage] ?? ""
+        guard let html = await refusals.html(refusal.status, languages, for: request, from: services) else {
             return .unavailablePage
         }
+        var response = ParseResponse(status: refusal.status, html: html)
+        response.retryAfterSeconds = refusal.retryAfterSeconds
+        response.headers = headers
+        response.headers[.cacheControl] = "no-store"
+        return response
+    }
+
+    // MARK: - Kept pages
+
+    /// The kept page, which is for visitors without a session; nil when it has to be rendered.
+    func kept(_ request: ParseRequest, _ router: ParseRouter) -> ParseResponse? {
+        // While the table of hooks is unknown, every class may have a trigger.
+        guard let cache, let hooks = router.hooks.registry.known, let key = try? place(of: request)?.key,
+            Self.cookie(cookieName, in: request.headers) == nil, Self.cookie(keptName, in: request.headers) == nil,
+            let page = cache.page(key, hooks)
+        else { return nil }
+        return response(page)
+    }
+
+    /// Nil for a page that is not of a kind that is kept.
+    private func place(of request: ParseRequest) throws(ParseError) -> Place? {
+        guard request.method == .get,
+            let address = try PageAddress(
+                path: request.path, query: request.query, languages: request.headers[.acceptLanguage])
+        else { return nil }
+        return Place(address: address, key: cache.flatMap { address.key($0.edition) })
+    }
+
+    /// What a request of a page reads; nil when that cannot be observed. Call it before the request.
+    private func read(of ask: ShopAsk, _ path: [Substring]) -> ReadCache.PageRead? {
+        guard ask.method == "GET" else { return nil }
+        if path == ["config"] { return cache?.pageRead(ChangeSubject.configClass, nil) }
+        guard path.first == "classes", path.count == 2 || path.count == 3 else { return nil }
+        return cache?.pageRead(String(path[1]), path.count == 3 ? String(path[2]) : nil)
     }
 
     // MARK: - Steps
 
     private func page(
-        _ request: ParseRequest, _ visit: inout Visit, _ router: ParseRouter
+        _ request: ParseRequest, _ place: Place?, _ visit: inout Visit, _ router: ParseRouter
     ) async throws(ParseError) -> ParseResponse {
-        var message = try message(request, visit.principal)
+        var message = try message(request, place?.address, visit)
+        if request.path.first.map(Self.plain.contains) != true { message.theme = await look.theme(request, &visit) }
         for _ in 0..<Self.stepsMax {
             message.results = visit.results
             let reply = try await services.read(
                 WebCalls.shop, message, for: .stranger(request.network), in: request.call)
             switch try reply.message.outcome {
-            case .page(let page)?: return response(page, visit)
+            case .page(let page)?: return try response(page, place?.key, visit, request)
             case .asks(let asks)?:
                 guard visit.results.count + asks.asks.count <= Self.asksMax else { throw .internalError }
                 for ask in asks.asks { try await run(ask, &visit, request, router) }
@@ -90,25 +177,23 @@ final class StorefrontController: Sendable {
         throw .internalError
     }
 
-    private func message(_ request: ParseRequest, _ shopper: Principal) throws(ParseError) -> ShopRequest {
-        let query = try ParseRequest.pairs(Substring(request.query ?? "").utf8)
-        let form = request.method == .post ? try Self.form(request) : [:]
+    private func message(
+        _ request: ParseRequest, _ address: PageAddress?, _ visit: Visit
+    ) throws(ParseError) -> ShopRequest {
+        var query = address?.query ?? [:]
+        if address == nil { query = try ParseRequest.pairs(Substring(request.query ?? "").utf8) }
         return ShopRequest.with {
             $0.method = request.method.rawValue
             $0.path = request.path.map(String.init)
             $0.query = query
-            $0.form = form
-            $0.languages = String((request.headers[.acceptLanguage] ?? "").prefix(200))
-            $0.userID = shopper.userID
-            $0.guest = shopper.anonymous
+            $0.form = visit.form.fields
+            $0.fileType = visit.form.fileType
+            $0.languages = address?.languages ?? String((request.headers[.acceptLanguage] ?? "").prefix(200))
+            $0.userID = visit.principal.userID
+            $0.guest = visit.principal.anonymous
             $0.url = WebOrigin.of(configuration.publicURL) ?? ""
+            $0.kept = visit.kept
         }
-    }
-
-    private static func form(_ request: ParseRequest) throws(ParseError) -> [String: String] {
-        let form = try request.pageForm(bytesMax: formBytesMax)
-        for value in form.values { try value.checkMarks() }
-        return form
     }
 
     /// Runs a request that `web` asked for, and keeps its result.
@@ -116,23 +201,36 @@ final class StorefrontController: Sendable {
         _ ask: ShopAsk, _ visit: inout Visit, _ page: ParseRequest, _ router: ParseRouter
     ) async throws(ParseError) {
         guard let method = ParseRequest.Method(rawValue: ask.method) else { throw .internalError }
+        if ask.path == Self.webSignInPath { return try await runWebSignIn(ask, &visit, page) }
+        let path = try ParseRequest.path(ask.path)
         var request = ParseRequest(
-            method: method, path: router.mount.components + (try ParseRequest.path(ask.path)), call: page.call,
-            clientAddress: page.clientAddress)
-        request.isInBatch = true
+            method: method, path: router.mount.components + path, call: page.call, clientAddress: page.clientAddress)
+        // The read cache answers single requests.
+        request.isInBatch = method != .get
         request.credentials.applicationId = configuration.applicationId
         request.credentials.sessionToken = visit.token
         if method == .get {
             request.query = ask.query.isEmpty ? nil : ask.query
+        } else if ask.sendsFile {
+            // A file is no part of a batch.
+            request.isInBatch = false
+            request.body = PhotoMetadata.removed(from: visit.form.file) ?? []
+            request.headers[.contentType] = visit.form.fileType
         } else {
             guard case .object(let members)? = try? JSON(parsing: ask.body) else { throw .internalError }
             request.tunnelled = members
         }
+        let read = visit.reads == nil ? nil : read(of: ask, path)
         let answer: ParseResponse
         if let refusal = router.refusal(inBatch: request, visit.principal) {
             answer = refusal
         } else {
             answer = await router.answer(inBatch: request, visit.principal)
+        }
+        if let read, answer.isAlike, answer.status == 200 {
+            visit.reads?.append(read)
+        } else {
+            visit.reads = nil
         }
         var body =
             answer.final.map { Array($0.buffer.readableBytesView) } ?? configuration.fileLinks.linked(answer.body)
@@ -148,111 +246,24 @@ final class StorefrontController: Sendable {
             })
     }
 
-    // MARK: - The session
+    /// Not a path of the protocol: only the storefront may ask it.
+    private static let webSignInPath = "webSignIn"
 
-    /// The visit of the browser's session. Without a session, or after its end, the shopper is nobody.
-    private func begin(_ request: ParseRequest, _ router: ParseRouter) async throws(ParseError) -> Visit {
-        let stranger = Principal.stranger(request.network)
-        guard let token = Self.cookie(cookieName, in: request.headers) else { return Visit(principal: stranger) }
-        var credentials = Credentials()
-        credentials.sessionToken = token
+    /// Asks `users` about a log-in at an identity provider.
+    private func runWebSignIn(_ ask: ShopAsk, _ visit: inout Visit, _ page: ParseRequest) async throws(ParseError) {
+        var result = ShopResult()
         do throws(ParseError) {
-            let principal = try await router.principals.signIn(stranger, credentials, in: request.call)
-            return Visit(principal: principal, token: token)
+            let reply = try await services.write(
+                UsersCalls.webSignIn, AccountRequest(), documents: [Array(ask.body)], for: visit.principal,
+                in: page.call)
+            result.status = 200
+            result.body = Data(try reply.document)
         } catch {
-            guard error.code == .invalidSessionToken else { throw error }
-            return Visit(principal: stranger, hasEnded: true)
+            let response = ParseResponse(error)
+            result.status = UInt32(clamping: response.status)
+            result.body = Data(response.body)
         }
-    }
-
-    /// The paths whose responses repeat the session's token.
-    private static let tokenPaths: Set<String> = ["users/me", "sessions/me"]
-
-    /// Takes the session's token out of a response.
-    static func withoutToken(_ body: [UInt8]) -> (token: String?, rest: [UInt8]) {
-        guard case .object(var members)? = try? JSON(parsing: body),
-            let token = members.removeValue(forKey: "sessionToken")?.stringValue
-        else { return (nil, body) }
-        return (token, JSON.object(members).serialized)
-    }
-
-    /// Takes the session's token out of a response, and makes it the browser's.
-    /// - Returns: the rest of the response.
-    private func beginSession(
-        _ body: [UInt8], _ visit: inout Visit, _ request: ParseRequest, _ router: ParseRouter
-    ) async throws(ParseError) -> [UInt8] {
-        let parts = Self.withoutToken(body)
-        guard let token = parts.token else { return body }
-        var credentials = Credentials()
-        credentials.sessionToken = token
-        visit.principal = try await router.principals.signIn(
-            .stranger(request.network), credentials, in: request.call)
-        visit.token = token
-        visit.hasBegun = true
-        return parts.rest
-    }
-
-    /// Over HTTPS, a name with which browsers refuse a cookie that another host or path set.
-    private var cookieName: String { isSecure ? "__Host-satchel" : "satchel" }
-    private var isSecure: Bool { configuration.publicURL.hasPrefix("https:") }
-
-    private func cookie(_ token: String, seconds: Int) -> String {
-        "\(cookieName)=\(token); Path=/; Max-Age=\(seconds); HttpOnly; SameSite=Lax" + (isSecure ? "; Secure" : "")
-    }
-
-    /// The value of a cookie that occurs once.
-    static func cookie(_ name: String, in headers: HTTPFields) -> String? {
-        var found: String?
-        for field in headers[values: .cookie] {
-            for pair in field.split(separator: ";") {
-                let pair = pair.drop { $0 == " " }
-                guard pair.hasPrefix(name + "=") else { continue }
-                guard found == nil else { return nil }
-                found = String(pair.dropFirst(name.count + 1))
-            }
-        }
-        return found?.isEmpty == false ? found : nil
-    }
-
-    /// Whether a page of another site sent a form. Browsers say so in one of two headers, and other clients in none.
-    private func isForeign(_ request: ParseRequest) -> Bool {
-        if let site = request.headers[headerName("Sec-Fetch-Site")] { return site != "same-origin" && site != "none" }
-        guard let origin = request.headers[.origin] else { return false }
-        return origin != WebOrigin.of(configuration.publicURL)
-    }
-
-    // MARK: - The response
-
-    private func response(_ page: ShopPage, _ visit: Visit) -> ParseResponse {
-        var response = ParseResponse(status: Int(page.status), html: page.html)
-        // A path of this host, whatever a form or a query named.
-        if !page.location.isEmpty {
-            response.headers[.location] =
-                page.location.hasPrefix("/") && !page.location.hasPrefix("//") ? page.location : "/"
-        }
-        if !page.contentType.isEmpty { response.headers[.contentType] = page.contentType }
-        response.headers.append(contentsOf: headers)
-        response.headers[.cacheControl] = page.personal || !page.location.isEmpty ? "no-store" : "no-cache"
-        if visit.hasBegun, let token = visit.token {
-            response.headers[.setCookie] = cookie(token, seconds: Self.cookieSeconds)
-        } else if visit.hasEnded || page.endsSession {
-            response.headers[.setCookie] = cookie("", seconds: 0)
-        }
-        return response
-    }
-
-    /// The only policy for trusted types, `worker`, names the worker of `offline.js`.
-    private var headers: HTTPFields {
-        let pictures = WebOrigin.of(configuration.publicURL).map { " " + $0 } ?? ""
-        return [
-            headerName("Content-Security-Policy"):
-                "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; font-src 'self'; "
-                + "manifest-src 'self'; img-src 'self'\(pictures); base-uri 'none'; form-action 'self'; "
-                + "frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types worker",
-            headerName("Referrer-Policy"): "strict-origin-when-cross-origin",
-            headerName("X-Frame-Options"): "DENY",
-            headerName("X-Content-Type-Options"): "nosniff",
-            .vary: "Accept-Language",
-        ]
+        visit.reads = nil
+        visit.results.append(result)
     }
 }

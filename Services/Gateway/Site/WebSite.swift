@@ -39,6 +39,8 @@ final class WebSite: Sendable {
     static let folders: [Substring] = ["dashboard", "developers"]
     /// The first component of the paths of the storefront's files.
     private static let shopFolder: Substring = "shop"
+    /// The first component of the paths of elements for pages of any site.
+    private static let elementsFolder: Substring = "components"
     /// The time to wait for the files.
     private static let fetchMax = Duration.seconds(3)
 
@@ -57,9 +59,12 @@ final class WebSite: Sendable {
             $0.offersLiveQueries =
                 configuration.live.isOn && origins.admits(WebOrigin.of(configuration.publicURL))
         }
+        // A mount of such a name occupies the path.
+        let elements: [Substring] =
+            configuration.mount.first == Self.elementsFolder ? [] : [Self.elementsFolder]
         folders = Set(
             (configuration.servesDashboard ? Self.folders : [])
-                + (configuration.servesStorefront ? [Self.shopFolder] : []))
+                + (configuration.servesStorefront ? [Self.shopFolder] : []) + elements)
         fields = ResponseWriter.headers(origin: nil, origins)
         self.logger = logger
     }
@@ -161,13 +166,8 @@ private struct SiteFiles: Sendable {
     /// A path below a page that names no file is a view of the page, which the page itself resolves.
     func answer(path: [Substring], headers: HTTPFields) -> ParseResponse {
         let rest = path.dropFirst()
-        let isAsset = rest.first.map { $0 == Self.assets } ?? false
-        let found: SiteFile?
-        if isAsset {
-            found = files["/" + path.joined(separator: "/")]
-        } else {
-            found = rest.last?.contains(".") == true ? nil : files["/\(path.first ?? "")"]
-        }
+        let isView = rest.first != Self.assets[...] && rest.last?.contains(".") != true
+        let found = files["/" + path.joined(separator: "/")] ?? (isView ? files["/\(path.first ?? "")"] : nil)
         return found?.answer(to: headers) ?? Self.missing
     }
 

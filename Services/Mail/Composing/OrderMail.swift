@@ -64,12 +64,16 @@ struct OrderMail {
         self.values = values
     }
 
-    /// The lines of a postal address.
+    /// The lines of a postal address: "Austin, TX 73301" with a state of a few capitals, otherwise "10115 Berlin".
     private static func address(_ address: JSON) -> [String] {
-        let lines = [["firstName", "lastName"], ["address1"], ["address2"], ["zipcode", "city", "state"], ["phone"]]
-        return lines.map { names in
-            names.compactMap { address[$0]?.stringValue }.map { CustomerText.line($0) }.filter { !$0.isEmpty }
-                .joined(separator: " ")
-        }.filter { !$0.isEmpty }
+        func text(_ name: String) -> String { CustomerText.line(address[name]?.stringValue ?? "") }
+        let (city, state, zipcode) = (text("city"), text("state"), text("zipcode"))
+        let isShort =
+            !city.isEmpty && (2...3).contains(state.utf8.count) && state.utf8.allSatisfy { (65...90).contains($0) }
+        let lines = [
+            [text("firstName"), text("lastName")], [text("address1")], [text("address2")],
+            isShort ? [city + ",", state, zipcode] : [zipcode, city, state], [text("phone")],
+        ]
+        return lines.map { parts in parts.filter { !$0.isEmpty }.joined(separator: " ") }.filter { !$0.isEmpty }
     }
 }

@@ -11,7 +11,8 @@ package enum ChargeOutcome: Sendable, Hashable {
 /// The stored state of a charge. Its recovery points are the states of its row:
 ///
 /// - no row: no request was sent to the provider;
-/// - `created`: the provider may or may not have charged the customer; a retry with the same key shows which;
+/// - `created`: the provider may or may not have charged the customer; a retry with the same key shows which. With
+///   `awaitsAction` the customer has to confirm the charge, and reports call the state `requiresAction`;
 /// - `succeeded`, `declined`: decided, and the answer to every retry;
 /// - `abandoned`: the bag looked for the charge, and it was not made; it never will be.
 package enum ChargeLedger {
@@ -38,19 +39,35 @@ package enum ChargeLedger {
         let order = ChargeOrder(
             source: try requested.resolve(userId: request.userID, in: transaction),
             amountMinorUnits: request.amountMinorUnits, currency: request.currency, orderId: request.orderID,
-            begunAt: transaction.now)
+            begunAt: transaction.now, allowsAction: request.allowsAction)
         _ = try transaction.execute(
             """
             INSERT INTO charges(operationId, orderId, userId, amount, currency, requested, source, state, createdAt, \
-            changedAt)
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 'created', ?8, ?8)
+            changedAt, allowsAction)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 'created', ?8, ?8, ?9)
             """,
             [
                 .text(request.operationID), .text(request.orderID), .text(request.userID), .int(order.amountMinorUnits),
                 .text(order.currency), .text(requested.stored), .text(order.source.stored),
-                .int(transaction.now.milliseconds),
+                .int(transaction.now.milliseconds), .int(request.allowsAction ? 1 : 0),
             ])
         return .askProvider(order)
+    }
+
+    /// Stores that the customer has to confirm the charge.
+    static func awaitAction(_ operationId: String, in transaction: StoreTransaction) throws {
+        try UndecidedReasons.clear(operationId, in: transaction)
+        _ = try transaction.execute(
+            """
+            UPDATE charges SET awaitsAction = 1, changedAt = ?
+            WHERE operationId = ? AND state = 'created' AND awaitsAction = 0
+            """, [.int(transaction.now.milliseconds), .text(operationId)])
+    }
+
+    /// The name of a charge's state in reports.
+    static func reported(_ row: SQLRow) throws -> String {
+        let state = try row.text("state")
+        return try state == "created" && row.int("awaitsAction") == 1 ? "requiresAction" : state
     }
 
     /// Stores the provider's decision, unless one is stored.
@@ -105,7 +122,8 @@ package enum ChargeLedger {
                 ChargeOrder(
                     source: ChargeOrder.Source(stored: row.text("source")), amountMinorUnits: row.int("amount"),
                     currency: row.text("currency"), orderId: row.text("orderId"),
-                    begunAt: Timestamp(milliseconds: row.int("createdAt"))))
+                    begunAt: Timestamp(milliseconds: row.int("createdAt")),
+                    allowsAction: row.int("allowsAction") == 1))
         }
     }
 }

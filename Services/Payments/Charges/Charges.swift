@@ -23,19 +23,25 @@ package struct Charges: Sendable {
     ///   for a request that can never succeed, and `.serviceUnavailable` (2), which the bus marks as retriable, while
     ///   the charge is undecided. The sender must then retry with the same operation id, and must not treat a lost
     ///   answer as a decline.
+    /// - Returns: the charge, or the client secret while the customer has to confirm it.
     package func charge(_ request: ChargeRequest, for share: WorkShare?) async throws -> ChargeReply {
         try Self.check(request)
-        return try await decided(request.operationID, share) {
-            switch try await store.write(for: share, { try ChargeLedger.begin(request, in: $0) }) {
-            case .answer(let outcome): return outcome
-            case .askProvider(let order):
-                let outcome = try await outcome {
-                    try await provider.charge(order, key: request.operationID, for: share)
-                }
-                return try await store.write(for: share) {
-                    try ChargeLedger.decide(request.operationID, outcome, in: $0)
+        do {
+            return try await decided(request.operationID, share) {
+                switch try await store.write(for: share, { try ChargeLedger.begin(request, in: $0) }) {
+                case .answer(let outcome): return outcome
+                case .askProvider(let order):
+                    let outcome = try await outcome {
+                        try await provider.charge(order, key: request.operationID, for: share)
+                    }
+                    return try await store.write(for: share) {
+                        try ChargeLedger.decide(request.operationID, outcome, in: $0)
+                    }
                 }
             }
+        } catch let action as ActionRequired {
+            try await store.write(for: share) { try ChargeLedger.awaitAction(request.operationID, in: $0) }
+            return ChargeReply.with { $0.clientSecret = action.clientSecret }
         }
     }
 
@@ -76,6 +82,8 @@ package struct Charges: Sendable {
             outcome = try await work()
         } catch let error as ParseError where Self.isFinal(error) {
             throw error
+        } catch let action as ActionRequired {
+            throw action
         } catch {
             logger.error(
                 "A charge is undecided.", metadata: ["charge.operation": "\(operationId)", "error": "\(error)"])

@@ -6,6 +6,8 @@ package struct SandboxCard: Sendable, Hashable {
     package var decline: ProviderFailure?
     /// Declined when it is attached to a customer, as at Stripe.
     package var isDeclinedOnAttach = false
+    /// Every charge must be confirmed with the bank; `decline` then applies after the confirmation.
+    package var asksBank = false
 
     /// The card of a token such as `tok_visa`, or of Stripe's newer name for it, `pm_card_visa`.
     package init?(token: String) {
@@ -23,16 +25,17 @@ package struct SandboxCard: Sendable, Hashable {
         self = card
     }
 
-    private init(_ brand: String, _ lastFourDigits: String) {
+    private init(_ brand: String, _ lastFourDigits: String, asksBank: Bool = false) {
         self.brand = brand
         self.lastFourDigits = lastFourDigits
+        self.asksBank = asksBank
     }
 
     private init(
         declined code: String, _ declineCode: String, _ message: String, _ lastFourDigits: String,
-        attaches: Bool = false
+        attaches: Bool = false, asksBank: Bool = false
     ) {
-        self.init("Visa", lastFourDigits)
+        self.init("Visa", lastFourDigits, asksBank: asksBank)
         decline = ProviderFailure(type: "card_error", code: code, declineCode: declineCode, message: message)
         isDeclinedOnAttach = !attaches
     }
@@ -65,6 +68,10 @@ package struct SandboxCard: Sendable, Hashable {
             "An error occurred while processing your card. Try again in a little bit.", "0119"),
         "chargeCustomerFail": SandboxCard(
             declined: "card_declined", "generic_decline", declined, "0341", attaches: true),
+        "threeDSecure2Required": SandboxCard("Visa", "3220", asksBank: true),
+        "authenticationRequiredOnSetup": SandboxCard("Visa", "3155", asksBank: true),
+        "threeDSecureRequiredChargeDeclined": SandboxCard(
+            declined: "card_declined", "generic_decline", declined, "1629", attaches: true, asksBank: true),
     ]
 }
 

@@ -39,34 +39,75 @@ package struct SandboxProvider: PaymentProvider {
     }
 
     package func charge(_ order: ChargeOrder, key: String, for share: WorkShare?) async throws -> ProviderCharge {
-        try await store.write(for: share) { transaction -> Result<ProviderCharge, ProviderFailure> in
+        try await store.write(for: share) { transaction -> Result<ProviderCharge, any Error> in
             if let known = try transaction.rows("SELECT * FROM sandboxCharges WHERE key = ?", [.text(key)]).first {
                 return try Self.replay(known, for: order)
             }
             let id = "ch_\(Names.random(24))"
             let outcome = try Self.decide(order, id, in: transaction)
-            try Self.keep(outcome, of: order, id: id, key: key, in: transaction)
-            return outcome
+            guard order.allowsAction, outcome == .failure(.authenticationRequired) else {
+                try Self.keep(outcome, of: order, id: id, key: key, in: transaction)
+                return outcome.mapError { $0 as any Error }
+            }
+            let secret = "\(id)_secret_\(Names.random(25))"
+            try Self.keep(outcome, of: order, id: id, key: key, clientSecret: secret, in: transaction)
+            return .failure(ActionRequired(clientSecret: secret))
         }.get()
     }
 
+    /// What the bank's page does: confirms a charge, or refuses to.
+    /// - Returns: false when no charge with this secret waits.
+    func act(_ clientSecret: String, confirms: Bool, for share: WorkShare?) async throws -> Bool {
+        guard let end = clientSecret.firstRange(of: "_secret_") else { return false }
+        return try await store.write(for: share) { transaction in
+            let rows = try transaction.rows(
+                "SELECT * FROM sandboxCharges WHERE chargeId = ? AND clientSecret = ?",
+                [.text(String(clientSecret[..<end.lowerBound])), .text(clientSecret)])
+            guard let row = rows.first else { return false }
+            let card = try Self.card(ChargeOrder.Source(stored: row.text("source")), in: transaction)
+            var (made, failure): (SandboxCard?, ProviderFailure?)
+            switch card {
+            case .success(let card):
+                failure = confirms ? card.decline : ProviderFailure.authenticationFailed
+                if failure == nil { made = card }
+            case .failure(let refused): failure = refused
+            }
+            return try transaction.execute(
+                """
+                UPDATE sandboxCharges SET clientSecret = NULL, failure = ?, brand = ?, lastFour = ?
+                WHERE key = ? AND clientSecret IS NOT NULL
+                """,
+                [
+                    failure.map { .text($0.stored) } ?? .null, made.map { .text($0.brand) } ?? .null,
+                    made.map { .text($0.lastFourDigits) } ?? .null, .text(row.text("key")),
+                ]) == 1
+        }
+    }
+
     package func findCharge(_ order: ChargeOrder, key: String, for share: WorkShare?) async throws -> ProviderCharge? {
-        let outcome = try await store.write(for: share) { transaction -> Result<ProviderCharge, ProviderFailure> in
+        let outcome = try await store.write(for: share) { transaction -> Result<ProviderCharge, any Error> in
             if let known = try transaction.rows("SELECT * FROM sandboxCharges WHERE key = ?", [.text(key)]).first {
+                // A charge that waits for its customer is cancelled.
+                let cancelled = try transaction.execute(
+                    """
+                    UPDATE sandboxCharges SET clientSecret = NULL, failure = ?
+                    WHERE key = ? AND clientSecret IS NOT NULL
+                    """, [.text(ProviderFailure.abandoned.stored), .text(key)])
+                guard cancelled == 0 else { return .failure(ProviderFailure.abandoned) }
                 return try Self.replay(known, for: order)
             }
             // Marks the key as used, so that a charge that arrives later is refused.
             try Self.keep(
                 .failure(.abandoned), of: order, id: "ch_\(Names.random(24))", key: key, in: transaction)
-            return .failure(.abandoned)
+            return .failure(ProviderFailure.abandoned)
         }
-        if case .failure(.abandoned) = outcome { return nil }
+        if case .failure(let failure as ProviderFailure) = outcome, failure == .abandoned { return nil }
         return try outcome.get()
     }
 
     private static func keep(
         _ outcome: Result<ProviderCharge, ProviderFailure>, of order: ChargeOrder, id: String, key: String,
-        in transaction: StoreTransaction
+        clientSecret: String? = nil, in transaction: StoreTransaction
     ) throws {
         var (charge, failure): (ProviderCharge?, ProviderFailure?)
         switch outcome {
@@ -76,14 +117,14 @@ package struct SandboxProvider: PaymentProvider {
         _ = try transaction.execute(
             """
             INSERT INTO sandboxCharges(key, chargeId, orderId, source, amount, currency, failure, brand, lastFour, \
-            createdAt)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            createdAt, clientSecret)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """,
             [
                 .text(key), .text(id), .text(order.orderId), .text(order.source.stored), .int(order.amountMinorUnits),
                 .text(order.currency), failure.map { .text($0.stored) } ?? .null,
                 charge.map { .text($0.brand) } ?? .null, charge.map { .text($0.lastFourDigits) } ?? .null,
-                .int(transaction.now.milliseconds),
+                .int(transaction.now.milliseconds), clientSecret.map(SQLValue.text) ?? .null,
             ])
     }
 
@@ -134,11 +175,11 @@ package struct SandboxProvider: PaymentProvider {
         }
     }
 
-    private static func replay(_ row: SQLRow, for order: ChargeOrder) throws -> Result<ProviderCharge, ProviderFailure>
-    {
+    private static func replay(_ row: SQLRow, for order: ChargeOrder) throws -> Result<ProviderCharge, any Error> {
         guard try row.text("source") == order.source.stored, try row.int("amount") == order.amountMinorUnits,
             try row.text("currency") == order.currency
-        else { return .failure(.keyReused) }
+        else { return .failure(ProviderFailure.keyReused) }
+        if let secret = try row["clientSecret"].textValue { return .failure(ActionRequired(clientSecret: secret)) }
         if let failure = try row["failure"].textValue { return .failure(try ProviderFailure(stored: failure)) }
         return try .success(
             ProviderCharge(id: row.text("chargeId"), brand: row.text("brand"), lastFourDigits: row.text("lastFour")))
@@ -147,11 +188,20 @@ package struct SandboxProvider: PaymentProvider {
     private static func decide(
         _ order: ChargeOrder, _ id: String, in transaction: StoreTransaction
     ) throws -> Result<ProviderCharge, ProviderFailure> {
-        let card: SandboxCard
-        switch order.source {
+        try card(order.source, in: transaction).flatMap { card -> Result<ProviderCharge, ProviderFailure> in
+            if card.asksBank { return .failure(.authenticationRequired) }
+            if let decline = card.decline { return .failure(decline) }
+            return .success(ProviderCharge(id: id, brand: card.brand, lastFourDigits: card.lastFourDigits))
+        }
+    }
+
+    private static func card(
+        _ source: ChargeOrder.Source, in transaction: StoreTransaction
+    ) throws -> Result<SandboxCard, ProviderFailure> {
+        switch source {
         case .token(let token):
             guard let found = SandboxCard(token: token) else { return .failure(.noSuch("token", token)) }
-            card = found
+            return .success(found)
         case .customer(let customerId):
             let row = try transaction.rows(
                 "SELECT token FROM sandboxCustomers WHERE customerId = ? AND deleted = 0", [.text(customerId)]
@@ -159,10 +209,8 @@ package struct SandboxProvider: PaymentProvider {
             guard let row, let found = try SandboxCard(token: row.text("token")) else {
                 return .failure(.noSuch("customer", customerId))
             }
-            card = found
+            return .success(found)
         }
-        if let decline = card.decline { return .failure(decline) }
-        return .success(ProviderCharge(id: id, brand: card.brand, lastFourDigits: card.lastFourDigits))
     }
 }
 

@@ -61,7 +61,7 @@ package enum PaymentEvents {
             let refunded = try RefundLedger.refunded(of: charge.text("operationId"), in: transaction)
             return event.amount > refunded ? .elsewhere : .known
         case .disputed: return .dispute
-        case .failed, nil: return .known
+        case .failed, .canceled, nil: return .known
         }
     }
 

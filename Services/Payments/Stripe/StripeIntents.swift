@@ -39,7 +39,7 @@ struct StripeIntents: Sendable {
         case .succeeded(let charge): return charge
         case .declined(let failure): throw failure
         case .cancelled: return try Self.cancelled(known)
-        case .confirm, .cancel, .wait:
+        case .confirm, .cancel, .act, .wait:
             // A cancelled intent can no longer charge the customer: Stripe refuses a later confirmation. Until Stripe
             // has cancelled it, nothing is decided.
             try await cancel(intentId, order, known)
@@ -84,7 +84,9 @@ struct StripeIntents: Sendable {
     private func confirm(
         _ intentId: String, _ order: ChargeOrder, _ operation: StripeOperations.Operation, _ share: WorkShare?
     ) async throws -> ProviderCharge {
-        let form: StripeForm = ["expand[]": "latest_charge"]
+        var form: StripeForm = ["expand[]": "latest_charge"]
+        // Stripe's script or SDK at the client shows the bank's page.
+        if order.allowsAction { form.add("use_stripe_sdk", "true") }
         let answer: JSON
         do {
             answer = try await ask(
@@ -120,6 +122,7 @@ struct StripeIntents: Sendable {
             try await operations.note(operation.key, failure, for: share)
             try await cancel(intent.id, order, operation)
             throw failure
+        case .act(let clientSecret): throw ActionRequired(clientSecret: clientSecret)
         case .confirm, .wait: throw StripeTrouble(.state(intent.status))
         }
     }

@@ -6,6 +6,8 @@ package struct StripeIntent: Sendable {
     package let status: String
     private let lastError: ProviderFailure?
     private let charge: ProviderCharge
+    private let allowsAction: Bool
+    private let clientSecret: String?
 
     /// The meaning of an intent's status for the charge.
     package enum Decision: Sendable, Equatable {
@@ -13,9 +15,11 @@ package struct StripeIntent: Sendable {
         case declined(ProviderFailure)
         /// It can be confirmed; nothing was charged.
         case confirm
-        /// The bank requires authentication by the customer; the intent must be cancelled, and then the charge is
-        /// declined.
+        /// The intent must be cancelled, and then the charge is declined: the bank requires authentication, which the
+        /// client cannot show, or the client knows the secret, with which it could pay by another card.
         case cancel(ProviderFailure)
+        /// The customer has to authenticate; with the client secret.
+        case act(String)
         /// It can never charge the customer.
         case cancelled
         /// Undecided.
@@ -32,14 +36,18 @@ package struct StripeIntent: Sendable {
         self.status = status
         lastError = StripeError(status: 402, body: ["error": json["last_payment_error"] ?? .null])?.failure
         charge = ProviderCharge(id: id, card: json["latest_charge"]?["payment_method_details"]?["card"])
+        allowsAction = order.allowsAction
+        clientSecret = json["client_secret"]?.stringValue
     }
 
     package var decision: Decision {
         switch status {
         case "succeeded": .succeeded(charge)
         case "requires_confirmation": .confirm
-        case "requires_payment_method": lastError.map(Decision.declined) ?? .wait
-        case "requires_action": .cancel(.authenticationRequired)
+        case "requires_payment_method":
+            lastError.map { allowsAction ? Decision.cancel($0) : Decision.declined($0) } ?? .wait
+        case "requires_action":
+            allowsAction ? (clientSecret.map(Decision.act) ?? .wait) : .cancel(.authenticationRequired)
         case "canceled": .cancelled
         default: .wait
         }
@@ -104,4 +112,9 @@ extension ProviderFailure {
     static let authenticationRequired = ProviderFailure(
         type: "card_error", code: "authentication_required", declineCode: "authentication_required",
         message: "Your bank asks for a confirmation that this shop cannot show. Please use another card.")
+
+    /// In the sandbox; Stripe has the same code.
+    static let authenticationFailed = ProviderFailure(
+        type: "card_error", code: "payment_intent_authentication_failure",
+        message: "Your bank did not confirm the payment. Please try again or use another card.")
 }

@@ -57,6 +57,7 @@ package struct PaymentEvent: Sendable {
     enum Kind: String {
         case succeeded = "payment_intent.succeeded"
         case failed = "payment_intent.payment_failed"
+        case canceled = "payment_intent.canceled"
         case refunded = "charge.refunded"
         case disputed = "charge.dispute.created"
     }

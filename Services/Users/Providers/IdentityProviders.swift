@@ -21,11 +21,13 @@ enum ProviderProblem: Error {
 /// The configured providers. All others are refused with `.unsupportedService` (252).
 package struct IdentityProviders: Sendable {
     private let providers: [AuthProvider: any IdentityProvider]
+    private let webSignIns: [AuthProvider: any WebSignInProvider]
     private let logger: Logger
 
     /// No providers.
     package init() {
         providers = [:]
+        webSignIns = [:]
         logger = Logger(label: "users.providers")
     }
 
@@ -38,6 +40,12 @@ package struct IdentityProviders: Sendable {
         providers[.apple] = try TokenProvider(.apple, settings, client)
         providers[.google] = try TokenProvider(.google, settings, client)
         self.providers = providers
+        var webSignIns: [AuthProvider: any WebSignInProvider] = [:]
+        webSignIns[.facebook] = try FacebookWebSignIn(settings, client)
+        webSignIns[.twitter] = try TwitterWebSignIn(settings, client)
+        webSignIns[.apple] = try OpenIDWebSignIn(apple: settings, client)
+        webSignIns[.google] = try OpenIDWebSignIn(google: settings, client)
+        self.webSignIns = webSignIns
         logger = Logger(label: "users.providers")
     }
 
@@ -48,20 +56,57 @@ package struct IdentityProviders: Sendable {
         do throws(ProviderProblem) {
             try await provider.verify(proof)
         } catch {
-            // The log has the reason; the client gets only the refusal.
-            switch error {
-            case .refused(let why):
-                logger.info("A sign-in was refused.", metadata: details(proof, why))
-                throw proof.provider.refused
-            case .unavailable(let why):
-                logger.warning("A provider of identities could not be asked.", metadata: details(proof, why))
-                throw proof.provider.unavailable
-            }
+            throw refusal(by: proof.provider, error)
         }
     }
 
-    private func details(_ proof: AuthProof, _ why: String) -> Logger.Metadata {
-        ["auth.provider": "\(proof.provider.rawValue)", "auth.problem": "\(why)"]
+    // MARK: - Browsers
+
+    /// The providers where browsers can log in, in a fixed order.
+    var webProviders: [AuthProvider] { AuthProvider.allCases.filter { webSignIns[$0] != nil } }
+
+    /// - Throws: as `verify`.
+    func beginWebSignIn(_ provider: AuthProvider, returningTo url: String) async throws(ParseError) -> WebSignInStart {
+        try await web(provider) { (web: any WebSignInProvider) async throws(ProviderProblem) in
+            try await web.begin(returningTo: url)
+        }
+    }
+
+    /// - Returns: the proof for `authData`, which `verify` checks.
+    /// - Throws: as `verify`.
+    func endWebSignIn(
+        _ provider: AuthProvider, _ query: JSON, _ kept: JSON, returningTo url: String
+    ) async throws(ParseError) -> JSON {
+        try await web(provider) { (web: any WebSignInProvider) async throws(ProviderProblem) in
+            try await web.end(query, kept, returningTo: url)
+        }
+    }
+
+    private func web<Value: Sendable>(
+        _ provider: AuthProvider, _ step: (any WebSignInProvider) async throws(ProviderProblem) -> Value
+    ) async throws(ParseError) -> Value {
+        guard let web = webSignIns[provider] else { throw AuthProvider.unsupported }
+        do throws(ProviderProblem) {
+            return try await step(web)
+        } catch {
+            throw refusal(by: provider, error)
+        }
+    }
+
+    /// The client's error. The log has the reason.
+    private func refusal(by provider: AuthProvider, _ problem: ProviderProblem) -> ParseError {
+        switch problem {
+        case .refused(let why):
+            logger.info("A sign-in was refused.", metadata: details(provider, why))
+            return provider.refused
+        case .unavailable(let why):
+            logger.warning("A provider of identities could not be asked.", metadata: details(provider, why))
+            return provider.unavailable
+        }
+    }
+
+    private func details(_ provider: AuthProvider, _ why: String) -> Logger.Metadata {
+        ["auth.provider": "\(provider.rawValue)", "auth.problem": "\(why)"]
     }
 }
 
@@ -87,7 +132,22 @@ extension OutboundClient {
     /// - Throws: `refused` for a 4xx, the providers' answer to a bad token; `unavailable` for all other failures: no
     ///   connection, timeout, 429, 5xx, a redirect, an incomplete answer, or text that is not a JSON object.
     func object(_ url: String, headers: [(name: String, value: String)] = []) async throws(ProviderProblem) -> JSON {
-        var request = OutboundRequest(.get, url, headers: headers, timeout: Self.identityPatience)
+        try await object(OutboundRequest(.get, url, headers: headers, timeout: Self.identityPatience))
+    }
+
+    /// As `object`, for any request.
+    func object(_ request: OutboundRequest) async throws(ProviderProblem) -> JSON {
+        let body = try await text(request)
+        guard let answer = try? JSON(parsing: body), case .object = answer else {
+            throw .unavailable("The answer is no JSON object.")
+        }
+        return answer
+    }
+
+    /// The bytes of an answer with status 200.
+    /// - Throws: as `object`.
+    func text(_ request: OutboundRequest) async throws(ProviderProblem) -> [UInt8] {
+        var request = request
         request.answerBytesMax = Self.answerBytesMax
         let response: OutboundResponse
         do throws(OutboundFailure) {
@@ -101,9 +161,6 @@ extension OutboundClient {
         case 400..<500: throw .refused("HTTP \(response.status)")
         default: throw .unavailable("HTTP \(response.status)")
         }
-        guard let answer = try? JSON(parsing: response.body), case .object = answer else {
-            throw .unavailable("The answer is no JSON object.")
-        }
-        return answer
+        return response.body
     }
 }

@@ -49,6 +49,7 @@ struct TwitterProvider: IdentityProvider {
 package struct OAuthSignature: Sendable {
     let consumerKey: String
     let consumerSecret: String
+    /// Empty before the user has one.
     let token: String
     let tokenSecret: String
     let nonce: String
@@ -71,7 +72,7 @@ package struct OAuthSignature: Sendable {
         let own = [
             ("oauth_consumer_key", consumerKey), ("oauth_nonce", nonce), ("oauth_signature_method", "HMAC-SHA1"),
             ("oauth_timestamp", String(seconds)), ("oauth_token", token), ("oauth_version", "1.0"),
-        ]
+        ].filter { !$0.1.isEmpty }
         let sorted = (own + extra).map { ($0.0.percentEncoded, $0.1.percentEncoded) }.sorted { $0 < $1 }
         let parameters = sorted.map { "\($0.0)=\($0.1)" }.joined(separator: "&")
         let base = "\(method)&\(url.percentEncoded)&\(parameters.percentEncoded)"

@@ -6,36 +6,50 @@ extension Shop {
     // MARK: - Sign-up and sign-in
 
     /// The form to sign up or to log in.
-    func entry(_ visit: ShopVisit, _ fields: [String: String], problem: String? = nil) -> ShopPage {
+    func entry(_ visit: inout ShopVisit) throws(ShopStop) -> ShopPage {
         let isNew = visit.request.path.first == "sign-up"
         let next = visit.next("/account")
         let words = view(visit).words
+        let form = visit.kept ?? ShopForm()
+        let providers = try signInOptions(&visit).providers
         var values: [String: Any] = [
             "isNew": isNew, "next": next, "heading": words(isNew ? "signUp.title" : "logIn.title"),
-            "other": (isNew ? "/log-in" : "/sign-up") + ["next": JSON.string(next)].queryText,
+            "other": (isNew ? "/log-in" : "/sign-up") + Self.nextQuery(next), "hasProviders": !providers.isEmpty,
         ]
-        for name in ["email", "firstName", "lastName"] { values[name] = fields[name] ?? "" }
-        if let problem { values["problem"] = problem }
+        values["providers"] = providers.map { provider -> [String: Any] in
+            [
+                "href": "/log-in/\(provider.percentEncoded)" + Self.nextQuery(next),
+                "title": words("logIn.by", ["provider": Self.providerName(provider)]),
+            ]
+        }
+        for name in ["email", "firstName", "lastName"] { values[name] = form[name] }
+        if let problem = form.problem { values["problem"] = problem }
         return render(
-            "entry", visit, title: words(isNew ? "signUp.title" : "logIn.title"), values,
-            status: problem == nil ? 200 : 400, personal: true)
+            "entry", visit, title: words(isNew ? "signUp.title" : "logIn.title"), values, personal: true)
+    }
+
+    static func nextQuery(_ next: String) -> String { ["next": JSON.string(next)].queryText }
+
+    /// The form again, with the page to return to.
+    private func entryAgain(_ visit: ShopVisit, _ form: ShopForm, _ problem: String) -> ShopPage {
+        var form = form
+        form.problem = problem
+        return again("/\(visit.request.path[0])" + Self.nextQuery(visit.next("/account")), form)
     }
 
     /// A guest becomes a customer and keeps the bag.
     func signUp(_ visit: inout ShopVisit) throws(ShopStop) -> ShopPage {
         let words = view(visit).words
         let password = visit.request.form["password"] ?? ""
-        var fields: [String: String] = [:]
-        for name in ["email", "firstName", "lastName"] { fields[name] = visit.field(name) }
-        let email = fields["email"] ?? ""
-        guard email.contains("@") else { return entry(visit, fields, problem: words("signUp.email")) }
-        guard password.count >= 6 else { return entry(visit, fields, problem: words("signUp.password")) }
+        var form = ShopForm()
+        for name in ["email", "firstName", "lastName"] { form.typed[name] = visit.field(name) }
+        let email = form["email"]
+        guard email.contains("@") else { return entryAgain(visit, form, words("signUp.email")) }
+        guard password.count >= 6 else { return entryAgain(visit, form, words("signUp.password")) }
         var account: [String: JSON] = [
             "username": .string(email), "email": .string(email), "password": .string(password),
         ]
-        for name in ["firstName", "lastName"] {
-            if let value = fields[name], !value.isEmpty { account[name] = .string(value) }
-        }
+        for name in ["firstName", "lastName"] where !form[name].isEmpty { account[name] = .string(form[name]) }
         let answer: ShopAnswer
         if visit.request.guest {
             account["authData"] = ["anonymous": .null]
@@ -46,23 +60,25 @@ extension Shop {
         }
         guard answer.isSuccess else {
             if answer.status >= 500 { try require(answer, visit) }
-            return entry(visit, fields, problem: answer.message)
+            return entryAgain(visit, form, answer.message)
         }
         return redirect(visit.next("/account"))
     }
 
     /// The bag of a guest moves into the account.
     func logIn(_ visit: inout ShopVisit) throws(ShopStop) -> ShopPage {
-        let email = visit.field("email")
-        let account: JSON = ["username": .string(email), "password": .string(visit.request.form["password"] ?? "")]
+        var form = ShopForm()
+        form.typed["email"] = visit.field("email")
+        let account: JSON = [
+            "username": .string(form["email"]), "password": .string(visit.request.form["password"] ?? ""),
+        ]
         let answer = try visit.ask(.send("POST", "login", account, beginsSession: true))[0]
-        guard answer.isSuccess else {
-            if answer.status >= 500 { try require(answer, visit) }
-            let isWrong = answer.code == 101
-            return entry(
-                visit, ["email": email], problem: isWrong ? view(visit).words("logIn.wrong") : answer.message)
-        }
-        return redirect(visit.next("/account"))
+        guard let code = answer.code else { return redirect(visit.next("/account")) }
+        if answer.status >= 500 { try require(answer, visit) }
+        if code == Self.codeWanted { return askForCode("login", account, next: visit.next("/account")) }
+        // A locked account has an error of its own with the same code.
+        let isWrong = code == 101 && answer.message == "Invalid username/password."
+        return entryAgain(visit, form, isWrong ? view(visit).words("logIn.wrong") : answer.message)
     }
 
     func logOut(_ visit: inout ShopVisit) throws(ShopStop) -> ShopPage {
@@ -85,10 +101,13 @@ extension Shop {
         let user = answers[0].json
         var values: [String: Any] = [
             "email": user["email"]?.stringValue ?? user["username"]?.stringValue ?? "",
+            "hasFactors": try signInOptions(&visit).offersSecondFactor,
             "name": ["firstName", "lastName"].compactMap { user[$0]?.stringValue }.joined(separator: " "),
             "orders": answers[1].results.map(view.order), "hasOrders": !answers[1].results.isEmpty,
         ]
         values["saved"] = visit.query("saved") == "1"
+        if let photo = ShopView.picture(user["photo"]) { values["photo"] = photo }
+        if let problem = visit.kept?.problem { values["problem"] = problem }
         if page > 1 { values["previous"] = "/account?page=\(page - 1)" }
         if page * 10 < answers[1].count { values["following"] = "/account?page=\(page + 1)" }
         return render("account", visit, title: view.words("account.title"), values, personal: true)
@@ -99,12 +118,10 @@ extension Shop {
         let answer = try visit.ask(
             .get("classes/Order/\(id.percentEncoded)", ["include": "items.product"]))[0]
         try require(answer, visit)
-        return try orderPage(&visit, answer.json, problem: nil)
+        return try orderPage(&visit, answer.json)
     }
 
-    private func orderPage(
-        _ visit: inout ShopVisit, _ order: JSON, problem: String?
-    ) throws(ShopStop) -> ShopPage {
+    private func orderPage(_ visit: inout ShopVisit, _ order: JSON) throws(ShopStop) -> ShopPage {
         let view = view(visit)
         let refunds = try refunds(&visit, of: order)
         var values = view.order(order)
@@ -125,10 +142,10 @@ extension Shop {
             values["discount"] = view.money(-discount)
             values["subtotal"] = view.money((order["total"]?.intValue ?? 0) + discount)
         }
-        if let problem { values["problem"] = problem }
+        if let problem = visit.kept?.problem { values["problem"] = problem }
         return render(
             "order", visit, title: view.words("order.title", ["n": String(order["orderNo"]?.intValue ?? 0)]), values,
-            status: problem == nil ? 200 : 400, personal: true)
+            personal: true)
     }
 
     func cancel(_ visit: inout ShopVisit, _ id: String) throws(ShopStop) -> ShopPage {
@@ -138,9 +155,7 @@ extension Shop {
             try require(answer, visit)
             return redirect("/orders/\(id.percentEncoded)")
         }
-        let order = try visit.ask(.get("classes/Order/\(id.percentEncoded)", ["include": "items.product"]))[0]
-        try require(order, visit)
-        return try orderPage(&visit, order.json, problem: answer.message)
+        return again("/orders/\(id.percentEncoded)", problem: answer.message)
     }
 
     // MARK: - Favorites
@@ -167,7 +182,7 @@ extension Shop {
     /// Adds a product, or removes a favorite.
     func changeFavorite(_ visit: inout ShopVisit) throws(ShopStop) -> ShopPage {
         guard visit.isSignedIn else {
-            return redirect("/log-in" + ["next": JSON.string(visit.next("/favorites"))].queryText)
+            return redirect("/log-in" + Self.nextQuery(visit.next("/favorites")))
         }
         let removed = visit.field("remove")
         let answer: ShopAnswer

@@ -10,28 +10,28 @@ extension Shop {
     private static let few: Int64 = 5
     static let active: [String: JSON] = ["active": ["$ne": false]]
 
-    func home(_ visit: inout ShopVisit) throws(ShopStop) -> ShopPage {
-        // The address in a push message.
-        let promotion = visit.query("p")
-        guard promotion.isEmpty else { return redirect("/promotions/\(promotion.percentEncoded)") }
-        let answers = try visit.ask(
-            .find("Category", order: "title", limit: 100),
-            .find("Product", .object(Self.active), order: "-createdAt", limit: 12, include: "brand"), .companyPages)
-        for answer in answers.prefix(2) { try require(answer, visit) }
-        let view = view(visit)
-        let brands = answers[0].results.map { brand -> [String: Any] in
-            let title = brand["title"]?.stringValue ?? ""
-            var values: [String: Any] = ["title": title, "href": ShopView.href("brands", brand, title)]
-            values.merge(ShopView.picture(brand["image"], upTo: 320)) { $1 }
-            return values
+    /// Products with the brands that their pointers name. The gateway keeps no response to an `include`, and no page
+    /// with one.
+    /// - Parameter known: brands that are there already.
+    func branded(
+        _ visit: inout ShopVisit, _ products: [JSON], known: [JSON]
+    ) throws(ShopStop) -> [JSON] {
+        var brands: [String: JSON] = [:]
+        for brand in known { brands[brand["objectId"]?.stringValue ?? ""] = brand }
+        let named = Set(products.compactMap { $0["brand"]?["objectId"]?.stringValue })
+        let missing = named.subtracting(brands.keys).sorted()
+        if !missing.isEmpty {
+            let condition: JSON = ["objectId": ["$in": .array(missing.map { .string($0) })]]
+            let answer = try visit.ask(.find("Category", condition, order: "title", limit: missing.count))[0]
+            try require(answer, visit)
+            for brand in answer.results { brands[brand["objectId"]?.stringValue ?? ""] = brand }
         }
-        return render(
-            "home", visit, title: view.words("home.title"),
-            [
-                "brands": brands, "products": answers[1].results.map(view.card),
-                "companyPages": view.companyLinks(answers[2]),
-            ],
-            head: ShopHead(path: "/", description: view.words("home.description", ["shop": shopName])))
+        return products.map { product in
+            guard let id = product["brand"]?["objectId"]?.stringValue, let brand = brands[id] else { return product }
+            var product = product
+            product["brand"] = brand
+            return product
+        }
     }
 
     func brand(_ visit: inout ShopVisit, _ id: String) throws(ShopStop) -> ShopPage {
@@ -41,11 +41,12 @@ extension Shop {
         let path = ShopView.href("brands", found.json, title)
         try requireCurrent(path, visit)
         let head = ShopHead(
-            path: path, description: view(visit).words("brand.description", ["brand": title, "shop": shopName]),
+            path: path, description: view(visit).words("brand.description", ["brand": title, "shop": name(visit)]),
             picture: ShopPicture(found.json["image"])?.url(width: ShopHead.pictureWidth),
-            things: [ShopHead.breadcrumbs([(shopName, "/"), (title, path)], visit.request.url)])
+            things: [ShopHead.breadcrumbs([(name(visit), "/"), (title, path)], visit.request.url)])
         return try products(
-            &visit, title: title, path: path, ["brand": .pointer("Category", id)], [:], hasLetters: true, head: head)
+            &visit, title: title, path: path, ["brand": .pointer("Category", id)], [:], brands: [found.json],
+            hasLetters: true, head: head)
     }
 
     func search(_ visit: inout ShopVisit) throws(ShopStop) -> ShopPage {
@@ -89,11 +90,12 @@ extension Shop {
 
     /// A page of a list of products, with the sort order and the filters of the query.
     /// - Parameters:
+    ///   - brands: those that are there already.
     ///   - hasLetters: whether the list by name has sections by letter and their index.
     ///   - head: of the list without options; nil for a list that search engines shall not list.
     private func products(
         _ visit: inout ShopVisit, title: String, path: String, _ condition: [String: JSON], _ kept: [String: String],
-        hasLetters: Bool = false, head: ShopHead? = nil
+        brands: [JSON] = [], hasLetters: Bool = false, head: ShopHead? = nil
     ) throws(ShopStop) -> ShopPage {
         let view = view(visit)
         let order = Self.orders.first { $0 == visit.query("sort") } ?? Self.orders[0]
@@ -112,10 +114,11 @@ extension Shop {
         let answers = try visit.ask(
             .find(
                 "Product", .object(wanted), order: order, limit: Self.pageSize, skip: (page - 1) * Self.pageSize,
-                counts: true, include: "brand"),
+                counts: true),
             .companyPages)
         let answer = answers[0]
         try require(answer, visit)
+        let found = try branded(&visit, answer.results, known: brands)
 
         var query = kept
         for (name, value) in [
@@ -128,7 +131,7 @@ extension Shop {
             return path + all.mapValues { JSON.string($0) }.queryText
         }
         var values: [String: Any] = [
-            "heading": title, "path": path, "products": view.firstCards(answer.results),
+            "heading": title, "path": path, "products": view.firstCards(found),
             "count": view.words("products.count", ["n": String(answer.count)]),
             "min": visit.query("min"), "max": visit.query("max"), "onlyStock": onlyStock, "q": query["q"] ?? "",
             "sorts": Self.orders.map { name -> [String: Any] in
@@ -137,13 +140,13 @@ extension Shop {
             "asList": isList, "gridHref": link(["view": ""]), "listHref": link(["view": "list"]),
             "companyPages": view.companyLinks(answers[1]),
         ]
-        values["isEmpty"] = answer.results.isEmpty
+        values["isEmpty"] = found.isEmpty
         values["isSearch"] = query["q"] != nil
         values["hasLetters"] = hasLetters
         if hasLetters {
             let isWhole = letter == nil && answer.count <= Self.pageSize
-            values["sections"] = ShopLetters.sections(answer.results, view)
-            values["letters"] = ShopLetters.index(isWhole ? answer.results : nil, current: letter) {
+            values["sections"] = ShopLetters.sections(found, view)
+            values["letters"] = ShopLetters.index(isWhole ? found : nil, current: letter) {
                 link(["letter": $0])
             }
             if let letter {
@@ -162,15 +165,16 @@ extension Shop {
 
     func product(_ visit: inout ShopVisit, _ id: String) throws(ShopStop) -> ShopPage {
         let answers = try visit.ask(
-            .get("classes/Product/\(id.percentEncoded)", ["include": "brand"]),
+            .get("classes/Product/\(id.percentEncoded)"),
             .find("ProductReview", ["product": .pointer("Product", id)], order: "-createdAt", limit: 10),
             .companyPages)
         try require(answers[0], visit)
-        let product = answers[0].json
+        var product = answers[0].json
         guard product["active"] != false else { throw .page(missing(visit)) }
         let name = product["name"]?.stringValue ?? ""
         let path = ShopView.href("products", product, name)
         try requireCurrent(path, visit)
+        let others = try similar(&visit, to: &product)
         let view = view(visit)
         var values = view.card(product)
         values["detail"] = product["detail"]?.stringValue ?? ""
@@ -200,32 +204,37 @@ extension Shop {
         values["companyPages"] = view.companyLinks(answers[2])
         values["recentId"] = id
         values["recentHref"] = path
-        let others = try similar(&visit, to: product)
         values["hasSimilar"] = !others.isEmpty
         values["similar"] = ["products": others]
         return render(
-            "product", visit, title: name, values, head: head(of: product, path, view, visit.request.url))
+            "product", visit, title: name, values, head: head(of: product, path, view, visit))
     }
 
-    /// Other products of the brand.
-    private func similar(_ visit: inout ShopVisit, to product: JSON) throws(ShopStop) -> [[String: Any]] {
+    /// Other products of the brand, which replaces its pointer.
+    private func similar(_ visit: inout ShopVisit, to product: inout JSON) throws(ShopStop) -> [[String: Any]] {
         guard let brand = product["brand"]?["objectId"]?.stringValue, let id = product["objectId"] else { return [] }
         var condition = Self.active
         condition["brand"] = .pointer("Category", brand)
         condition["objectId"] = ["$ne": id]
-        let answer = try visit.ask(.find("Product", .object(condition), order: "name", limit: 4))[0]
+        let answers = try visit.ask(
+            .find("Product", .object(condition), order: "name", limit: 4),
+            .get("classes/Category/\(brand.percentEncoded)"))
+        // A brand that is gone is not shown.
+        if answers[1].code != 101 { try require(answers[1], visit) }
+        product["brand"] = answers[1].isSuccess ? answers[1].json : nil
         let view = view(visit)
         // A missing value of a card would be looked up in the values of the page's own product.
         let none: [String: Any] = [
             "picture": false, "srcset": false, "brand": false, "rating": false, "soldOut": false,
         ]
-        return answer.results.map { none.merging(view.card($0)) { _, own in own } }
+        return answers[0].results.map { none.merging(view.card($0)) { _, own in own } }
     }
 
-    private func head(of product: JSON, _ path: String, _ view: ShopView, _ origin: String) -> ShopHead {
+    private func head(of product: JSON, _ path: String, _ view: ShopView, _ visit: ShopVisit) -> ShopHead {
+        let origin = visit.request.url
         let name = product["name"]?.stringValue ?? ""
         let picture = ShopPicture(product["fullsizeImage"]) ?? ShopPicture(product["thumbnail"])
-        var steps = [(shopName, "/")]
+        var steps = [(self.name(visit), "/")]
         if let brand = product["brand"], let title = brand["title"]?.stringValue {
             steps.append((title, ShopView.href("brands", brand, title)))
         }
@@ -272,26 +281,12 @@ extension Shop {
             }
             return values
         }
-        var head = ShopHead(path: "/stores", description: view.words("stores.description", ["shop": shopName]))
+        var head = ShopHead(path: "/stores", description: view.words("stores.description", ["shop": name(visit)]))
         head.isListed = visit.request.query.isEmpty
         return render(
             "stores", visit, title: view.words("stores.title"),
             [
                 "stores": stores, "isEmpty": stores.isEmpty, "place": text, "companyPages": view.companyLinks(pages),
             ], head: head)
-    }
-
-    /// The page of a promotion, whose id is the `p` of its push message.
-    func promotion(_ visit: inout ShopVisit, _ id: String) throws(ShopStop) -> ShopPage {
-        let answer = try visit.ask(.get("classes/Promotion/\(id.percentEncoded)"))[0]
-        try require(answer, visit)
-        let content = answer.json["content"]?.stringValue ?? ""
-        var values: [String: Any] = ["content": content]
-        values.merge(ShopView.picture(answer.json["image"], upTo: 1920)) { $1 }
-        if let code = answer.json["discountCode"]?.stringValue, !code.isEmpty { values["code"] = code }
-        let head = ShopHead(
-            path: "/promotions/\(id.percentEncoded)", description: ShopHead.excerpt(content),
-            picture: ShopPicture(answer.json["image"])?.url(width: ShopHead.pictureWidth), isListed: false)
-        return render("promotion", visit, title: view(visit).words("promotion.title"), values, head: head)
     }
 }

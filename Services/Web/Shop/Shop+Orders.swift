@@ -75,7 +75,7 @@ extension ShopView {
 
     /// The lines of an address as on a letter.
     func addressLines(_ address: JSON) -> [String] {
-        [["firstName", "lastName"], ["address1"], ["address2"], ["city", "state", "zipcode"], ["phone"]]
+        [["firstName", "lastName"], ["address1"], ["address2"], ["city", "state", "zipcode"], ["country"], ["phone"]]
             .map { names in names.compactMap { address[$0]?.stringValue }.joined(separator: " ") }
             .filter { !$0.isEmpty }
     }

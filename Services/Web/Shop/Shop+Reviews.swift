@@ -31,7 +31,7 @@ extension Shop {
         guard visit.request.method == "POST" else {
             var form = ShopForm(["content"], of: stored ?? [:])
             form.typed["rating"] = (stored?["rating"]?.intValue).map { String($0) } ?? ""
-            return reviewPage(visit, href, product, stored, form)
+            return reviewPage(visit, href, product, stored, visit.kept ?? form)
         }
         return try saveReview(&visit, href, product, stored)
     }
@@ -54,7 +54,7 @@ extension Shop {
         let stars = Int64(form["rating"]) ?? 0
         if !(1...5).contains(stars) { form.wrong["rating"] = words("reviews.choose") }
         if form["content"].count > Self.reviewCharactersMax { form.wrong["content"] = words("form.tooLong") }
-        guard form.isGood else { return reviewPage(visit, href, product, stored, form) }
+        guard form.isGood else { return again("\(href)/review", form) }
         var review: [String: JSON] = ["rating": .int(stars), "content": .string(form["content"])]
         if id == nil { review["product"] = .pointer("Product", product["objectId"]?.stringValue ?? "") }
         let answer = try visit.ask(.send(id == nil ? "POST" : "PUT", path, .object(review)))[0]
@@ -65,7 +65,7 @@ extension Shop {
             return redirect("\(href)#reviews")
         }
         form.problem = answer.message
-        return reviewPage(visit, href, product, stored, form)
+        return again("\(href)/review", form)
     }
 
     private static let reviewCharactersMax = 2000
@@ -92,7 +92,7 @@ extension Shop {
             values["hidden"] = words("reviews.hidden")
             values["reason"] = stored?["moderationReason"]?.stringValue ?? ""
         }
-        return render("account/review", visit, title: title, values, status: form.status, personal: true)
+        return render("account/review", visit, title: title, values, personal: true)
     }
 
     private func report(_ visit: inout ShopVisit, _ href: String) throws(ShopStop) -> ShopPage {

@@ -91,18 +91,6 @@ extension Shop {
                 + entries.joined(separator: "\n") + "\n</\(element)>\n", type: "application/xml")
     }
 
-    /// The shop as an app on a telephone's start screen.
-    func manifest(_ visit: ShopVisit) -> ShopPage {
-        let icon = assets + "/../shared/icon.svg"
-        let manifest: JSON = [
-            "name": .string(shopName), "short_name": .string(shopName), "id": "/", "start_url": "/", "scope": "/",
-            "display": "minimal-ui", "lang": .string(view(visit).words.language), "theme_color": "#8a3b52",
-            "background_color": "#fbfaf8",
-            "icons": [["src": .string(icon), "sizes": "any", "type": "image/svg+xml", "purpose": "any"]],
-        ]
-        return document(manifest.serializedText, type: "application/manifest+json")
-    }
-
     /// The page that the browser's worker shows without a network.
     func offline(_ visit: ShopVisit) -> ShopPage {
         render("offline", visit, title: view(visit).words("offline.title"), [:])

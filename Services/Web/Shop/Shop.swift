@@ -12,27 +12,34 @@ package struct Shop: Sendable {
     let zone: ShopZone
     /// Whether cards are Stripe's test cards of the embedded sandbox.
     let isSandbox: Bool
+    /// The publishable key of Stripe's card form; nil when the shop does not have it.
+    let stripeKey: String?
     /// The folder of the storefront's files: `/shop/assets/<digest>`.
     let assets: String
 
-    /// - Parameter root: the folder with the templates and, in `texts`, the texts of each language.
+    /// - Parameters:
+    ///   - root: the folder with the templates and, in `texts`, the texts of each language.
+    ///   - own: a folder with files that replace these (`SATCHEL_STOREFRONT_FILES`); nil for none.
     /// - Throws: `StartupProblem`.
     package init(
-        reading root: URL, shopName: String, currency: Currency, zone: ShopZone, isSandbox: Bool, assets: String
+        reading root: URL, replacements own: String? = nil, shopName: String, currency: Currency, zone: ShopZone,
+        isSandbox: Bool, stripeKey: String? = nil, assets: String
     ) throws {
-        templates = try ShopTemplates(reading: root)
-        languages = try ShopLanguages(reading: root.appendingPathComponent("texts"))
+        let files = try own.map(ShopFiles.init(reading:))
+        templates = try ShopTemplates(reading: root, replacements: files)
+        languages = try ShopLanguages(reading: root.appendingPathComponent("texts"), replacements: files)
         self.shopName = shopName
         self.currency = currency
         self.zone = zone
         self.isSandbox = isSandbox
+        self.stripeKey = stripeKey
         self.assets = assets
     }
 
     package func reply(to request: ShopRequest) -> ShopReply {
         var visit = ShopVisit(request)
         do throws(ShopStop) {
-            let page = try page(&visit)
+            let page = try request.refusal == 0 ? page(&visit) : refusal(visit)
             return .with { $0.page = page }
         } catch {
             switch error {
@@ -59,6 +66,7 @@ package struct Shop: Sendable {
         case ("GET", "pages", 1): return try companyPages(&visit)
         case ("GET", "pages", 2): return try companyPage(&visit, last)
         case ("GET", "offline", 1): return offline(visit)
+        case ("GET", "theme", 2): return try styles(visit, last)
         case ("GET", "manifest.webmanifest", 1): return manifest(visit)
         case ("GET", "robots.txt", 1): return robots(visit)
         case ("GET", "sitemap.xml", 1): return try sitemapIndex(&visit)
@@ -68,14 +76,20 @@ package struct Shop: Sendable {
         case ("POST", "bag", 2) where last == "code": return try changeCode(&visit)
         case ("GET", "checkout", 1): return try checkout(&visit)
         case ("POST", "checkout", 1): return try pay(&visit)
+        case ("GET", "checkout", 2) where last == "return": return try checkoutReturn(&visit)
+        case ("POST", "checkout", 2) where last == "return": return try changeReturn(&visit)
         case ("GET", "orders", 2): return try order(&visit, last)
         case ("POST", "orders", 3) where path[2] == "cancel": return try cancel(&visit, last)
         case ("POST", "orders", 3) where path[2] == "again": return try orderAgain(&visit, last)
         case ("GET", "account", 1): return try account(&visit)
         case (_, "account", 2...): return try accountPage(&visit)
-        case ("GET", "sign-up", 1), ("GET", "log-in", 1): return entry(visit, [:])
+        case ("GET", "sign-up", 1), ("GET", "log-in", 1): return try entry(&visit)
         case ("POST", "sign-up", 1): return try signUp(&visit)
         case ("POST", "log-in", 1): return try logIn(&visit)
+        case ("GET", "log-in", 2) where last == "code": return code(visit)
+        case ("POST", "log-in", 2) where last == "code": return try sendCode(&visit)
+        case ("GET", "log-in", 2): return try beginWebSignIn(&visit, last)
+        case ("GET", "log-in", 3) where path[2] == "back": return try endWebSignIn(&visit, last)
         case ("POST", "log-out", 1): return try logOut(&visit)
         case ("GET", "badge", 1): return try badge(&visit)
         default: throw .page(missing(visit))
@@ -85,8 +99,16 @@ package struct Shop: Sendable {
     // MARK: - Rendering
 
     func view(_ visit: ShopVisit) -> ShopView {
-        ShopView(words: languages.words(for: visit.request.languages), currency: currency, zone: zone)
+        ShopView(words: words(visit), currency: currency, zone: zone)
     }
+
+    /// The texts in the language of the theme, or else of the browser.
+    func words(_ visit: ShopVisit) -> ShopWords {
+        languages.words(for: visit.theme.language ?? visit.request.languages)
+    }
+
+    /// The shop's name.
+    func name(_ visit: ShopVisit) -> String { visit.theme.name ?? shopName }
 
     /// - Parameters:
     ///   - title: of the page, before the shop's name.
@@ -96,11 +118,11 @@ package struct Shop: Sendable {
         _ template: String, _ visit: ShopVisit, title: String, _ values: [String: Any], status: Int = 200,
         personal: Bool = false, head: ShopHead? = nil
     ) -> ShopPage {
-        let words = languages.words(for: visit.request.languages)
-        var all = values
+        let words = words(visit)
+        var all = values.merging(look(visit)) { own, _ in own }
         all["t"] = words.tree
         all["language"] = words.language
-        all["shop"] = shopName
+        all["shop"] = name(visit)
         all["pageTitle"] = title
         all["assets"] = assets
         if all["q"] == nil { all["q"] = "" }
@@ -122,6 +144,29 @@ package struct Shop: Sendable {
         }
     }
 
+    /// The page of a form that has a problem. The browser gets it by a GET, so that neither Back nor Reload sends the
+    /// form again.
+    func again(_ path: String, _ form: ShopForm) -> ShopPage {
+        var page = redirect(path)
+        page.kept = form.kept
+        return page
+    }
+
+    func again(_ path: String, problem: String) -> ShopPage {
+        var form = ShopForm()
+        form.problem = problem
+        return again(path, form)
+    }
+
+    /// The page that says why the gateway has refused a request.
+    private func refusal(_ visit: ShopVisit) -> ShopPage {
+        let words = languages.words(for: visit.request.languages)
+        let status = Int(visit.request.refusal)
+        if status == 404 { return missing(visit) }
+        let text = words([403, 413, 429].contains(status) ? "refused.\(status)" : "problem.text")
+        return problem(visit, words("problem.title"), text, status: status)
+    }
+
     /// A result for scripts and programs.
     func document(_ text: String, type: String) -> ShopPage {
         .with {
@@ -132,7 +177,7 @@ package struct Shop: Sendable {
     }
 
     func missing(_ visit: ShopVisit) -> ShopPage {
-        let words = languages.words(for: visit.request.languages)
+        let words = words(visit)
         return problem(visit, words("missing.title"), words("missing.text"), status: 404)
     }
 
@@ -144,7 +189,7 @@ package struct Shop: Sendable {
     func require(_ answer: ShopAnswer, _ visit: ShopVisit) throws(ShopStop) {
         guard let code = answer.code else { return }
         if code == 101 { throw .page(missing(visit)) }
-        let words = languages.words(for: visit.request.languages)
+        let words = words(visit)
         // An error of the server has no text for shoppers.
         let isOurs = answer.status >= 500 || code == 1 || code == 2
         throw .page(

@@ -28,7 +28,35 @@ struct ShopForm {
     }
 
     var isGood: Bool { wrong.isEmpty && problem == nil }
-    var status: Int { isGood ? 200 : 400 }
+
+    /// As an earlier page kept it.
+    /// - Returns: nil when none did.
+    init?(kept: [String: String]) {
+        guard kept[Self.mark] != nil else { return nil }
+        for (key, value) in kept {
+            let name = String(key.dropFirst())
+            switch key.first {
+            case Self.typedMark?: typed[name] = value
+            case Self.wrongMark?: wrong[name] = value
+            default: break
+            }
+        }
+        problem = kept[Self.problemKey]
+    }
+
+    /// For the next page (`ShopPage.kept`). Passwords are never in a form of this type.
+    var kept: [String: String] {
+        var kept = [Self.mark: "1"]
+        for (name, value) in typed where !value.isEmpty { kept["\(Self.typedMark)\(name)"] = value }
+        for (name, value) in wrong { kept["\(Self.wrongMark)\(name)"] = value }
+        kept[Self.problemKey] = problem
+        return kept
+    }
+
+    private static let mark = "form"
+    private static let problemKey = "problem"
+    private static let typedMark: Character = "="
+    private static let wrongMark: Character = "!"
 
     subscript(name: String) -> String { typed[name] ?? "" }
 

@@ -8,22 +8,35 @@ import ProcessKit
 struct ShopTemplates: Sendable {
     private let library: MustacheLibrary
 
+    /// - Parameter own: files that replace those of the folder, or that they include.
     /// - Throws: `StartupProblem` when a template cannot be parsed.
-    init(reading folder: URL) throws {
+    init(reading folder: URL, replacements own: ShopFiles?) throws {
         MustacheContentTypes.register(ShopMarkup(), named: ShopMarkup.name)
         let names = (try? FileManager.default.subpathsOfDirectory(atPath: folder.path)) ?? []
+        var urls: [String: URL] = [:]
+        for name in names { urls[name] = folder.appendingPathComponent(name) }
+        urls.merge(own?.urls ?? [:]) { $1 }
         var templates: [String: MustacheTemplate] = [:]
-        for name in names where name.hasSuffix(".mustache") {
-            do {
-                let text = try String(contentsOf: folder.appendingPathComponent(name), encoding: .utf8)
-                templates[String(name.dropLast(".mustache".count))] =
-                    try MustacheTemplate(string: ShopMarkup.pragma + text)
-            } catch {
-                throw StartupProblem("The storefront's template \(name) cannot be used: \(error)")
-            }
+        for (name, url) in urls where name.hasSuffix(Self.suffix) {
+            templates[String(name.dropLast(Self.suffix.count))] = try Self.template(url)
         }
         guard templates["layout"] != nil else { throw StartupProblem("The storefront's templates are missing.") }
         library = MustacheLibrary(templates: templates)
+    }
+
+    private static let suffix = ".mustache"
+
+    private static func template(_ url: URL) throws(StartupProblem) -> MustacheTemplate {
+        do {
+            let text = try String(contentsOf: url, encoding: .utf8)
+            return try MustacheTemplate(string: ShopMarkup.pragma + text)
+        } catch let problem as MustacheTemplate.ParserError {
+            // The pragma is one line.
+            let line = problem.context.lineNumber - 1
+            throw StartupProblem("The storefront's template \(url.path) is wrong in line \(line): \(problem.error)")
+        } catch {
+            throw StartupProblem("The storefront's template \(url.path) cannot be read: \(error)")
+        }
     }
 
     func html(_ name: String, _ values: [String: Any]) -> String { library.render(values, withTemplate: name) ?? "" }

@@ -44,10 +44,11 @@ struct ShopView {
     /// Two rows on a phone.
     private static let atTop = 4
 
-    /// `$3.50/ea`.
+    /// `$3.50`, `$3.50/kg`.
     func priceText(_ product: JSON) -> String {
         let unit = product["priceUnit"]?.stringValue ?? ""
-        return money(price(product)) + (unit.isEmpty ? "" : "/\(unit)")
+        // The price of a piece needs no unit.
+        return money(price(product)) + (unit.isEmpty || unit == "ea" ? "" : "/\(unit)")
     }
 
     func isSoldOut(_ product: JSON) -> Bool { (product["stock"]?.intValue).map { $0 <= 0 } ?? false }

@@ -7,9 +7,13 @@ import ParseProtocol
 /// the same in the same order each time.
 struct ShopVisit {
     let request: ShopRequest
+    let theme: ShopTheme
     private var asked = 0
 
-    init(_ request: ShopRequest) { self.request = request }
+    init(_ request: ShopRequest) {
+        self.request = request
+        theme = ShopTheme(parsing: Array(request.theme))
+    }
 
     /// - Returns: a result for each request, also for a refused one.
     /// - Throws: `ShopStop.asks` when the requests have no results yet.
@@ -25,6 +29,9 @@ struct ShopVisit {
 
     var isSignedIn: Bool { !request.userID.isEmpty && !request.guest }
     var isNobody: Bool { request.userID.isEmpty }
+
+    /// The form that the shopper has sent and that had a problem, for the page that shows it again.
+    var kept: ShopForm? { ShopForm(kept: request.kept) }
 
     /// A field of the form without white space around it; empty when it is missing.
     func field(_ name: String) -> String { (request.form[name] ?? "").trimmingCharacters(in: .whitespacesAndNewlines) }
@@ -105,6 +112,9 @@ extension ShopAsk {
             $0.beginsSession = beginsSession
         }
     }
+
+    /// A step of a log-in at an identity provider (`WebSignIn` of `users`).
+    static func webSignIn(_ step: JSON) -> ShopAsk { send("POST", "webSignIn", step) }
 
     static func function(_ name: String, _ parameters: JSON = [:]) -> ShopAsk {
         send("POST", "functions/\(name)", parameters)

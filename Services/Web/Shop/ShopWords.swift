@@ -18,7 +18,9 @@ struct ShopWords: Sendable {
     }
 
     private static func tree(_ texts: [(path: ArraySlice<Substring>, text: String)]) -> [String: any Sendable] {
-        Dictionary(grouping: texts) { String($0.path.first ?? "") }.mapValues { group -> any Sendable in
+        // A file of the operator may have a text whose name is the beginning of others; templates cannot show it.
+        let named = texts.filter { !$0.path.isEmpty }
+        return Dictionary(grouping: named) { String($0.path.first ?? "") }.mapValues { group -> any Sendable in
             if group.count == 1, group[0].path.count == 1 { return group[0].text }
             return tree(group.map { ($0.path.dropFirst(), $0.text) })
         }
@@ -65,9 +67,11 @@ struct ShopLanguages: Sendable {
     private let all: [String: ShopWords]
     private static let standard = "en"
 
-    /// - Parameter folder: has `en.json` and a file for each other language.
+    /// - Parameters:
+    ///   - folder: has `en.json` and a file for each other language.
+    ///   - own: has files in `texts` that replace single texts or add a language, whose missing texts are English.
     /// - Throws: `StartupProblem` when a file cannot be read, or lacks a text that English has.
-    init(reading folder: URL) throws {
+    init(reading folder: URL, replacements own: ShopFiles?) throws {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
         var texts: [String: [String: String]] = [:]
         for name in names where name.hasSuffix(".json") {
@@ -81,6 +85,9 @@ struct ShopLanguages: Sendable {
             if let missing = Set(english.keys).subtracting(own.keys).min() {
                 throw StartupProblem("The storefront's text \(missing) is missing in \(language).json.")
             }
+        }
+        for (language, replaced) in try own?.texts() ?? [:] {
+            texts[language] = (texts[language] ?? english).merging(replaced) { $1 }
         }
         all = texts.reduce(into: [:]) { all, entry in
             all[entry.key] = ShopWords(language: entry.key, texts: entry.value)

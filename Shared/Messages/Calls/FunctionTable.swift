@@ -43,13 +43,14 @@ public struct FunctionTable: Sendable {
                 "addCustomerNote", "removeCustomerNote",
             ],
             spreads: [
-                "addToBag", "setBagQuantity", "emptyBag", "setDiscountCode", "checkout", "chargeCustomer",
-                "ChargeToken", "chargeToken",
+                "addToBag", "setBagQuantity", "emptyBag", "setDiscountCode", "checkout", "checkoutResult",
+                "chargeCustomer", "ChargeToken", "chargeToken",
             ])
         add(
             "payments", reads: ["charges", "paymentEvents"],
             writes: [
                 "createStripeCustomer", "addPaymentMethod", "setDefaultPaymentMethod", "stripeRequest", "adoptCharge",
+                "sandboxAction",
             ])
         add(
             "mail", reads: ["mails", "mailContent", "suppressedAddresses"],

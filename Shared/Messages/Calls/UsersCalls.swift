@@ -12,6 +12,9 @@ public enum UsersCalls {
     public static let verifyPassword = Call<AccountRequest, AccountReply>("users.verifyPassword.v1", spreads: true)
     /// Prepares a sign-in with a second factor.
     public static let challenge = Call<AccountRequest, AccountReply>("users.challenge.v1", spreads: true)
+    /// A step of a browser's log-in at an identity provider. Not repeatable at another replica: a provider's code works
+    /// once.
+    public static let webSignIn = Call<AccountRequest, AccountReply>("users.webSignIn.v1", spreads: true)
     /// A session for any user, with the master key.
     public static let logInAs = Call<AccountRequest, AccountReply>("users.loginAs.v1")
     /// Ends the session of the request.
@@ -54,8 +57,8 @@ public enum UsersCalls {
     public static let forget = Call<Forget, Accepted>("users.forget.v1")
 
     static let all: [any DeclaredCall] = [
-        signUp, signInReturning, logIn, verifyPassword, challenge, logInAs, logOut, me, sessionMe, session, rights,
-        extendSession,
+        signUp, signInReturning, logIn, verifyPassword, challenge, webSignIn, logInAs, logOut, me, sessionMe, session,
+        rights, extendSession,
         requestMail, resetOwner, mailLink, verifyEmail, checkReset, resetPassword, contact, audit,
         forget,
     ]

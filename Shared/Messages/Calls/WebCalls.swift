@@ -7,5 +7,8 @@ public enum WebCalls {
     /// The next step of a page of the storefront. Sender: gateway.
     public static let shop = Call<ShopRequest, ShopReply>("web.shop.v1")
 
+    /// The Config parameter with the look of the storefront, which goes with each of these requests.
+    public static let themeParameter = "storefront"
+
     static let all: [any DeclaredCall] = [site, page, shop]
 }

@@ -24,7 +24,8 @@ fileprivate nonisolated struct _GeneratedWithProtocGenSwiftVersion: SwiftProtobu
 
 /// Kind `payments.charge.v1`: charges a customer once. Sender: bag. The same operation id always has the same outcome.
 /// Fails with 141 and details {type, code, decline_code} when the card is declined, with `retriable` when nothing was
-/// decided.
+/// decided. While the customer has to confirm the charge, the reply has a client secret instead of a charge, and a
+/// repetition asks the provider again.
 public nonisolated struct ChargeRequest: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -70,6 +71,9 @@ public nonisolated struct ChargeRequest: Sendable {
     }
     set {source = .token(newValue)}
   }
+
+  /// The customer can confirm the charge with the bank (3-D Secure). Otherwise such a charge is declined.
+  public var allowsAction: Bool = false
 
   public var unknownFields = SwiftProtobuf.UnknownStorage()
 
@@ -154,6 +158,9 @@ public nonisolated struct ChargeReply: Sendable {
 
   public var lastFourDigits: String = String()
 
+  /// With it the customer's browser or app shows the bank's confirmation; empty for a charge that was made.
+  public var clientSecret: String = String()
+
   public var unknownFields = SwiftProtobuf.UnknownStorage()
 
   public init() {}
@@ -206,7 +213,7 @@ fileprivate nonisolated let _protobuf_package = "satchel"
 
 nonisolated extension ChargeRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   public static let protoMessageName: String = _protobuf_package + ".ChargeRequest"
-  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}operation_id\0\u{3}order_id\0\u{3}user_id\0\u{3}amount_minor_units\0\u{1}currency\0\u{3}payment_method_id\0\u{3}customer_id\0\u{1}token\0")
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}operation_id\0\u{3}order_id\0\u{3}user_id\0\u{3}amount_minor_units\0\u{1}currency\0\u{3}payment_method_id\0\u{3}customer_id\0\u{1}token\0\u{3}allows_action\0")
 
   public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -243,6 +250,7 @@ nonisolated extension ChargeRequest: SwiftProtobuf.Message, SwiftProtobuf._Messa
           self.source = .token(v)
         }
       }()
+      case 9: try { try decoder.decodeSingularBoolField(value: &self.allowsAction) }()
       default: break
       }
     }
@@ -283,6 +291,9 @@ nonisolated extension ChargeRequest: SwiftProtobuf.Message, SwiftProtobuf._Messa
     }()
     case nil: break
     }
+    if self.allowsAction != false {
+      try visitor.visitSingularBoolField(value: self.allowsAction, fieldNumber: 9)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -293,6 +304,7 @@ nonisolated extension ChargeRequest: SwiftProtobuf.Message, SwiftProtobuf._Messa
     if lhs.amountMinorUnits != rhs.amountMinorUnits {return false}
     if lhs.currency != rhs.currency {return false}
     if lhs.source != rhs.source {return false}
+    if lhs.allowsAction != rhs.allowsAction {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -405,7 +417,7 @@ nonisolated extension RefundReply: SwiftProtobuf.Message, SwiftProtobuf._Message
 
 nonisolated extension ChargeReply: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   public static let protoMessageName: String = _protobuf_package + ".ChargeReply"
-  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}charge_id\0\u{3}card_brand\0\u{3}last_four_digits\0")
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}charge_id\0\u{3}card_brand\0\u{3}last_four_digits\0\u{3}client_secret\0")
 
   public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -416,6 +428,7 @@ nonisolated extension ChargeReply: SwiftProtobuf.Message, SwiftProtobuf._Message
       case 1: try { try decoder.decodeSingularStringField(value: &self.chargeID) }()
       case 2: try { try decoder.decodeSingularStringField(value: &self.cardBrand) }()
       case 3: try { try decoder.decodeSingularStringField(value: &self.lastFourDigits) }()
+      case 4: try { try decoder.decodeSingularStringField(value: &self.clientSecret) }()
       default: break
       }
     }
@@ -431,6 +444,9 @@ nonisolated extension ChargeReply: SwiftProtobuf.Message, SwiftProtobuf._Message
     if !self.lastFourDigits.isEmpty {
       try visitor.visitSingularStringField(value: self.lastFourDigits, fieldNumber: 3)
     }
+    if !self.clientSecret.isEmpty {
+      try visitor.visitSingularStringField(value: self.clientSecret, fieldNumber: 4)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -438,6 +454,7 @@ nonisolated extension ChargeReply: SwiftProtobuf.Message, SwiftProtobuf._Message
     if lhs.chargeID != rhs.chargeID {return false}
     if lhs.cardBrand != rhs.cardBrand {return false}
     if lhs.lastFourDigits != rhs.lastFourDigits {return false}
+    if lhs.clientSecret != rhs.clientSecret {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

@@ -150,7 +150,7 @@ public nonisolated struct ShopRequest: Sendable {
 
   public var form: Dictionary<String,String> = [:]
 
-  /// The browser's `Accept-Language`; empty for none.
+  /// The browser's `Accept-Language`, for catalog pages its languages alone (`de,en`); empty for none.
   public var languages: String = String()
 
   /// The user of the browser's session before the first step; empty without a session.
@@ -164,6 +164,18 @@ public nonisolated struct ShopRequest: Sendable {
 
   /// The results of all requests that the earlier steps asked for, in their order.
   public var results: [ShopResult] = []
+
+  /// What an earlier page kept for this path (`ShopPage.kept`).
+  public var kept: Dictionary<String,String> = [:]
+
+  /// The type of the file in the form; empty without one.
+  public var fileType: String = String()
+
+  /// The gateway has refused the request with this status: the reply is the page that says so. 0 for none.
+  public var refusal: UInt32 = 0
+
+  /// JSON of the Config parameter with the look of the storefront; empty for none.
+  public var theme: Data = Data()
 
   public var unknownFields = SwiftProtobuf.UnknownStorage()
 
@@ -239,7 +251,7 @@ public nonisolated struct ShopAsk: Sendable {
 
   public var method: String = String()
 
-  /// Below the mount: `classes/Product`.
+  /// Below the mount: `classes/Product`. `webSignIn` is for `users.webSignIn.v1`.
   public var path: String = String()
 
   /// The query string of a GET.
@@ -250,6 +262,9 @@ public nonisolated struct ShopAsk: Sendable {
 
   /// The session that the response brings becomes the browser's.
   public var beginsSession: Bool = false
+
+  /// The body is the file of the form.
+  public var sendsFile: Bool = false
 
   public var unknownFields = SwiftProtobuf.UnknownStorage()
 
@@ -276,6 +291,16 @@ public nonisolated struct ShopPage: Sendable {
 
   /// Empty for HTML.
   public var contentType: String = String()
+
+  /// Comes back once in `ShopRequest.kept`, at the path of `location`, else of this page. The browser keeps it in a
+  /// cookie that only the gateway can read.
+  public var kept: Dictionary<String,String> = [:]
+
+  /// `location` is the log-in page of an identity provider.
+  public var leaves: Bool = false
+
+  /// The page runs Stripe's script.
+  public var runsStripe: Bool = false
 
   public var unknownFields = SwiftProtobuf.UnknownStorage()
 
@@ -518,7 +543,7 @@ nonisolated extension WebPageReply: SwiftProtobuf.Message, SwiftProtobuf._Messag
 
 nonisolated extension ShopRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   public static let protoMessageName: String = _protobuf_package + ".ShopRequest"
-  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}method\0\u{1}path\0\u{1}query\0\u{1}form\0\u{1}languages\0\u{3}user_id\0\u{1}guest\0\u{1}url\0\u{1}results\0")
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}method\0\u{1}path\0\u{1}query\0\u{1}form\0\u{1}languages\0\u{3}user_id\0\u{1}guest\0\u{1}url\0\u{1}results\0\u{1}kept\0\u{3}file_type\0\u{1}refusal\0\u{1}theme\0")
 
   public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -535,6 +560,10 @@ nonisolated extension ShopRequest: SwiftProtobuf.Message, SwiftProtobuf._Message
       case 7: try { try decoder.decodeSingularBoolField(value: &self.guest) }()
       case 8: try { try decoder.decodeSingularStringField(value: &self.url) }()
       case 9: try { try decoder.decodeRepeatedMessageField(value: &self.results) }()
+      case 10: try { try decoder.decodeMapField(fieldType: SwiftProtobuf._ProtobufMap<SwiftProtobuf.ProtobufString,SwiftProtobuf.ProtobufString>.self, value: &self.kept) }()
+      case 11: try { try decoder.decodeSingularStringField(value: &self.fileType) }()
+      case 12: try { try decoder.decodeSingularUInt32Field(value: &self.refusal) }()
+      case 13: try { try decoder.decodeSingularBytesField(value: &self.theme) }()
       default: break
       }
     }
@@ -568,6 +597,18 @@ nonisolated extension ShopRequest: SwiftProtobuf.Message, SwiftProtobuf._Message
     if !self.results.isEmpty {
       try visitor.visitRepeatedMessageField(value: self.results, fieldNumber: 9)
     }
+    if !self.kept.isEmpty {
+      try visitor.visitMapField(fieldType: SwiftProtobuf._ProtobufMap<SwiftProtobuf.ProtobufString,SwiftProtobuf.ProtobufString>.self, value: self.kept, fieldNumber: 10)
+    }
+    if !self.fileType.isEmpty {
+      try visitor.visitSingularStringField(value: self.fileType, fieldNumber: 11)
+    }
+    if self.refusal != 0 {
+      try visitor.visitSingularUInt32Field(value: self.refusal, fieldNumber: 12)
+    }
+    if !self.theme.isEmpty {
+      try visitor.visitSingularBytesField(value: self.theme, fieldNumber: 13)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -581,6 +622,10 @@ nonisolated extension ShopRequest: SwiftProtobuf.Message, SwiftProtobuf._Message
     if lhs.guest != rhs.guest {return false}
     if lhs.url != rhs.url {return false}
     if lhs.results != rhs.results {return false}
+    if lhs.kept != rhs.kept {return false}
+    if lhs.fileType != rhs.fileType {return false}
+    if lhs.refusal != rhs.refusal {return false}
+    if lhs.theme != rhs.theme {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -720,7 +765,7 @@ nonisolated extension ShopAsks: SwiftProtobuf.Message, SwiftProtobuf._MessageImp
 
 nonisolated extension ShopAsk: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   public static let protoMessageName: String = _protobuf_package + ".ShopAsk"
-  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}method\0\u{1}path\0\u{1}query\0\u{1}body\0\u{3}begins_session\0")
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}method\0\u{1}path\0\u{1}query\0\u{1}body\0\u{3}begins_session\0\u{3}sends_file\0")
 
   public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -733,6 +778,7 @@ nonisolated extension ShopAsk: SwiftProtobuf.Message, SwiftProtobuf._MessageImpl
       case 3: try { try decoder.decodeSingularStringField(value: &self.query) }()
       case 4: try { try decoder.decodeSingularBytesField(value: &self.body) }()
       case 5: try { try decoder.decodeSingularBoolField(value: &self.beginsSession) }()
+      case 6: try { try decoder.decodeSingularBoolField(value: &self.sendsFile) }()
       default: break
       }
     }
@@ -754,6 +800,9 @@ nonisolated extension ShopAsk: SwiftProtobuf.Message, SwiftProtobuf._MessageImpl
     if self.beginsSession != false {
       try visitor.visitSingularBoolField(value: self.beginsSession, fieldNumber: 5)
     }
+    if self.sendsFile != false {
+      try visitor.visitSingularBoolField(value: self.sendsFile, fieldNumber: 6)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -763,6 +812,7 @@ nonisolated extension ShopAsk: SwiftProtobuf.Message, SwiftProtobuf._MessageImpl
     if lhs.query != rhs.query {return false}
     if lhs.body != rhs.body {return false}
     if lhs.beginsSession != rhs.beginsSession {return false}
+    if lhs.sendsFile != rhs.sendsFile {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -770,7 +820,7 @@ nonisolated extension ShopAsk: SwiftProtobuf.Message, SwiftProtobuf._MessageImpl
 
 nonisolated extension ShopPage: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   public static let protoMessageName: String = _protobuf_package + ".ShopPage"
-  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}status\0\u{1}location\0\u{1}html\0\u{1}personal\0\u{3}ends_session\0\u{3}content_type\0")
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}status\0\u{1}location\0\u{1}html\0\u{1}personal\0\u{3}ends_session\0\u{3}content_type\0\u{1}kept\0\u{1}leaves\0\u{3}runs_stripe\0")
 
   public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -784,6 +834,9 @@ nonisolated extension ShopPage: SwiftProtobuf.Message, SwiftProtobuf._MessageImp
       case 4: try { try decoder.decodeSingularBoolField(value: &self.personal) }()
       case 5: try { try decoder.decodeSingularBoolField(value: &self.endsSession) }()
       case 6: try { try decoder.decodeSingularStringField(value: &self.contentType) }()
+      case 7: try { try decoder.decodeMapField(fieldType: SwiftProtobuf._ProtobufMap<SwiftProtobuf.ProtobufString,SwiftProtobuf.ProtobufString>.self, value: &self.kept) }()
+      case 8: try { try decoder.decodeSingularBoolField(value: &self.leaves) }()
+      case 9: try { try decoder.decodeSingularBoolField(value: &self.runsStripe) }()
       default: break
       }
     }
@@ -808,6 +861,15 @@ nonisolated extension ShopPage: SwiftProtobuf.Message, SwiftProtobuf._MessageImp
     if !self.contentType.isEmpty {
       try visitor.visitSingularStringField(value: self.contentType, fieldNumber: 6)
     }
+    if !self.kept.isEmpty {
+      try visitor.visitMapField(fieldType: SwiftProtobuf._ProtobufMap<SwiftProtobuf.ProtobufString,SwiftProtobuf.ProtobufString>.self, value: self.kept, fieldNumber: 7)
+    }
+    if self.leaves != false {
+      try visitor.visitSingularBoolField(value: self.leaves, fieldNumber: 8)
+    }
+    if self.runsStripe != false {
+      try visitor.visitSingularBoolField(value: self.runsStripe, fieldNumber: 9)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -818,6 +880,9 @@ nonisolated extension ShopPage: SwiftProtobuf.Message, SwiftProtobuf._MessageImp
     if lhs.personal != rhs.personal {return false}
     if lhs.endsSession != rhs.endsSession {return false}
     if lhs.contentType != rhs.contentType {return false}
+    if lhs.kept != rhs.kept {return false}
+    if lhs.leaves != rhs.leaves {return false}
+    if lhs.runsStripe != rhs.runsStripe {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

@@ -9,6 +9,8 @@ package enum ChangeSubject: Hashable, Sendable {
 
     /// The class name under which files count as objects, by their names. No real class has this name.
     package static let filesClass = "_File"
+    /// The class name under which the parameters of Config count as one object.
+    package static let configClass = "_GlobalConfig"
 }
 
 /// The subjects that a commit changes.

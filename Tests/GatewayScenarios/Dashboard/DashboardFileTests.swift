@@ -61,7 +61,7 @@ import Testing
 
     @Test(arguments: [
         "/dashboard/", "/dashboard/orders", "/dashboard/orders/x1", "/dashboard/a%2Fb/c", "/developers/",
-        "/developers/routes/findObjects", "/developers/functions/addToBag",
+        "/developers/routes/findObjects", "/developers/functions/addToBag", "/developers/components",
     ])
     func everyViewIsTheSamePage(_ path: String) async throws {
         let page = try await Self.get("/" + (path.split(separator: "/").first ?? ""))
@@ -71,7 +71,8 @@ import Testing
     @Test(arguments: [
         "/dashboard/nothing.js", "/dashboard/assets", "/dashboard/assets/0123456789abcdef/shared/api.js",
         "/dashboard/index.mustache", "/dashboard/..%2f..%2fmaster.key", "/dashboards", "/developers/assets",
-        "/developers/index.mustache", "/developer", "/shared/start.css",
+        "/developers/index.mustache", "/developer", "/shared/start.css", "/components", "/components/v1",
+        "/components/v1/nothing.js", "/components/v2/satchel-image.js",
     ])
     func whatIsNotThereIsNotThere(_ path: String) async throws {
         let answer = try await Self.get(path)
@@ -103,6 +104,30 @@ import Testing
         }
         #expect(seen.count >= wanted.files, "\(seen)")
         #expect(seen.contains { $0.contains("/pages/") } && seen.contains { $0.contains("/elements/") }, "\(seen)")
+    }
+
+    /// Pages of any site load them, with and without an `Origin`.
+    @Test(arguments: [nil, "https://other.example"])
+    func elementsAreForPagesOfAnySite(_ origin: String?) async throws {
+        let headers = origin.map { [("Origin", $0)] } ?? []
+        var waiting = ["query-table", "product-table", "image", "download", "log-in", "sign-up"].map {
+            "/components/v1/satchel-\($0).js"
+        }
+        var seen: Set<String> = []
+        while let path = waiting.popLast() {
+            guard seen.insert(path).inserted else { continue }
+            #expect(path.hasPrefix("/components/v1/"), "\(path)")
+            let file = try await Self.get(path, headers)
+            #expect(file.status == 200, "\(path)")
+            #expect(file.headers.first(name: "Content-Type") == "text/javascript; charset=utf-8")
+            #expect(file.headers.first(name: "Access-Control-Allow-Origin") == "*")
+            #expect(file.headers.first(name: "Cross-Origin-Resource-Policy") == "cross-origin")
+            #expect(file.headers.first(name: "Cache-Control") == "public, max-age=86400")
+            let tag = try #require(file.headers.first(name: "ETag"))
+            #expect(try await Self.get(path, headers + [("If-None-Match", tag)]).status == 304)
+            waiting += Self.imports(of: file.text, at: path)
+        }
+        #expect(seen.count >= 15, "\(seen)")
     }
 
     @Test func filesComeCompressedToWhoAsksForThat() async throws {

@@ -47,6 +47,23 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(10)), arguments: Desk.Screen.allCases)
+    func theLookOfTheStorefrontIsTriedAndSaved(_ screen: Desk.Screen) async throws {
+        let master = ParseClient.master(try await Self.desk.suite)
+        let gone: JSON = ["params": ["storefront": ["__op": "Delete"]]]
+        #expect(try await master.call(.PUT, "/config", gone).status == 200)
+        let word = "Look\(Names.random(6))"
+        try await Self.desk.check(
+            "storefront_look", on: screen,
+            ["search": .string(word), "name": .string("\(word) \(Desk.markup)")])
+        let theme = try await master.get("/config").json.at("params", "storefront")
+        #expect(theme?["lightAccent"] == "#0055aa")
+        #expect(theme?["sections"] == ["promotions", "new", "brands"])
+        #expect(theme?["lightText"] == nil)
+        #expect(theme?["icons"]?.objectValue?.count == 4)
+        #expect(try await master.call(.PUT, "/config", gone).status == 200)
+    }
+
+    @Test(.timeLimit(.minutes(10)), arguments: Desk.Screen.allCases)
     func manyProductsAreChangedAfterAPreview(_ screen: Desk.Screen) async throws {
         let suite = try await Self.desk.suite
         let word = "Many\(Names.random(6))"

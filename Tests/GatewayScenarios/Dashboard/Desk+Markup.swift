@@ -52,8 +52,9 @@ extension Desk {
         guard store.status == 201 else { throw Unexpected("POST Store", store) }
         let issues = try await crashed().issues()
         return [
-            .string("/products/\(shelf.productIds[0])"), "/brands", "/stores", "/pages", "/promotions",
-            "/promotions/new", .string("/promotions/\(promotion.objectId)"), "/crashes", "/crashes?sheet=figures",
+            .string("/products/\(shelf.productIds[0])"), "/brands", "/stores", "/pages", "/storefront",
+            "/promotions", "/promotions/new", .string("/promotions/\(promotion.objectId)"), "/crashes",
+            "/crashes?sheet=figures",
             .string("/crashes/\(issues.first?.text("issueId") ?? "")"),
         ]
     }

@@ -40,7 +40,7 @@ extension Desk {
             role: "support", entries: ["Orders", "Reviews", "Customers", "Discount codes", "Crashes"],
             cards: ["to ship", "review|No customer", "Mails that failed"], foreign: "/analytics"),
         Share(
-            role: "developers", entries: ["Analytics", "Data", "Crashes", "Operations"],
+            role: "developers", entries: ["Analytics", "Data", "Storefront", "Crashes", "Operations"],
             cards: ["Net sales today", "Services"], foreign: "/operations/audit"),
     ]
 

@@ -53,6 +53,18 @@ import Testing
         #expect(card?.isDeclinedOnAttach == false)
     }
 
+    @Test(arguments: [
+        ("tok_threeDSecure2Required", "3220"), ("pm_card_authenticationRequiredOnSetup", "3155"),
+        ("tok_threeDSecureRequiredChargeDeclined", "1629"),
+    ])
+    func cardsWhoseBankAsks(_ token: String, _ lastFour: String) throws {
+        let card = try #require(SandboxCard(token: token))
+        #expect(card.asksBank)
+        #expect(card.lastFourDigits == lastFour)
+        #expect((card.decline != nil) == (lastFour == "1629"))
+        #expect(!card.isDeclinedOnAttach)
+    }
+
     @Test(arguments: ["", "tok_", "tok_unknown", "visa", "4242424242424242", "tok_visa_visa_chargeDeclined", "cus_1"])
     func unknownTokensAreNoCards(_ token: String) {
         #expect(SandboxCard(token: token) == nil)

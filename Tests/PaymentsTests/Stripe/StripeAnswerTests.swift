@@ -63,9 +63,25 @@ import Testing
 
     private let order = ChargeOrder(source: .token("tok_visa"), amountMinorUnits: 500, currency: "usd", orderId: "o")
 
-    private func intent(_ fields: [String: JSON]) throws -> StripeIntent {
+    private func intent(_ fields: [String: JSON], for other: ChargeOrder? = nil) throws -> StripeIntent {
         let standard: [String: JSON] = ["id": "pi_1", "amount": 500, "currency": "usd"]
-        return try StripeIntent(.object(standard.merging(fields) { $1 }), for: order)
+        return try StripeIntent(.object(standard.merging(fields) { $1 }), for: other ?? order)
+    }
+
+    /// The client has the secret, with which it could pay the intent by another card.
+    @Test func anIntentThatItsCustomerMayConfirmIsKeptOrCancelled() throws {
+        let order = ChargeOrder(
+            source: .token("tok_visa"), amountMinorUnits: 500, currency: "usd", orderId: "o", allowsAction: true)
+        func decision(_ fields: [String: JSON]) throws -> StripeIntent.Decision {
+            try intent(fields, for: order).decision
+        }
+        #expect(try decision(["status": "requires_action", "client_secret": "s"]) == .act("s"))
+        #expect(try decision(["status": "requires_action"]) == .wait)
+        #expect(try decision(["status": "requires_payment_method"]) == .wait)
+        let declined: JSON = ["type": "card_error", "code": "expired_card", "message": "Expired."]
+        #expect(
+            try decision(["status": "requires_payment_method", "last_payment_error": declined])
+                == .cancel(ProviderFailure(type: "card_error", code: "expired_card", message: "Expired.")))
     }
 
     @Test func anIntentsStateDecides() throws {

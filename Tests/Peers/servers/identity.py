@@ -7,6 +7,9 @@ X: /twitter/account/verify_credentials.json answers for the token "<user id>-tok
 "tw-key"/"tw-secret".
 Keys: /keys (JWKS), POST /rotate (a new key replaces the old), POST /token with JSON {"claims", "header", "key"} answers a signed token;
 "key" is "current", "stranger" (an unpublished key), "none" (alg none) or "secret" (HS256 with the published key's text).
+Browsers: /google/login, /apple/login and /facebook/dialog return to the shop with a code, POST /google/token and /apple/token and
+/facebook/oauth/access_token exchange it once; /x/request_token, /x/authenticate and /x/access_token do the same for X. The user is that of
+POST /person {"id"}; an empty id cancels.
 POST /mode {"mode"} makes every provider answer badly: "ok", "500", "429", "slow", "garbage", "half", "close", "text".
 """
 import base64
@@ -20,7 +23,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import padding, rsa
 
-state = {"mode": "ok", "number": 0}
+state = {"mode": "ok", "number": 0, "person": "web-user"}
+codes = {}  # the parameters of each provider's page by the code that it returned
 
 
 def b64(data):
@@ -60,17 +64,38 @@ def quoted(text):
     return urllib.parse.quote(text, safe="-._~")
 
 
-def signature_is_right(method, url, header):
+def signature_is_right(method, url, header, query=None, secret="token-secret"):
     scheme, _, rest = header.partition(" ")
     fields = dict(part.strip().split("=", 1) for part in rest.split(","))
     fields = {name: urllib.parse.unquote(value.strip('"')) for name, value in fields.items()}
     given = fields.pop("oauth_signature", "")
+    fields |= query or {}
     text = "&".join(f"{quoted(name)}={quoted(value)}" for name, value in sorted(fields.items()))
     base = "&".join([method, quoted(url), quoted(text)])
-    expected = hmac.new(b"tw-secret&token-secret", base.encode(), hashlib.sha1).digest()
+    expected = hmac.new(f"tw-secret&{secret}".encode(), base.encode(), hashlib.sha1).digest()
     fresh = abs(time.time() - int(fields.get("oauth_timestamp", "0"))) < 300
     right = scheme == "OAuth" and fields.get("oauth_consumer_key") == "tw-key" and fresh
     return right and hmac.compare_digest(base64.b64encode(expected).decode(), given), fields.get("oauth_token", "")
+
+
+def identity(provider, form):
+    """The answer to an exchange of a code at Google or Apple; None for a wrong one."""
+    page = codes.pop(form.get("code"), None)
+    if not page or form.get("redirect_uri") != page["redirect_uri"] or form.get("client_id") != page["client_id"]:
+        return None
+    secret = form.get("client_secret", "")
+    if provider == "google":
+        challenge = b64(hashlib.sha256(form.get("code_verifier", "").encode()).digest())
+        if secret != "google-secret" or page.get("code_challenge") != challenge:
+            return None
+    else:
+        claims = json.loads(base64.urlsafe_b64decode(secret.split(".")[1] + "=="))
+        if claims["sub"] != page["client_id"] or claims["iss"] != "TEAM" or claims["exp"] < time.time():
+            return None
+    issuer = "https://accounts.google.com" if provider == "google" else "https://appleid.apple.com"
+    claims = {
+        "sub": page["person"], "iss": issuer, "aud": page["client_id"], "nonce": page["nonce"], "exp": int(time.time()) + 600}
+    return {"id_token": token({"claims": claims})}
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -86,6 +111,38 @@ class Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
+
+    def redirect(self, url, **parameters):
+        self.send_response(302)
+        self.send_header("Location", f"{url}?{urllib.parse.urlencode(parameters)}")
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def page(self, query):
+        """A provider's page, on which the person confirms."""
+        if not state["person"]:
+            return self.redirect(query["redirect_uri"], error="access_denied", state=query["state"])
+        code = b64(hashlib.sha256(json.dumps(query).encode()).digest())
+        codes[code] = query | {"person": state["person"]}
+        self.redirect(query["redirect_uri"], code=code, state=query["state"])
+
+    def x(self, path, query):
+        """The exchanges of X: a token for the callback, then the user's for the verifier."""
+        full = f"http://127.0.0.1:{self.server.server_address[1]}{path}"
+        first = path == "/x/request_token"
+        right, access = signature_is_right(
+            "POST", full, self.headers.get("Authorization", ""), query, "" if first else "request-secret")
+        page = None if first else codes.pop(access, None)
+        if not right or not first and (page is None or query.get("oauth_verifier") != "verified"):
+            return self.answer(401, {"errors": [{"code": 32, "message": "Could not authenticate you."}]})
+        if first:
+            request = f"request-{len(codes)}-{time.time_ns()}"
+            codes[request] = {"callback": query["oauth_callback"]}
+            fields = {"oauth_token": request, "oauth_token_secret": "request-secret", "oauth_callback_confirmed": "true"}
+        else:
+            person = page["person"]
+            fields = {"oauth_token": f"{person}-token", "oauth_token_secret": "token-secret", "user_id": person}
+        self.answer(200, urllib.parse.urlencode(fields).encode())
 
     def misbehave(self):
         mode = state["mode"]
@@ -111,6 +168,16 @@ class Handler(BaseHTTPRequestHandler):
         print(json.dumps({"path": url.path}) + "\n", end="", flush=True)
         if state["mode"] != "ok":
             return self.misbehave()
+        if url.path in ("/google/login", "/apple/login", "/facebook/dialog"):
+            return self.page(query)
+        if url.path == "/x/authenticate":
+            page = codes[query["oauth_token"]]
+            page["person"] = state["person"]
+            return self.redirect(page["callback"], oauth_token=query["oauth_token"], oauth_verifier="verified")
+        if url.path == "/facebook/oauth/access_token":
+            page = codes.pop(query.get("code"), None)
+            right = page and query.get("client_secret") == "fb-secret" and query.get("redirect_uri") == page["redirect_uri"]
+            return self.answer(200 if right else 400, {"access_token": f"fb-app:{page['person']}"} if right else {"error": {}})
         if url.path.startswith("/facebook/"):
             access = query.get("access_token", "")
             proof = hmac.new(b"fb-secret", access.encode(), hashlib.sha256).hexdigest()
@@ -131,7 +198,20 @@ class Handler(BaseHTTPRequestHandler):
         self.answer(404, {})
 
     def do_POST(self):
-        body = json.loads(self.rfile.read(int(self.headers.get("Content-Length", "0"))) or b"{}")
+        content = self.rfile.read(int(self.headers.get("Content-Length", "0")))
+        url = urllib.parse.urlsplit(self.path)
+        if url.path in ("/google/token", "/apple/token", "/x/request_token", "/x/access_token"):
+            print(json.dumps({"path": url.path}) + "\n", end="", flush=True)
+            if state["mode"] != "ok":
+                return self.misbehave()
+            if url.path.startswith("/x/"):
+                return self.x(url.path, dict(urllib.parse.parse_qsl(url.query)))
+            answer = identity(url.path.split("/")[1], dict(urllib.parse.parse_qsl(content.decode())))
+            return self.answer(200 if answer else 400, answer or {"error": "invalid_grant"})
+        body = json.loads(content or b"{}")
+        if self.path == "/person":
+            state["person"] = body["id"]
+            return self.answer(200, {})
         if self.path == "/mode":
             state["mode"] = body["mode"]
             return self.answer(200, {})

@@ -10,6 +10,7 @@ Control (no key needed):
   POST /_control/fail        {"how": …, "times": 1, "method": "POST", "path": "regular expression", "seconds": 2}
   POST /_control/forget_keys simulates that a day passes
   POST /_control/settle      {"status": "succeeded" or "canceled"}: the outcome of intents in state processing
+  POST /_control/authenticate {"outcome": "succeed" or "fail"}: what the bank says about intents in state requires_action
   POST /_control/event       {"type", "objectId", "eventId"?, "secret", "how"?, "url"?}: signs an event about an object and sends it
                              to `url`; answers {"status", "answer", "body", "header"}
   GET  /_control/state       the stored objects and the received requests
@@ -45,10 +46,13 @@ DECLINES = {
     "chargeDeclined": ("card_declined", "generic_decline", "Your card was declined.", True),
     "chargeDeclinedInsufficientFunds": ("card_declined", "insufficient_funds", "Your card has insufficient funds.", True),
     "chargeCustomerFail": ("card_declined", "generic_decline", "Your card was declined.", False),
+    "threeDSecureRequiredChargeDeclined": ("card_declined", "generic_decline", "Your card was declined.", False),
 }
+ASKS_BANK = {"threeDSecure2Required", "threeDSecureRequiredChargeDeclined"}
 CARDS = {
     "visa": ("Visa", "visa", "4242"), "mastercard": ("MasterCard", "mastercard", "4444"),
     "amex": ("American Express", "amex", "8431"), "threeDSecure2Required": ("Visa", "visa", "3220"),
+    "threeDSecureRequiredChargeDeclined": ("Visa", "visa", "1629"),
     "chargeDeclined": ("Visa", "visa", "0002"), "chargeDeclinedInsufficientFunds": ("Visa", "visa", "9995"),
     "chargeCustomerFail": ("Visa", "visa", "0341"), "processing": ("Visa", "visa", "1111"),
 }
@@ -207,6 +211,7 @@ def create_intent(form):
         "status": "requires_confirmation", "customer": form.get("customer"), "latest_charge": None,
         "last_payment_error": None, "metadata": metadata(form), "_card": name,
     }
+    intent["client_secret"] = f"{intent['id']}_secret_{hashlib.sha256(intent['id'].encode()).hexdigest()[:16]}"
     intents[intent["id"]] = intent
     return show_intent(intent, form)
 
@@ -222,27 +227,45 @@ def get_intent(form, id):
 
 
 def confirm_intent(form, id):
-    allow(form, "expand[]")
+    allow(form, "expand[]", "use_stripe_sdk")
     intent = intent_of(id)
     if intent["status"] != "requires_confirmation":
         raise invalid("payment_intent_unexpected_state", f"The intent is {intent['status']}.", None)
     name = intent["_card"]
-    if name == "threeDSecure2Required":
+    if name in ASKS_BANK:
         intent["status"] = "requires_action"
         return show_intent(intent, form)
     if name == "processing":  # Until `settle`; it cannot be cancelled meanwhile.
         intent["status"] = "processing"
         return show_intent(intent, form)
+    charge_intent(intent)
+    return show_intent(intent, form)
+
+
+def charge_intent(intent):
     try:
-        charge = make_charge(name, intent["amount"], intent["currency"], intent["metadata"])
+        charge = make_charge(intent["_card"], intent["amount"], intent["currency"], intent["metadata"])
     except Refusal as refusal:
         intent["status"] = "requires_payment_method"
-        intent["last_payment_error"] = refusal.body["error"]
+        intent["last_payment_error"] = dict(refusal.body["error"])
         refusal.body["error"]["payment_intent"] = show_intent({**intent, "last_payment_error": None}, {})
         raise
-    charge["payment_intent"] = id
+    charge["payment_intent"] = intent["id"]
     intent.update(status="succeeded", latest_charge=charge["id"])
-    return show_intent(intent, form)
+
+
+def authenticate(outcome):
+    for intent in intents.values():
+        if intent["status"] != "requires_action":
+            continue
+        if outcome == "fail":
+            failed = Refusal(402, "card_error", "payment_intent_authentication_failure", "The authentication failed.")
+            intent.update(status="requires_payment_method", last_payment_error=failed.body["error"])
+            continue
+        try:
+            charge_intent(intent)
+        except Refusal:
+            pass  # The intent has the reason.
 
 
 def settle(status):
@@ -437,6 +460,8 @@ class Handler(BaseHTTPRequestHandler):
                 saved.clear()
             elif what == "settle":
                 settle(order["status"])
+            elif what == "authenticate":
+                authenticate(order["outcome"])
             state = {
                 "taken": len(charges), "amounts": [charge["amount"] for charge in charges.values()],
                 "back": sum(refund["amount"] for refund in refunds.values()), "refunds": len(refunds),

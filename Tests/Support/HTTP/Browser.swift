@@ -28,14 +28,28 @@ package final class Browser {
         }
     }
 
-    private let origin: String
-    package private(set) var cookies: [String: String] = [:]
+    private var origin: String
+    /// Sent with every request.
+    private var more: [(String, String)] = []
+    package var cookies: [String: String] = [:]
     package var languages = "en"
 
     package init(_ suite: Suite) { origin = String(suite.url.dropLast("/parse".count)) }
 
-    package func get(_ path: String, accept: String = "text/html") async throws -> Page {
-        try await send(.GET, path, [("Accept", accept), ("Sec-Fetch-Site", "same-origin")], [])
+    /// Asks a gateway from now on, past the balancer, which appends the client's address.
+    package func use(gateway: Int, of suite: Suite) {
+        origin = String(suite.url(ofGateway: gateway).dropLast("/parse".count))
+        more = [("X-Forwarded-For", "127.0.0.1")]
+    }
+
+    package func get(
+        _ path: String, accept: String = "text/html", headers: [(String, String)] = []
+    ) async throws -> Page {
+        try await send(.GET, path, [("Accept", accept), ("Sec-Fetch-Site", "same-origin")] + headers, [])
+    }
+
+    package func head(_ path: String) async throws -> Page {
+        try await send(.HEAD, path, [("Accept", "text/html")], [])
     }
 
     /// The page of a path, or of the address that the path has moved to.
@@ -55,10 +69,30 @@ package final class Browser {
             Array(body.utf8))
     }
 
-    private func send(
-        _ method: HTTPMethod, _ path: String, _ headers: [(String, String)], _ body: [UInt8]
+    /// Sends a form and follows its redirection, as browsers do.
+    package func submit(_ path: String, _ form: [String: String]) async throws -> Page {
+        let page = try await post(path, form)
+        guard page.status == 303, let next = page.location else { return page }
+        return try await get(next)
+    }
+
+    /// Sends a form with a file.
+    package func upload(_ path: String, _ file: [UInt8], type: String) async throws -> Page {
+        let boundary = "----boundary"
+        let head =
+            "--\(boundary)\r\nContent-Disposition: form-data; name=\"photo\"; filename=\"a\"\r\n"
+            + "Content-Type: \(type)\r\n\r\n"
+        return try await send(
+            .POST, path,
+            [("Content-Type", "multipart/form-data; boundary=\(boundary)"), ("Sec-Fetch-Site", "same-origin")],
+            Array(head.utf8) + file + Array("\r\n--\(boundary)--\r\n".utf8))
+    }
+
+    /// Sends a request with these headers, the cookies and the languages.
+    package func send(
+        _ method: HTTPMethod, _ path: String, _ headers: [(String, String)], _ body: [UInt8] = []
     ) async throws -> Page {
-        var headers = HTTPHeaders(headers + [("Accept-Language", languages)])
+        var headers = HTTPHeaders(headers + more + [("Accept-Language", languages)])
         if !cookies.isEmpty {
             headers.add(name: "Cookie", value: cookies.map { "\($0.key)=\($0.value)" }.joined(separator: "; "))
         }

@@ -44,6 +44,11 @@ package struct StripeDouble: Sendable {
     /// Changes the intents of `tok_processing` to `succeeded` or `canceled`.
     package func settle(_ status: String) async throws { _ = try await control("settle", ["status": .string(status)]) }
 
+    /// What the bank says about the intents that their customers have to confirm: `succeed` or `fail`.
+    package func authenticate(_ outcome: String) async throws {
+        _ = try await control("authenticate", ["outcome": .string(outcome)])
+    }
+
     /// Signs an event and, with `url`, sends it. Returns `body`, `header`, `status` and `answer`.
     package func event(_ order: JSON) async throws -> JSON {
         var order = order

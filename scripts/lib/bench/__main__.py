@@ -24,6 +24,7 @@ import processes
 import reads
 import signin
 import static
+import storefront
 import writes
 from measuring import compare, machine, table
 from measuring.figures import Workload
@@ -35,7 +36,7 @@ GROUPS = {
     "write": writes.create, "bulk": writes.bulk, "checkout": checkouts.checkout, "file": files.file,
     "signin": signin.sign_in, "events": writes.events, "growth": growth.growth,
     "cloud": cloud.cloud, "live": live.live, "static": static.static, "dashboard": dashboard.dashboard,
-    "desk": desk.desk, "postgresql": postgresql.postgresql,
+    "desk": desk.desk, "storefront": storefront.storefront, "postgresql": postgresql.postgresql,
 }
 
 

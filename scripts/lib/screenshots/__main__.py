@@ -22,15 +22,15 @@ def main():
         parser.add_argument(f"--{name}", required=True)
     parser.add_argument("--only", default="", type=lambda text: [name for name in text.split(",") if name])
     options = parser.parse_args()
-    unknown = set(options.only) - set(camera.PICTURES)
+    unknown = set(options.only) - set(camera.NAMES)
     if unknown:
-        sys.exit(f"There is no picture {', '.join(sorted(unknown))}; there are {', '.join(camera.PICTURES)}.")
+        sys.exit(f"There is no picture {', '.join(sorted(unknown))}; there are {', '.join(camera.NAMES)}.")
     with suite.Suite(options.root, options.bin, SETTINGS) as satchel:
         seen = shop.fill(satchel)
         satchel.down()
         shop.spread(satchel.data)
         satchel.up()
-        camera.take(satchel, seen, options.folder, options.only or list(camera.PICTURES))
+        camera.take(satchel, seen, options.folder, options.only or camera.NAMES)
 
 
 main()

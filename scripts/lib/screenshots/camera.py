@@ -1,21 +1,27 @@
 """The pictures: which page each one is of, when it is ready, and its file."""
+import contextlib
 import datetime
-import io
 import os
 import shutil
+import subprocess
 import sys
 import urllib.error
 import urllib.request
 
-from PIL import Image
 from playwright.sync_api import expect, sync_playwright
 
 DESK, PHONE = {"width": 1280, "height": 800}, {"width": 390, "height": 844}
-BYTES_MAX = 300_000
+BYTES_MAX = 150_000
 
-# By name: the path, with ids from `shop.fill`, and the text that shows that the page is complete.
+# The pictures of a guest's visit to the shop, by device.
+VISITS = {
+    (1280, "light"): ("shop", "brand", "product", "bag", "checkout", "receipt", "flyer"),
+    (1280, "dark"): ("shop-dark",),
+    (390, "light"): ("shop-phone", "product-phone", "bag-phone"),
+    (390, "dark"): ("receipt-phone",),
+}
+# Of the dashboard, by name: the path with ids from `shop.fill`, and an element of the complete page.
 PICTURES = {
-    "shop": ("/search?q=serum", ".cards img"),
     "today": ("/dashboard", ".figuresRow"),
     "orders": ("/dashboard/orders", "s-table tbody tr"),
     "order": ("/dashboard/orders/{order}", ".timeline li"),
@@ -27,33 +33,99 @@ PICTURES = {
     "developers": ("/developers", "[data-code=curl]"),
     "phone": ("/dashboard", ".figuresRow"),
 }
+GUEST = {
+    "email": "ada.long@example.com", "firstName": "Ada", "lastName": "Long", "phone": "555-0100", "address1": "7 Main St",
+    "city": "Springfield", "state": "IL", "zipcode": "62701",
+}
+NAMES = [name for names in VISITS.values() for name in names] + list(PICTURES)
+
+# The same fonts on every machine. Without this file Chromium takes any installed font.
+FONTS = """<?xml version="1.0"?><!DOCTYPE fontconfig SYSTEM "fonts.dtd"><fontconfig>
+<dir>/usr/share/fonts/opentype/inter</dir><dir>/usr/share/fonts/truetype/liberation</dir><cachedir>{folder}/fonts</cachedir>
+<match><edit name="family" mode="append_last"><string>Inter</string></edit></match></fontconfig>"""
 
 
 def take(satchel, seen, folder, names):
     with open(os.path.join(satchel.data, "admin.password"), encoding="ascii") as file:
         password = file.read().strip()
     base = satchel.url.removesuffix("/parse")
+    fonts = os.path.join(satchel.data, "fonts.conf")
+    with open(fonts, "w", encoding="ascii") as file:
+        file.write(FONTS.format(folder=satchel.data))
     with sync_playwright() as playwright:
         # Chromium's own sandbox needs rights that a container's root has not; the pages are ours.
         browser = playwright.chromium.launch(
-            executable_path=shutil.which("chromium"),
-            args=["--no-sandbox", "--disable-dev-shm-usage", "--hide-scrollbars", "--font-render-hinting=none"])
-        for viewport, wanted in ((DESK, [name for name in names if name != "phone"]), (PHONE, [name for name in names if name == "phone"])):
-            if not wanted:
-                continue
-            context = browser.new_context(
-                viewport=viewport, locale="en-US", timezone_id="UTC", color_scheme="light", reduced_motion="reduce")
-            context.set_default_timeout(60_000)
-            page = context.new_page()
-            now = datetime.datetime.now(datetime.timezone.utc)
-            if now.hour < 5:
-                # Nobody is at the desk at that hour.
-                page.clock.set_fixed_time(now.replace(hour=9, minute=12))
-            sign_in(page, base, password)
-            for name in wanted:
-                picture(page, base, name, seen, folder)
-            context.close()
+            executable_path=shutil.which("chromium") or shutil.which("chromium-headless-shell"),
+            args=["--no-sandbox", "--disable-dev-shm-usage", "--hide-scrollbars", "--font-render-hinting=none"],
+            env={**os.environ, "FONTCONFIG_FILE": os.environ.get("FONTCONFIG_FILE", fonts)})
+        for (width, scheme), all_names in VISITS.items():
+            wanted = [name for name in all_names if name in names]
+            if wanted:
+                with page_of(browser, DESK if width == DESK["width"] else PHONE, scheme) as page:
+                    visit(page, base, seen, wanted, folder)
+        for viewport, wanted in ((DESK, [name for name in PICTURES if name in names and name != "phone"]),
+                                 (PHONE, [name for name in names if name == "phone"])):
+            if wanted:
+                with page_of(browser, viewport, "light") as page:
+                    sign_in(page, base, password)
+                    for name in wanted:
+                        picture(page, base, name, seen, folder)
         browser.close()
+
+
+@contextlib.contextmanager
+def page_of(browser, viewport, scheme):
+    context = browser.new_context(
+        viewport=viewport, locale="en-US", timezone_id="UTC", color_scheme=scheme, reduced_motion="reduce")
+    context.set_default_timeout(60_000)
+    page = context.new_page()
+    now = datetime.datetime.now(datetime.timezone.utc)
+    if now.hour < 5:
+        # Nobody is at the desk at that hour.
+        page.clock.set_fixed_time(now.replace(hour=9, minute=12))
+    yield page
+    context.close()
+
+
+def visit(page, base, seen, wanted, folder):
+    """A guest looks around and buys; ends after the last picture that is wanted."""
+    left = set(wanted)
+
+    def seen_at(stop):
+        for name in [name for name in left if name.split("-")[0] == stop]:
+            page.evaluate("scrollTo(0, 0)")
+            save(page, name, folder)
+            left.remove(name)
+        return not left
+
+    page.goto(f"{base}/")
+    if seen_at("shop"):
+        return
+    page.goto(f"{base}/promotions/{seen['promotion']}")
+    if seen_at("flyer"):
+        return
+    page.goto(f"{base}/brands/{seen['brand']}")
+    if seen_at("brand"):
+        return
+    for product in seen["bag"]:
+        page.goto(f"{base}/products/{product}")
+        if product == seen["bag"][0] and seen_at("product"):
+            return
+        page.get_by_role("button", name="Add to bag").click()
+        page.wait_for_url("**/bag")
+    page.locator("input[name=code]").fill("HELLO10")
+    page.locator("form[action='/bag/code'] button").click()
+    page.get_by_text("HELLO10)").first.wait_for()
+    if seen_at("bag"):
+        return
+    page.locator("a[href='/checkout']").click()
+    for name, value in GUEST.items():
+        page.locator(f"input[name={name}]").fill(value)
+    if seen_at("checkout"):
+        return
+    page.locator("main form button.primary").click()
+    page.locator(".done").wait_for()
+    seen_at("receipt")
 
 
 def sign_in(page, base, password):
@@ -73,9 +145,14 @@ def picture(page, base, name, seen, folder):
         return
     page.goto(url)
     page.locator(ready).first.wait_for()
-    page.wait_for_load_state("networkidle")
     # The phone of the preview is below the form's beginning.
     page.evaluate("document.querySelector('.flyer')?.scrollIntoView({ block: 'end' })")
+    save(page, name, folder)
+
+
+def save(page, name, folder):
+    page.wait_for_load_state("networkidle")
+    page.evaluate("document.activeElement?.blur()")
     page.evaluate("Promise.all([document.fonts.ready, ...[...document.images].map((image) => image.decode().catch(() => {}))])")
     small = smaller(page.screenshot())
     if len(small) > BYTES_MAX:
@@ -94,9 +171,5 @@ def is_there(url):
 
 
 def smaller(png):
-    """The picture with at most 256 colours, which pages of few colours do not show."""
-    with Image.open(io.BytesIO(png)) as whole:
-        few = whole.convert("RGB").quantize(256, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)
-        out = io.BytesIO()
-        few.save(out, "PNG", optimize=True)
-    return out.getvalue()
+    """The picture with at most 256 colours, mixed where it needs more."""
+    return subprocess.run(["pngquant", "--speed", "1", "--strip", "256", "-"], input=png, capture_output=True, check=True).stdout

@@ -13,7 +13,7 @@ import sqlite3
 import urllib.error
 import urllib.request
 
-import suite
+from measuring import suite
 
 CUSTOMERS = (
     ("Ada", "Long", "Springfield", "IL", "62701"), ("Noor", "Haddad", "Dearborn", "MI", "48126"), ("Mateo", "Reyes", "Tucson", "AZ", "85701"),
@@ -21,6 +21,7 @@ CUSTOMERS = (
     ("Sofia", "Marino", "Providence", "RI", "02903"), ("Liam", "Walsh", "Boston", "MA", "02108"), ("Priya", "Nair", "Fremont", "CA", "94536"),
     ("Elise", "Moreau", "New Orleans", "LA", "70112"), ("Omar", "Farouk", "Houston", "TX", "77002"), ("Hana", "Kovac", "Cleveland", "OH", "44114"),
 )
+BAG = ("Velours Matte Lipstick Rouge 01", "Cloudberry Glow Serum", "Beeswax Candle Wren")
 ORDERS, DAYS = 36, 62
 CRASHES = (
     ("IndexOutOfRange", "Index 7 out of range of 7 items", "BagView.swift", 88, "let line = lines[selection]", 9),
@@ -44,7 +45,11 @@ def fill(satchel):
     reader = Person(satchel, sign_up(satchel, CUSTOMERS[0], "reader"))
     for review in reviews:
         reader.run("reportReview", {"reviewId": review["objectId"]})
-    return {"order": orders[3]["objectId"], "promotion": promotion(satchel, admin), "crash": crashes(satchel, admin, draw)}
+    return {
+        "order": orders[3]["objectId"], "promotion": promotion(satchel, admin), "crash": crashes(satchel, admin, draw),
+        "brand": satchel.find("Category", {"title": "Okutsuyu"})[0]["objectId"],
+        "bag": [satchel.find("Product", {"name": name})[0]["objectId"] for name in BAG],
+    }
 
 
 # --- Customers
@@ -111,15 +116,13 @@ def lead(admin, orders):
 
 
 def promotion(satchel, admin):
-    """The demo's newest with a picture, sent to phones that are not there."""
+    """The demo's newest, sent to phones that are not there."""
     for number in range(24):
         satchel.call("POST", "/installations", {
             "deviceType": "ios" if number % 3 else "android", "installationId": f"00000000-0000-4000-8000-{number:012d}",
             "deviceToken": f"{number:064x}", "localeIdentifier": "en-US", "appVersion": "3.2.0"})
     found = satchel.call("GET", "/classes/Promotion?order=-createdAt&limit=1")["results"][0]
-    (tin,) = satchel.find("Product", {"name": {"$regex": "Winter Rescue Tin"}}, limit=1)
-    satchel.call("PUT", f"/classes/Promotion/{found['objectId']}", {
-        "audience": {"where": {"deviceType": "ios"}}, "discountCode": "TIN10", "image": {"__type": "File", "name": tin["thumbnail"]["name"]}})
+    satchel.call("PUT", f"/classes/Promotion/{found['objectId']}", {"audience": {"where": {"deviceType": "ios"}}})
     admin.run("sendPromotion", {"promotionId": found["objectId"], "title": "Beauty & Me"})
     return found["objectId"]
 

@@ -28,6 +28,8 @@ struct DemoShopLoad {
     let loader: Loader
     let shop: ShopData
 
+    private var pictures: DemoPictures { DemoPictures(gateway: loader.gateway, folder: shop.pictures) }
+
     /// The batch size that every Parse server accepts.
     private static let batchSize = 50
 
@@ -37,8 +39,7 @@ struct DemoShopLoad {
     func removeMarks() async throws { try await loader.removeMarks(from: DemoShopLoad.classNames) }
 
     func run() async throws {
-        // Concurrent, because a password takes the users service a quarter of a second, and a photo the catalog as
-        // much.
+        // Concurrent, because a password takes the users service a quarter of a second.
         async let signedUp = signUpReviewers()
         let brands = try await categories()
         let products = try await products(brands)
@@ -52,9 +53,7 @@ struct DemoShopLoad {
         try await load("Page", named: "name", shop.rows("pages")) {
             DemoShopLoad.members($0, ["name", "title", "content", "published"])
         }
-        try await load("Promotion", named: "content", shop.rows("promotions")) {
-            DemoShopLoad.members($0, ["content"])
-        }
+        try await promotions(brands, products)
         let progress = Progress("_User", total: try shop.rows("reviewers").count)
         let (people, newPeople) = try await signedUp
         progress.finish(new: newPeople)
@@ -72,52 +71,65 @@ struct DemoShopLoad {
 
     /// The brands' objectIds by key, created if missing.
     func categories() async throws -> [String: String] {
-        let photos = DemoPhotos(gateway: loader.gateway)
-        let rows = try shop.rows("categories")
-        let numbers = Dictionary(rows.enumerated().map { ($1.key, $0) }) { first, _ in first }
-        return try await load("Category", named: "title", rows) { row in
+        try await load("Category", named: "title", shop.rows("categories")) { row in
             var category = DemoShopLoad.members(row, ["title"])
-            category["image"] = try await photos.upload(numbers[row.text("key")] ?? 0)
+            category["image"] = try await pictures.upload(row.text("key"))
             return category
         }
     }
 
-    /// The products' objectIds by key. The first products upload the photos for all.
+    /// The products' objectIds by key.
     private func products(_ brands: [String: String]) async throws -> [String: String] {
-        let photos = DemoPhotos(gateway: loader.gateway)
-        let rows = try shop.rows("products")
-        let numbers = Dictionary(rows.enumerated().map { ($1.key, $0) }) { first, _ in first }
-        func product(_ row: JSON) throws -> [String: JSON] {
+        try await load("Product", named: "name", shop.rows("products")) { row in
             var product = DemoShopLoad.members(row, ["name", "detail", "unitPrice", "priceUnit", "stock", "tags"])
             product["brand"] = try DemoShopLoad.reference("Category", row.text("brand"), in: brands)
             product["active"] = true
+            // The catalog makes no pictures for a product that has both. It would take half a second each.
+            let file = try await pictures.upload(row.text("key"))
+            product["fullsizeImage"] = file
+            product["thumbnail"] = file
             return product
         }
-        let first = Array(rows.prefix(DemoPicture.count))
-        let shown = try await load("Product", named: "name", first, label: "Photos") { row in
-            let photo = try await photos.upload(numbers[row.text("key")] ?? 0)
-            return try product(row).merging(["fullsizeImage": photo]) { _, photo in photo }
+    }
+
+    private func promotions(_ brands: [String: String], _ products: [String: String]) async throws {
+        let now = Timestamp.now.wire
+        try await load("Promotion", named: "content", shop.rows("promotions")) { row in
+            var promotion = DemoShopLoad.members(row, ["content", "discountCode"])
+            let file = try await pictures.upload(row.text("key"))
+            promotion["image"] = file
+            promotion["thumbnail"] = file
+            promotion["shownFrom"] = now
+            if row["brand"] != nil {
+                promotion["brand"] = try DemoShopLoad.reference("Category", row.text("brand"), in: brands)
+            }
+            if row["product"] != nil {
+                promotion["product"] = try DemoShopLoad.reference("Product", row.text("product"), in: products)
+            }
+            return promotion
         }
-        let pictures = try await photos.pictures(of: shown.values.sorted())
-        return try await load("Product", named: "name", rows) { row in
-            let number = numbers[try row.text("key")] ?? 0
-            let id = shown[first[number % first.count].key] ?? ""
-            return try product(row).merging(pictures[id] ?? [:]) { _, picture in picture }
+        for (key, row) in try shop.rows("discountCodes") {
+            var code = DemoShopLoad.members(row, ["percent", "minimumMinorUnits", "usesPerCustomerMax"])
+            code["discountCode"] = .string(key)
+            do {
+                _ = try await loader.gateway.send(.post, "/functions/createDiscountCode", body: .object(code))
+            } catch let error as SetupError where error.code == .duplicateValue {
+                continue  // It stays as the operator has it.
+            }
         }
     }
 
     /// Creates the missing rows of one class.
     /// - Parameters:
     ///   - field: the unique field that identifies an object of the class.
-    ///   - label: the name in the progress output, if it is not the class.
     ///   - fields: the object's fields for a row; the id is added here.
     /// - Returns: the objectIds by key, of new and of existing objects.
     @discardableResult
     private func load(
-        _ className: String, named field: String, _ rows: [(key: String, row: JSON)], label: String? = nil,
+        _ className: String, named field: String, _ rows: [(key: String, row: JSON)],
         fields: (JSON) async throws -> [String: JSON]
     ) async throws -> [String: String] {
-        var progress = Progress(label ?? className, total: rows.count)
+        var progress = Progress(className, total: rows.count)
         var ids = try await existing(className, named: field, rows)
         var objects: [JSON] = []
         for (key, row) in rows where ids[key] == nil {

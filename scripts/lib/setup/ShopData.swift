@@ -4,8 +4,11 @@ import ParseProtocol
 /// The content of the demo shop's file: lists of rows, each with a permanent `key`.
 struct ShopData: Sendable {
     private let root: JSON
+    /// The folder of the pictures.
+    let pictures: URL
 
     init(file: String) throws {
+        pictures = URL(fileURLWithPath: file).deletingLastPathComponent().appendingPathComponent("pictures")
         guard let bytes = FileManager.default.contents(atPath: file) else {
             throw SetupError.invalid("Cannot read \(file).")
         }

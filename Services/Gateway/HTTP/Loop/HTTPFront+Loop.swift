@@ -18,7 +18,7 @@ extension HTTPFront {
         let isRead = head.method == .get
         guard isRead || head.method == .post || head.method == .put, let path = head.path,
             path.utf8.count <= Self.urlBytesMax,
-            isObjectOrEvent(path) || isRead && (isDownload(path) || isFile(path))
+            isObjectOrEvent(path) || isRead && (isDownload(path) || isPage(path) || isFile(path))
         else { return nil }
         var bodyBytes: Int?
         for field in head.headerFields {
@@ -44,6 +44,11 @@ extension HTTPFront {
     /// Whether a path is one of uploaded files, in its usual spelling.
     private func isDownload(_ path: String) -> Bool {
         filePaths.contains { path.utf8.starts(with: $0) }
+    }
+
+    /// Whether a path may be one of a page that is kept.
+    private func isPage(_ path: String) -> Bool {
+        router.controllers.storefront != nil && PageAddress.mayBegin(path)
     }
 
     /// Whether a path is one of a page or a file of it, in its usual spelling.

@@ -7,13 +7,28 @@ import Synchronization
 ///
 /// An entry is used only while the board of its service (`ChangeBoard`) shows that none of its data was changed since
 /// its read began, and that no change is in progress. A read at the service would then return the same.
-/// docs/internals/architecture.md has the argument.
+/// docs/internals/architecture.md has the argument. Pages of the storefront for visitors without a session are kept in
+/// the same memory, as long as this is true for each of their reads.
 final class ReadCache: Sendable {
-    private typealias Reads = CachedReads<FinalBody, ChangeStamp>
+    private typealias Reads = CachedReads<FinalBody, Origin>
+
+    /// What a kept body was made from.
+    fileprivate enum Origin: Sendable {
+        case read(ChangeStamp)
+        case page([PageRead])
+    }
+
+    /// One of the reads that a page was made from.
+    struct PageRead: Sendable {
+        let className: String
+        fileprivate let stamp: ChangeStamp
+        /// Nothing that it read has changed since.
+        var isCurrent: Bool { stamp.isCurrent }
+    }
 
     /// A cache miss. The service's response may be stored under this key and stamp.
     struct Missing: Sendable {
-        fileprivate let key: CachedReads<FinalBody, ChangeStamp>.Key
+        fileprivate let key: CachedReads<FinalBody, Origin>.Key
         fileprivate let stamp: ChangeStamp
         fileprivate let isSignedIn: Bool
     }
@@ -37,6 +52,7 @@ final class ReadCache: Sendable {
     private let reads: Mutex<Reads>
     /// The current boards by service.
     private let boards = Mutex<[String: ChangeBoard]>([:])
+    private let renderers = Mutex(PageRenderers())
     private let dataDirectory: String
     private let links: FileLinks
 
@@ -64,6 +80,7 @@ final class ReadCache: Sendable {
                 boards[service] = ChangeBoard.find(path, identity: state.board)
             }
         }
+        renderers.withLock { $0.changed(to: states[WebCalls.shop.service]?.replicas ?? []) }
     }
 
     /// The version of a part of a service's database; nil during a change, and for a service without a board.
@@ -81,8 +98,16 @@ final class ReadCache: Sendable {
         let key = Reads.Key(
             isMaster: principal.master, className: className, objectId: objectId, options: Self.options(of: request))
         let isSignedIn = !principal.master && !principal.userID.isEmpty
-        let found = reads.withLock { $0.find(key, isSignedIn: isSignedIn, now: BusClock.now) { $0.isCurrent } }
-        if let found { return .found(ParseResponse(found)) }
+        let found = reads.withLock { reads in
+            reads.find(key, isSignedIn: isSignedIn, now: BusClock.now) { origin in
+                if case .read(let stamp) = origin { stamp.isCurrent } else { false }
+            }
+        }
+        if let found {
+            var response = ParseResponse(found)
+            response.isAlike = true
+            return .found(response)
+        }
         let subject =
             objectId.map { ChangeSubject.object(ofClass: className, id: $0) } ?? .page(ofClass: className)
         guard let stamp = stamp(of: subject, in: ServiceDirectory.service(ofClass: className)) else { return .unfit }
@@ -118,16 +143,63 @@ final class ReadCache: Sendable {
     func answer(_ document: [UInt8], to missing: Missing, alike: Bool, everybody: Bool) -> ParseResponse {
         // The response to a user is stored only when every caller gets the same.
         guard alike, everybody || !missing.isSignedIn, document.count <= CapacitySettings.smallBytes else {
-            return ParseResponse(body: document)
+            var response = ParseResponse(body: document)
+            response.isAlike = alike
+            return response
         }
         let body = FinalBody(links.linked(document), isCached: true)
         if missing.stamp.isCurrent, body.buffer.readableBytes <= CapacitySettings.smallBytes {
             reads.withLock {
                 $0.keep(
-                    body, for: missing.key, bytes: body.bytesTaken, stamp: missing.stamp,
+                    body, for: missing.key, bytes: body.bytesTaken, stamp: .read(missing.stamp),
                     isForEverybody: everybody, now: BusClock.now)
             }
         }
-        return ParseResponse(body)
+        var response = ParseResponse(body)
+        response.isAlike = true
+        return response
+    }
+
+    // MARK: Pages
+
+    /// The edition of the pages that are rendered from now on.
+    var edition: Int { renderers.withLock { $0.edition } }
+
+    /// A read for a page, which begins after this; nil when its data is being changed, or cannot be observed.
+    /// - Parameter objectId: nil for a query.
+    func pageRead(_ className: String, _ objectId: String?) -> PageRead? {
+        let subject =
+            objectId.map { ChangeSubject.object(ofClass: className, id: $0) } ?? .page(ofClass: className)
+        return stamp(of: subject, in: ServiceDirectory.service(ofClass: className)).map {
+            PageRead(className: className, stamp: $0)
+        }
+    }
+
+    /// The kept page of an address. None of its reads may have changed, nor have got a trigger.
+    func page(_ key: [UInt8], _ hooks: HookTable) -> FinalBody? {
+        reads.withLock { reads in
+            reads.find(Self.pageKey(key), isSignedIn: false, now: BusClock.now) { origin in
+                guard case .page(let parts) = origin else { return false }
+                return parts.allSatisfy { $0.stamp.isCurrent && !hooks.has(HookedRead.triggers, $0.className) }
+            }
+        }
+    }
+
+    /// Keeps a page for visitors without a session.
+    /// - Parameter parts: every read that it was made from. All of them had a response that every visitor gets.
+    func keep(_ page: FinalBody, _ key: [UInt8], madeFrom parts: [PageRead]) {
+        guard page.buffer.readableBytes <= CapacitySettings.smallBytes, parts.allSatisfy(\.stamp.isCurrent) else {
+            return
+        }
+        reads.withLock {
+            $0.keep(
+                page, for: Self.pageKey(key), bytes: page.bytesTaken, stamp: .page(parts), isForEverybody: false,
+                now: BusClock.now)
+        }
+    }
+
+    /// No class has an empty name.
+    private static func pageKey(_ key: [UInt8]) -> Reads.Key {
+        Reads.Key(isMaster: false, className: "", objectId: nil, options: key)
     }
 }

@@ -24,7 +24,11 @@ extension Shop {
         case ("POST", "password", 2): return try changePassword(&visit)
         case ("GET", "forgotten", 2): return forgotten(visit)
         case ("POST", "forgotten", 2): return try requestReset(&visit)
-        case ("GET", "delete", 2): return try deletion(visit)
+        case ("GET", "factor", 2): return try factor(&visit)
+        case ("POST", "factor", 2): return try setFactor(&visit)
+        case ("POST", "factor", 3) where id == "remove": return try removeFactor(&visit)
+        case ("POST", "photo", 2): return try setPhoto(&visit)
+        case ("GET", "delete", 2): return try deletion(&visit)
         case ("POST", "delete", 2): return try deleteAccount(&visit)
         case ("GET", "deleted", 2):
             let words = view(visit).words

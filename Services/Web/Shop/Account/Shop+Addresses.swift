@@ -32,6 +32,7 @@ extension Shop {
     /// The form for an address; `new` is the id of one that is not stored yet.
     func address(_ visit: inout ShopVisit, _ id: String) throws(ShopStop) -> ShopPage {
         try requireSignedIn(visit, "\(Self.book)/\(id.percentEncoded)")
+        if let kept = visit.kept { return addressPage(visit, id, kept) }
         guard id != Self.new else {
             let user = try account(of: &visit)
             return addressPage(visit, id, ShopForm(["firstName", "lastName"], of: user))
@@ -53,7 +54,7 @@ extension Shop {
         values["action"] = "\(Self.book)/\(id.percentEncoded)"
         values["heading"] = title
         values["button"] = words("form.save")
-        return render("account/form", visit, title: title, values, status: form.status, personal: true)
+        return render("account/form", visit, title: title, values, personal: true)
     }
 
     func saveAddress(_ visit: inout ShopVisit, _ id: String) throws(ShopStop) -> ShopPage {
@@ -61,7 +62,8 @@ extension Shop {
         let words = view(visit).words
         var form = ShopForm(Self.labelled, sent: visit, words)
         form.require(Self.requiredFields, words)
-        guard form.isGood else { return addressPage(visit, id, form) }
+        let page = "\(Self.book)/\(id.percentEncoded)"
+        guard form.isGood else { return again(page, form) }
         let isNew = id == Self.new
         var address: [String: JSON] = [:]
         for name in Self.labelled where !isNew || !form[name].isEmpty { address[name] = .textOrNothing(form[name]) }
@@ -72,7 +74,7 @@ extension Shop {
             return redirect("\(Self.book)?saved=1")
         }
         form.problem = answer.message
-        return addressPage(visit, id, form)
+        return again(page, form)
     }
 
     /// Makes an address the default, or deletes it.

@@ -11,7 +11,7 @@ extension Shop {
     func contact(_ visit: inout ShopVisit) throws(ShopStop) -> ShopPage {
         try requireSignedIn(visit, "/account/contact")
         let user = try account(of: &visit)
-        return contactPage(visit, user, stored(user))
+        return contactPage(visit, user, visit.kept ?? stored(user))
     }
 
     /// The signed-in user.
@@ -53,7 +53,7 @@ extension Shop {
         values["isVerified"] = user["emailVerified"] == true
         values["isUnverified"] = user["emailVerified"] == false
         return render(
-            "account/contact", visit, title: words("contact.title"), values, status: form.status, personal: true)
+            "account/contact", visit, title: words("contact.title"), values, personal: true)
     }
 
     func saveContact(_ visit: inout ShopVisit) throws(ShopStop) -> ShopPage {
@@ -62,7 +62,7 @@ extension Shop {
         let user = try account(of: &visit)
         var form = ShopForm(Self.names + ["email", "gender"], sent: visit, words)
         if !form["email"].contains("@") { form.wrong["email"] = words("signUp.email") }
-        guard form.isGood else { return contactPage(visit, user, form) }
+        guard form.isGood else { return again("/account/contact", form) }
         var changes: [String: JSON] = [:]
         for name in Self.names { changes[name] = .textOrNothing(form[name]) }
         let gender = form["gender"]
@@ -81,7 +81,7 @@ extension Shop {
         case 142?: form.problem = answer.message
         default: try require(answer, visit)
         }
-        return contactPage(visit, user, form)
+        return again("/account/contact", form)
     }
 
     /// Mails the link that verifies the address again.
@@ -94,6 +94,6 @@ extension Shop {
         if answer.status >= 500 { try require(answer, visit) }
         var form = stored(user)
         form.problem = answer.message
-        return contactPage(visit, user, form)
+        return again("/account/contact", form)
     }
 }

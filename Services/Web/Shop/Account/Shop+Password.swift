@@ -6,24 +6,24 @@ extension Shop {
     private static let passwordMin = 6
 
     /// A page with one form, which is sent to the page itself.
-    private func simplePage(
-        _ visit: ShopVisit, _ form: ShopForm, _ fields: [[String: Any]], _ name: String
+    func simplePage(
+        _ visit: ShopVisit, _ form: ShopForm, _ fields: [[String: Any]], _ name: String, action: String? = nil
     ) -> ShopPage {
         let words = view(visit).words
         let title = words("\(name).title")
         var values = form.values(fields)
-        values["action"] = "/account/\(name)"
+        values["action"] = action ?? "/account/\(name)"
         values["heading"] = title
         values["text"] = words("\(name).text")
         values["button"] = words("\(name).send")
-        return render("account/form", visit, title: title, values, status: form.status, personal: true)
+        return render("account/form", visit, title: title, values, personal: true)
     }
 
     // MARK: - A new password
 
     func password(_ visit: ShopVisit) throws(ShopStop) -> ShopPage {
         try requireSignedIn(visit, "/account/password")
-        return passwordPage(visit, ShopForm())
+        return passwordPage(visit, visit.kept ?? ShopForm())
     }
 
     private func passwordPage(_ visit: ShopVisit, _ form: ShopForm) -> ShopPage {
@@ -47,7 +47,7 @@ extension Shop {
         var form = ShopForm()
         if new.count < Self.passwordMin { form.wrong["newPassword"] = words("signUp.password") }
         try checkPassword(&visit, &form)
-        guard form.isGood else { return passwordPage(visit, form) }
+        guard form.isGood else { return again("/account/password", form) }
         let path = "users/\(visit.request.userID.percentEncoded)"
         let answer = try visit.ask(.send("PUT", path, ["password": .string(new)], beginsSession: true))[0]
         guard answer.code == 142 else {
@@ -55,11 +55,11 @@ extension Shop {
             return redirect("/account?saved=1")
         }
         form.wrong["newPassword"] = answer.message
-        return passwordPage(visit, form)
+        return again("/account/password", form)
     }
 
     /// Asks whether the field `password` has the password of the account. A form with other problems is not asked for.
-    private func checkPassword(_ visit: inout ShopVisit, _ form: inout ShopForm) throws(ShopStop) {
+    func checkPassword(_ visit: inout ShopVisit, _ form: inout ShopForm) throws(ShopStop) {
         let words = view(visit).words
         let password = visit.request.form["password"] ?? ""
         if password.isEmpty { form.wrong["password"] = words("form.missing") }
@@ -76,7 +76,7 @@ extension Shop {
     // MARK: - A forgotten password
 
     func forgotten(_ visit: ShopVisit) -> ShopPage {
-        guard visit.query("sent") == "1" else { return forgottenPage(visit, ShopForm()) }
+        guard visit.query("sent") == "1" else { return forgottenPage(visit, visit.kept ?? ShopForm()) }
         let words = view(visit).words
         return notice(visit, words("forgotten.sent"), words("forgotten.sentText"), "/log-in", words("logIn.title"))
     }
@@ -94,36 +94,32 @@ extension Shop {
         let words = view(visit).words
         var form = ShopForm(["email"], sent: visit, words)
         if !form["email"].contains("@") { form.wrong["email"] = words("signUp.email") }
-        guard form.isGood else { return forgottenPage(visit, form) }
+        guard form.isGood else { return again("/account/forgotten", form) }
         let answer = try visit.ask(.send("POST", "requestPasswordReset", ["email": .string(form["email"])]))[0]
         guard let code = answer.code else { return redirect("/account/forgotten?sent=1") }
         if answer.status >= 500 { try require(answer, visit) }
         form.wrong["email"] = code == 125 ? words("signUp.email") : answer.message
-        return forgottenPage(visit, form)
+        return again("/account/forgotten", form)
     }
 
     // MARK: - The end of an account
 
-    func deletion(_ visit: ShopVisit) throws(ShopStop) -> ShopPage {
+    func deletion(_ visit: inout ShopVisit) throws(ShopStop) -> ShopPage {
         try requireSignedIn(visit, "/account/delete")
-        return deletionPage(visit, ShopForm())
-    }
-
-    private func deletionPage(_ visit: ShopVisit, _ form: ShopForm) -> ShopPage {
         let words = view(visit).words
-        let fields = [
-            form.field(
-                "password", words("account.password"), type: "password", autocomplete: "current-password",
-                isRequired: true)
-        ]
-        return simplePage(visit, form, fields, "delete")
+        let form = visit.kept ?? ShopForm()
+        let field = form.field(
+            "password", words("account.password"), type: "password", autocomplete: "current-password",
+            isRequired: true)
+        return simplePage(visit, form, try signInOptions(&visit).hasPassword ? [field] : [], "delete")
     }
 
     func deleteAccount(_ visit: inout ShopVisit) throws(ShopStop) -> ShopPage {
         try requireSignedIn(visit, "/account/delete")
         var form = ShopForm()
-        try checkPassword(&visit, &form)
-        guard form.isGood else { return deletionPage(visit, form) }
+        // A customer who logs in at a provider has no password.
+        if try signInOptions(&visit).hasPassword { try checkPassword(&visit, &form) }
+        guard form.isGood else { return again("/account/delete", form) }
         let answer = try visit.ask(.send("DELETE", "users/\(visit.request.userID.percentEncoded)", [:]))[0]
         // 142: a payment is not decided yet.
         guard answer.code == 142 else {
@@ -133,6 +129,6 @@ extension Shop {
             return page
         }
         form.problem = answer.message
-        return deletionPage(visit, form)
+        return again("/account/delete", form)
     }
 }

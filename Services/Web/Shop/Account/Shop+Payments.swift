@@ -7,10 +7,10 @@ extension Shop {
 
     func payments(_ visit: inout ShopVisit) throws(ShopStop) -> ShopPage {
         try requireSignedIn(visit, Self.wallet)
-        return try paymentList(&visit, problem: nil)
+        return try paymentList(&visit)
     }
 
-    private func paymentList(_ visit: inout ShopVisit, problem: String?) throws(ShopStop) -> ShopPage {
+    private func paymentList(_ visit: inout ShopVisit) throws(ShopStop) -> ShopPage {
         let owner = JSON.pointer("_User", visit.request.userID)
         let answer = try visit.ask(
             .find("PaymentMethod", ["owner": owner], order: "-default,-createdAt", limit: 100))[0]
@@ -30,10 +30,8 @@ extension Shop {
         values["cards"] = Self.cards.map { token -> [String: Any] in
             ["token": token, "title": words("card.\(token)")]
         }
-        if let problem { values["problem"] = problem }
-        return render(
-            "account/payments", visit, title: words("payments.title"), values, status: problem == nil ? 200 : 400,
-            personal: true)
+        if let problem = visit.kept?.problem { values["problem"] = problem }
+        return render("account/payments", visit, title: words("payments.title"), values, personal: true)
     }
 
     func addPayment(_ visit: inout ShopVisit) throws(ShopStop) -> ShopPage {
@@ -42,7 +40,7 @@ extension Shop {
         let answer = try visit.ask(.function("addPaymentMethod", ["tokenId": .string(visit.field("card"))]))[0]
         if answer.isSuccess { return redirect(Self.wallet) }
         if answer.status >= 500 { try require(answer, visit) }
-        return try paymentList(&visit, problem: answer.message)
+        return again(Self.wallet, problem: answer.message)
     }
 
     /// Makes a payment method the default, or deletes it.

@@ -55,6 +55,7 @@ const routes = {
   '/codes': { area: 'codes', load: () => import('./pages/promotions/codes.js') },
   '/promotions/:id': { area: 'promotions', load: () => import('./pages/promotions/promotion.js') },
   '/pushes': { area: 'promotions', load: () => import('./pages/promotions/pushes.js') },
+  '/storefront': { area: 'storefront', load: () => import('./pages/storefront.js') },
   '/crashes': { area: 'crashes', load: () => import('./pages/crashes.js') },
   '/crashes/:id': { area: 'crashes', load: () => import('./pages/crash.js') },
   '/operations': { area: 'operations', load: () => import('./pages/operations/metrics.js') },

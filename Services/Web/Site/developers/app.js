@@ -11,6 +11,7 @@ import { Frame } from './frame.js';
 const routes = {
   '/': { area: 'start', load: () => import('./pages/start.js') },
   '/routes': { area: 'routes', load: () => import('./pages/routes.js') },
+  '/components': { area: 'components', load: () => import('./pages/components.js') },
   // Functions have a path by name: with the dot in their ids they would look like files.
   '/functions/:name': { area: 'routes', load: () => import('./pages/route.js') },
   '/routes/:id': { area: 'routes', load: () => import('./pages/route.js') },

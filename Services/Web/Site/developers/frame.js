@@ -7,7 +7,7 @@ import { chooseLanguage, currentLanguage, languages, t } from '../shared/i18n.js
 import { icon } from '../shared/icons.js';
 import { server, theme } from '../shared/settings.js';
 
-const parts = { start: '/', routes: '/routes' };
+const parts = { start: '/', routes: '/routes', components: '/components' };
 const CODE_WANTED = 211;
 
 export class Frame {

@@ -12,6 +12,7 @@ const paths = {
   data: 'M4 7c0-4 16-4 16 0s-16 4-16 0v10c0 4 16 4 16 0V7M4 12c0 4 16 4 16 0',
   promotions: 'M4 10v4h3l7 5V5l-7 5zM17 9a4 4 0 0 1 0 6',
   codes: 'M4 12V5h7l9 9-7 7zM8 9v.5',
+  storefront: 'M5 4h14l1 5v1a2 2 0 0 1-4 0 2 2 0 0 1-4 0 2 2 0 0 1-4 0 2 2 0 0 1-4 0V9zM5 12v8h14v-8M10 20v-5h4v5',
   crashes: 'M12 4 2.5 20h19zM12 10v5m0 2v.5',
   operations: 'M4 5h16v6H4zM4 13h16v6H4zM7 8h3M7 16h3',
   team: 'M9 11a3.5 3.5 0 1 0 0-7 3.5 3.5 0 0 0 0 7Zm-6 9c0-3 2.5-5 6-5s6 2 6 5M16 4.5a3.5 3.5 0 0 1 0 6M18 15c2 .7 3 2.5 3 5',

@@ -4,6 +4,7 @@ import './search.js';
 import './more.js';
 import './zoom.js';
 import './share.js';
+import './copy.js';
 import './recent.js';
 import './near.js';
 import './offline.js';

@@ -1,6 +1,7 @@
 // <shop-pages>: appends the next page of a list, at its end or by the link. The way back leads to the same place.
 
-import { keep, kept, later, loadsItself } from './place.js';
+import { EndWatch, loadsItself } from '../components/end.js';
+import { keep, kept, later } from './place.js';
 
 /** The document behind a path. `DOMParser` would need a policy for trusted types. */
 const page = (path) =>
@@ -33,7 +34,7 @@ class Pages extends HTMLElement {
   #list = null;
   #link = null;
   #status = null;
-  #observer = null;
+  #watch = null;
   /** Pages that were appended. */
   #pages = 0;
   #isLoading = false;
@@ -52,17 +53,12 @@ class Pages extends HTMLElement {
       event.preventDefault();
       this.#load().then((first) => first?.focus());
     });
-    this.#observer = new IntersectionObserver(
-      (entries) => {
-        if (entries.some(({ isIntersecting }) => isIntersecting) && loadsItself(this.#pages)) this.#load();
-      },
-      { rootMargin: '400px' },
-    );
+    this.#watch = new EndWatch(() => loadsItself(this.#pages) && this.#load());
     this.#begin();
   }
 
   disconnectedCallback() {
-    this.#observer?.disconnect();
+    this.#watch?.stop();
   }
 
   /** Loads the pages that were there, and goes to the place in them. */
@@ -79,19 +75,13 @@ class Pages extends HTMLElement {
     );
     // A product may be opened before the scrolling has come to rest.
     this.#list.addEventListener('click', () => this.#keep());
-    this.#watch();
+    this.#watch.watch(this.#link);
   }
 
   #keep() {
     if (this.#pages === 0) return;
     history.scrollRestoration = 'manual';
     keep(history, this.#pages, scrollY);
-  }
-
-  /** Observes the link anew, because it may be in sight still. */
-  #watch() {
-    this.#observer.disconnect();
-    if (this.#link) this.#observer.observe(this.#link);
   }
 
   /** Appends the next page. Returns its first product; nothing after a failure. */
@@ -113,7 +103,7 @@ class Pages extends HTMLElement {
         this.#link = null;
       }
       this.#keep();
-      if (loadsItself(this.#pages)) this.#watch();
+      this.#watch.watch(loadsItself(this.#pages) ? this.#link : null);
       return first;
     } catch {
       this.#status.textContent = this.dataset.failed;

@@ -12,9 +12,6 @@ export function keep(history, pages, top) {
   history.replaceState({ ...history.state, list: { pages, top: Math.round(top) } }, '');
 }
 
-/** Whether the next page is loaded without a click. The end of a page stays in reach after some of them. */
-export const loadsItself = (pages, most = 4) => pages < most;
-
 /** Lets `action` run once, `pause` milliseconds after the last call. */
 export function later(action, pause = 200) {
   let timer = null;

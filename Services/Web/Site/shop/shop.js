@@ -1,20 +1,27 @@
-// The head of the storefront's pages: the number of pieces in the bag. Pages are the same for every shopper, so that the
-// number is asked for separately, and again when the browser shows a page that it kept.
+// The shopper's part of the storefront's pages: the number of pieces in the bag, the name, and whether the product is a
+// favorite. Pages are the same for every shopper, so that this is asked for separately, and again when the browser shows
+// a page that it kept.
 
 import './browsing.js';
+import { showFavorite, showName } from './shopper.js';
 
-async function showBadge() {
+async function showShopper() {
   const badge = document.querySelector('[data-badge]');
   if (!badge) return;
+  const favorite = document.querySelector('[data-favorite]');
+  const query = favorite ? `?product=${encodeURIComponent(favorite.dataset.favorite)}` : '';
   try {
-    const response = await fetch('/badge', { headers: { Accept: 'application/json' } });
+    const response = await fetch(`/badge${query}`, { headers: { Accept: 'application/json' } });
     if (!response.ok) return;
-    const { pieces } = await response.json();
+    const shopper = await response.json();
+    const { pieces } = shopper;
     badge.hidden = pieces === 0;
     badge.textContent = String(pieces);
     badge.setAttribute('aria-label', badge.dataset.label.replace('{n}', String(pieces)));
+    showName(document.querySelector('[data-account]'), shopper.name);
+    if (favorite) showFavorite(favorite, shopper.favorite);
   } catch {
-    // Offline: the page is usable without the number.
+    // Offline: the page is usable without them.
   }
 }
 
@@ -29,9 +36,9 @@ function sendOnce(event) {
 function shownAgain(event) {
   if (!event.persisted) return;
   for (const form of document.querySelectorAll('form[data-sent]')) delete form.dataset.sent;
-  showBadge();
+  showShopper();
 }
 
 document.addEventListener('submit', sendOnce);
 window.addEventListener('pageshow', shownAgain);
-showBadge();
+showShopper();

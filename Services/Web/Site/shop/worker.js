@@ -3,6 +3,8 @@
 const PAGE = '/offline';
 /** One store per release: the path of this file has the digest of all files. */
 const STORE = `shop ${self.location.pathname}`;
+/** Files whose paths name their content. */
+const FILES = /^\/(shop\/assets|theme)\//;
 /** Pages of other parts of the server. */
 const OTHERS = /^\/(dashboard|developers)(\/|$)/;
 
@@ -12,7 +14,7 @@ async function install() {
   if (!page.ok) throw new Error(`${PAGE}: ${page.status}`);
   const text = await page.clone().text();
   await store.put(PAGE, page);
-  await store.addAll([...text.matchAll(/(?:href|src)="(\/shop\/assets\/[^"]+)"/g)].map((found) => found[1]));
+  await store.addAll([...text.matchAll(/(?:href|src)="(\/(?:shop\/assets|theme)\/[^"]+)"/g)].map((found) => found[1]));
 }
 
 async function removeOlder() {
@@ -36,6 +38,6 @@ self.addEventListener('fetch', (event) => {
   const { request } = event;
   const { origin, pathname } = new URL(request.url);
   if (request.method !== 'GET' || origin !== self.location.origin) return;
-  if (pathname.startsWith('/shop/assets/')) event.respondWith(file(request));
+  if (FILES.test(pathname)) event.respondWith(file(request));
   else if (request.mode === 'navigate' && !OTHERS.test(pathname)) event.respondWith(page(request));
 });

@@ -79,8 +79,8 @@ function fields(values, product, known, isNew) {
   ];
 }
 
-/** The product with this name or id. */
-async function productId(text) {
+/** The product with this name or id; null for an empty text. */
+export async function productId(text) {
   if (!text) return null;
   const where = { $or: [{ objectId: text }, { name: text }, { name: containing(text) }] };
   const { results } = await find('Product', { where, keys: 'name', order: 'name', limit: 20 });

@@ -12,7 +12,9 @@ import { objectOf, parametersField } from './shared.js';
 export function when({ repeatMinutes, timeOfDay, daysOfWeek, cron }) {
   if (cron) return t('ops.cronIs', { cron });
   if (repeatMinutes) return t('ops.everyMinutes', { n: repeatMinutes });
-  if (timeOfDay) return t('ops.daily', { time: timeOfDay, n: daysOfWeek?.length || 7 });
+  const days = daysOfWeek?.length || 7;
+  if (timeOfDay)
+    return days === 7 ? t('ops.everyDay', { time: timeOfDay }) : t('ops.daily', { time: timeOfDay, n: days });
   return t('ops.once');
 }
 

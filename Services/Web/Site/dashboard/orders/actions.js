@@ -7,6 +7,7 @@ import { toast } from '../../shared/elements/toast.js';
 import { editableMoney, money, moneyKeys, parseMoney } from '../../shared/format.js';
 import { t } from '../../shared/i18n.js';
 import { fieldError } from '../../shared/problems.js';
+import { refundedPieces } from './parcel.js';
 import { left } from './shared.js';
 
 const REASON = { name: 'reason', type: 'textarea', maxlength: 400 };
@@ -53,6 +54,7 @@ export function cancel(order) {
     title: t('cancel.title', { number: order.orderNo }),
     isDanger: true,
     confirm: t('order.cancel'),
+    cancel: t('cancel.keep'),
     text: t('cancel.text', { amount: money(left(order), order.currency) }),
     fields: [{ ...REASON, label: t('reason.mailed') }],
     async submit(values) {
@@ -111,11 +113,7 @@ export function refund(order, history) {
 
 /** The lines of an order with the pieces that no refund names yet. */
 export function refundable(order, refunds) {
-  const refunded = new Map();
-  for (const { state, lines } of refunds) {
-    if (state === 'failed') continue;
-    for (const { itemId, quantity } of lines) refunded.set(itemId, (refunded.get(itemId) ?? 0) + quantity);
-  }
+  const refunded = refundedPieces(refunds);
   return (order.items ?? [])
     .filter((item) => item.__type === 'Object' && item.unitPriceMinorUnits !== undefined)
     .map((item) => ({
@@ -146,6 +144,7 @@ function pieceFields(lines, order) {
   return h(
     'fieldset.stack',
     h('legend', t('refund.pieces')),
+    h('p.hint', t('refund.piecesHint')),
     lines.map(({ itemId, name, most }) =>
       field({
         name: `pieces.${itemId}`,
@@ -155,7 +154,7 @@ function pieceFields(lines, order) {
         max: most,
         value: 0,
         required: true,
-        onchange: change,
+        oninput: change,
       }),
     ),
   );

@@ -7,6 +7,7 @@ import { dialog } from '../../shared/elements/dialog.js';
 import { errorText, failure, toast } from '../../shared/elements/toast.js';
 import { t } from '../../shared/i18n.js';
 import { dayText } from '../../shared/zone.js';
+import { allCustomers } from '../customers/totals.js';
 import { saveFile } from '../forms/save-file.js';
 import { counted } from '../lists/listing.js';
 import { runs } from '../shell/areas.js';
@@ -19,15 +20,21 @@ const PAGE = 500;
  * The bar above the list.
  * @param selected the orders with a tick.
  * @param redraw redraws the list after a change.
+ * @param page `{ count, selectAll(isAll) }` of the shown page.
  */
-export function bulkBar(selected, router, redraw) {
+export function bulkBar(selected, router, redraw, { count, selectAll }) {
   const orders = [...selected.values()];
+  const isAll = count > 0 && count === orders.length;
+  const onchange = (event) => selectAll(event.target.checked);
+  const all = h('input', { type: 'checkbox', checked: isAll, disabled: !count, onchange });
+  all.indeterminate = orders.length > 0 && !isAll;
   const ids = orders.map((order) => order.objectId).join(',');
   const toShip = orders.filter((order) => stateOf(order) === 'made');
   const sheet = (form) =>
     h('a.button', { href: router.href(`/orders/sheets/${form}`, { orders: ids }) }, t(`sheet.${form}`));
   const ship = () => shipMany(toShip).then((done) => done && redraw());
   return [
+    h('label.check', all, h('span', t('bulk.all'))),
     h('span.soft.small', { role: 'status' }, orders.length ? counted('bulk.count', orders.length) : t('bulk.none')),
     orders.length
       ? h(
@@ -85,6 +92,8 @@ export async function exportOrders(where, button) {
       all.push(...results);
       if (results.length < PAGE) break;
     }
+    const emails = await emailsOf(all);
+    for (const order of all) order.email ??= emails.get(order.customer?.objectId);
     all.sort((a, b) => (a.orderNo ?? 0) - (b.orderNo ?? 0));
     saveFile(`orders-${dayText(new Date())}.csv`, 'text/csv', ordersAsCSV(all));
     toast(counted('orders.exported', all.length));
@@ -93,4 +102,11 @@ export async function exportOrders(where, button) {
   } finally {
     button.disabled = false;
   }
+}
+
+/** The addresses of customers' accounts. Orders have one only when the app sent it. */
+async function emailsOf(orders) {
+  if (orders.every(({ email }) => email)) return new Map();
+  const customers = await allCustomers({});
+  return new Map(customers.map(({ customerId, email }) => [customerId, email]));
 }

@@ -75,9 +75,12 @@ export function readParcels(text, orders) {
   for (const { line, cells } of tableOf(text)) {
     const [number, carrier, trackingNumber, trackingUrl] = cells.map((cell) => cell.trim());
     const parcel = byNumber.get(number.replace(/^(№|#|no\.?)\s*/i, ''));
+    const wrong = (key) => fieldError('parcels', t(key, { line, number }));
     // A first line without a number names the columns.
     if (!parcel && line === 1 && !/\d/.test(number)) continue;
-    if (!parcel || seen.has(parcel) || cells.length > 4) throw fieldError('parcels', t('ship.badLine', { line }));
+    if (!parcel) throw wrong('ship.notChosen');
+    if (seen.has(parcel) || cells.length > 4) throw wrong('ship.badLine');
+    if (trackingUrl && !/^https?:\/\/\S+$/.test(trackingUrl)) throw wrong('ship.badLink');
     seen.add(parcel);
     for (const [name, value] of Object.entries({ carrier, trackingNumber, trackingUrl })) {
       if (value) parcel[name] = value;
@@ -87,10 +90,14 @@ export function readParcels(text, orders) {
 }
 
 function tableOf(text) {
-  try {
-    // People write a blank after a comma.
-    return parseCSV(text.replaceAll(/, +"/g, ',"'));
-  } catch (error) {
-    throw error instanceof CSVError ? new Error(t('csv.quotes', error)) : error;
-  }
+  // Each line has its own separator: a row of a spreadsheet may be pasted between lines with commas.
+  return text.split('\n').flatMap((row, index) => {
+    const line = index + 1;
+    try {
+      // People write a blank after a comma.
+      return parseCSV(row.replaceAll(/, +"/g, ',"')).map(({ cells }) => ({ line, cells }));
+    } catch (error) {
+      throw error instanceof CSVError ? fieldError('parcels', t('csv.quotes', { line })) : error;
+    }
+  });
 }

@@ -41,12 +41,12 @@ export async function historyOf(order, signal) {
   };
 }
 
-function asking(name, body = {}) {
+export function asking(name, body = {}) {
   return { method: 'POST', path: `/functions/${name}`, body };
 }
 
 /** The responses of reads in order; null for a read that is not sent or not allowed. */
-async function together(requests, signal) {
+export async function together(requests, signal) {
   const asked = requests.filter(Boolean);
   const answers = await batch(asked, undefined, { isRead: true, signal });
   return requests.map((request) => {

@@ -28,6 +28,11 @@ export function stateTag(order) {
 /** Matches placed orders, without the customers' open bags. */
 export const made = { orderStatus: 1 };
 
+/** Whether a customer has placed the order: an open bag is an `Order` too. */
+export function isPlaced(order) {
+  return order.orderStatus !== 0;
+}
+
 /** Matches placed orders in one state. */
 export function inState(state) {
   if (state === 'made')
@@ -62,6 +67,13 @@ export function orderOf(sorted) {
 export function nameOf(order) {
   const address = order.shippingAddress ?? {};
   return [address.firstName, address.lastName].filter(Boolean).join(' ') || t('order.nobody');
+}
+
+/** The last line of an address: "Austin, TX 73301" with a state of a few capitals, otherwise "10115 Berlin". */
+export function townOf({ zipcode, city, state }) {
+  const isShort = city && /^[A-Z]{2,3}$/.test(state ?? '');
+  const parts = isShort ? [`${city},`, state, zipcode] : [zipcode, city, state];
+  return parts.filter(Boolean).join(' ');
 }
 
 export function total(order) {

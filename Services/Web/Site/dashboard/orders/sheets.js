@@ -4,7 +4,7 @@ import { h } from '../../shared/dom.js';
 import { date, money, number } from '../../shared/format.js';
 import { t } from '../../shared/i18n.js';
 import { server } from '../../shared/settings.js';
-import { left, nameOf, pieces, stateOf } from './shared.js';
+import { left, nameOf, pieces, stateOf, townOf } from './shared.js';
 
 /** For the parcel: what is inside, without prices or internal notes. */
 export function packingSlip(order) {
@@ -85,10 +85,8 @@ function facts(order) {
 }
 
 function addressOf(order) {
-  const { address1, address2, zipcode, city, state } = order.shippingAddress ?? {};
-  return [nameOf(order), address1, address2, [zipcode, city, state].filter(Boolean).join(' ')]
-    .filter(Boolean)
-    .join('\n');
+  const address = order.shippingAddress ?? {};
+  return [nameOf(order), address.address1, address.address2, townOf(address)].filter(Boolean).join('\n');
 }
 
 /** The items that were not deleted. */

@@ -3,6 +3,7 @@
 import { h } from '../../shared/dom.js';
 import { dateTime, moment, money } from '../../shared/format.js';
 import { hasText, t } from '../../shared/i18n.js';
+import { sees } from '../shell/areas.js';
 import { noteStep } from './notes.js';
 import { stateOf } from './shared.js';
 
@@ -11,7 +12,7 @@ import { stateOf } from './shared.js';
  * @param history the result of `historyOf`.
  * @param redraw redraws the view after a note was removed.
  */
-export function timeline(order, { charge, notes, mails, pushes, refunds, isMine }, redraw) {
+export function timeline(order, { charge, notes, mails, pushes, refunds, isMine }, redraw, router) {
   const steps = [
     [charge?.createdAt, t('timeline.charged', { amount: charge ? money(charge.amount, charge.currency) : '' })],
     [order.orderDate, t('timeline.made')],
@@ -19,7 +20,7 @@ export function timeline(order, { charge, notes, mails, pushes, refunds, isMine 
     [order.deliveredAt, t('timeline.delivered')],
     [order.cancelledAt, t('timeline.cancelled'), order.cancelReason, 'bad'],
     ...refundSteps(order, refunds),
-    ...mails.map(mailStep),
+    ...mails.map((mail) => mailStep(mail, router)),
     ...pushes.map(pushStep),
     ...notes.map((note) => noteStep(note, isMine(note) ? redraw : null)),
   ]
@@ -61,11 +62,14 @@ function shipment(order) {
 }
 
 /** A mail at the time it was sent; an unsent one at the time it was queued. */
-export function mailStep({ template, state, to, queuedAt, sentAt, problem }) {
+export function mailStep({ id, template, state, to, queuedAt, sentAt, problem }, router) {
   const what = `mail.${template}`;
   const how = state === 'sent' ? to : [to, word(`mail.state.${state}`, state), problem].filter(Boolean).join(' · ');
   const kind = ['failed', 'bounced', 'suppressed', 'held'].includes(state) ? 'told.bad' : 'told';
-  return [sentAt ?? queuedAt, t('timeline.mail', { what: word(what, template) }), how, kind];
+  const title = t('timeline.mail', { what: word(what, template) });
+  const link =
+    router && id !== undefined && sees('mails') ? h('a', { href: router.href(`/mails/${id}`) }, title) : title;
+  return [sentAt ?? queuedAt, link, how, kind];
 }
 
 /** A push notification by its event. The number of devices is known, but not whether a customer saw it. */

@@ -19,7 +19,13 @@ export async function render({ router, query, signal }) {
   const go = (change) => router.go('/analytics', { ...query, ...change }, { replace: true });
   const view = { stretch, compares, signal };
   const content = await parts[part](view, query, go, router);
-  const choices = presets.map((days) => [days, t('analytics.days', { n: days })]);
+  const month = lastMonth();
+  const isMonth = query.from === month.from && query.to === month.to;
+  const choices = [
+    ...presets.map((days) => [days, t('analytics.days', { n: days })]),
+    ['month', t('analytics.lastMonth')],
+  ];
+  const choose = (days) => go(days === 'month' ? { ...month, days: '' } : { days, from: '', to: '' });
   return [
     heading(t('area.analytics'), t('analytics.note', { zone: server.timeZone })),
     h(
@@ -33,7 +39,7 @@ export async function render({ router, query, signal }) {
     ),
     h(
       'div.bar',
-      stateChips(t('analytics.range'), choices, stretch.preset, (days) => go({ days, from: '', to: '' })),
+      stateChips(t('analytics.range'), choices, isMonth ? 'month' : stretch.preset, choose),
       // Related controls wrap together: a button alone on a line would look like a heading of the next part.
       h(
         'div.together',
@@ -51,6 +57,13 @@ export async function render({ router, query, signal }) {
     ),
     content,
   ];
+}
+
+/** The first and the last day of the calendar month before this one. */
+function lastMonth() {
+  const [year, month] = dayText(new Date()).split('-').map(Number);
+  const day = (...parts) => new Date(Date.UTC(...parts)).toISOString().slice(0, 10);
+  return { from: day(year, month - 2, 1), to: day(year, month - 1, 0) };
 }
 
 function period(stretch, go) {

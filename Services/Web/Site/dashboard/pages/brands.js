@@ -23,7 +23,7 @@ const kind = {
     {
       name: 'products',
       title: t('area.products'),
-      cell: (brand) => h('a', { href: router.href('/products', { search: brand.title }) }, t('brands.look')),
+      cell: (brand) => h('a', { href: router.href('/products', { brand: brand.objectId }) }, t('brands.look')),
     },
   ],
   form(brand) {

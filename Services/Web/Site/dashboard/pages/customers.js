@@ -61,7 +61,11 @@ async function buyers(view, chips) {
     heading(
       t('area.customers'),
       counted('customers.count', found.count),
-      h('div.actions', h('button', { type: 'button', onclick: save }, t('csv.export'))),
+      h(
+        'div.actions',
+        runs('support') ? h('a.button', { href: router.href('/mails') }, t('mails.title')) : null,
+        h('button', { type: 'button', onclick: save }, t('csv.export')),
+      ),
     ),
     chips ? h('div.bar', chips) : null,
     found.counting ? h('p.hint', { role: 'status' }, t('customers.counting')) : null,

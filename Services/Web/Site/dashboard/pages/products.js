@@ -12,7 +12,7 @@ import { followProducts } from '../live/products.js';
 import { changePrices, changeSale } from '../products/bulk-dialog.js';
 import { exportProducts, importProducts } from '../products/files.js';
 import { gridColumns, productGrid } from '../products/grid.js';
-import { addProduct } from '../products/new-product.js';
+import { addProduct, brands } from '../products/new-product.js';
 import { productTabs } from '../products/tabs.js';
 
 const PAGE = 25;
@@ -31,7 +31,11 @@ export async function render(view) {
   const sorted = orders.includes(query.sort) ? query.sort : 'name';
   const where = condition(query);
   const options = { where, order: sorted, include: 'brand', limit: PAGE, skip: (page - 1) * PAGE, count: 1, signal };
-  const [found, views] = await Promise.all([find('Product', options), viewBar('products', view, gridColumns())]);
+  const [found, views, known] = await Promise.all([
+    find('Product', options),
+    viewBar('products', view, gridColumns()),
+    brands().catch(() => []),
+  ]);
   const go = (change) => router.go('/products', { ...query, page: '', ...change }, { replace: true });
   const products = new Collection();
   const selected = new Set();
@@ -89,6 +93,7 @@ export async function render(view) {
         query.show ?? '',
         (show) => go({ show }),
       ),
+      known.length ? brandField(known, query.brand ?? '', (brand) => go({ brand })) : null,
     ),
     views,
     bulk,
@@ -97,11 +102,21 @@ export async function render(view) {
   ];
 }
 
-function condition({ show, search }) {
+function condition({ show, search, brand }) {
   const where = { ...(shows[show] ?? {}) };
+  if (brand) where.brand = { __type: 'Pointer', className: 'Category', objectId: brand };
   const text = (search ?? '').trim();
   if (text) where.$or = ['name', 'detail'].map((field) => ({ [field]: containing(text) }));
   return where;
+}
+
+function brandField(known, chosen, onchoose) {
+  const options = [['', t('codes.everyBrand')], ...known.map(({ objectId, title }) => [objectId, title ?? objectId])];
+  return h(
+    'select.brandChoice',
+    { 'aria-label': t('product.brand'), onchange: (event) => onchoose(event.target.value) },
+    options.map(([value, text]) => h('option', { value, selected: value === chosen }, text)),
+  );
 }
 
 function bulkBar({ count, all, work, selectAll }) {

@@ -80,7 +80,7 @@ function card(review, redraw, router) {
     h(
       'div.by',
       picture(review.product),
-      name ? productName(name, router) : null,
+      name ? productName(review.product, router) : null,
       stars
         ? h(
             'span.stars',
@@ -98,9 +98,9 @@ function card(review, redraw, router) {
   );
 }
 
-function productName(name, router) {
+function productName({ objectId, name }, router) {
   const text = h('strong', name);
-  return sees('products') ? h('a', { href: router.href('/products', { search: name }) }, text) : text;
+  return sees('products') ? h('a', { href: router.href(`/products/${objectId}`) }, text) : text;
 }
 
 function buttons(review, isHidden, redraw) {

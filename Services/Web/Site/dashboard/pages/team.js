@@ -20,7 +20,7 @@ export async function render({ signal, redraw }) {
   return [
     heading(t('area.team'), counted('team.count', operators.length), begin),
     operatorTable(operators, redraw),
-    h('div.heading', h('h2', t('team.invitations'))),
+    h('h2.spaced', t('team.invitations')),
     invitationTable(invitations, redraw),
   ];
 }
@@ -34,7 +34,10 @@ function operatorTable(operators, redraw) {
       {
         title: t('customer.name'),
         lead: true,
-        cell: (operator) => [operatorName(operator), h('span.soft.small', ` ${operator.username}`)],
+        cell: (operator) => [
+          operatorName(operator),
+          operator.username === operatorName(operator) ? null : h('span.soft.small', ` ${operator.username}`),
+        ],
       },
       { title: t('account.role'), cell: ({ roles }) => roles.map(roleText).join(', ') },
       { title: t('team.lastSeen'), cell: ({ lastSeenAt }) => (lastSeenAt ? dateTime(lastSeenAt) : t('team.never')) },

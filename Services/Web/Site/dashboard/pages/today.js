@@ -3,7 +3,7 @@
 import { ask, auth, call, find } from '../../shared/api.js';
 import { fill, h } from '../../shared/dom.js';
 import { parameters, range } from '../../shared/figures/range.js';
-import { longDay, money, number, percent } from '../../shared/format.js';
+import { longDay, moment, money, number, percent } from '../../shared/format.js';
 import { t } from '../../shared/i18n.js';
 import { server } from '../../shared/settings.js';
 import { hourOf } from '../../shared/zone.js';
@@ -19,6 +19,8 @@ import { ordersChart, salesChart, sum } from '../today/sales-charts.js';
 const DAYS = 30;
 const LOW = 10;
 const DAY = 86400000;
+/** The newest mails of a state, among which those of a week are counted. */
+const MAILS = 100;
 
 export async function render({ router, signal }) {
   const { sales, orders, low, some, reviews, ...state } = await asked(signal);
@@ -59,13 +61,23 @@ async function asked(signal) {
     low: keepsProducts && find('Product', { ...lowest, signal }),
     some: keepsProducts && find('Product', { limit: 1, keys: 'objectId', signal }),
     reviews: runs('catalog', 'support') && ask('reviewsToModerate', { limit: ROWS, count: true }, signal),
-    mails: runs('support') && ask('mails', { state: 'failed', limit: 1, count: true }, signal),
+    mails: runs('support') && unsentMails(signal),
     declined: runs('orders') && ask('charges', { state: 'declined', from: week, limit: 1, count: true }, signal),
     pushes: sees('promotions') && ask('pushes', { status: 'failed', from: week, limit: 1 }, signal),
     health: runs('developers') && call('GET', '/health', { signal }),
   };
   const answers = await Promise.all(Object.values(questions));
   return Object.fromEntries(Object.keys(questions).map((name, index) => [name, answers[index]]));
+}
+
+/** Mails of the last seven days that their customers did not get, and the state of the first of them. */
+async function unsentMails(signal) {
+  const states = ['failed', 'bounced', 'held'];
+  const answers = await Promise.all(states.map((state) => ask('mails', { state, limit: MAILS }, signal)));
+  const isNew = ({ queuedAt }) => moment(queuedAt) > Date.now() - 7 * DAY;
+  const counts = answers.map((mails) => mails.filter(isNew).length);
+  const first = counts.findIndex(Boolean);
+  return { count: counts.reduce((sum, count) => sum + count), state: states[Math.max(first, 0)] };
 }
 
 const lowest = {
@@ -92,7 +104,7 @@ function greeting() {
 /** The row of numbers; `points` and `waits` are null without the right to see them. */
 function figures(points, waits, router) {
   const all = points ? sales(points, router) : [];
-  const href = router.href('/orders', { state: 'made' });
+  const href = router.href('/orders', { state: 'made', sort: 'orderNo' });
   if (waits) all.push(figure(t('today.waiting'), waits, t('today.waitingNote'), href));
   return all.length ? h('dl.figuresRow', all) : null;
 }

@@ -3,10 +3,11 @@
 import { fill, h } from '../../shared/dom.js';
 import { field } from '../../shared/elements/dialog.js';
 import { t } from '../../shared/i18n.js';
+import { stateOf } from '../codes/definition.js';
 import { editCode } from '../codes/dialog.js';
 import { askIfThere, runs, sees } from '../shell/areas.js';
 
-/** Warns when no discount code has this text, and offers to make it. */
+/** Warns when no discount code has this text, and offers to make it; or when it cannot be used (again). */
 export function codeField(value, router, signal) {
   const warning = h('p.hint', { role: 'status' });
   const make = (code) => editCode({ discountCode: code.toUpperCase() }, true).then((made) => made && look(code));
@@ -14,7 +15,12 @@ export function codeField(value, router, signal) {
     const code = text.trim();
     const found = code ? await askIfThere('discountCodes', { discountCode: code }, signal).catch(() => null) : null;
     if (signal.aborted) return;
-    if (!found || found.results.length) return fill(warning);
+    if (!found) return fill(warning);
+    if (found.results.length) {
+      const state = stateOf(found.results[0]);
+      const isFine = ['active', 'planned'].includes(state);
+      return fill(warning, isFine ? '' : t('promotion.deadCode', { state: t(`codes.state.${state}`) }));
+    }
     fill(
       warning,
       t('promotion.noSuchCode'),

@@ -13,6 +13,7 @@ import { readAudience, writeAudience } from './audience.js';
 import { audienceCount } from './audience-count.js';
 import { codeField } from './code-field.js';
 import { phonePreview } from './preview.js';
+import { readShown, shownFields } from './shown.js';
 
 const REMOVED = { __op: 'Delete' };
 const CONTENT_MAX = 2000;
@@ -67,6 +68,7 @@ export function promotionForm(promotion, save, { router, signal }) {
           }),
         ),
       ),
+      h('section.card.stack', h('h2', t('promotion.home')), shownFields(promotion)),
       h('section.card.stack', h('h2', t('promotion.audience')), audience, count.element),
       save.problem.element,
       h('div.actions', h('button.primary', { type: 'submit' }, t('action.save'))),
@@ -77,6 +79,9 @@ export function promotionForm(promotion, save, { router, signal }) {
 
   save(form, async () => {
     const wanted = wantedOf(promotion, values());
+    for (const [name, value] of Object.entries(await readShown(promotion, values()))) {
+      Object.assign(wanted, optional(promotion, name, value));
+    }
     const image = await photo.value();
     if (image !== undefined) wanted.image = image ?? REMOVED;
     return wanted;
@@ -87,15 +92,18 @@ export function promotionForm(promotion, save, { router, signal }) {
 function wantedOf(promotion, values) {
   const content = values.content.trim().replaceAll('\r\n', '\n');
   if (!content) throw fieldError('content', t('promotion.noContent'));
-  const optional = (name, value) =>
-    value ? { [name]: value } : promotion[name] === undefined ? {} : { [name]: REMOVED };
   const at = values.schedule ? fromLocal(values.schedule) : null;
   return {
     content,
-    ...optional('discountCode', values.discountCode.trim()),
-    ...optional('schedule', at && { __type: 'Date', iso: at.toISOString() }),
-    ...optional('audience', audienceOf(values)),
+    ...optional(promotion, 'discountCode', values.discountCode.trim()),
+    ...optional(promotion, 'schedule', at && { __type: 'Date', iso: at.toISOString() }),
+    ...optional(promotion, 'audience', audienceOf(values)),
   };
+}
+
+/** The change of a member that may be missing. */
+function optional(promotion, name, value) {
+  return value ? { [name]: value } : promotion[name] === undefined ? {} : { [name]: REMOVED };
 }
 
 function audienceOf(values) {

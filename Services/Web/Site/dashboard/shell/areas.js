@@ -19,6 +19,7 @@ const needs = {
   mails: ['support'],
   data: ['catalog', 'developers'],
   schema: ['developers'],
+  storefront: ['developers'],
   crashes: ['developers', 'support'],
   analytics: ['developers'],
   operations: ['developers'],

@@ -23,6 +23,7 @@ export const entries = {
   data: '/data',
   promotions: '/promotions',
   codes: '/codes',
+  storefront: '/storefront',
   crashes: '/crashes',
   operations: '/operations',
   team: '/team',

@@ -21,6 +21,7 @@ export function invite() {
         type: 'select',
         label: t('account.role'),
         required: true,
+        hint: t('team.roleHint'),
         options: roleNames.map((role) => [role, roleText(role)]),
       },
     ],

@@ -1,9 +1,11 @@
 // The operator's own second factor: an authenticator app with a secret that this page makes.
 
+import { auth } from '../../shared/api.js';
 import { h } from '../../shared/dom.js';
 import { dialog } from '../../shared/elements/dialog.js';
 import { toast } from '../../shared/elements/toast.js';
 import { t } from '../../shared/i18n.js';
+import { server } from '../../shared/settings.js';
 import { passwordField, proven } from './password.js';
 
 const LETTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
@@ -18,6 +20,13 @@ export function grouped(secret) {
   return secret.match(/.{1,4}/g).join(' ');
 }
 
+/** The link that authenticator apps open; their defaults are SHA-1, six digits and 30 seconds. */
+function appLink(secret) {
+  const shop = encodeURIComponent(server.shop);
+  const label = `${shop}:${encodeURIComponent(auth.current?.user.name ?? '')}`;
+  return `otpauth://totp/${label}?secret=${secret}&issuer=${shop}`;
+}
+
 /** @returns whether the second factor is set. */
 export async function setFactor(isOn) {
   const secret = newSecret();
@@ -26,6 +35,7 @@ export async function setFactor(isOn) {
     content: [
       h('p', t('own.factorText')),
       h('p', h('code.words', { tabindex: 0, 'aria-label': t('own.secret') }, grouped(secret))),
+      h('p.small', Object.assign(h('a', t('own.openApp')), { href: appLink(secret) })),
     ],
     confirm: t('own.factorSet'),
     fields: [
@@ -45,6 +55,7 @@ export async function setFactor(isOn) {
       done.recoveryCodes.map((code) => h('li', h('code.words', code))),
     ),
     confirm: t('own.recoveryKept'),
+    cancel: t('action.close'),
     submit: () => true,
   });
   return true;

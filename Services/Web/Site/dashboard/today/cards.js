@@ -32,7 +32,8 @@ export function toShip({ results, count }, router) {
       h('span', total(order)),
     ),
   );
-  return card(t('today.toShip', { n: count }), router.href('/orders', { state: 'made' }), rows, t('today.noneToShip'));
+  const oldestFirst = router.href('/orders', { state: 'made', sort: 'orderNo' });
+  return card(t('today.toShip', { n: count }), oldestFirst, rows, t('today.noneToShip'));
 }
 
 /** @param hasProducts whether the shop has any product. */
@@ -41,7 +42,7 @@ export function lowStock({ results, count }, router, hasProducts) {
     h(
       'li',
       picture(product),
-      h('div.grow', h('a', { href: router.href('/products', { search: product.name }) }, product.name)),
+      h('div.grow', h('a', { href: router.href(`/products/${product.objectId}`) }, product.name)),
       h(
         `span.tag.${product.stock ? 'warn' : 'bad'}`,
         product.stock ? t('product.left', { n: product.stock }) : t('product.soldOut'),
@@ -73,7 +74,7 @@ export function troubles({ health, mails, declined, pushes }, router) {
   const link = (key, path, query) => h('a', { href: router.href(path, query) }, t(key));
   const rows = [
     health && [link('today.services', '/operations'), ...services(health)],
-    mails && [link('today.mails', '/mails', { state: 'failed' }), ...counted(mails, 'bad')],
+    mails && [link('today.mails', '/mails', { state: mails.state }), ...counted(mails, 'bad')],
     declined && [link('today.declined', '/charges', { state: 'declined' }), ...counted(declined, 'warn')],
     pushes && [link('today.pushes', '/pushes', { status: 'failed' }), ...counted(pushes, 'warn')],
   ].filter(Boolean);

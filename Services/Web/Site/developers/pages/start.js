@@ -38,6 +38,7 @@ export function render({ router }) {
         'ul.links',
         h('li', h('a', { href: router.href('/routes') }, t('start.nextRoutes'))),
         h('li', h('a', { href: router.href('/functions/addToBag') }, t('start.nextBag'))),
+        h('li', h('a', { href: router.href('/components') }, t('start.nextComponents'))),
         h('li', h('a', { href: `${server.mount}/openapi.json` }, t('start.nextDocument'))),
       ),
     ),

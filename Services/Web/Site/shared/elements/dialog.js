@@ -101,6 +101,7 @@ export function field(options) {
     accept: options.accept,
     placeholder: options.placeholder,
     onchange: options.onchange,
+    oninput: options.oninput,
   };
   if (options.type === 'checkbox') {
     return h(

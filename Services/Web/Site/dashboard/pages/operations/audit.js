@@ -74,7 +74,7 @@ function list(entries) {
         );
   const shown = table(
     [
-      { title: t('ops.audit.at'), cell: ({ at }) => dateTime(at) },
+      { title: t('ops.audit.at'), cell: ({ at }) => h('span.when', dateTime(at)) },
       {
         title: t('ops.audit.who'),
         lead: true,
@@ -83,7 +83,7 @@ function list(entries) {
       { title: t('ops.audit.action'), cell: ({ action }) => action ?? '' },
       {
         title: t('ops.audit.object'),
-        cell: ({ className, objectId }) => h('code.words', [className, objectId].filter(Boolean).join(' ')),
+        cell: ({ className, objectId }) => h('code.words.when', [className, objectId].filter(Boolean).join(' ')),
       },
       { title: t('bulk.before'), cell: ({ before }) => json(t('bulk.before'), before) },
       { title: t('bulk.after'), cell: ({ after }) => json(t('bulk.after'), after) },

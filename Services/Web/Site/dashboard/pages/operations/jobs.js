@@ -59,11 +59,13 @@ function jobTable(jobs, refresh) {
   const shown = table(
     [
       { title: t('ops.job'), lead: true, cell: (name) => h('code', name) },
+      { title: t('ops.summary'), cell: (name) => (hasText(`ops.jobs.${name}`) ? t(`ops.jobs.${name}`) : '') },
       {
         title: '',
+        end: true,
         cell: (name) =>
           h(
-            'button.primary',
+            'button',
             { type: 'button', 'aria-label': t('ops.runNamed', { name }), onclick: () => start(name).then(refresh) },
             t('ops.run'),
           ),

@@ -5,11 +5,12 @@ import { h } from '../../../shared/dom.js';
 import { table } from '../../../shared/elements/table.js';
 import { dateTime, money } from '../../../shared/format.js';
 import { t } from '../../../shared/i18n.js';
+import { sees } from '../../shell/areas.js';
 import { heading, ofAll, stateChips } from '../../lists/listing.js';
 
 const MOST = 200;
 /** The states of a charge, with their styles. */
-const states = { declined: 'bad', created: 'warn', abandoned: 'warn', succeeded: 'good' };
+const states = { declined: 'bad', created: 'warn', requiresAction: 'warn', abandoned: 'warn', succeeded: 'good' };
 
 export async function render({ query, router, signal }) {
   const state = Object.hasOwn(states, query.state ?? '') ? query.state : '';
@@ -30,11 +31,15 @@ export async function render({ query, router, signal }) {
         title: t('order.state'),
         cell: (charge) => h(`span.tag.${states[charge.state]}`, t(`charge.state.${charge.state}`)),
       },
-      { title: t('order.problem'), cell: ({ problem }) => h('span.words', problem ?? '') },
+      { title: t('order.problem'), cell: ({ problem, failure }) => h('span.words', problem ?? failure?.message ?? '') },
       {
         title: t('charge.order'),
-        cell: ({ orderId }) =>
+        cell: ({ orderId, userId }) => [
           orderId ? h('a', { href: router.href(`/orders/${orderId}`) }, t('charge.toOrder')) : '',
+          userId && sees('customers')
+            ? [' · ', h('a', { href: router.href(`/customers/${userId}`) }, t('order.toCustomer'))]
+            : '',
+        ],
       },
     ],
     { label: t('charge.title'), id: ({ operationId }) => operationId, empty: t('charge.none') },

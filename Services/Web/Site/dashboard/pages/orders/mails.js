@@ -20,13 +20,13 @@ export async function render({ query, router, redraw, signal }) {
     ask('mails', { limit: MOST, count: true, ...(state ? { state } : {}) }, signal),
     ask('suppressedAddresses', { limit: MOST }, signal),
   ]);
-  const choices = [['', t('orders.all')], ...Object.keys(states).map((name) => [name, t(`mail.state.${name}`)])];
+  const choices = [['', t('orders.all')], ...Object.keys(states).map((name) => [name, t(`mails.show.${name}`)])];
   const go = (chosen) => router.go('/mails', { state: chosen }, { replace: true });
   return [
     heading(t('mails.title'), ofAll('mails.count', mails.count, MOST)),
     h('div.bar', stateChips(t('order.state'), choices, state, go)),
     mailTable(mails.results, router, redraw),
-    h('div.heading', h('h2', t('mails.addresses'))),
+    h('h2.spaced', t('mails.addresses')),
     addressTable(addresses, redraw),
   ];
 }
@@ -34,7 +34,7 @@ export async function render({ query, router, redraw, signal }) {
 function mailTable(mails, router, redraw) {
   const shown = table(
     [
-      { title: t('order.date'), lead: true, cell: ({ queuedAt }) => dateTime(queuedAt) },
+      { title: t('order.date'), lead: true, cell: ({ queuedAt }) => h('span.when', dateTime(queuedAt)) },
       {
         title: t('mails.what'),
         cell: ({ id, template }) => h('a', { href: router.href(`/mails/${id}`) }, word(template)),
@@ -47,7 +47,7 @@ function mailTable(mails, router, redraw) {
       },
       {
         title: t('order.state'),
-        cell: ({ state }) => h(`span.tag.${states[state] ?? 'calm'}`, t(`mail.state.${state}`)),
+        cell: ({ state }) => h(`span.tag.${states[state] ?? 'calm'}`, t(`mails.show.${state}`)),
       },
       { title: t('order.problem'), cell: ({ problem }) => h('span.words', problem ?? '') },
       {
@@ -106,5 +106,6 @@ function action(key, about, work, done, redraw) {
 /** The name of a mail; one of cloud code has none. */
 function word(template) {
   if (hasText(`mail.secret.${template}`)) return t(`mail.link.${template}`);
-  return hasText(`mail.${template}`) ? t('timeline.mail', { what: t(`mail.${template}`) }) : t('mail.one');
+  const text = hasText(`mail.${template}`) ? t(`mail.${template}`) : t('mail.one');
+  return text.charAt(0).toLocaleUpperCase() + text.slice(1);
 }

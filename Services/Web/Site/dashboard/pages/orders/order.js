@@ -11,9 +11,10 @@ import { followOrder } from '../../live/order.js';
 import { cancel, deliver, refund, ship } from '../../orders/actions.js';
 import { historyOf } from '../../orders/history.js';
 import { noteForm } from '../../orders/notes.js';
-import { contactOf, left, nameOf, stateOf, stateTag } from '../../orders/shared.js';
+import { refundedPieces } from '../../orders/parcel.js';
+import { contactOf, isPlaced, left, nameOf, stateOf, stateTag, townOf } from '../../orders/shared.js';
 import { timeline } from '../../orders/timeline.js';
-import { runs } from '../../shell/areas.js';
+import { runs, sees } from '../../shell/areas.js';
 
 export async function render({ params, router, signal, redraw }) {
   const load = async () => {
@@ -22,13 +23,14 @@ export async function render({ params, router, signal, redraw }) {
     return { order, contact, history };
   };
   const first = await load();
+  if (!isPlaced(first.order)) return bag(first, router);
   const [state, doings] = [h('span'), h('div.actions')];
   const [bought, steps, aside] = [h('div'), h('div.steps'), h('div.stack')];
   const draw = ({ order, contact, history }) => {
     fill(state, stateTag(order));
     refill(doings, actions(order, history, router, redraw));
-    fill(bought, lines(order));
-    refill(steps, timeline(order, history, redraw));
+    fill(bought, lines(order, history.refunds, router));
+    refill(steps, timeline(order, history, redraw, router));
     refill(aside, people(order, contact, router), money_(order, history.charge), wishes(order));
   };
   draw(first);
@@ -55,12 +57,22 @@ export async function render({ params, router, signal, redraw }) {
   ];
 }
 
+/** An open bag: a declined payment names it. There is nothing to ship or refund yet. */
+function bag({ order }, router) {
+  const customer = sees('customers') && order.customer?.objectId;
+  return [
+    h('a.back', { href: router.back('/orders') }, `← ${t('area.orders')}`),
+    heading(t('order.bag'), t('order.bagText')),
+    customer ? h('p', h('a', { href: router.href(`/customers/${customer}`) }, t('order.toCustomer'))) : null,
+  ];
+}
+
 function actions(order, history, router, redraw) {
   const state = stateOf(order);
   const goods = order.fulfillmentStatus ?? (['shipped', 'delivered'].includes(state) ? state : 'unfulfilled');
   const sheets = [
     mailButton({ orderId: order.objectId }, t('customerMail.about', { number: order.orderNo ?? '' }), redraw),
-    ...['packing-slip', 'invoice'].map((form) =>
+    ...(state === 'cancelled' ? ['invoice'] : ['packing-slip', 'invoice']).map((form) =>
       h('a.button', { href: router.href(`/orders/sheets/${form}`, { orders: order.objectId }) }, t(`sheet.${form}`)),
     ),
   ];
@@ -81,14 +93,23 @@ function actions(order, history, router, redraw) {
   ];
 }
 
-function lines(order) {
+function lines(order, refunds, router) {
+  const refunded = refundedPieces(refunds);
+  const link = ({ name, product }) =>
+    sees('products') && product?.objectId ? h('a', { href: router.href(`/products/${product.objectId}`) }, name) : name;
   const rows = (order.items ?? [])
     .filter((item) => item.__type === 'Object')
     .map((item) =>
       h(
         'tr',
-        h('th', { scope: 'row' }, item.name ?? t('order.product')),
-        h('td.end', number(item.quantity)),
+        h('th', { scope: 'row' }, link({ ...item, name: item.name ?? t('order.product') })),
+        h(
+          'td.end',
+          number(item.quantity),
+          refunded.has(item.objectId)
+            ? h('span.soft.small', ` (${t('order.piecesRefunded', { count: number(refunded.get(item.objectId)) })})`)
+            : null,
+        ),
         h('td.end', item.unitPriceMinorUnits === undefined ? '' : money(item.unitPriceMinorUnits, order.currency)),
         h(
           'td.end',
@@ -116,8 +137,8 @@ function lines(order) {
 
 function people(order, contact, router) {
   const address = order.shippingAddress ?? {};
-  const town = [address.zipcode, address.city, address.state].filter(Boolean).join(' ');
-  const text = [nameOf(order), address.address1, address.address2, town, address.phone].filter(Boolean).join('\n');
+  const { address1, address2, phone } = address;
+  const text = [nameOf(order), address1, address2, townOf(address), phone].filter(Boolean).join('\n');
   const email = contact?.email ?? order.email;
   const customer = order.customer?.objectId;
   return h(

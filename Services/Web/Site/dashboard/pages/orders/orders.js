@@ -11,6 +11,7 @@ import { followList } from '../../live/list.js';
 import { newsLine } from '../../live/news.js';
 import { counted, heading, pager, stateChips } from '../../lists/listing.js';
 import { searchField } from '../../lists/search-field.js';
+import { runs } from '../../shell/areas.js';
 import { bulkBar, exportOrders } from '../../orders/bulk.js';
 import { inState, matching, nameOf, orderOf, pieces, states, stateTag, total } from '../../orders/shared.js';
 
@@ -24,9 +25,8 @@ export async function render(view) {
   const page = Math.max(1, Number.parseInt(query.page ?? '1', 10) || 1);
   const selected = new Map();
   const bulk = h('div.bar.bulk', { role: 'group', 'aria-label': t('bulk.label') });
-  const drawBulk = () => fill(bulk, bulkBar(selected, router, redraw));
+  const drawBulk = () => fill(bulk, bulkBar(selected, router, redraw, { count: shown.rows.length, selectAll }));
   const columns = columnsOf(router, selected, drawBulk);
-  drawBulk();
   const where = condition(query);
   const options = {
     where,
@@ -51,6 +51,13 @@ export async function render(view) {
     fill(pages, pager(page, PAGE, next.count, (number) => router.go('/orders', { ...query, page: number })) ?? []);
   };
   put(found);
+  function selectAll(isAll) {
+    selected.clear();
+    if (isAll) for (const order of shown.rows) selected.set(order.objectId, order);
+    shown.rows = [...shown.rows];
+    drawBulk();
+  }
+  drawBulk();
   const keys = ['orderState', 'refundState'];
   const newest = Math.max(0, ...found.results.map((order) => order.orderNo));
   followList('Order', { where, keys }, { shown, news, load, put, note, words: wordsAfter(newest) }, signal);
@@ -60,7 +67,8 @@ export async function render(view) {
       many,
       h(
         'div.actions',
-        h('a.button', { href: router.href('/orders/sheets/picking-list') }, t('sheet.picking-list')),
+        runs('orders') ? h('a.button', { href: router.href('/charges') }, t('charge.title')) : null,
+        h('a.button', { href: router.href('/orders/sheets/picking-list') }, t('sheet.allToPick')),
         h('button', { type: 'button', onclick: (event) => exportOrders(where, event.currentTarget) }, t('csv.export')),
       ),
     ),

@@ -4,6 +4,7 @@ import { APIError, find } from '../../../shared/api.js';
 import { h } from '../../../shared/dom.js';
 import { t } from '../../../shared/i18n.js';
 import { counted } from '../../lists/listing.js';
+import { packed, refundsOf } from '../../orders/parcel.js';
 import { invoice, packingSlip, pickingList } from '../../orders/sheets.js';
 import { inState } from '../../orders/shared.js';
 
@@ -22,6 +23,8 @@ export async function render({ params, query, router, signal }) {
   const options = { where, order: 'orderNo', limit: ORDERS, count: 1, include: 'items', signal };
   const { results, count } = await find('Order', options);
   if (ids.length && !results.length) throw new APIError(101, '');
+  const refunds = await refundsOf(params.form === 'invoice' ? [] : results, signal);
+  const orders = results.map((order) => packed(order, refunds.get(order.objectId) ?? []));
   const isOne = ids.length === 1;
   return [
     h(
@@ -30,7 +33,7 @@ export async function render({ params, query, router, signal }) {
       isOne ? `← № ${results[0].orderNo ?? ''}` : `← ${t('area.orders')}`,
     ),
     h('p.actions', h('button.primary', { type: 'button', onclick: () => print() }, t('order.print'))),
-    results.length ? forms[params.form](results) : h('h1', t('today.noneToShip')),
+    results.length ? forms[params.form](orders) : h('h1', t('today.noneToShip')),
     count > results.length ? h('p.soft', counted('sheet.more', count - results.length)) : null,
   ];
 }

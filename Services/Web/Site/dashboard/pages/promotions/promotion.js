@@ -1,7 +1,7 @@
 // One promotion: its editor, sending and results.
 
 import { ask, call, create, get, update } from '../../../shared/api.js';
-import { h } from '../../../shared/dom.js';
+import { fill, h } from '../../../shared/dom.js';
 import { dialog } from '../../../shared/elements/dialog.js';
 import { attend, mayLose } from '../../../shared/elements/form.js';
 import { failure, toast } from '../../../shared/elements/toast.js';
@@ -11,31 +11,53 @@ import { problemLine } from '../../../shared/problems.js';
 import { reverse } from '../../../shared/undo.js';
 import { settle } from '../../../shared/unsaved.js';
 import { heading } from '../../lists/listing.js';
+import { refill } from '../../live/keep-focus.js';
+import { every } from '../../operations/shared.js';
 import { promotionForm } from '../../promotions/form.js';
 import { promotionResult } from '../../promotions/result.js';
 import { sendPromotion, stopPromotion } from '../../promotions/send.js';
 
 const isOpen = (push) => ['scheduled', 'pending', 'running'].includes(push.status);
+const isSending = (report) => (report.pushes ?? []).some(({ status }) => ['pending', 'running'].includes(status));
+const PAUSE = 3000;
 
 export async function render({ params, router, signal, redraw }) {
   const isNew = params.id === 'new';
   const [promotion, report] = isNew
     ? [{}, null]
-    : await Promise.all([
-        get('Promotion', params.id, { signal }),
-        ask('promotionReport', { promotionId: params.id }, signal).catch((error) => ({ error })),
-      ]);
+    : await Promise.all([get('Promotion', params.id, { signal, include: 'product' }), reportOf(params.id, signal)]);
   const form = promotionForm(promotion, saver(promotion, isNew, router, redraw), { router, signal });
+  const [told, doings] = [h('div'), h('div.actions')];
+  const draw = (next) => {
+    fill(told, promotionResult(next));
+    refill(doings, actions(promotion, next, form, router, redraw));
+  };
+  if (report) draw(report);
+  if (report && isSending(report)) follow(params.id, draw, signal);
   return [
     h('a.back', { href: router.back('/promotions') }, `← ${t('area.promotions')}`),
     heading(
       isNew ? t('promotions.add') : beginning(promotion.content, 60) || promotion.objectId,
       isNew ? t('promotion.newNote') : t('promotion.since', { date: dateTime(promotion.createdAt) }),
-      isNew ? null : h('div.actions', actions(promotion, report, form, router, redraw)),
+      isNew ? null : doings,
     ),
-    report ? promotionResult(report) : null,
+    told,
     form.element,
   ];
+}
+
+const reportOf = (promotionId, signal) => ask('promotionReport', { promotionId }, signal).catch((error) => ({ error }));
+
+/** Shows the figures as they grow, until everything is sent. */
+function follow(id, draw, signal) {
+  let isOver = false;
+  every(PAUSE, signal, async () => {
+    if (isOver || document.hidden) return;
+    const report = await reportOf(id, signal);
+    if (report.error || signal.aborted) return;
+    isOver = !isSending(report);
+    draw(report);
+  });
 }
 
 /** Saves the form and shows errors. A new promotion continues at its own URL. */

@@ -1,0 +1,53 @@
+import Messages
+import ParseProtocol
+import Synchronization
+
+/// The pages that say why a page of the storefront was refused. `web` renders them. The gateway keeps them for a
+/// minute, so that a refusal costs nearly nothing.
+final class RefusalPages: Sendable {
+    private struct Kept {
+        let html: String
+        let until: ContinuousClock.Instant
+    }
+
+    private struct Key: Hashable {
+        let status: Int
+        let language: String
+    }
+
+    private let kept = Mutex<[Key: Kept]>([:])
+    private static let keptMax = 256
+    private static let age = Duration.seconds(60)
+
+    /// - Parameter languages: the browser's `Accept-Language`.
+    /// - Returns: nil when `web` does not reply.
+    func html(
+        _ status: Int, _ languages: String, for request: ParseRequest, from services: ServiceClient
+    ) async -> String? {
+        let key = Key(status: status, language: Self.first(languages))
+        let now = ContinuousClock.now
+        if let known = kept.withLock({ $0[key] }), known.until > now { return known.html }
+        let message = ShopRequest.with {
+            $0.method = "GET"
+            $0.languages = key.language
+            $0.refusal = UInt32(clamping: status)
+        }
+        guard
+            let reply = try? await services.read(
+                WebCalls.shop, message, for: .stranger(request.network), in: request.call),
+            case .page(let page)? = try? reply.message.outcome
+        else { return nil }
+        kept.withLock { kept in
+            if kept.count >= Self.keptMax { kept = [:] }
+            kept[key] = Kept(html: page.html, until: now + Self.age)
+        }
+        return page.html
+    }
+
+    /// The two letters of the first language: few, whatever a client sends.
+    private static func first(_ languages: String) -> String {
+        let letters = languages.utf8.prefix(2).map { $0 | 0x20 }
+        let isName = letters.count == 2 && letters.allSatisfy { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0) }
+        return isName ? String(decoding: letters, as: UTF8.self) : ""
+    }
+}
