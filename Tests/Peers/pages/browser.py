@@ -9,18 +9,17 @@ import shutil
 import time
 from urllib.parse import urlsplit
 
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import Error, sync_playwright
 
 VIEWPORTS = {"desk": {"width": 1360, "height": 900}, "phone": {"width": 360, "height": 780}}
 
 REPORTER = """addEventListener('securitypolicyviolation', (event) =>
   noticed(`policy: ${event.violatedDirective} ${event.blockedURI} ${event.sourceFile}:${event.lineNumber}`));"""
 
-
 # Seconds without a request after which a view is complete: the answer to one may cause the next.
 QUIET = 0.1
 
-# After two frames; a view that is loaded has grey bones.
+# After two frames; a view that is not there yet has grey bones.
 SHOWN = """() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(
   () => resolve(!document.querySelector('#content .bones')))))"""
 
@@ -105,8 +104,9 @@ class Visit:
         for _ in range(100):
             self.page.wait_for_timeout(QUIET * 500)
             is_quiet = not self._unanswered and time.monotonic() - self._changed >= QUIET
-            if is_quiet and self.page.evaluate(SHOWN):
-                return
+            with contextlib.suppress(Error):  # Another page has come meanwhile.
+                if is_quiet and self.page.evaluate(SHOWN):
+                    return
         # A page that was left does not always say that its requests ended.
         self._unanswered.clear()
         self.page.wait_for_load_state("networkidle")

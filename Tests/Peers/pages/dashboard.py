@@ -834,8 +834,10 @@ class Flows(BaseHTTPRequestHandler):
 
     def do_POST(self):
         wanted = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        if not Flows.chromium or not Flows.chromium.process.is_connected():
-            Flows.chromium = Chromium()
+        if Flows.chromium and not Flows.chromium.process.is_connected():
+            Flows.chromium.close()
+            Flows.chromium = None
+        Flows.chromium = Flows.chromium or Chromium()
         body = json.dumps(run(wanted["base"], wanted["flow"], wanted["given"], Flows.chromium)).encode()
         self.send_response(200)
         self.send_header("Content-Length", str(len(body)))

@@ -23,6 +23,7 @@ def check_sheet(visit, title, texts, absent):
     visit.settle()
     pages = printed(page)
     words = " ".join(" ".join(pages).split())
+    step(all(sheet.strip() for sheet in pages), f"{title} has an empty page among {len(pages)}.")
     for text in [title, *texts]:
         step(unicodedata.normalize("NFKC", text) in words, f"{title}: {text} is missing in {words!r}.")
     # The menu, the buttons and other parts of the screen.
