@@ -79,6 +79,7 @@ def add_column(page, class_name, name, kind, target, standard):
         for_everybody(page, "new column")
     press(page, "Add column")
     expect(page.locator("dialog")).to_have_count(0)
+    toast(page, f"The column {name} was added.")
     expect(page.locator("s-table").first.get_by_text(name, exact=True)).to_be_visible()
 
 
@@ -92,6 +93,7 @@ def add_index(page):
     for_everybody(page, "new index")
     press(page, "Add index")
     expect(page.locator("dialog")).to_have_count(0)
+    toast(page, "was added.")
     row = page.locator("s-table tr", has_text="text_desc_count")
     expect(row).to_contain_text("an operator")
     row.get_by_role("button", name="Drop the index").click()
