@@ -28,7 +28,7 @@ OWN_RULES = """() => {
 
 # A user can scroll content out from under a fixed bar. For axe-core the bars therefore scroll with the page.
 # Rows that differ in nothing but texts and addresses have the same colours: the colour rules check four of them.
-AXE = r"""async ([rules, isAboutColours]) => {
+AXE = r"""async ([colours, others, all]) => {
   const seen = new Map();
   const isOneMore = (row, index) => {
     const look = row.outerHTML.replace(/>[^<]*[^<\s][^<]*</g, '>x<')
@@ -38,12 +38,15 @@ AXE = r"""async ([rules, isAboutColours]) => {
     seen.set(key, (seen.get(key) ?? 0) + 1);
     return seen.get(key) > 2;
   };
-  const rows = isAboutColours ? [...document.querySelectorAll('main tbody tr, main .rowOfData, main li')] : [];
-  const exclude = rows.filter(isOneMore);
+  const exclude = [...document.querySelectorAll('main tbody tr, main .rowOfData, main li')].filter(isOneMore);
+  const onColours = [exclude.length ? { exclude } : document, colours];
+  const runs = !all ? [onColours] : exclude.length ? [onColours, [document, others]] : [[document, all]];
   const bars = [...document.querySelectorAll('.rail, .top')];
   for (const bar of bars) bar.style.position = 'static';
   try {
-    return (await axe.run(exclude.length ? { exclude } : document, rules)).violations;
+    const found = [];
+    for (const [place, rules] of runs) found.push(...(await axe.run(place, rules)).violations);
+    return found;
   } finally {
     for (const bar of bars) bar.style.position = '';
   }
@@ -52,23 +55,23 @@ AXE = r"""async ([rules, isAboutColours]) => {
 
 def problems(page, place):
     """The violations of the page in its current state, as texts."""
-    return of_axe(page, place, OTHER_RULES) + of_axe(page, place, COLOUR_RULES) + [
-        f"{place}: {text}" for text in page.evaluate(OWN_RULES)]
+    return of_axe(page, place, OTHER_RULES, RULES) + [f"{place}: {text}" for text in page.evaluate(OWN_RULES)]
 
 
 def problems_of_schemes(page, place):
     """The violations of the page in light and dark mode, as texts: all rules in light mode, the colour rules in dark mode."""
     light, dark = SCHEMES
     page.emulate_media(color_scheme=dark)
-    found = of_axe(page, f"{place}, {dark}", COLOUR_RULES)
+    found = of_axe(page, f"{place}, {dark}")
     page.emulate_media(color_scheme=light)
     return found + problems(page, f"{place}, {light}")
 
 
-def of_axe(page, place, rules):
+def of_axe(page, place, *others):
+    """Of the colour rules; of `others` too, which are the rest and, for a page without such rows, all in one run."""
     if not page.evaluate("'axe' in window"):
         page.evaluate(AXE_SCRIPT)
-    found = page.evaluate(AXE, [rules, rules is COLOUR_RULES])
+    found = page.evaluate(AXE, [COLOUR_RULES, *others])
     return [f"{place}: {rule['id']}: {node['html'][:160]} {node['failureSummary'][:300]}" for rule in found for node in rule["nodes"][:3]]
 
 
