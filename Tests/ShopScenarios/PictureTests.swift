@@ -80,7 +80,7 @@ import Testing
             #expect(known.status == 304)
             #expect(known.body.isEmpty)
             #expect(known.headers.first(name: "etag") == etag)
-            let others = headers.isEmpty ? Self.webP : []
+            let others = type == "image/webp" ? [] : Self.webP
             #expect(try await admin.download(path, others + [("If-None-Match", etag)]).status == 200)
             let part = try await admin.download(path, headers + [("Range", "bytes=0-9")])
             #expect(part.status == 200)

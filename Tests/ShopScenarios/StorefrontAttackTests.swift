@@ -33,7 +33,7 @@ import Testing
 
     /// What sellers write. In a suite of its own: footers of all pages show it.
     @Test func textsOfSellersAreEscaped() async throws {
-        try await Suite.with(settings: ["SATCHEL_STOREFRONT": "true"]) { suite in
+        try await Suite.with(settings: ["SATCHEL_STOREFRONT": "true", "SATCHEL_SHOP_NAME": Self.script]) { suite in
             let master = ParseClient.master(suite)
             let text = JSON.string(Self.script)
             func make(_ className: String, _ object: JSON) async throws -> String {
@@ -92,7 +92,7 @@ import Testing
                 let sent = try await browser.post(path, form)
                 #expect(sent.status == 303, "\(path): \(sent.html)")
                 let next = try #require(sent.location)
-                #expect(try await browser.get(next).status == 200, "\(path)")
+                #expect(try await browser.open(next).status == 200, "\(path)")
             }
             try await send(
                 "/account/contact", ["firstName": text, "lastName": text, "phone": text, "email": customer.email])

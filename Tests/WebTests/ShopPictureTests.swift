@@ -60,7 +60,7 @@ import WebService
     @Test func aProductPageNamesTheWidths() throws {
         let (full, small, other) = (FileNames.kept("a b.jpg"), FileNames.kept("s.jpg"), FileNames.kept("o.png"))
         let product: JSON = [
-            "objectId": "abc", "name": "Rose", "unitPrice": 3.5, "brand": ["objectId": "b", "title": "Bloom"],
+            "objectId": "abc", "name": "Rose", "unitPrice": 3.5, "brand": .pointer("Category", "b"),
             "fullsizeImage": Self.file(full), "thumbnail": Self.file(small),
         ]
         let similar: JSON = [
@@ -70,7 +70,7 @@ import WebService
             ]
         ]
         let html = try Self.html(
-            ["products", "rose-abc"], [(200, product), Self.none, Self.none, (200, similar)])
+            ["products", "rose-abc"], [(200, product), Self.none, Self.none, (200, similar), (200, ["objectId": "b", "title": "Bloom"])])
         let path = full.replacing(" ", with: "%20")
         let widths = [160, 320, 640, 960, 1280, 1920].map { "\(Self.files)/width/\($0)/\(path) \($0)w" }
         #expect(html.contains(" srcset=\"\(widths.joined(separator: ", "))\""), "\(html)")

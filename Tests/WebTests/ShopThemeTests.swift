@@ -94,15 +94,15 @@ import WebService
     @Test(arguments: odd)
     func whatIsNoThemeIsTheStandard(_ value: JSON) throws {
         #expect(ShopTheme(value).css == nil)
-        let standard = try Self.page(["log-in"]).html
-        #expect(try Self.page(["log-in"], value).html == standard)
+        let standard = try Self.page(["offline"]).html
+        #expect(try Self.page(["offline"], value).html == standard)
         #expect(!standard.contains("/theme/"))
     }
 
     @Test func theStyleSheetHasItsContentInItsPath() throws {
         let theme: JSON = ["font": "slab", "lightAccent": "#0055aa"]
         let path = try #require(ShopTheme(theme).path)
-        let html = try Self.page(["log-in"], theme).html
+        let html = try Self.page(["offline"], theme).html
         #expect(html.contains(#"<link rel="stylesheet" href="\#(path)">"#))
         #expect(!html.contains("style="))
         #expect(html.contains(##"<meta name="theme-color" content="#0055aa" media="(prefers-color-scheme: light)">"##))
@@ -127,7 +127,7 @@ import WebService
             "name": .string(name), "logo": logo, "language": "de",
             "icons": ["192": ["__type": "File", "name": "i.png", "url": "/files/i.png"], "apple": "x"],
         ]
-        let html = try Self.page(["log-in"], theme).html
+        let html = try Self.page(["offline"], theme).html
         #expect(!html.contains("<script>alert") && html.contains("R&quot;&gt;&lt;script&gt;"))
         #expect(html.contains(#"<img src="https://shop.example/l&quot;x.png""#))
         #expect(html.contains(#"<html lang="de">"#))
@@ -138,11 +138,11 @@ import WebService
         #expect(manifest["icons"]?.arrayValue?.map { $0["src"] } == ["/files/i.png"])
         for url in ["javascript:alert(1)", "//evil.example/x.png", "data:image/png,", "x.png"] {
             let logo: JSON = ["__type": "File", "name": "l", "url": .string(url)]
-            let html = try Self.page(["log-in"], ["logo": logo]).html
+            let html = try Self.page(["offline"], ["logo": logo]).html
             #expect(!html.contains("<img"), "\(url)")
         }
         for wrong in ["", " ", "a\nb", String(repeating: "x", count: 61)] {
-            #expect(try Self.page(["log-in"], ["name": .string(wrong)]).html.contains("Beauty &amp; Me"))
+            #expect(try Self.page(["offline"], ["name": .string(wrong)]).html.contains("Beauty &amp; Me"))
         }
     }
 
@@ -172,7 +172,7 @@ import WebService
         let html = try Self.page([], theme, [best, ["results": [offer]], Self.none, Self.none]).html
         let found = html.components(separatedBy: "data-section=\"").dropFirst().map { $0.prefix { $0 != "\"" } }
         #expect(found == ["best", "promotions", "brands"])
-        #expect(html.contains(#"<a href="/?p=o"><img src="/files/small.jpg""#))
+        #expect(html.contains(#"<a href="/?p=o"><img src="/files/large.jpg""#))
         #expect(html.contains("&lt;b&gt;Sale&lt;/b&gt;"))
         let without = try Self.page([], theme, [best, Self.none, Self.none, Self.none]).html
         #expect(!without.contains("data-section=\"promotions\""))
@@ -191,14 +191,13 @@ import WebService
         func flyer(_ from: JSON?, _ until: JSON?) throws -> ShopPage {
             var promotion: JSON = [
                 "objectId": "o", "content": "Sale", "discountCode": "SAVE10",
-                "product": ["objectId": "p", "name": "Serum"],
-                "brand": ["objectId": "b", "title": "Rose"],
+                "product": .pointer("Product", "p"), "brand": .pointer("Category", "b"),
             ]
             if let from { promotion["shownFrom"] = from }
             if let until { promotion["shownUntil"] = until }
-            return try Self.page(["promotions", "o"], nil, [promotion])
+            return try Self.page(["promotions", "o"], nil, [promotion, ["objectId": "p", "name": "Serum"]])
         }
-        // The push message of one that is not on the home page opens it as well.
+        // The push message of a promotion that is not on the home page opens it as well.
         let page = try flyer(nil, nil)
         #expect(page.html.contains("SAVE10") && page.html.contains(#"data-text="SAVE10""#))
         #expect(page.html.contains(#"href="/products/serum-p">Serum</a>"#), "\(page.html)")

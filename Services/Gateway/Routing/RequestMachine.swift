@@ -199,8 +199,9 @@ struct RequestMachine: Sendable {
         }
         if let shop = router.controllers.storefront, StorefrontController.isMeant(by: request) {
             if isInTask { return .perform(.storefront(shop)) }
-            if let page = shop.kept(request, router) {
-                return .respond(router.admission.refusal(byAddress: request, nil) ?? page)
+            // A refusal is a page, too, which the task makes.
+            if let page = shop.kept(request, router), router.admission.refusal(byAddress: request, nil) == nil {
+                return .respond(page)
             }
             request.hasLookedForPage = true
             return .needsTask(onLoop: false)

@@ -106,7 +106,7 @@ extension Shop {
             "orders": answers[1].results.map(view.order), "hasOrders": !answers[1].results.isEmpty,
         ]
         values["saved"] = visit.query("saved") == "1"
-        if let photo = ShopView.picture(user["photo"]) { values["photo"] = photo }
+        if let photo = ShopPicture(user["photo"]) { values["photo"] = photo.values(upTo: 320) }
         if let problem = visit.kept?.problem { values["problem"] = problem }
         if page > 1 { values["previous"] = "/account?page=\(page - 1)" }
         if page * 10 < answers[1].count { values["following"] = "/account?page=\(page + 1)" }

@@ -71,8 +71,7 @@ extension Shop {
 
     /// The page of a promotion, whose id is the `p` of its push message.
     func promotion(_ visit: inout ShopVisit, _ id: String) throws(ShopStop) -> ShopPage {
-        let answer = try visit.ask(
-            .get("classes/Promotion/\(id.percentEncoded)", ["include": "product,brand"]))[0]
+        let answer = try visit.ask(.get("classes/Promotion/\(id.percentEncoded)"))[0]
         try require(answer, visit)
         let promotion = answer.json
         let now = Timestamp.now
@@ -83,13 +82,29 @@ extension Shop {
         var values: [String: Any] = ["content": content, "ended": hasEnded]
         values.merge(ShopView.picture(promotion["image"], upTo: 1920)) { $1 }
         if !hasEnded, let code = promotion["discountCode"]?.stringValue, !code.isEmpty { values["code"] = code }
-        let goal = view.goal(of: promotion)
+        let goal = try goal(of: promotion, &visit)
         values["goal"] = goal.path
         values["goalTitle"] = goal.title
         let head = ShopHead(
             path: "/promotions/\(id.percentEncoded)", description: ShopHead.excerpt(content),
             picture: ShopPicture(promotion["image"])?.url(width: ShopHead.pictureWidth), isListed: false)
         return render("promotion", visit, title: view.words("promotion.title"), values, head: head)
+    }
+
+    /// The page to which a promotion leads: its product, its brand, or the shop. The gateway keeps no page with an
+    /// `include`.
+    private func goal(of promotion: JSON, _ visit: inout ShopVisit) throws(ShopStop) -> (path: String, title: String) {
+        if let id = promotion["product"]?["objectId"]?.stringValue {
+            let product = try visit.ask(.get("classes/Product/\(id.percentEncoded)"))[0].json
+            if let name = product["name"]?.stringValue, product["active"] != false {
+                return (ShopView.href("products", product, name), name)
+            }
+        }
+        if let id = promotion["brand"]?["objectId"]?.stringValue {
+            let brand = try visit.ask(.get("classes/Category/\(id.percentEncoded)"))[0].json
+            if let title = brand["title"]?.stringValue { return (ShopView.href("brands", brand, title), title) }
+        }
+        return ("/", view(visit).words("promotion.shop"))
     }
 
     private static func moment(_ date: JSON?) -> Timestamp? { date?["iso"]?.stringValue.flatMap { Timestamp(iso: $0) } }
@@ -112,16 +127,5 @@ extension ShopView {
         ]
         values.merge(Self.picture(promotion["image"] ?? promotion["thumbnail"], upTo: 960)) { $1 }
         return values
-    }
-
-    /// The page to which a promotion leads: its product, its brand, or the shop.
-    func goal(of promotion: JSON) -> (path: String, title: String) {
-        if let product = promotion["product"], let name = product["name"]?.stringValue, product["active"] != false {
-            return (Self.href("products", product, name), name)
-        }
-        if let brand = promotion["brand"], let title = brand["title"]?.stringValue {
-            return (Self.href("brands", brand, title), title)
-        }
-        return ("/", words("promotion.shop"))
     }
 }

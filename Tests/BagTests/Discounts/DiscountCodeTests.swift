@@ -6,7 +6,7 @@ import ServiceSupport
 import TestSupport
 import Testing
 
-/// Codes in a checkout: what they take off, and how often.
+/// Codes in a checkout: their discounts, and their limits.
 @Suite struct DiscountCodeTests {
     private static func bag(_ definition: JSON) async throws -> BagStore {
         let bag = try await BagStore()

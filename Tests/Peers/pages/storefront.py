@@ -160,7 +160,7 @@ def shop_pays_by_stripe(visit, given):
 
 @flow
 def shop_browses(visit, given):
-    """Suggestions by keyboard, more products while scrolling, their place after Back, and what was viewed."""
+    """Suggestions by keyboard, more products while scrolling, their place after Back, and viewed products."""
     page = visit.page
     visit.open("/")
     page.locator("#q").click()

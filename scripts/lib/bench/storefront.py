@@ -54,7 +54,7 @@ def kept(turns, suite, bare, name, path):
 
 
 def rendered(turns, suite, paths):
-    """The p99 of product pages that nobody has asked for before."""
+    """The p99 of product pages that no client has requested before."""
     random.Random(20150401).shuffle(paths)
     # Other products in each round, and in the one before the first.
     count = len(paths) // (turns.rounds + 1)

@@ -55,7 +55,7 @@ const Cloud = {
   afterDeleteFile: ofOneClass('afterDeleteFile', file),
   beforeConnect: ofOneClass('beforeConnect', connect),
 
-  /** The later requests of this run use the master key; after a call while main.js is loaded, those of every run do. */
+  /** Later requests of this run use the master key; after a call while main.js is loaded, requests of every run do. */
   useMasterKey() {
     const run = currentRun();
     if (run) run.usesMasterKey = true;

@@ -66,7 +66,7 @@ export class SatchelElement extends (globalThis.HTMLElement ?? Object) {
     this.#status.textContent = text;
   }
 
-  /** @returns false when the page has prevented what follows. */
+  /** @returns false when the page has prevented the default. */
   emit(name, detail, cancelable = false) {
     return this.dispatchEvent(new CustomEvent(name, { detail, bubbles: true, composed: true, cancelable }));
   }
@@ -80,7 +80,7 @@ export class SatchelElement extends (globalThis.HTMLElement ?? Object) {
     });
   }
 
-  /** What a person is told about a failure, which the page hears about as well. */
+  /** The text for a person about a failure. The page gets the error as an event. */
   failed(error) {
     this.emit('satchel-error', { error });
     return error.code === 100 ? this.text('offline') : error.message || this.text('failed');

@@ -23,7 +23,7 @@ const AUTOCOMPLETE = {
 
 /**
  * @param fields kinds of fields in their order
- * @param send takes the values by kind; what it throws is shown
+ * @param send takes the values by kind; its error is shown
  */
 export function formOf(element, fields, button, send, ...more) {
   const problem = h('p', { role: 'alert', class: 'problem' });
@@ -85,7 +85,7 @@ export function formOf(element, fields, button, send, ...more) {
   return form;
 }
 
-/** What an element shows once someone is signed in: the name, and the way out. */
+/** The view of a signed-in person: the name, and a button that signs out. */
 export function entered(element, { user, sessionToken }) {
   const name = user.firstName || user.username || user.email || '';
   const leave = async () => {

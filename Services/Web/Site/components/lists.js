@@ -12,7 +12,7 @@ export function shown(value, language) {
   return '';
 }
 
-/** The capital letter under which an index has a text: `Ü` is under U, what is no letter under #. */
+/** The capital letter under which an index has a text: `Ü` is under U, a digit or mark under #. */
 export function letterOf(text) {
   const letter = [...String(text ?? '').normalize('NFD')][0]?.toLocaleUpperCase('en') ?? '';
   return /^\p{L}$/u.test(letter) ? letter : '#';
@@ -40,7 +40,7 @@ export function moved(rows, from, to) {
   return [...others.slice(0, to), rows[from], ...others.slice(to)];
 }
 
-/** A number between those of two neighbours, of which either may be missing. */
+/** A number between the numbers of two neighbours; either may be missing. */
 export function between(before, after) {
   const low = Number.isFinite(before) ? before : null;
   const high = Number.isFinite(after) ? after : null;
@@ -66,7 +66,7 @@ export const actionsOf = (text) =>
 export const filled = (template, row) =>
   template.replace(/\{([\w.]+)\}/g, (_, key) => encodeURIComponent(valueAt(row, key) ?? ''));
 
-/** The address of a picture or a file: a text, or a file of Parse. Nothing for other schemes than those of the web. */
+/** The address of a picture or a file: a text, or a file of Parse. Null for schemes but http, https and blob. */
 export function addressOf(value, page = globalThis.document?.baseURI) {
   try {
     const url = new URL(typeof value === 'string' ? value : value.url, page);

@@ -1,4 +1,4 @@
-// The pages of a list: which one is next, what is being loaded, and what failed.
+// The pages of a list: the next one, the one that is loading, and the failure.
 
 export class Pages {
   /** `idle`, `loading` or `failed`. */

@@ -6,7 +6,7 @@
  */
 export async function read(response, told) {
   const type = response.headers.get('Content-Type') ?? '';
-  // With a compressed body the length is that of other bytes.
+  // The length of a compressed body counts the compressed bytes.
   const length = response.headers.get('Content-Encoding') ? 0 : Number(response.headers.get('Content-Length')) || 0;
   const parts = [];
   let received = 0;

@@ -66,7 +66,7 @@ class SatchelProductTable extends SatchelQueryTable {
     return name === 'bag' ? this.#bag(row) : super.act(name, row);
   }
 
-  /** Someone who is not signed in gets an account without a name, whose bag a later sign-up keeps. */
+  /** A visitor gets an account without a name; a later sign-up keeps its bag. */
   async #bag(row) {
     const { client } = this;
     try {

@@ -25,7 +25,7 @@ export class SatchelQueryTable extends SatchelTable {
     super.disconnectedCallback();
   }
 
-  /** Someone has signed in or out, who may see other objects. */
+  /** After a sign-in or sign-out other objects may be readable. */
   handleEvent() {
     this.pages.again();
   }
@@ -50,7 +50,7 @@ export class SatchelQueryTable extends SatchelTable {
     return size > 0 && size <= 100 ? size : 20;
   }
 
-  /** What is asked for; an element for a certain class adds its own. */
+  /** The query; an element for a certain class adds its own options. */
   get query() {
     const get = (name) => this.getAttribute(name) ?? undefined;
     return { where: get('where'), order: get('order'), include: get('include'), keys: get('keys') };

@@ -1,5 +1,5 @@
 // <satchel-table>: rows with sections and an index, pages, pull to refresh, selection, editing and actions. The rows
-// are those of the page, or come from `load`.
+// belong to the page, or come from `load`.
 
 import { define, freshId } from './element.js';
 import { actionsOf, moved, words } from './lists.js';

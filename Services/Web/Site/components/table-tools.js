@@ -32,7 +32,7 @@ function inserting(table) {
   return h('form', { class: 'tools', onsubmit: add }, label, field, h('button', {}, table.text('add')));
 }
 
-/** @param problem what is told about a failed page */
+/** @param problem the text about a failed page */
 export function cellOf(table, problem) {
   const { state, isLast } = table.pages;
   const cell = (...content) => [h('div', { class: 'state', part: 'state' }, ...content)];

@@ -24,7 +24,7 @@ export class TableView extends SatchelElement {
   #watch = null;
   #isWaiting = false;
   #isPulled = false;
-  /** What is told about a failed page. */
+  /** The text about a failed page. */
   problem = '';
 
   build() {

@@ -82,7 +82,7 @@ const shell = new Shell(router);
 let isFirst = true;
 /** The path of the shown view. */
 let shown = null;
-/** Whether the URL changed while nobody was signed in. */
+/** Whether the URL changed while no operator was signed in. */
 let isMissed = false;
 
 async function show(view) {
@@ -112,7 +112,7 @@ async function show(view) {
     title(main);
   } catch (error) {
     if (signal.aborted || error?.name === 'AbortError') return;
-    // The problem would replace what was typed.
+    // The problem would replace the typed text.
     if (unsaved(main).length) return failure(error);
     fill(
       main,

@@ -1,4 +1,4 @@
-// What a page shows of a shopper who is signed in.
+// Shows the name and favorites of a signed-in shopper on a page.
 
 /** Names the link to the account by the shopper's first name. Its text stays, so that nothing on the page moves. */
 export function showName(link, name) {

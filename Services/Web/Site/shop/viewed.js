@@ -5,7 +5,7 @@ const MOST = 8;
 
 const isText = (value) => typeof value === 'string' && value !== '';
 
-/** The kept products, newest first. What is not a product of this shop is left out. */
+/** The kept products, newest first, without entries that are no products of this shop. */
 export function viewed(storage) {
   try {
     const found = JSON.parse(storage.getItem(NAME) ?? '[]');

@@ -125,7 +125,7 @@ export function refundable(order, refunds) {
     .filter(({ most }) => most > 0);
 }
 
-/** What was paid for the next pieces of a line, as the server computes it. */
+/** The amount paid for the next pieces of a line, as the server computes it. */
 function priceOf({ quantity, unitPriceMinorUnits, discountMinorUnits = 0 }, before) {
   const first = (pieces) => Math.floor(((unitPriceMinorUnits * quantity - discountMinorUnits) * pieces) / quantity);
   return (pieces) => first(before + pieces) - first(before);

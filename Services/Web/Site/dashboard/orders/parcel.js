@@ -1,4 +1,4 @@
-// What goes into the parcel: the pieces that were not refunded before the order was shipped.
+// The content of the parcel: the pieces that were not refunded before the order was shipped.
 
 import { moment } from '../../shared/format.js';
 import { asking, together } from './history.js';

@@ -6,7 +6,7 @@ import { t } from '../../shared/i18n.js';
 import { server } from '../../shared/settings.js';
 import { left, nameOf, pieces, stateOf, townOf } from './shared.js';
 
-/** For the parcel: what is inside, without prices or internal notes. */
+/** For the parcel: its content, without prices or internal notes. */
 export function packingSlip(order) {
   const rows = itemsOf(order).map((item) => [item.name ?? t('order.product'), number(item.quantity)]);
   return sheet(

@@ -41,7 +41,7 @@ export async function render({ params, router, signal, redraw }) {
     draw(now);
     follow(now);
   };
-  // Unlike a redrawn view, the form keeps what was typed into it.
+  // Unlike a redrawn view, the form keeps typed values.
   async function look() {
     renew(await load());
   }

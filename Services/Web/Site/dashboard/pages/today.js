@@ -19,7 +19,7 @@ import { ordersChart, salesChart, sum } from '../today/sales-charts.js';
 const DAYS = 30;
 const LOW = 10;
 const DAY = 86400000;
-/** The newest mails of a state, among which those of a week are counted. */
+/** The newest mails of a state; the view counts the ones of a week. */
 const MAILS = 100;
 
 export async function render({ router, signal }) {

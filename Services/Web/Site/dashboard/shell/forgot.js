@@ -5,7 +5,7 @@ import { dialog } from '../../shared/elements/dialog.js';
 import { toast } from '../../shared/elements/toast.js';
 import { t } from '../../shared/i18n.js';
 
-/** @param name what is typed in the sign-in form. */
+/** @param name the name typed in the sign-in form. */
 export function askForReset(name) {
   return dialog({
     title: t('forgot.title'),

@@ -15,7 +15,7 @@ import { colorNames, colorsOf, fonts, LANGUAGES, readTheme, warnings, writeTheme
 /**
  * @param stored the stored look; `{}` for none.
  * @param problem the form's `problemLine`.
- * @returns `{ element, read() }`: `read` uploads what has to be, and returns the new look.
+ * @returns `{ element, read() }`: `read` uploads new pictures and returns the new look.
  */
 export function themeForm(stored, problem, signal) {
   const first = writeTheme(stored);

@@ -57,7 +57,7 @@ export function writeTheme(stored) {
 }
 
 /**
- * The look for the values of the form. Logo and icons, and members that the form does not know, stay those of `stored`.
+ * The look for the values of the form. Logo, icons, and members that the form does not know are kept from `stored`.
  * @throws an error whose `key` names the text, and `field` the value.
  */
 export function readTheme(values, stored) {
