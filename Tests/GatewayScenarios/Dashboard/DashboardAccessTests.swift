@@ -26,7 +26,7 @@ import Testing
             "/nowhere",
         ]
         let shop = try await Self.desk.shopPaths() + Self.desk.schemaPaths()
-        try await Self.desk.checkAccess(to: paths + shop, on: screen)
+        try await Self.desk.checkAccess(to: paths + shop, on: screen, withGrid: true)
     }
 
     @Test(.timeLimit(.minutes(10)), arguments: Desk.Screen.allCases)

@@ -45,23 +45,23 @@ import Testing
         #expect(product["name"] == "A third name", "What another operator wrote was overwritten.")
     }
 
-    @Test(.timeLimit(.minutes(10)))
-    func rowsThatOthersChangedAreCountedAndShownWhenWanted() async throws {
+    @Test(.timeLimit(.minutes(10)), arguments: Desk.Screen.allCases)
+    func rowsThatOthersChangedAreCountedAndShownWhenWanted(_ screen: Desk.Screen) async throws {
         let name = try await Self.desk.makeClass()
         let shelf = try await Shelf.fill(Self.desk.suite, names: ["Live \(Names.random(6))"])
         try await Self.desk.fill(name, rows: 5, owner: shelf.brandId)
-        try await Self.desk.check("live_rows", on: .desk, ["class": .string(name)])
+        try await Self.desk.check("live_rows", on: screen, ["class": .string(name)])
     }
 
-    @Test(.timeLimit(.minutes(10)))
-    func aRevokedSessionEndsTheConnection() async throws {
-        try await Self.desk.check("live_session", on: .phone)
+    @Test(.timeLimit(.minutes(10)), arguments: Desk.Screen.allCases)
+    func aRevokedSessionEndsTheConnection(_ screen: Desk.Screen) async throws {
+        try await Self.desk.check("live_session", on: screen)
     }
 
     /// A connection attempt that fails would be an error in the console.
-    @Test(.timeLimit(.minutes(10)))
-    func aServerWithoutLiveQueriesIsNotAskedForThem() async throws {
+    @Test(.timeLimit(.minutes(10)), arguments: Desk.Screen.allCases)
+    func aServerWithoutLiveQueriesIsNotAskedForThem(_ screen: Desk.Screen) async throws {
         let given = try await Self.shopping(at: Self.deskWithout)
-        try await Self.deskWithout.check("live_off", on: .desk, given)
+        try await Self.deskWithout.check("live_off", on: screen, given)
     }
 }

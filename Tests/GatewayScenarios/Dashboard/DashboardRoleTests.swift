@@ -21,13 +21,13 @@ import Testing
     }
 
     /// After an operator is removed from a role, the next request reports it. A new member of a role sees its views.
-    @Test(.timeLimit(.minutes(10)))
-    func aRoleThatIsTakenAwayEndsTheSession() async throws {
+    @Test(.timeLimit(.minutes(10)), arguments: Desk.Screen.allCases)
+    func aRoleThatIsTakenAwayEndsTheSession(_ screen: Desk.Screen) async throws {
         let member = try await Self.desk.member(of: "order-desk")
         let master = ParseClient.master(try await Self.desk.suite)
         let role = try #require(try await master.find("_Role", ["name": "order-desk"]).results.first)
         try await Self.desk.check(
-            "role_taken_away", on: .desk,
+            "role_taken_away", on: screen,
             [
                 "user": .string(member.email), "password": .string(member.password),
                 "role": .string(role.text("objectId")), "userId": .string(member.userId),

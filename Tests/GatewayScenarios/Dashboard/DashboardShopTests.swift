@@ -178,7 +178,7 @@ import Testing
             "crashes", on: screen,
             [
                 "project": .string(project.id), "key": .string(project.key),
-                "again": .string(Desk.crash(release: "shop@1.1.0")),
+                "again": .string(Desk.crash(release: "shop@1.1.0")), "app": .string("App \(Names.random(6))"),
             ])
         let issue = try await project.issues().first
         #expect(issue?["status"] == "ignored")

@@ -23,10 +23,11 @@ import Testing
             "joining", on: screen, ["address": .string(address), "token": .string(token)])
     }
 
-    @Test(.timeLimit(.minutes(10))) func aForgottenPasswordIsReplacedByMail() async throws {
+    @Test(.timeLimit(.minutes(10)), arguments: Desk.Screen.allCases)
+    func aForgottenPasswordIsReplacedByMail(_ screen: Desk.Screen) async throws {
         let suite = try await Self.desk.suite
         let customer = try await Customer.signUp(suite)
-        try await Self.desk.check("forgotten", on: .desk, ["address": .string(customer.email)])
+        try await Self.desk.check("forgotten", on: screen, ["address": .string(customer.email)])
         let link = try await MailedLink.newest("request_password_reset", to: customer.email, in: suite)
         #expect(try await link.open().status == 200)
     }

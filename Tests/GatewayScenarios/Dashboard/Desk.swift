@@ -29,21 +29,20 @@ final class Desk: Sendable {
         let standard: [String: JSON] = [
             "user": "admin@satchel.example", "password": .string(password), "viewport": .string(screen.rawValue),
         ]
-        let all = JSON.object(standard.merging(given) { $1 })
-        let text = try await Command.run([
-            Peer.python, "\(checkoutDirectory)/Tests/Peers/pages/dashboard.py", suite.origin, flow, all.serializedText,
+        let report = try await Browsers.shared.run([
+            "base": .string(suite.origin), "flow": .string(flow), "given": .object(standard.merging(given) { $1 }),
         ])
-        let report = try JSON(parsing: text.split(separator: "\n").last.map(String.init) ?? "")
-        for failure in report["failures"]?.arrayValue ?? [.string("No report: \(text)")] {
+        for failure in report["failures"]?.arrayValue ?? [.string("No report: \(report)")] {
             Issue.record("\(failure.stringValue ?? failure.serializedText)", sourceLocation: sourceLocation)
         }
         return report
     }
 
-    /// Expects these views to be accessible, and the product grid to be usable with the keyboard.
-    func checkAccess(to paths: [JSON], on screen: Screen) async throws {
-        _ = try await Shelf.fill(suite, names: (0..<2).map { "Row \($0) \(Names.random(6))" })
-        try await check("accessible", on: screen, ["paths": .array(paths)])
+    /// Expects these views to be accessible.
+    /// - Parameter withGrid: also the grid of products, by keyboard.
+    func checkAccess(to paths: [JSON], on screen: Screen, withGrid: Bool = false) async throws {
+        if withGrid { _ = try await Shelf.fill(suite, names: (0..<2).map { "Row \($0) \(Names.random(6))" }) }
+        try await check("accessible", on: screen, ["paths": .array(paths), "grid": .bool(withGrid)])
     }
 
     /// A customer who just paid for two pieces at 3.50.

@@ -6,21 +6,46 @@ is answered with no.
 """
 import contextlib
 import shutil
+import time
 from urllib.parse import urlsplit
 
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import Error, sync_playwright
 
 VIEWPORTS = {"desk": {"width": 1360, "height": 900}, "phone": {"width": 360, "height": 780}}
 
 REPORTER = """addEventListener('securitypolicyviolation', (event) =>
   noticed(`policy: ${event.violatedDirective} ${event.blockedURI} ${event.sourceFile}:${event.lineNumber}`));"""
 
+# Seconds without a request after which a view is complete: the answer to one may cause the next.
+QUIET = 0.1
+
+# After two frames; a view that is not there yet has grey bones.
+SHOWN = """() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(
+  () => resolve(!document.querySelector('#content .bones')))))"""
+
+
+class Chromium:
+    """A browser's process. Starting it takes longer than some flows."""
+
+    def __init__(self):
+        self._playwright = sync_playwright().start()
+        # The headless shell is the same engine without browser windows, which take half of its processor time. Chromium's
+        # own sandbox needs rights that root in a container lacks; the pages are trusted.
+        self.process = self._playwright.chromium.launch(
+            executable_path=shutil.which("chromium-headless-shell"), args=["--no-sandbox", "--disable-dev-shm-usage"])
+
+    def close(self):
+        self.process.close()
+        self._playwright.stop()
+
 
 class Visit:
-    """A separate browser at one address."""
+    """A user's screen at one address: in a browser that shares nothing but its process with other visits, or in its own."""
 
-    def __init__(self, base, viewport="desk", scheme="light", language="en-US"):
+    def __init__(self, base, viewport="desk", scheme="light", language="en-US", chromium=None):
         self.base, self.problems, self.requests = base, [], []
+        self._chromium, self._own = chromium, None
+        self._unanswered, self._changed = set(), 0
         # Hosts that the page may contact; a flow may add one.
         self.hosts = {urlsplit(base).netloc}
         self._refusals = []
@@ -30,12 +55,9 @@ class Visit:
         }
 
     def __enter__(self):
-        self._playwright = sync_playwright().start()
-        # The headless shell is the same engine without browser windows, which take half of its processor time. Chromium's
-        # own sandbox needs rights that root in a container lacks; the pages are trusted.
-        self._browser = self._playwright.chromium.launch(
-            executable_path=shutil.which("chromium-headless-shell"), args=["--no-sandbox", "--disable-dev-shm-usage"])
-        self.context = self._browser.new_context(**self._options)
+        if not self._chromium:
+            self._own = self._chromium = Chromium()
+        self.context = self._chromium.process.new_context(**self._options)
         self.context.set_default_timeout(60000)
         self.context.expose_binding("noticed", lambda source, text: self.problems.append(text))
         self.context.add_init_script(REPORTER)
@@ -44,11 +66,14 @@ class Visit:
         self.page.on("pageerror", lambda error: self.problems.append(f"script: {error}"))
         self.page.on("dialog", self._dialog)
         self.page.on("request", self._request)
+        self.page.on("requestfinished", self._answered)
+        self.page.on("requestfailed", self._answered)
         return self
 
     def __exit__(self, *_):
-        self._browser.close()
-        self._playwright.stop()
+        self.context.close()
+        if self._own:
+            self._own.close()
 
     def _dialog(self, dialog):
         if dialog.type != "beforeunload":
@@ -64,17 +89,33 @@ class Visit:
 
     def _request(self, request):
         self.requests.append(request)
+        self._unanswered.add(request)
+        self._changed = time.monotonic()
         parts = urlsplit(request.url)
         if parts.scheme != "blob" and parts.netloc not in self.hosts:
             self.problems.append(f"another host: {request.url}")
 
+    def _answered(self, request):
+        self._unanswered.discard(request)
+        self._changed = time.monotonic()
+
+    def settle(self):
+        """Waits until the page has every answer, has shown it and asks for nothing more."""
+        for _ in range(100):
+            self.page.wait_for_timeout(QUIET * 500)
+            is_quiet = not self._unanswered and time.monotonic() - self._changed >= QUIET
+            with contextlib.suppress(Error):  # Another page has come meanwhile.
+                if is_quiet and self.page.evaluate(SHOWN):
+                    return
+        # A page that was left does not always say that its requests ended.
+        self._unanswered.clear()
+        self.page.wait_for_load_state("networkidle")
+
     @contextlib.contextmanager
     def refused(self, path, status):
-        """Within it, requests to such a path may be answered with the status."""
+        """Requests to such a path may be answered with the status, whose message on the console may come later."""
         self._refusals.append((path, f"status of {status}"))
         yield
-        # The console's message comes after the answer.
-        self.page.wait_for_load_state("networkidle")
 
     @contextlib.contextmanager
     def offline(self):

@@ -1,22 +1,26 @@
 """An operator's flows at the dashboard in a browser, checked by what the page shows.
 
 Usage: dashboard.py <base URL> <flow> [<JSON with the flow's data>]
+       dashboard.py
 
 Prints one JSON object: {"failures": [text…], "steps": n, …}. Flows are the functions below; `viewport`, `scheme` and `language` in the JSON
-choose the screen.
+choose the screen. Without arguments it keeps one browser and takes flows one after the other: POST {"base", "flow", "given"}.
 """
+import csv
+import io
 import json
 import sys
 import tempfile
 import traceback
 import urllib.request
 import zlib
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 from playwright.sync_api import expect
 
 import browser_checks
-from browser import Visit
+from browser import Chromium, Visit
 
 # Browsers share the machine with suites of other tests.
 expect.set_options(timeout=60000)
@@ -54,6 +58,12 @@ def enter(visit, given, path="/dashboard"):
     visit.open(path)
     sign_in(visit, given, keep=True)
     expect(visit.page.locator("#content h1")).to_be_visible()
+
+
+def undo(page, text):
+    """Takes back what a message tells."""
+    page.locator(".toast", has_text=text).get_by_role("button", name="Undo").click()
+    toast(page, "Undone.")
 
 
 def toast(page, text):
@@ -264,6 +274,7 @@ def products(visit, given):
     expect(row).to_contain_text("$13.75")
     toast(page, "was saved.")
     edit(page, row, "7", "3")
+    toast(page, "was saved.")
     switch = row.get_by_role("switch")
     switch.click()
     expect(row.get_by_role("switch")).to_have_attribute("aria-checked", "false")
@@ -313,7 +324,7 @@ def png(width, height, right=(143, 67, 29)):
 
 @flow
 def reviews(visit, given):
-    """One reported review is kept; another is hidden with a reason and shown again. Markup in them is shown as text."""
+    """One reported review is kept; another is answered, hidden with a reason and shown again. Markup in them is shown as text."""
     page = visit.page
     keep, hide = given["reviews"]
     enter(visit, given, "/dashboard/reviews")
@@ -322,6 +333,9 @@ def reviews(visit, given):
     card.get_by_role("button", name="Keep").click()
     toast(page, "The review is kept.")
     expect(page.locator("article", has_text=keep)).to_have_count(0)
+    page.locator("article", has_text=hide).get_by_role("button", name="Write a mail").click()
+    step(page.get_by_label("Subject").input_value().startswith("Your review of"), "The subject does not name the review.")
+    write(page, given["answer"])
     page.locator("article", has_text=hide).get_by_role("button", name="Hide").click()
     page.get_by_label("Reason").fill("An advertisement.")
     page.locator("dialog").get_by_role("button", name="Hide").click()
@@ -334,15 +348,30 @@ def reviews(visit, given):
     step(page.locator("article img[onerror], article script").count() == 0, "A review became markup.")
 
 
+def write(page, text):
+    """In the dialog of a mail to a customer."""
+    box = page.locator("dialog")
+    box.get_by_label("Text").fill(text)
+    everybody(page, "a mail to a customer")
+    box.get_by_role("button", name="Send").click()
+    toast(page, "The mail is on its way.")
+
+
 @flow
 def customers(visit, given):
-    """A customer is found by name, viewed, signed out everywhere, tagged, noted and exported."""
+    """A customer is found by name, viewed, written to, signed out everywhere, tagged, noted and exported."""
     page = visit.page
     enter(visit, given, "/dashboard/customers")
     page.get_by_label("Name, city, phone or e-mail").fill(given["name"])
     page.get_by_role("link", name=given["name"]).press("Enter")
     expect(page.get_by_role("heading", name=given["shown"])).to_be_visible()
     expect(page.locator(".facts").first).to_contain_text(given["email"])
+    page.get_by_role("button", name="Write a mail").click()
+    page.get_by_label("Subject").fill("A question")
+    write(page, given["text"])
+    mails = page.locator("section.card", has=page.get_by_role("heading", name="Mails from the team"))
+    expect(mails).to_contain_text("A question")
+    expect(mails).to_contain_text(given["text"])
     page.get_by_role("button", name="Sign out everywhere").click()
     page.locator("dialog").get_by_role("button", name="Sign out everywhere").click()
     toast(page, "1 session was ended.")
@@ -418,7 +447,7 @@ def today(visit, given):
     visit.open("/dashboard")
     sign_in(visit, given)
     expect(page.locator(".figuresRow")).to_be_visible()
-    page.wait_for_load_state("networkidle")
+    visit.settle()
     report["bytes"] = visit.bytes_received()
     expect(page.locator(".figuresRow")).to_contain_text(given["sales"])
     for chart in (page.locator("s-line-chart"), page.locator("s-bar-chart")):
@@ -459,7 +488,10 @@ def analytics(visit, given):
     expect(page.locator(".ranks", has_text="Whole period")).to_be_visible()
     coming_back(page, figures)
     figures.get_by_role("button", name="Events").click()
+    expect(suggestion(page, "Event", given["event"])).to_be_attached()
     page.get_by_label("Event").fill(given["event"])
+    page.get_by_label("Event").press("Tab")
+    expect(suggestion(page, "Break down by", "word")).to_be_attached()
     page.get_by_label("Break down by").fill("word")
     page.get_by_role("button", name="Show").click()
     ranks = page.locator(".ranks", has_text=given["formula"])
@@ -469,6 +501,7 @@ def analytics(visit, given):
     ranks.get_by_role("link", name=given["formula"]).click()
     expect(page.get_by_role("heading", name=f"word = {given['formula']}")).to_be_visible()
     figures.get_by_role("button", name="Steps to an order").click()
+    expect(suggestion(page, "Event: product viewed", given["event"])).to_be_attached()
     page.get_by_label("Event: product viewed").fill(given["event"])
     page.get_by_role("button", name="Show").click()
     rows = page.locator(".ranks tbody tr")
@@ -481,6 +514,11 @@ def analytics(visit, given):
     page.get_by_label("To", exact=True).fill("2029-01-01")
     expect(page.get_by_role("button", name="30 days")).to_be_visible()
     step(page.locator(".ranks img, .ranks script").count() == 0, "An event became markup.")
+
+
+def suggestion(page, label, text):
+    """An entry of the list from which a field's value is chosen."""
+    return page.locator(f"#{page.get_by_label(label).get_attribute('list')} option[value='{text}']")
 
 
 def labels_apart(page, place):
@@ -548,6 +586,7 @@ def data(visit, given):
     from_row_to_row(page, given["rows"])
     add_filter(page, "count", "is at most", "1")
     expect(page.locator(".rowsOfData .rowOfData")).to_have_count(2)
+    exporting(page)
     page.get_by_role("button", name="count", exact=True).click()
     expect(page.locator(".rowsOfData .rowOfData").first).to_contain_text("row 0")
     address = page.url
@@ -593,7 +632,7 @@ def data(visit, given):
     page.get_by_label("role:admins may write").check()
     everybody(page, "ACL editor")
     save_dialog(page, closes=True)
-    page.wait_for_load_state("networkidle")
+    visit.settle()
     # An invalid value is not sent; a value that the server refuses is reverted.
     enter_cell(page, "count")
     page.keyboard.type("many")
@@ -606,6 +645,8 @@ def data(visit, given):
         toast(page, "Not today.")
     page.unroute(f"**/classes/{name}/*")
     expect(cell_of(page, "text")).to_have_text("row 0 & <b>co</b>")
+    # On a phone, notes with Undo are above the button.
+    toast(page, "was saved.")
     page.get_by_role("button", name="Add row").click()
     everybody(page, "new row")
     page.locator("dialog").get_by_label("text").fill("=2+2 added")
@@ -622,6 +663,14 @@ def data(visit, given):
     columns.get_by_role("button", name="Apply").click()
     expect(page.get_by_role("columnheader")).to_have_count(4)
     deleting(visit, given)
+
+
+def exporting(page):
+    """The files have the filtered rows only."""
+    lines = list(csv.DictReader(io.StringIO(csv_of(page, "Export the filtered rows as CSV"), newline="")))
+    step(sorted(line["text"] for line in lines) == ["row 0", "row 1"], f"The file has {lines}.")
+    rows = json.loads(csv_of(page, "Export the filtered rows as JSON"))
+    step(sorted(row["text"] for row in rows["results"]) == ["row 0", "row 1"], f"The file has {rows}.")
 
 
 def from_row_to_row(page, rows):
@@ -731,7 +780,7 @@ def save_dialog(page, closes=False):
 
 @flow
 def accessible(visit, given):
-    """Every view is accessible, in light and dark mode: see browser_checks."""
+    """Views are accessible, in light and dark mode: see browser_checks. `grid`: the grid of products, by keyboard, too."""
     visit.open("/dashboard")
     expect(visit.page.get_by_role("heading", name="Sign in")).to_be_visible()
     in_both_schemes(visit.page, "sign-in")
@@ -740,9 +789,11 @@ def accessible(visit, given):
     for path in given["paths"]:
         visit.open("/dashboard" + path)
         expect(visit.page.locator("#content h1")).to_be_visible()
-        visit.page.wait_for_load_state("networkidle")
+        visit.settle()
         in_both_schemes(visit.page, path)
         report["steps"] += 1
+    if not given["grid"]:
+        return
     for scheme in browser_checks.SCHEMES:
         # On a reloaded page, Tab continues from its old position, even if nothing has the focus any more.
         visit.open("/dashboard/products")
@@ -756,21 +807,52 @@ def in_both_schemes(page, place):
     report["failures"] += browser_checks.problems_of_schemes(page, place)
 
 
-def main():
-    base, name = sys.argv[1:3]
-    given = json.loads(sys.argv[3]) if len(sys.argv) > 3 else {}
+def run(base, name, given, chromium=None):
+    """A flow in a visit of its own, with its report."""
+    report.clear()
+    report.update(failures=[], steps=0)
     given["api"] = base + "/parse"
     screen = {key: given[key] for key in ("viewport", "scheme", "language") if key in given}
-    with Visit(base, **screen) as visit:
+    with Visit(base, **screen, chromium=chromium) as visit:
         try:
             FLOWS[name](visit, given)
-            visit.page.wait_for_load_state("networkidle")
+            visit.settle()
         except Exception:
             text = visit.page.locator("body").inner_text()[:1500]
             report["failures"].append(f"{traceback.format_exc()}\nAt {visit.page.url}:\n{text}")
         report["failures"] += visit.problems
     report["requests"] = len(visit.requests)
-    print(json.dumps(report))
+    return report
+
+
+class Flows(BaseHTTPRequestHandler):
+    """Playwright allows one thread, so that one flow follows the other."""
+    chromium = None
+
+    def log_message(self, *_):
+        pass
+
+    def do_POST(self):
+        wanted = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        if Flows.chromium and not Flows.chromium.process.is_connected():
+            Flows.chromium.close()
+            Flows.chromium = None
+        Flows.chromium = Flows.chromium or Chromium()
+        body = json.dumps(run(wanted["base"], wanted["flow"], wanted["given"], Flows.chromium)).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+
+def main():
+    if len(sys.argv) > 1:
+        base, name = sys.argv[1:3]
+        print(json.dumps(run(base, name, json.loads(sys.argv[3]) if len(sys.argv) > 3 else {})))
+        return
+    server = HTTPServer(("127.0.0.1", 0), Flows)
+    print("listening", server.server_address[1], flush=True)
+    server.serve_forever()
 
 
 import components  # noqa: E402,F401 (its flows)

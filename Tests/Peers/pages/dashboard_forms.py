@@ -139,7 +139,7 @@ def new_shop(visit, given):
     expect(steps).to_have_count(0)
     page.reload()
     expect(page.locator(".figuresRow")).to_be_visible()
-    page.wait_for_load_state("networkidle")
+    visit.settle()
     step(steps.count() == 0, "A hidden list is back.")
     if not given["hasProducts"]:
         expect(page.locator("#content")).to_contain_text("There are no products yet.")
@@ -150,7 +150,7 @@ def no_connection(visit, given):
     """Without a connection the page says so and keeps working where it can; the view appears when the connection is back."""
     page = visit.page
     enter(visit, given, "/dashboard/reviews")
-    page.wait_for_load_state("networkidle")
+    visit.settle()
     with visit.offline():
         expect(page.get_by_role("status").filter(has_text="You are offline")).to_be_visible()
         page.get_by_role("link", name="Orders", exact=True).click()

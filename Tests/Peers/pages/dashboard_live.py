@@ -197,7 +197,7 @@ def live_off(visit, given):
     page.get_by_role("link", name="Orders", exact=True).click()
     expect(page.get_by_role("link", name=f"№ {order['orderNo']}")).to_be_visible()
     expect(page.locator(SIGN)).to_be_hidden()
-    page.wait_for_load_state("networkidle")
+    visit.settle()
     step(not sockets, f"A connection was tried: {[socket.url for socket in sockets]}")
 
 

@@ -5,7 +5,7 @@ import urllib.error
 from playwright.sync_api import expect
 
 import browser_checks
-from dashboard import enter, flow, post, report, step, toast
+from dashboard import enter, flow, post, report, step, toast, undo
 
 DIALOG = "dialog"
 
@@ -27,7 +27,7 @@ def operations(visit, given):
     functions(visit, given)
     add_webhook(visit, given)
     log(visit, given)
-    delete_webhook(visit, given)
+    change_webhook(visit, given)
     jobs(visit)
     config(visit, given)
     settings(visit, given)
@@ -106,13 +106,24 @@ def log(visit, given):
     expect(page.locator(".log li", has_text=given["hook"])).to_have_count(0)
 
 
-def delete_webhook(visit, given):
-    page = visit.page
+def change_webhook(visit, given):
+    """Another address, and no webhook: each is taken back once."""
+    page, name = visit.page, given["hook"]
     visit.open("/dashboard/operations/webhooks")
-    row_of(page, given["hook"]).get_by_role("button", name=f"Delete: {given['hook']}").click()
-    press(page, "Delete")
-    toast(page, f"{given['hook']} was deleted.")
-    expect(row_of(page, given["hook"])).to_have_count(0)
+    row = row_of(page, name)
+    row.get_by_role("button", name=f"Edit: {name}").click()
+    page.locator(DIALOG).get_by_label("Address").fill("http://127.0.0.1:9/other")
+    press(page, "Save")
+    expect(row).to_contain_text("127.0.0.1:9/other")
+    undo(page, f"{name} was changed.")
+    expect(row).to_contain_text("127.0.0.1:9/hook")
+    for is_kept in (True, False):
+        row.get_by_role("button", name=f"Delete: {name}").click()
+        press(page, "Delete")
+        expect(row).to_have_count(0)
+        if is_kept:
+            undo(page, f"{name} was deleted.")
+            expect(row).to_contain_text("127.0.0.1:9/hook")
 
 
 def jobs(visit):
@@ -140,9 +151,13 @@ def jobs(visit):
     toast(page, "sweepFiles was scheduled.")
     plan = row_of(page, "sweepFiles", "Schedules")
     expect(plan).to_contain_text("every 90 minutes")
-    plan.get_by_role("button", name="Delete sweepFiles").click()
-    press(page, "Delete")
-    expect(row_of(page, "sweepFiles", "Schedules")).to_have_count(0)
+    for is_kept in (True, False):
+        plan.get_by_role("button", name="Delete sweepFiles").click()
+        press(page, "Delete")
+        expect(plan).to_have_count(0)
+        if is_kept:
+            undo(page, "sweepFiles was deleted.")
+            expect(plan).to_contain_text("every 90 minutes")
 
 
 def config(visit, given):

@@ -4,6 +4,7 @@ import io
 import tempfile
 import urllib.request
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from playwright.sync_api import expect
 
@@ -239,6 +240,9 @@ def crashes(visit, given):
     page.get_by_label("Version, as reported by the app").fill("shop@1.0.0")
     row = page.locator("s-table tr", has_text="OutOfBag")
     expect(row).to_contain_text("Open")
+    for text, count in (("nothing like it", 0), ("outofbag", 1)):
+        page.get_by_label("Title or place of an issue").fill(text)
+        expect(row).to_have_count(count)
     no_markup(page, "crashes")
     row.get_by_role("link").press("Enter")
     expect(page.locator("pre mark")).to_contain_text("let item = items[7]")
@@ -267,6 +271,33 @@ def crashes(visit, given):
     page.get_by_role("button", name="Open", exact=True).click()
     expect(page.get_by_text("No such issues. Good.")).to_be_visible()
     figures(page)
+    projects(visit, given)
+
+
+def projects(visit, given):
+    """A new project is in the list with its DSN, to which an app reports; a disabled key takes nothing."""
+    page = visit.page
+    page.get_by_role("button", name="Projects").click()
+    page.get_by_role("button", name="Add a project").click()
+    page.get_by_label("Name of the app").fill(" ")
+    press(page, "Add")
+    expect(page.locator(f"{DIALOG} .problem")).to_contain_text("needs a name")
+    page.get_by_label("Name of the app").fill(given["app"])
+    for_everybody(page, "a new project")
+    press(page, "Add")
+    toast(page, f"{given['app']} was added.")
+    row = page.locator("s-table tr", has_text=given["app"])
+    dsn = urlsplit(row.locator("code").inner_text())
+    project = dsn.path.removeprefix("/")
+    step(f"{dsn.scheme}://{dsn.netloc.split('@')[1]}" == visit.base, f"The DSN leads elsewhere: {dsn.geturl()}")
+    for_everybody(page, "projects")
+    report_again(visit, {**given, "project": project, "key": dsn.username})
+    row.get_by_role("button", name="Disable the key").click()
+    press(page, "Disable the key")
+    toast(page, "is disabled.")
+    expect(row).to_contain_text("Disabled")
+    visit.open(f"/dashboard/crashes?project={project}")
+    expect(page.locator("s-table")).to_contain_text("OutOfBag")
 
 
 def figures(page):

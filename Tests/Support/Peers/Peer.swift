@@ -1,4 +1,5 @@
 import Foundation
+import NIOCore
 import NIOHTTP1
 import ParseProtocol
 
@@ -14,9 +15,11 @@ package final class Peer: Sendable {
     /// The Python interpreter with the peers' libraries.
     package static let python = "\(checkoutDirectory)/.build/peers/bin/python"
 
-    /// Starts `Tests/Peers/<script>` and waits until it reports that it listens.
-    package static func start(_ script: String, _ arguments: [String] = []) async throws -> Peer {
-        try await start([python, "-u", "\(checkoutDirectory)/Tests/Peers/servers/\(script)"] + arguments)
+    /// Starts `Tests/Peers/<folder>/<script>` and waits until it reports that it listens.
+    package static func start(
+        _ script: String, _ arguments: [String] = [], in folder: String = "servers"
+    ) async throws -> Peer {
+        try await start([python, "-u", "\(checkoutDirectory)/Tests/Peers/\(folder)/\(script)"] + arguments)
     }
 
     private static func start(_ command: [String]) async throws -> Peer {
@@ -59,8 +62,12 @@ package final class Peer: Sendable {
     }
 
     /// Sends a command to `/_control/<what>` and returns the answer.
-    package func control(_ what: String, _ order: JSON) async throws -> [UInt8] {
-        try await HTTPConnections.send(.POST, "\(url)/_control/\(what)", body: order.serialized).bytes
+    package func control(
+        _ what: String, _ order: JSON, timeout: TimeAmount = .seconds(30)
+    ) async throws -> [UInt8] {
+        try await HTTPConnections.send(
+            .POST, "\(url)/_control/\(what)", body: order.serialized, timeout: timeout
+        ).bytes
     }
 
     package func stop() async { await keeper.finish() }
