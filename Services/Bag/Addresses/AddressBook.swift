@@ -18,7 +18,7 @@ extension ClassDefinition {
 /// A customer's addresses. Exactly one is the default while there is at least one.
 package enum AddressBook {
     static let className = "Address"
-    static let texts = ShippingAddress.names + ["label"]
+    static let texts = ShippingAddress.names + ["country", "label"]
     /// Maximum addresses per customer. Bounds the cost of changing the default.
     package static let perCustomerMax = 50
 

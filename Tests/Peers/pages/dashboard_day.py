@@ -13,6 +13,7 @@ def day(visit, given):
     page.get_by_role("button", name="declined").click()
     row = page.get_by_role("row").filter(has=page.locator(f"a[href$='{given['bag']}']"))
     expect(row).to_contain_text("Your card was declined.")
+    visit.settle()
     row.get_by_role("link", name="Open the order").press("Enter")
     # The bag is no order: it cannot be shipped or refunded.
     expect(page.get_by_role("heading", name="Not ordered yet")).to_be_visible()

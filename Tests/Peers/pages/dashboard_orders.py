@@ -156,6 +156,8 @@ def failures(visit, given):
     expect(page.locator("pre.mail")).to_contain_text("Thank you for your order")
     page.locator("a.back").click()
     page.get_by_role("button", name="Sent", exact=True).click()
+    expect(page.get_by_role("button", name="Sent", exact=True)).to_have_attribute("aria-pressed", "true")
+    visit.settle()
     page.get_by_role("link", name=f"№ {given['number']}").first.press("Enter")
     expect(page.get_by_role("heading", name="Orders")).to_be_visible()
     expect(page.locator("s-table tbody tr")).to_have_count(1)
