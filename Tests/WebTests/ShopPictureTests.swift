@@ -70,7 +70,8 @@ import WebService
             ]
         ]
         let html = try Self.html(
-            ["products", "rose-abc"], [(200, product), Self.none, Self.none, (200, similar), (200, ["objectId": "b", "title": "Bloom"])])
+            ["products", "rose-abc"],
+            [(200, product), Self.none, Self.none, (200, similar), (200, ["objectId": "b", "title": "Bloom"])])
         let path = full.replacing(" ", with: "%20")
         let widths = [160, 320, 640, 960, 1280, 1920].map { "\(Self.files)/width/\($0)/\(path) \($0)w" }
         #expect(html.contains(" srcset=\"\(widths.joined(separator: ", "))\""), "\(html)")
