@@ -61,7 +61,11 @@ export async function render(view) {
         'div.actions',
         runs('orders') ? h('a.button', { href: router.href('/charges') }, t('charge.title')) : null,
         h('a.button', { href: router.href('/orders/sheets/picking-list') }, t('sheet.allToPick')),
-        h('button', { type: 'button', onclick: (event) => exportOrders(where, wanted, event.currentTarget) }, t('csv.export')),
+        h(
+          'button',
+          { type: 'button', onclick: (event) => exportOrders(where, wanted, event.currentTarget) },
+          t('csv.export'),
+        ),
       ),
     ),
     h(
@@ -95,7 +99,7 @@ function wordsAfter(newest) {
 
 /** The condition of the class, without the search. */
 function condition({ state, from, to, code }) {
-  const where = inState(state in states ? state : '');
+  const where = { ...inState(state in states ? state : '') };
   const days = {};
   if (from) days.$gte = start(from, 0);
   if (to) days.$lt = start(to, 1);
