@@ -2,6 +2,7 @@ import BagService
 import Messages
 import ObjectStore
 import ParseProtocol
+import ServiceSupport
 import TestSupport
 import Testing
 
