@@ -130,6 +130,9 @@ package func buildBag(_ host: ServiceHost, _ routes: inout ServiceRoutes, _ curr
     host.whenWriter("customers", every: .seconds(1), problem: "Orders of customers could not be counted.") {
         try await host.store.write(for: nil) { try totals.countNext(in: $0) } ? .more : .finished
     }
+    host.whenWriter("orders.entries", every: .seconds(1), problem: "Entries of orders could not be added.") {
+        try await host.store.write(for: nil) { try OrderEntries.addNext(in: $0) } ? .more : .finished
+    }
     host.whenWriter("customers.contacts", every: .seconds(1), problem: "Addresses of customers could not be read.") {
         let lookups = try await host.store.read(for: nil) { try CustomerLookups.next(in: $0) }
         guard !lookups.isEmpty else { return .idle }

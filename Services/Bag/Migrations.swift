@@ -18,6 +18,7 @@ let bagMigrations = [
     Migration(13, "foreignCharges", ["ALTER TABLE refunds ADD COLUMN charged INTEGER"]),
     Migration(14, "changedCustomers", CustomerLookups.changes),
     Migration(15, "actions", actions),
+    Migration(16, "orderEntries", OrderEntries.tables),
 ]
 
 /// Whether the customer can confirm the charge with the bank, and since when that is awaited (NULL: it is not).

@@ -5,7 +5,7 @@ import { load, loadView } from './pages.mjs';
 
 const { mailStep, pushStep } = await loadView('orders/timeline.js');
 const { ordersAsCSV, readParcels } = await loadView('orders/csv.js');
-const { orderOf, townOf } = await loadView('orders/shared.js');
+const { matching, townOf } = await loadView('orders/shared.js');
 const { packed } = await loadView('orders/parcel.js');
 const { parseCSV } = await load('csv.js');
 const at = (iso) => ({ __type: 'Date', iso });
@@ -80,10 +80,13 @@ test('a pasted table gives each order its parcel', () => {
   }
 });
 
-test('customers are sorted by the last name of the recipient', () => {
-  assert.equal(orderOf('name'), 'shippingAddress.lastName,shippingAddress.firstName');
-  assert.equal(orderOf('-name'), '-shippingAddress.lastName,-shippingAddress.firstName');
-  assert.equal(orderOf('-orderNo'), '-orderNo');
+test('a search is a parameter of the function that lists orders', () => {
+  assert.deepEqual(matching(' Ann  Lee '), { search: 'Ann  Lee' });
+  assert.deepEqual(matching('No. 1000001'), { search: '1000001' });
+  assert.deepEqual(matching('№ 1000001'), { search: '№ 1000001' });
+  assert.deepEqual(matching('Nora'), { search: 'Nora' });
+  assert.deepEqual([matching('  '), matching(undefined)], [{}, {}]);
+  assert.equal(matching('x'.repeat(100)).search.length, 60);
 });
 
 test('a parcel has no pieces that were refunded before it was shipped', () => {

@@ -23,6 +23,7 @@ extension CheckoutLedger {
                 checkout, .success(reply), reply: reply, orderNo: orderNo, chargeId: chargeId, in: transaction)
             try queueMessages(checkout, receipt, orderNo: orderNo, in: transaction)
             try CustomerTotals(currency: priced.currency).follow(nil, order, in: transaction)
+            try OrderEntries.follow(nil, order, in: transaction)
             // `afterCommit` callbacks run before the reply is sent, so the mark file never lags behind a receipt.
             transaction.afterCommit { [numbers] in numbers?.given(orderNo) }
             return .success(reply)

@@ -65,7 +65,8 @@ package enum AccountDeletion {
                 try OpenOrder(document: order, in: transaction).delete(in: transaction)
                 return
             }
-            _ = try transaction.update("Order", id, withoutName, caller: .master)
+            let updated = try transaction.update("Order", id, withoutName, caller: .master)
+            try OrderEntries.follow(updated.before, updated.document, in: transaction)
             // Notes may contain anything about the customer.
             try OrderNotes.removeAll(of: id, in: transaction)
         }

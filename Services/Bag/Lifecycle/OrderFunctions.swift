@@ -56,10 +56,10 @@ struct OrderFunctions: Sendable {
         routes.function("orders") { parameters, request in
             try request.requireArea(.orders, .support)
             let list = try OrderList(parameters)
-            let (orders, count) = try await host.store.read(for: request.share) { try list.read(in: $0) }
-            let customers = Set(orders.compactMap { $0["customer"]?.pointerTarget?.objectId })
+            let page = try await host.store.read(for: request.share) { try list.read(in: $0) }
+            let customers = Set(page.orders.compactMap { $0["customer"]?.pointerTarget?.objectId })
             let known = try await contacts.contacts(of: customers, for: request)
-            return try .result(OrderList.json(orders, contacts: known, count: count))
+            return try .result(OrderList.json(page, contacts: known))
         }
     }
 

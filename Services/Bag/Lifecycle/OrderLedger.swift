@@ -179,6 +179,7 @@ package struct OrderLedger: Sendable {
         fields.merge(dimensions.fields) { _, new in new }
         let updated = try transaction.update("Order", order.objectId, .object(fields), caller: .master)
         try CustomerTotals(currency: currency.code).follow(updated.before, updated.document, in: transaction)
+        try OrderEntries.follow(updated.before, updated.document, in: transaction)
         try note(wish, order.objectId, before: updated.before, after: updated.document, in: transaction)
         let changed = try OrderRecord(document: updated.document, in: transaction)
         // An order that cost nothing has no refund to restock its goods.

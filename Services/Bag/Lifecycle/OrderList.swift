@@ -2,22 +2,64 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// `orders {status?, from?, to?, limit?, skip?}`: placed orders for the shop's admins, newest first, with their lines
-/// and customer contacts.
+/// `orders {search?, status?, from?, to?, discountCode?, sort?, limit?, skip?}`: placed orders for the order desk and
+/// support, with their lines and customer contacts.
+///
+/// Reads the entries of orders. Until all orders have one, a list without a search reads the class.
 package struct OrderList: Sendable {
-    private let condition: JSON
-    private let limit: Int
-    private let skip: Int
+    package struct Page: Sendable {
+        /// With whole lines in `items`.
+        package let orders: [JSON]
+        /// All matching orders.
+        package let count: Int
+        /// Whether the search may lack orders of earlier releases.
+        package let isCounting: Bool
+    }
 
+    /// The query of the class.
+    private var condition: JSON
+    private let order: [String]
+    /// The query of the entries.
+    private var conditions: [String] = []
+    private var arguments: [SQLValue] = []
+    private let sorting: String
+    private let isSearch: Bool
+    private let limit: Int64
+    private let skip: Int64
+
+    /// The column and the fields by which a list is sorted.
+    private static let sorts = [
+        "orderNo": ("orderNo", ["orderNo"]), "orderDate": ("orderedAt", ["orderDate"]), "total": ("total", ["total"]),
+        "name": ("byName", ["shippingAddress.lastName", "shippingAddress.firstName"]),
+    ]
     /// A page of orders with 200 lines each has several megabytes.
     private static let limitMax: Int64 = 100
     private static let skipMax: Int64 = 1_000_000
+    private static let searchBytesMax = 200
+    /// Compared words of a search; operators type fewer.
+    private static let wordsMax = 6
 
     /// - Parameter parameters: `status` is an `orderState`, or the number that earlier releases used for it. `from`
     ///   (inclusive) and `to` (exclusive) bound the time when the order was placed, as ISO 8601 or Date objects.
     /// - Throws: `.validationError` (142) for other values.
     package init(_ parameters: JSON) throws {
-        var condition: JSON = ["orderStatus": ["$ne": .int(OrderStatus.open.wireStatus)]]
+        condition = ["orderStatus": ["$ne": .int(OrderStatus.open.wireStatus)]]
+        let sorted = try Self.sorting(parameters["sort"])
+        sorting = sorted.sql
+        order = sorted.order
+        limit = try parameters.listLimit(standard: 50, maximum: Self.limitMax)
+        guard let skip = (parameters["skip"] ?? 0).intValue, (0...Self.skipMax).contains(skip) else {
+            throw ParseError(.validationError, "skip must be a whole number from 0 to \(Self.skipMax).")
+        }
+        self.skip = skip
+        let search = try parameters.textParameter("search", bytesMax: Self.searchBytesMax) ?? ""
+        let words = CustomerProfile.words(of: search).prefix(Self.wordsMax)
+        isSearch = !words.isEmpty
+        for word in words {
+            conditions.append("orderId IN (SELECT orderId FROM orderWords WHERE word >= ? AND word < ?)")
+            // All words with the prefix sort below the prefix plus the highest character.
+            arguments += [.text(word), .text(word + "\u{10FFFF}")]
+        }
         if let value = parameters["status"], !value.isNull {
             guard let status = Self.status(value), let state = status.state else {
                 let states = OrderStatus.ofMadeOrders.compactMap(\.state).joined(separator: ", ")
@@ -26,31 +68,45 @@ package struct OrderList: Sendable {
             // An imported order may be marked as placed by `orderStatus` alone.
             let others = OrderStatus.ofMadeOrders.filter { $0 != .made }.compactMap(\.state)
             condition["orderState"] = status == .made ? ["$nin": .array(others.map(JSON.string))] : .string(state)
+            conditions.append("state = ?")
+            arguments.append(.text(state))
         }
-        var dates: JSON = [:]
-        for (name, comparison) in [("from", "$gte"), ("to", "$lt")] {
-            dates[comparison] = try parameters.momentParameter(name)?.wire
+        let (from, to) = (try parameters.momentParameter("from"), try parameters.momentParameter("to"))
+        if from != nil || to != nil {
+            var dates: JSON = [:]
+            dates["$gte"] = from?.wire
+            dates["$lt"] = to?.wire
+            condition["orderDate"] = dates
+            conditions.append("orderedAt >= ? AND orderedAt < ?")
+            arguments += [.int(from?.milliseconds ?? OrderEntry.noDate + 1), .int(to?.milliseconds ?? .max)]
         }
-        if dates != [:] { condition["orderDate"] = dates }
-        self.condition = condition
-        limit = Int(try parameters.listLimit(standard: 50, maximum: Self.limitMax))
-        guard let skip = (parameters["skip"] ?? 0).intValue, (0...Self.skipMax).contains(skip) else {
-            throw ParseError(.validationError, "skip must be a whole number from 0 to \(Self.skipMax).")
+        if let code = try parameters.textParameter("discountCode") {
+            condition["discountCode"] = .string(code)
+            conditions.append("code = ?")
+            arguments.append(.text(code))
         }
-        self.skip = Int(skip)
     }
 
     private static func status(_ value: JSON) -> OrderStatus? {
         value.stringValue.flatMap(OrderStatus.init(state:)) ?? value.intValue.flatMap(OrderStatus.init(rawValue:))
     }
 
-    /// The page, with whole lines in `items`, and the count of all matching orders.
-    package func read(in store: some ObjectReading) throws -> (orders: [JSON], count: Int) {
-        let query = Query(className: "Order", where: condition, order: ["-orderNo"], limit: limit, skip: skip)
-        let orders = try store.documents(query, caller: .master)
-        let ids = orders.flatMap(\.itemIds)
-        let lines = try store.fetch("OrderItem", ids: ids, keys: [], caller: .master).map { id, text in
-            (id, try JSON(parsing: text))
+    private static func sorting(_ value: JSON?) throws -> (sql: String, order: [String]) {
+        let text = value?.isNull ?? true ? "-orderNo" : value?.stringValue ?? ""
+        let isDescending = text.hasPrefix("-")
+        guard let (column, fields) = sorts[String(text.dropFirst(isDescending ? 1 : 0))] else {
+            let all = sorts.keys.sorted().joined(separator: ", ")
+            throw ParseError(.validationError, "sort must be one of \(all), with - before it for descending order.")
+        }
+        let direction = isDescending ? "DESC" : "ASC"
+        return ("\(column) \(direction), orderId \(direction)", fields.map { isDescending ? "-\($0)" : $0 })
+    }
+
+    package func read(in store: some ObjectReading) throws -> Page {
+        let isIncomplete = try OrderEntries.areIncomplete(in: store)
+        let (orders, count) = try isIncomplete && !isSearch ? stored(in: store) : entered(in: store)
+        let lines = try store.fetch("OrderItem", ids: orders.flatMap(\.itemIds), keys: [], caller: .master).map {
+            ($0, try JSON(parsing: $1))
         }
         let byId = Dictionary(lines, uniquingKeysWith: { first, _ in first })
         let whole = orders.map { order in
@@ -58,16 +114,37 @@ package struct OrderList: Sendable {
             order["items"] = .array(order.itemIds.compactMap { byId[$0] })
             return order
         }
-        return (whole, try store.count(query, caller: .master))
+        return Page(orders: whole, count: count, isCounting: isIncomplete && isSearch)
+    }
+
+    private func entered(in store: some ObjectReading) throws -> (orders: [JSON], count: Int) {
+        let filter = conditions.isEmpty ? "" : "WHERE \(conditions.joined(separator: " AND "))"
+        let ids = try store.rows(
+            "SELECT orderId FROM orderEntries \(filter) ORDER BY \(sorting) LIMIT ? OFFSET ?",
+            arguments + [.int(limit), .int(skip)]
+        ).map { try $0.text("orderId") }
+        let count =
+            try store.rows("SELECT count(*) AS found FROM orderEntries \(filter)", arguments).first?
+            .int("found") ?? 0
+        let orders = try store.fetch("Order", ids: ids, keys: [], caller: .master).map { try JSON(parsing: $1) }
+        return (orders, Int(count))
+    }
+
+    private func stored(in store: some ObjectReading) throws -> (orders: [JSON], count: Int) {
+        let query = Query(
+            className: "Order", where: condition, order: order, limit: Int(limit), skip: Int(skip))
+        return (try store.documents(query, caller: .master), try store.count(query, caller: .master))
     }
 
     /// - Parameter contacts: by customer id. An order whose customer's account was deleted has no entry.
-    package static func json(_ orders: [JSON], contacts: [String: JSON], count: Int) -> JSON {
-        let results = orders.map { order in
+    package static func json(_ page: Page, contacts: [String: JSON]) -> JSON {
+        let results = page.orders.map { order in
             var order = order
             order["contact"] = order["customer"]?.pointerTarget.flatMap { contacts[$0.objectId] } ?? .null
             return order
         }
-        return ["results": .array(results), "count": .int(Int64(count))]
+        return [
+            "results": .array(results), "count": .int(Int64(page.count)), "counting": .bool(page.isCounting),
+        ]
     }
 }

@@ -86,6 +86,7 @@ struct OrderRules: ClassRules {
         // The first attempt of a repeated create was followed.
         if !outcome.isRepeated {
             try CustomerTotals(currency: currency).follow(outcome.before, outcome.after, in: transaction)
+            try OrderEntries.follow(outcome.before, outcome.after, in: transaction)
         }
         switch change.verb {
         case .create, .update:

@@ -129,6 +129,7 @@ package struct RefundLedger: Sendable {
             // The order was removed by force, so there is nothing to report.
             guard let (before, order) = try Self.complete(refund, reason: reason, in: transaction) else { return }
             try CustomerTotals(currency: currency.code).follow(before, order.document, in: transaction)
+            try OrderEntries.follow(before, order.document, in: transaction)
             // The goods of an order that was paid elsewhere were never reserved here.
             if order.payment != nil, try row.int("restock") == 1 {
                 try Self.restock(

@@ -11,21 +11,27 @@ import Testing
         try await CheckoutLedgerTests.make(try await bag.start(by: "u2"), in: bag)
         _ = try await bag.bag(of: "u3")
         _ = try await bag.take(.ship(Shipment()), first)
-        func list(_ parameters: JSON) async throws -> (orders: [JSON], count: Int) {
+        func list(_ parameters: JSON) async throws -> OrderList.Page {
             let list = try OrderList(parameters)
             return try await bag.store.read { try list.read(in: $0) }
         }
-        let all = try await list([:])
-        #expect(all.orders.map(\.objectId) == [second, first])
-        #expect(all.count == 2)
-        #expect(all.orders[1].at("items", 0, "name") == "Soap")
-        #expect(try await list(["status": 2]).orders.map(\.objectId) == [first])
-        #expect(try await list(["limit": 1, "skip": 1]).orders.map(\.objectId) == [first])
-        #expect(try await list(["to": "2020-01-01T00:00:00.000Z"]).count == 0)
-        #expect(try await list(["from": "2020-01-01T00:00:00.000Z"]).count == 2)
-        let shown = OrderList.json(all.orders, contacts: ["u2": ["email": "b@shop.example"]], count: 2)
-        #expect(shown.at("results", 0, "contact", "email") == "b@shop.example")
-        #expect(shown.at("results", 1, "contact") == .null)
+        // First from the class, then from the entries.
+        for hasEntries in [false, true] {
+            if hasEntries { #expect(try await bag.store.write { try OrderEntries.addNext(in: $0) } == false) }
+            let all = try await list([:])
+            #expect(all.orders.map(\.objectId) == [second, first])
+            #expect(all.count == 2)
+            try #require(all.orders.count == 2)
+            #expect(all.orders[1].at("items", 0, "name") == "Soap")
+            #expect(try await list(["status": 2]).orders.map(\.objectId) == [first])
+            #expect(try await list(["limit": 1, "skip": 1]).orders.map(\.objectId) == [first])
+            #expect(try await list(["sort": "orderDate"]).orders.map(\.objectId) == [first, second])
+            #expect(try await list(["to": "2020-01-01T00:00:00.000Z"]).count == 0)
+            #expect(try await list(["from": "2020-01-01T00:00:00.000Z"]).count == 2)
+            let shown = OrderList.json(all, contacts: ["u2": ["email": "b@shop.example"]])
+            #expect(shown.at("results", 0, "contact", "email") == "b@shop.example")
+            #expect(shown.at("results", 1, "contact") == .null)
+        }
     }
 
     @Test(
@@ -44,6 +50,7 @@ import Testing
         _ = try await bag.take(.ship(Shipment()), shipped)
         let imported: JSON = ["orderNo": 7, "orderStatus": 1]
         let made = try await bag.save(.create, "Order", nil, imported, as: .with { $0.master = true }).objectId
+        _ = try await bag.store.write { try OrderEntries.addNext(in: $0) }
         for (status, expected) in [("shipped", shipped), (2, shipped), ("made", made), (1, made)] as [(JSON, String)] {
             let list = try OrderList(["status": status])
             let found = try await bag.store.read { try list.read(in: $0) }

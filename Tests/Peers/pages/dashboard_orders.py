@@ -76,10 +76,10 @@ def typing(visit, given):
     """Text that is typed while the response to an earlier search is on its way is kept and searched."""
     page, held = visit.page, []
     enter(visit, given, "/dashboard/orders")
-    page.route("**/classes/Order?*", lambda route: held.append(route))
+    page.route("**/functions/orders", lambda route: held.append(route))
     search = page.get_by_label("Number, name, city or tracking")
     search.press_sequentially("Mid")
-    with page.expect_request("**/classes/Order?*"):
+    with page.expect_request("**/functions/orders"):
         pass
     search.press_sequentially("night")
     page.unroute_all(behavior="ignoreErrors")

@@ -111,7 +111,7 @@ package struct CustomerTotals: Sendable {
     }
 
     /// The customer's address when the order was placed; empty when it is unknown.
-    private static func email(ofOrder orderId: String, in store: some ObjectReading) throws -> String {
+    static func email(ofOrder orderId: String, in store: some ObjectReading) throws -> String {
         try store.rows("SELECT email FROM checkouts WHERE orderId = ? AND state = 'made'", [.text(orderId)]).first?
             .text("email") ?? ""
     }

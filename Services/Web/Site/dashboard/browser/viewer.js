@@ -1,18 +1,18 @@
 // Viewing rows as another user would see them, without a session of that user: the server removes from the operator's
 // own response what the user may not see, and accepts no changes.
 
-import { containing, find } from '../../shared/api.js';
+import { ask, find } from '../../shared/api.js';
 import { fill, h } from '../../shared/dom.js';
 import { dialog, field } from '../../shared/elements/dialog.js';
 import { failure } from '../../shared/elements/toast.js';
 import { t } from '../../shared/i18n.js';
 import { fieldError } from '../../shared/problems.js';
-import { made, nameOf } from '../orders/shared.js';
+import { filter } from '../customers/totals.js';
 
 export const GUEST = '*';
 const ID = /^[A-Za-z0-9_-]{1,64}$/;
 const PAUSE = 300;
-const ORDERS = 40;
+const CUSTOMERS = 40;
 /** Requests for one page: each may return no visible row. */
 const TRIES = 20;
 
@@ -57,26 +57,22 @@ export function askViewer(choose) {
     round += 1;
     const own = round;
     if (text.length < 2) return fill(list);
-    const fields = ['email', 'shippingAddress.firstName', 'shippingAddress.lastName'];
-    const where = { ...made, $or: fields.map((name) => ({ [name]: containing(text) })) };
     try {
-      const keys = 'customer,shippingAddress,email';
-      const { results } = await find('Order', { where, order: '-orderNo', limit: ORDERS, keys });
-      const byId = new Map(results.filter(({ customer }) => customer).map((order) => [order.customer.objectId, order]));
-      if (own === round) fill(list, byId.size ? [...byId].map(pick) : h('p.hint', t('data.noRows')));
+      const { results } = await ask('customers', { ...filter({ search: text }), limit: CUSTOMERS });
+      if (own === round) fill(list, results.length ? results.map(pick) : h('p.hint', t('data.noRows')));
     } catch (error) {
       failure(error);
     }
   }
-  function pick([userId, order]) {
+  function pick({ customerId, name, email }) {
     const chosen = () => {
-      input(id).value = userId;
+      input(id).value = customerId;
     };
     return h(
       'label.check',
       h('input', { type: 'radio', name: 'picked', onchange: chosen }),
-      h('span.clip', nameOf(order)),
-      h('span.soft.small', userId),
+      h('span.clip', name || email || t('order.nobody')),
+      h('span.soft.small', customerId),
     );
   }
   input(search).addEventListener('input', () => {

@@ -1,6 +1,5 @@
 // A card with the first rows of a list, updated when others change them.
 
-import { find } from '../../shared/api.js';
 import { h } from '../../shared/dom.js';
 import { listen } from '../../shared/live/live.js';
 import { paced } from '../../shared/live/paced.js';
@@ -10,21 +9,22 @@ const markOf = ({ results, count }) =>
   JSON.stringify([count, results.map(({ objectId, updatedAt }) => [objectId, updatedAt])]);
 
 /**
- * @param query the query of the objects, without a signal.
+ * @param where the condition of the objects whose changes are followed.
+ * @param load loads the list.
  * @param first its first result.
  * @param draw creates the card from the new and the earlier result.
  * @returns the element that holds the card.
  */
-export function followCard(className, query, first, draw, signal) {
+export function followCard(className, { where, load }, first, draw, signal) {
   let known = first;
   const place = h('div', draw(first, first));
   const look = paced(async () => {
-    const now = await find(className, { ...query, signal });
+    const now = await load(signal);
     if (signal.aborted || markOf(now) === markOf(known)) return;
     const before = known;
     known = now;
     refill(place, draw(now, before));
   }, signal);
-  listen(className, { where: query.where }, look, signal);
+  listen(className, { where }, look, signal);
   return place;
 }

@@ -1,6 +1,6 @@
 // Actions on several orders at once.
 
-import { APIError, find } from '../../shared/api.js';
+import { APIError, ask, find } from '../../shared/api.js';
 import { batch } from '../../shared/batch.js';
 import { h } from '../../shared/dom.js';
 import { dialog } from '../../shared/elements/dialog.js';
@@ -15,6 +15,8 @@ import { ordersAsCSV, readParcels } from './csv.js';
 import { stateOf } from './shared.js';
 
 const PAGE = 500;
+/** The most orders of a search's page. */
+const FOUND = 100;
 
 /**
  * The bar above the list.
@@ -81,17 +83,37 @@ function shipMany(orders) {
   });
 }
 
-/** Saves all orders of a list to a file. Pages follow the objectId, so that a change meanwhile skips none. */
-export async function exportOrders(where, button) {
+/** The orders of a class's condition. Pages follow the objectId, so that a change meanwhile skips none. */
+async function everyOrder(where) {
+  const all = [];
+  for (let last = ''; ; last = all.at(-1).objectId) {
+    const rest = last ? { $and: [where, { objectId: { $gt: last } }] } : where;
+    const { results } = await find('Order', { where: rest, order: 'objectId', limit: PAGE, include: 'items' });
+    all.push(...results);
+    if (results.length < PAGE) return all;
+  }
+}
+
+/** The orders that a search finds. */
+async function everyFound(wanted) {
+  const all = [];
+  for (;;) {
+    const { results } = await ask('orders', { ...wanted, sort: 'orderNo', limit: FOUND, skip: all.length });
+    const whole = (items) => items.map((item) => ({ ...item, __type: 'Object' }));
+    all.push(...results.map((order) => ({ ...order, items: whole(order.items) })));
+    if (results.length < FOUND) return all;
+  }
+}
+
+/**
+ * Saves all orders of a list to a file.
+ * @param where the condition of the class.
+ * @param wanted the parameters of `orders` for the same condition, with the search.
+ */
+export async function exportOrders(where, wanted, button) {
   button.disabled = true;
   try {
-    const all = [];
-    for (let last = ''; ; last = all.at(-1).objectId) {
-      const rest = last ? { $and: [where, { objectId: { $gt: last } }] } : where;
-      const { results } = await find('Order', { where: rest, order: 'objectId', limit: PAGE, include: 'items' });
-      all.push(...results);
-      if (results.length < PAGE) break;
-    }
+    const all = wanted.search ? await everyFound(wanted) : await everyOrder(where);
     const emails = await emailsOf(all);
     for (const order of all) order.email ??= emails.get(order.customer?.objectId);
     all.sort((a, b) => (a.orderNo ?? 0) - (b.orderNo ?? 0));

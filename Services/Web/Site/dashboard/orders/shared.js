@@ -1,6 +1,6 @@
 // The common parts of the order views: states, lines and people.
 
-import { ask, containing } from '../../shared/api.js';
+import { ask } from '../../shared/api.js';
 import { h } from '../../shared/dom.js';
 import { moment, money } from '../../shared/format.js';
 import { t } from '../../shared/i18n.js';
@@ -40,28 +40,13 @@ export function inState(state) {
   return state ? { ...made, orderState: state } : made;
 }
 
-const searched = [
-  'shippingAddress.firstName',
-  'shippingAddress.lastName',
-  'shippingAddress.city',
-  'email',
-  'trackingNumber',
-];
-
-/** Matches placed orders by number, or by all words of a name, a city, an address or a tracking number. */
-export function matching(text) {
-  const number = text.replace(/^(№|#|no\.?)\s*/i, '');
-  if (/^\d{4,}$/.test(number)) return { ...made, orderNo: Number(number) };
-  const words = text.split(/\s+/).filter(Boolean).slice(0, 4);
-  if (!words.length) return made;
-  return { ...made, $and: words.map((word) => ({ $or: searched.map((field) => ({ [field]: containing(word) })) })) };
-}
-
-/** The order of the protocol for a column; customers are sorted by the last name of the recipient. */
-export function orderOf(sorted) {
-  if (!/^-?name$/.test(sorted)) return sorted;
-  const sign = sorted.startsWith('-') ? '-' : '';
-  return ['lastName', 'firstName'].map((part) => `${sign}shippingAddress.${part}`).join(',');
+/** The parameters of `orders` for a text that an operator types. */
+export function matching(text = '') {
+  const search = text
+    .trim()
+    .replace(/^no\.?\s*(?=\d)/i, '')
+    .slice(0, 60);
+  return search ? { search } : {};
 }
 
 export function nameOf(order) {

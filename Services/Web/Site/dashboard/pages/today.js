@@ -32,7 +32,7 @@ export async function render({ router, signal }) {
     return toShip(now, router);
   };
   const cards = [
-    orders && followCard('Order', waiting(), orders, shipping, signal),
+    orders && followCard('Order', waiting, orders, shipping, signal),
     low && followCard('Product', lowest, low, (now) => lowStock(now, router, some.results.length > 0), signal),
   ];
   const moderation = reviews && toModerate(reviews, router);
@@ -57,8 +57,8 @@ async function asked(signal) {
   const week = { __type: 'Date', iso: new Date(Date.now() - 7 * DAY).toISOString() };
   const questions = {
     sales: runs('developers') && salesOf(signal),
-    orders: readsOrders && find('Order', { ...waiting(), signal }),
-    low: keepsProducts && find('Product', { ...lowest, signal }),
+    orders: readsOrders && waiting.load(signal),
+    low: keepsProducts && lowest.load(signal),
     some: keepsProducts && find('Product', { limit: 1, keys: 'objectId', signal }),
     reviews: runs('catalog', 'support') && ask('reviewsToModerate', { limit: ROWS, count: true }, signal),
     mails: runs('support') && unsentMails(signal),
@@ -80,13 +80,15 @@ async function unsentMails(signal) {
   return { count: counts.reduce((sum, count) => sum + count), state: states[Math.max(first, 0)] };
 }
 
+const where = { stock: { $lte: LOW }, active: { $ne: false } };
 const lowest = {
-  where: { stock: { $lte: LOW }, active: { $ne: false } },
-  order: 'stock,name',
-  limit: ROWS,
-  count: 1,
+  where,
+  load: (signal) => find('Product', { where, order: 'stock,name', limit: ROWS, count: 1, signal }),
 };
-const waiting = () => ({ where: inState('made'), order: 'orderNo', limit: ROWS, count: 1 });
+const waiting = {
+  where: inState('made'),
+  load: (signal) => ask('orders', { status: 'made', sort: 'orderNo', limit: ROWS }, signal),
+};
 
 /** The last days in the shop's currency. */
 async function salesOf(signal) {

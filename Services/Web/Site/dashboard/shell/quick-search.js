@@ -73,8 +73,7 @@ export function openSearch(router) {
 /** The searches that the operator's areas allow, each with a list of `{ kind, href, title, note }`. */
 function questions(text, router, signal) {
   const orders = async () => {
-    const options = { where: matching(text), order: '-orderNo', limit: MOST, signal };
-    const { results } = await find('Order', options);
+    const { results } = await ask('orders', { ...matching(text), limit: MOST }, signal);
     return results.map((order) => ({
       kind: t('area.orders'),
       href: router.href(`/orders/${order.objectId}`),

@@ -1,6 +1,6 @@
 // Orders, newest first: by state, days, number or recipient.
 
-import { find } from '../../../shared/api.js';
+import { ask } from '../../../shared/api.js';
 import { fill, h } from '../../../shared/dom.js';
 import { table } from '../../../shared/elements/table.js';
 import { dateTime, number } from '../../../shared/format.js';
@@ -13,7 +13,7 @@ import { counted, heading, pager, stateChips } from '../../lists/listing.js';
 import { searchField } from '../../lists/search-field.js';
 import { runs } from '../../shell/areas.js';
 import { bulkBar, exportOrders } from '../../orders/bulk.js';
-import { inState, matching, nameOf, orderOf, pieces, states, stateTag, total } from '../../orders/shared.js';
+import { inState, matching, nameOf, pieces, states, stateTag, total } from '../../orders/shared.js';
 
 const PAGE = 25;
 /** Newest first by default. */
@@ -28,16 +28,8 @@ export async function render(view) {
   const drawBulk = () => fill(bulk, bulkBar(selected, router, redraw, { count: shown.rows.length, selectAll }));
   const columns = columnsOf(router, selected, drawBulk);
   const where = condition(query);
-  const options = {
-    where,
-    order: orderOf(sorted),
-    limit: PAGE,
-    skip: (page - 1) * PAGE,
-    count: 1,
-    include: 'items',
-    signal,
-  };
-  const load = () => find('Order', options);
+  const wanted = parameters(query, where);
+  const load = () => ask('orders', { ...wanted, sort: sorted, limit: PAGE, skip: (page - 1) * PAGE }, signal);
   const [found, views] = await Promise.all([load(), viewBar('orders', view, columns)]);
   const go = (change) => router.go('/orders', { ...query, page: '', ...change }, { replace: true });
   const choices = [['', t('orders.all')], ...Object.keys(states).map((state) => [state, t(`state.${state}`)])];
@@ -69,7 +61,11 @@ export async function render(view) {
         'div.actions',
         runs('orders') ? h('a.button', { href: router.href('/charges') }, t('charge.title')) : null,
         h('a.button', { href: router.href('/orders/sheets/picking-list') }, t('sheet.allToPick')),
-        h('button', { type: 'button', onclick: (event) => exportOrders(where, event.currentTarget) }, t('csv.export')),
+        h(
+          'button',
+          { type: 'button', onclick: (event) => exportOrders(where, wanted, event.currentTarget) },
+          t('csv.export'),
+        ),
       ),
     ),
     h(
@@ -84,6 +80,7 @@ export async function render(view) {
         ? h('button', { type: 'button', onclick: () => go({ code: '' }) }, t('orders.everyCode', { code: query.code }))
         : null,
     ),
+    found.counting ? h('p.hint', { role: 'status' }, t('customers.counting')) : null,
     views,
     bulk,
     news.element,
@@ -100,14 +97,25 @@ function wordsAfter(newest) {
   };
 }
 
-function condition({ state, search, from, to, code }) {
-  const where = inState(state in states ? state : '');
+/** The condition of the class, without the search. */
+function condition({ state, from, to, code }) {
+  const where = { ...inState(state in states ? state : '') };
   const days = {};
   if (from) days.$gte = start(from, 0);
   if (to) days.$lt = start(to, 1);
   if (Object.keys(days).length) where.orderDate = days;
   if (code) where.discountCode = code;
-  return { ...where, ...matching((search ?? '').trim()) };
+  return where;
+}
+
+/** The parameters of `orders` with the same condition, and the search. */
+function parameters({ state, search, code }, { orderDate }) {
+  return {
+    ...matching(search),
+    ...(state in states ? { status: state } : {}),
+    ...(orderDate ? { from: orderDate.$gte, to: orderDate.$lt } : {}),
+    ...(code ? { discountCode: code } : {}),
+  };
 }
 
 /** The first moment of a day, or of a later one. */
