@@ -114,7 +114,7 @@ import UsersService
                         .create, className, row["objectId"]?.stringValue, row, imported: true, as: principal)
                 }
             }
-            let costly = "$2y$31$" + Self.hash.dropFirst(7)
+            let costly = "$2y$31$" + String(Self.hash.dropFirst(7))
             for hash in [JSON.string(costly), "secret", 7] {
                 #expect(await code("_User", Self.changed(["_hashed_password": hash])) == 142, "\(hash)")
                 let hosted = Self.changed(["_hashed_password": .null, "bcryptPassword": hash])

@@ -28,12 +28,10 @@ struct ImportedRelation: Sendable {
     /// The types of the columns of a CSV file.
     static let columns: JSON = ["owningId": ["type": "String"], "relatedId": ["type": "String"]]
 
-    /// The change that adds the row's member.
+    /// The change that adds the row's member. It fails for a row without ids, because it names no object.
     func addition(_ row: JSON, of target: String) -> JSON {
         let member = row["relatedId"]?.stringValue ?? ""
-        return .object([
-            "objectId": row["owningId"] ?? "",
-            field: ["__op": "AddRelation", "objects": [.pointer(target, member)]],
-        ])
+        let addition: JSON = ["__op": "AddRelation", "objects": [.pointer(target, member)]]
+        return ["objectId": Names.isObjectId(member) ? row["owningId"] ?? "" : "", field: addition]
     }
 }

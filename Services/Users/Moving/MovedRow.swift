@@ -68,7 +68,7 @@ struct MovedRow {
     /// A pointer in the form `Class$id`.
     private static func pointer(_ value: JSON) -> JSON? {
         let parts = (value.stringValue ?? "").split(separator: "$", maxSplits: 1)
-        return parts.count == 2 ? .pointer(String(parts[0]), String(parts[1])) : nil
+        return parts.count == 2 ? JSON.pointer(String(parts[0]), String(parts[1])) : nil
     }
 
     /// A time as ISO 8601 text, also with a space in the middle, as a Date, or in MongoDB's extended JSON.
