@@ -1,6 +1,8 @@
 import Messages
+import ObjectStore
 import ParseProtocol
 import ServiceSupport
+import Synchronization
 import Testing
 import UsersService
 
@@ -64,6 +66,27 @@ import UsersService
             try await add("_User", Self.user, to: sandbox)
             #expect(try await sandbox.count("SELECT count(*) FROM credentials WHERE hash LIKE '$scrypt$%'") == 1)
             #expect(try await sandbox.count("SELECT count(*) FROM movedPasswords") == 0)
+        }
+    }
+
+    private final class Told: Sendable {
+        private let told = Mutex<[String]>([])
+
+        var ids: [String] { told.withLock { $0 } }
+
+        func add(_ changes: [StoredChange]) { told.withLock { $0 += changes.map(\.objectId) } }
+    }
+
+    @Test func liveQueriesAreNotTold() async throws {
+        try await withUsersSandbox { sandbox in
+            let told = Told()
+            sandbox.store.watch.listen { told.add($0) }
+            sandbox.store.watch.watch(["_User"])
+            try await add("_User", Self.user, to: sandbox)
+            try await add("_User", Self.changed(["age": 38]), to: sandbox)
+            #expect(told.ids.isEmpty)
+            try await sandbox.apply(.update, "_User", "xLmY6Eb3EC", ["age": 39], as: Self.master)
+            #expect(told.ids == ["xLmY6Eb3EC"], "Changes here are told.")
         }
     }
 
