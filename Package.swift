@@ -77,6 +77,7 @@ let package = Package(
         .systemLibrary(name: "CCurl", path: "Shared/CCurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .systemLibrary(name: "CZlib", path: "Shared/CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
         .systemLibrary(name: "COpenSSL", path: "Shared/COpenSSL", providers: [.apt(["libssl-dev"])]),
+        .systemLibrary(name: "CCrypt", path: "Shared/CCrypt", providers: [.apt(["libcrypt-dev"])]),
 
         // Shared modules, lowest first. A module depends only on modules listed above it.
         .target(name: "ParseProtocol", path: "Shared/ParseProtocol"),
@@ -155,7 +156,7 @@ let package = Package(
             resources: [.copy("Resources/OpenAPI")]
         ),
         service("Catalog", dependencies: ["Platform"]),
-        service("Users", dependencies: ["Cryptography", "Outbound", "SignedTokens"]),
+        service("Users", dependencies: ["CCrypt", "Cryptography", "Outbound", "SignedTokens"]),
         service("Bag", dependencies: ["Cryptography"]),
         service("Payments", dependencies: ["Cryptography", "Outbound"]),
         service("Mail", dependencies: ["Outbound", .product(name: "Mustache", package: "swift-mustache")]),

@@ -15,6 +15,7 @@ func usersMigrations(_ key: AccountKey) -> [Migration] {
         Migration(8, "auditEntriesByObjectId", AuditLog.objectIndex),
         Migration(9, "deskViews", DeskViews.tables),
         Migration(10, "team", Invitations.tables + LastSeen.tables),
+        Migration(11, "movedPasswords", MovedPasswords.tables),
     ]
 }
 

@@ -33,10 +33,11 @@ package final class SandboxStore: Sendable {
     @discardableResult
     package func apply(
         _ verb: ProposedChange.Verb, _ className: String, _ objectId: String? = nil, _ object: JSON = [:],
-        as principal: Principal
+        imported: Bool = false, as principal: Principal
     ) async throws -> ChangeOutcome {
         var change = ProposedChange(
-            verb: verb, className: className, objectId: objectId, object: object, principal: principal, for: nil)
+            verb: verb, className: className, objectId: objectId, object: object, principal: principal,
+            isImported: imported, for: nil)
         let rules = rules[className]
         try await rules?.prepare(&change)
         let prepared = change

@@ -10,7 +10,7 @@ ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 SERVICES=(gateway catalog users bag payments mail push analytics crash cloud web)
 REPLICAS_MAX=16
 SWIFT_VERSION_MIN=6.2 # the dependencies' manifests demand it
-BUILD_PACKAGES=(libzmq3-dev libsqlite3-dev libpq-dev libcurl4-openssl-dev libssl-dev libpcre2-dev zlib1g-dev pkg-config)
+BUILD_PACKAGES=(libzmq3-dev libsqlite3-dev libpq-dev libcurl4-openssl-dev libssl-dev libpcre2-dev libcrypt-dev zlib1g-dev pkg-config)
 # python3 comes with supervisor, which is written in it; scripts/backup and scripts/restore need its standard library.
 RUN_PACKAGES=(supervisor curl libvips-tools python3)
 # A path of a unix socket has at most 107 bytes (sockaddr_un). The longest one here is the process manager's, which adds

@@ -5,12 +5,16 @@ import ParseProtocol
 /// `POST /import/<Class>`: imports objects from a JSON or CSV file in the form of Satchel's or hosted Parse's exports.
 /// An object with a known id is updated, any other is created with its id and times. Objects fail independently; the
 /// failures are listed.
+///
+/// Accounts, sessions and roles of another server are for the master key. Rows of `_Join:<field>:<Class>`, as Parse
+/// Server stores them, add to the relation of an object that is there.
 struct ImportController: Sendable {
     let objects: ObjectsController
     let services: ServiceClient
 
     /// Changes in one message and one commit; the limit of a batch as well.
     private static let changesAtOnce = 200
+    private static let accountClasses: Set<String> = ["_User", "_Session", "_Role"]
     /// A malformed file usually fails in every row.
     private static let failuresListedMax = 100
 
@@ -18,18 +22,30 @@ struct ImportController: Sendable {
         _ className: String, _ request: ParseRequest, _ principal: Principal
     ) async throws(ParseError) -> ParseResponse {
         try Transfers.requireOperator(principal)
-        guard Names.isIdentifier(className) else {
+        let relation = ImportedRelation(className)
+        let isForMaster = relation != nil || Self.accountClasses.contains(className)
+        guard Names.isIdentifier(className) || isForMaster else {
             throw ParseError(
                 .operationForbidden, "Objects of the class \(className.prefix(128)) cannot be imported.")
         }
-        let rows = try await rows(className, request)
+        guard principal.master || !isForMaster else {
+            throw ParseError(.operationForbidden, "unauthorized: master key is required")
+        }
+        var rows = try await rows(className, request)
+        let changedClass = relation?.className ?? className
+        let verb: Change.Verb = relation == nil ? .create : .update
+        if let relation {
+            let schema = try await Transfers.schema(of: relation.className, services, in: request.call)
+            let target = try relation.target(in: schema)
+            rows = rows.map { relation.addition($0, of: target) }
+        }
         var imported = 0
         var failures: [JSON] = []
         for start in stride(from: 0, to: rows.count, by: Self.changesAtOnce) {
             let part = rows[start..<min(start + Self.changesAtOnce, rows.count)]
             let outcomes = try await objects.write(
-                part.map { (Self.change(className), $0.serialized) }, to: ServiceDirectory.service(ofClass: className),
-                atomic: false, principal, request)
+                part.map { (Self.change(verb, changedClass), $0.serialized) },
+                to: ServiceDirectory.service(ofClass: changedClass), atomic: false, principal, request)
             for (index, outcome) in outcomes.enumerated() {
                 guard outcome.outcome.hasFailure else {
                     imported += 1
@@ -48,9 +64,9 @@ struct ImportController: Sendable {
         ])
     }
 
-    private static func change(_ className: String) -> Change {
+    private static func change(_ verb: Change.Verb, _ className: String) -> Change {
         Change.with {
-            $0.verb = .create
+            $0.verb = verb
             $0.className = className
             $0.proposedID = Names.objectId()
             $0.imports = true
@@ -71,8 +87,11 @@ struct ImportController: Sendable {
         }
         let table = try CSVTable(parsing: request.body).rows
         guard let header = table.first else { return [] }
-        let schema = try await Transfers.schema(of: className, services, in: request.call)
-        let columns = header.map { CSVColumn($0, schema: schema["fields"]?[$0]) }
+        var fields: JSON? = ImportedRelation.columns
+        if ImportedRelation(className) == nil {
+            fields = try await Transfers.schema(of: className, services, in: request.call)["fields"]
+        }
+        let columns = header.map { CSVColumn($0, schema: fields?[$0]) }
         var rows: [JSON] = []
         for (index, fields) in table.dropFirst().enumerated() {
             guard fields.count == columns.count else {

@@ -31,6 +31,7 @@ package struct UserRules: ClassRules {
     /// - Throws: errors about the change itself; `.validationError` (142) for a recent password of the user and for the
     ///   deletion of an account with an undecided payment; errors of `PasswordHasher.hash`.
     package func prepare(_ change: inout ProposedChange) async throws {
+        if change.isImported, change.verb == .create { return try MovedUser.prepare(&change) }
         // Permissions are checked before any data of users is read.
         try UserRules.authorize(change)
         try await store.authorize(change)
@@ -103,6 +104,9 @@ package struct UserRules: ClassRules {
     }
 
     package func replaces(_ change: ProposedChange, in transaction: StoreTransaction) throws -> ChangeOutcome? {
+        if let moved = try MovedUser(change) {
+            return try moved.commit(settings, key, messages, in: transaction)
+        }
         guard change.verb == .create else { return nil }
         return try commit(signUp(change), of: change, in: transaction)
     }

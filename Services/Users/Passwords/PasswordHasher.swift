@@ -29,6 +29,13 @@ package struct PasswordHashers: Sendable {
     }
 }
 
+/// The result of a check of a password.
+package struct PasswordCheck: Sendable {
+    package let isRight: Bool
+    /// The hash to store in place of a bcrypt hash that the password matched.
+    package let replacement: String?
+}
+
 /// Hashes and checks passwords on separate threads, so that a rush of sign-ins leaves processor time for the rest of
 /// the service. Each hash is charged to the budget of its request.
 ///
@@ -91,6 +98,30 @@ package final class PasswordHasher: Sendable {
         return try await matches(password, stored, for: client, budget)
     }
 
+    /// Checks a sign-in. Right or wrong, with a hash of either kind or none, it takes the same time: one hash of ours
+    /// and, while there are moved users, one bcrypt hash of their highest cost.
+    /// - Parameters:
+    ///   - movedCost: that cost; nil without such users.
+    ///   - budget: of the request; nil for none.
+    /// - Throws: as `verify`.
+    package func check(
+        _ password: String, against stored: String?, movedCost: Int?, for client: HashingClient,
+        charging budget: RequestBudget?
+    ) async throws -> PasswordCheck {
+        try Self.require(budget)
+        return try await run(for: client, budget) { [self] in
+            let moved = stored.flatMap { BcryptHash($0) }
+            if let movedCost { try BcryptHash.spend(from: moved?.cost, to: movedCost) }
+            if let moved {
+                let isRight = try moved.matches(password)
+                let own = try PasswordHash(of: password, cost: cost).phc
+                return PasswordCheck(
+                    isRight: isRight, replacement: isRight && BcryptHash.covers(password) ? own : nil)
+            }
+            return PasswordCheck(isRight: try isRight(password, stored), replacement: nil)
+        }
+    }
+
     /// A hash cannot be interrupted, so without this check a batch could cause one per item.
     private static func require(_ budget: RequestBudget?) throws {
         if let budget, !budget.admitsPiece { throw ParseError(.budgetSpent) }
@@ -99,11 +130,14 @@ package final class PasswordHasher: Sendable {
     private func matches(
         _ password: String, _ stored: String?, for client: HashingClient, _ budget: RequestBudget?
     ) async throws -> Bool {
-        try await run(for: client, budget) { [self] in
-            if let hash = stored.flatMap(PasswordHash.init(phc:)) { return try hash.matches(password) }
-            _ = try unknown().matches(password)
-            return false
-        }
+        try await run(for: client, budget) { [self] in try isRight(password, stored) }
+    }
+
+    private func isRight(_ password: String, _ stored: String?) throws -> Bool {
+        if let hash = stored.flatMap(PasswordHash.init(phc:)) { return try hash.matches(password) }
+        if let moved = stored.flatMap({ BcryptHash($0) }) { return try moved.matches(password) }
+        _ = try unknown().matches(password)
+        return false
     }
 
     private func unknown() throws -> PasswordHash {

@@ -19,6 +19,23 @@ package enum PasswordHistory {
             """, [.text(userId), .int(Int64(Swift.max(1, max)))])
     }
 
+    /// Takes over a history: the times of the former hashes, oldest first, are not known.
+    /// - Parameter chosenAt: of the present hash, which was just set.
+    static func take(
+        _ former: [String], chosenAt: Timestamp, of userId: String, in transaction: StoreTransaction
+    ) throws {
+        try transaction.execute(
+            "DELETE FROM passwordHistory WHERE userId = ? AND chosenAt <> ?",
+            [.text(userId), .int(transaction.now.milliseconds)])
+        try transaction.execute(
+            "UPDATE passwordHistory SET chosenAt = ? WHERE userId = ?", [.int(chosenAt.milliseconds), .text(userId)])
+        for (age, hash) in former.reversed().enumerated() {
+            try transaction.execute(
+                "INSERT INTO passwordHistory(userId, chosenAt, hash) VALUES (?, ?, ?)",
+                [.text(userId), .int(chosenAt.milliseconds - Int64(age) - 1), .text(hash)])
+        }
+    }
+
     /// The hashes of recent passwords, the present one first.
     static func hashes(of userId: String, max: Int, _ reader: some ObjectReading) throws -> [String] {
         try reader.rows(

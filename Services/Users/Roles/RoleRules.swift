@@ -9,6 +9,7 @@ package struct RoleRules: ClassRules {
 
     package func prepare(_ change: inout ProposedChange) async throws {
         try change.requireFullSession()
+        if change.isImported, change.verb == .create { try RoleRules.prepareMoved(&change) }
         switch change.verb {
         case .create:
             try RoleRules.checkNew(change.object, isMaster: change.caller.isMaster)
@@ -16,6 +17,18 @@ package struct RoleRules: ClassRules {
         case .update: try RoleRules.checkUpdate(change.object)
         case .delete: break
         }
+    }
+
+    /// Prepares a role of another server. Its members are in the rows of `_Join:users:_Role` and `_Join:roles:_Role`.
+    /// - Throws: `.operationForbidden` (119) without the master key, `.duplicateValue` (137) for an operators' role,
+    ///   whose members the admins choose here.
+    private static func prepareMoved(_ change: inout ProposedChange) throws {
+        let row = try MovedRow(change)
+        if let name = row.fields["name"]?.stringValue, OperatorArea.roles.contains(name) {
+            throw ParseError(.duplicateValue, "The role \(name) grants rights in Satchel: invite its members.")
+        }
+        change.objectId = row.fields["objectId"]?.stringValue
+        change.object = .object(row.shown.filter { !["users", "roles"].contains($0.key) })
     }
 
     package func before(_ change: inout ProposedChange, in transaction: StoreTransaction) throws {

@@ -21,6 +21,7 @@ package struct SessionRules: ClassRules {
     private static let operated: Set<String> = ["expiresAt", "restricted"]
 
     package func prepare(_ change: inout ProposedChange) async throws {
+        if change.isImported { return try MovedSession.prepare(&change) }
         // A restricted session may only end itself, by `POST /logout`.
         try change.requireFullSession()
         guard change.verb != .delete else { return }
@@ -40,6 +41,7 @@ package struct SessionRules: ClassRules {
     /// `POST /sessions`: another session for the caller, for a device that must not be able to take over the account.
     /// It is restricted, like every client-created session on hosted Parse.
     package func replaces(_ change: ProposedChange, in transaction: StoreTransaction) throws -> ChangeOutcome? {
+        if change.isImported { return try MovedSession.commit(change, key, in: transaction) }
         guard change.verb == .create else { return nil }
         guard let userId = change.caller.userId else { throw ParseError.invalidSession }
         let user = try transaction.document("_User", userId, caller: .master)

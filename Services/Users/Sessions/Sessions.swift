@@ -147,12 +147,13 @@ package enum Sessions {
         try close(where: ["user": .pointer("_User", userId)], in: transaction)
     }
 
-    /// Ends the oldest sessions until there is room for one more.
-    private static func makeRoom(_ user: JSON, in transaction: StoreTransaction) throws -> Int {
+    /// Ends the oldest sessions until there is room for `count` more.
+    /// - Returns: the number of ended sessions.
+    static func makeRoom(_ user: JSON, for count: Int = 1, in transaction: StoreTransaction) throws -> Int {
         let oldest = try transaction.documents(
             Query(
                 className: "_Session", where: ["user": user], order: ["-createdAt"], limit: pageRows,
-                skip: perUserMax - 1), caller: .master)
+                skip: perUserMax - count), caller: .master)
         for session in oldest { try end(session, in: transaction) }
         return oldest.count
     }

@@ -87,10 +87,14 @@ struct SignIn: Sendable {
     private struct Candidate: Sendable {
         let userId: String?
         let hash: String?
+        /// The highest cost of a moved user's hash; nil without moved users.
+        let movedCost: Int?
         let attempt: SignInAttempt
         /// Whether the client has the second factor's code, which lets it pass although the account is locked for
         /// unknown devices.
         let hasCode: Bool
+        /// The hash that replaces a moved user's.
+        var replacement: String?
     }
 
     /// Opens a session. The client's former session and the installation's sessions are only used to find an anonymous
@@ -198,14 +202,17 @@ struct SignIn: Sendable {
         }
         let client = principal.master ? HashingClient("master", isKnown: true) : candidate.attempt.hashingClient
         guard wanted.password.utf8.count <= AccountNames.passwordBytesMax,
-            try await hasher.verify(
-                wanted.password, against: candidate.hash, for: client, charging: request.budget),
-            candidate.userId != nil
+            case let check = try await hasher.check(
+                wanted.password, against: candidate.hash, movedCost: candidate.movedCost, for: client,
+                charging: request.budget),
+            check.isRight, candidate.userId != nil
         else {
             try await count(candidate, share)
             throw Self.refused
         }
-        return candidate
+        var proven = candidate
+        proven.replacement = check.replacement
+        return proven
     }
 
     private func count(_ candidate: Candidate, _ share: WorkShare) async throws {
@@ -234,18 +241,19 @@ struct SignIn: Sendable {
                     ?? Identities.owner(of: .email(username), key, reader))
         }
         if let email = wanted.email { found.insert(try Identities.owner(of: .email(email), key, reader)) }
+        let movedCost = try MovedPasswords.costMax(reader)
         guard found.count == 1, let userId = found.first ?? nil else {
             let account = SignInSubject.unknown(wanted.username ?? wanted.email ?? "")
             return Candidate(
-                userId: nil, hash: nil, attempt: try KnownDevices.attempt(on: account, by: principal, key, reader),
-                hasCode: false)
+                userId: nil, hash: nil, movedCost: movedCost,
+                attempt: try KnownDevices.attempt(on: account, by: principal, key, reader), hasCode: false)
         }
         var hasCode = false
         if let code = wanted.secondFactor.proof, try SecondFactors.isAsked(of: userId, settings, reader) {
             hasCode = try SecondFactors.knows(code, of: userId, key, at: .now, reader)
         }
         return Candidate(
-            userId: userId, hash: try Credentials.hash(of: userId, reader),
+            userId: userId, hash: try Credentials.hash(of: userId, reader), movedCost: movedCost,
             attempt: try KnownDevices.attempt(on: userId, by: principal, key, reader), hasCode: hasCode)
     }
 
@@ -258,6 +266,12 @@ struct SignIn: Sendable {
         case .admitted, .paced: break
         case .admittedWithCode(let refusal), .refused(let refusal): throw refusal
         }
+        // Another sign-in may have replaced a moved user's hash since it was read; the client tries again.
+        if candidate.replacement != nil, let userId = candidate.userId,
+            try Credentials.hash(of: userId, transaction) != candidate.hash
+        {
+            throw PasswordHasher.busy
+        }
         // The password may have changed, and the user may be deleted, since the hash was read.
         guard let userId = candidate.userId, try Credentials.hash(of: userId, transaction) == candidate.hash,
             let user = try transaction.documentIfFound("_User", userId, caller: .master),
@@ -268,6 +282,9 @@ struct SignIn: Sendable {
         // codes without a limit.
         if try !SecondFactors.isAsked(of: userId, settings, transaction) {
             try SignInFailures.clear(SignInGuard(candidate.attempt).cleared, in: transaction)
+        }
+        if let moved = candidate.hash, let replacement = candidate.replacement {
+            try Credentials.replace(moved, by: replacement, of: userId, in: transaction)
         }
         return userId
     }

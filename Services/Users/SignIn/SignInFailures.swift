@@ -58,6 +58,17 @@ package enum SignInFailures {
             ])
     }
 
+    /// Takes over another server's counter.
+    static func take(
+        _ subject: SignInSubject, failures: Int64, until end: Timestamp, in transaction: StoreTransaction
+    ) throws {
+        try transaction.execute(
+            """
+            INSERT INTO signInFailures(subject, failures, endsAt) VALUES (?, ?, ?)
+            ON CONFLICT(subject) DO UPDATE SET failures = excluded.failures, endsAt = excluded.endsAt
+            """, [.text(subject.key), .int(failures), .int(end.milliseconds)])
+    }
+
     static func clear(_ subjects: [SignInSubject], in transaction: StoreTransaction) throws {
         for subject in subjects {
             try transaction.execute("DELETE FROM signInFailures WHERE subject = ?", [.text(subject.key)])

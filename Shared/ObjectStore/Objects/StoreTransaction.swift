@@ -11,6 +11,8 @@ public final class StoreTransaction: ObjectReader {
     private let announces: Bool
     private let watch: ChangeWatch
     private var watched: [StoredChange] = []
+    /// Whether live queries are not told of changes.
+    private var isQuiet = false
     let allowClassCreation: Bool
     let allowCustomObjectId: Bool
     private let countedAllowance: any SchemaQuota
@@ -179,11 +181,19 @@ public final class StoreTransaction: ObjectReader {
         _ info: ClassInfo, _ objectId: String, before: @autoclosure () -> StoredImage?,
         after: @autoclosure () -> StoredImage?
     ) throws {
+        guard !isQuiet else { return }
         if watch.keepsLog { return try logChange(info, objectId, before: before(), after: after()) }
         guard watch.wants(info.name) else { return }
         watched.append(
             StoredChange(
                 info: info, generation: schema.generation, objectId: objectId, before: before(), after: after()))
+    }
+
+    /// Makes changes that live queries are not told of.
+    public func quietly<T>(_ body: () throws -> T) rethrows -> T {
+        isQuiet = true
+        defer { isQuiet = false }
+        return try body()
     }
 
     func takeWatchedChanges() -> [StoredChange] {

@@ -103,8 +103,17 @@ extension ServiceRoutes {
         }
     }
 
-    /// Applies one change with its class's rules.
+    /// Applies one change with its class's rules. Live queries are not told of accounts and roles of another server.
     package static func apply(
+        _ proposed: ProposedChange, _ rules: (any ClassRules)?, in transaction: StoreTransaction
+    ) throws -> ChangeOutcome {
+        guard proposed.isImported, proposed.className.hasPrefix("_") else {
+            return try applied(proposed, rules, in: transaction)
+        }
+        return try transaction.quietly { try applied(proposed, rules, in: transaction) }
+    }
+
+    private static func applied(
         _ proposed: ProposedChange, _ rules: (any ClassRules)?, in transaction: StoreTransaction
     ) throws -> ChangeOutcome {
         var change = proposed

@@ -7,7 +7,7 @@ import ParseProtocol
 struct SecretsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "secrets",
-        abstract: "Tries to learn a session token and phone numbers from answers and their times.")
+        abstract: "Tries to learn a session token, phone numbers and accounts from answers and their times.")
 
     @OptionGroup var suite: TargetOptions
     @Option(help: "Requests in all.") var requests = 10_000
@@ -33,6 +33,10 @@ struct SecretsCommand: AsyncParsableCommand {
         for probe in probes {
             var interrogation = Interrogation(probe, target)
             let row = SecretsRow(probe, try await interrogation.run(requests: each), statuses: interrogation.statuses)
+            writeLine(row.text)
+            learns = learns || !row.problems.isEmpty
+        }
+        for row in try await MovedAccounts(target).rows(requests: each) {
             writeLine(row.text)
             learns = learns || !row.problems.isEmpty
         }
