@@ -32,7 +32,8 @@ package struct WebAnswers: Sendable {
         shop = try Shop(
             reading: folder.appendingPathComponent("Storefront"), replacements: configuration.shopFilesDirectory,
             shopName: configuration.shopName, currency: configuration.currency, zone: configuration.zone,
-            isSandbox: configuration.isSandbox, stripeKey: configuration.stripeKey, assets: site.shopAssets)
+            isSandbox: configuration.isSandbox, stripeKey: configuration.stripeKey, tiles: configuration.tiles,
+            assets: site.shopAssets)
         ownReport = ProcessReport(replica: configuration.replica, settings: configuration.settings)
     }
 

@@ -1,6 +1,7 @@
 import Foundation
 import Messages
 import ParseProtocol
+import ProcessKit
 import Testing
 import WebService
 
@@ -107,6 +108,55 @@ import WebService
         #expect(shop.reply(to: request).page.html.contains("$1,234.50"))
         request.languages = "de-DE,de;q=0.9"
         #expect(shop.reply(to: request).page.html.contains("1.234,50 $"))
+    }
+
+    /// Scripts connect only where the gateway offers it, and follow the same parts of the page when the stock is gone.
+    @Test func aProductsPageNamesWhatChanges() throws {
+        let shop = try Self.shop()
+        func html(stock: Int64, live: Bool) -> String {
+            let product: JSON = ["objectId": "abc", "name": "A", "unitPrice": 3.5, "stock": .int(stock)]
+            let empty: JSON = ["results": []]
+            var request = Self.request("GET", ["products", "a-abc"], [(200, product), (200, empty), (200, empty)])
+            if live {
+                request.livePath = "/parse"
+                request.applicationID = "my\"shop"
+                request.clientKey = "k"
+            }
+            return shop.reply(to: request).page.html
+        }
+        let sold = html(stock: 0, live: true)
+        #expect(sold.contains(#"data-path="/parse" data-application="my&quot;shop" data-key="k""#), "\(sold)")
+        #expect(sold.contains(#"data-fresh="add" disabled>"#), "\(sold)")
+        let plain = html(stock: 3, live: false)
+        #expect(!plain.contains("shop-live"), "\(plain)")
+        #expect(plain.contains(#"data-fresh="add">"#), "\(plain)")
+        #expect(plain.contains(#"data-fresh="stock">Only 3 left<"#), "\(plain)")
+    }
+
+    @Test(arguments: ["", "https://tiles.example.org/{z}/{x}/{y}.png"])
+    func storesAreOnAMapWhereTheShopHasTiles(_ address: String) throws {
+        let tiles = try MapTiles(Settings(["SATCHEL_DASHBOARD_TILES": address]))
+        let shop = try Shop(
+            reading: Self.folder, shopName: "S", currency: try Currency("usd"), zone: .utc, isSandbox: true,
+            tiles: tiles, assets: "/shop/assets/1/shop")
+        let place: JSON = ["__type": "GeoPoint", "latitude": 46.95, "longitude": -7]
+        func page(_ stores: [JSON]) -> ShopPage {
+            let results: [(Int, JSON)] = [(200, ["results": .array(stores)]), (200, ["results": []])]
+            return shop.reply(to: Self.request("GET", ["stores"], results)).page
+        }
+        let shown = page([
+            ["objectId": "a", "name": "\"A\"", "location": place], ["objectId": "b", "name": "B"],
+        ])
+        #expect(shown.pictureOrigin == (address.isEmpty ? "" : "https://tiles.example.org"))
+        #expect(shown.html.contains("<shop-map") == !address.isEmpty, "\(shown.html)")
+        #expect(shown.html.contains(#"name="satchel-tiles""#) == !address.isEmpty)
+        let pin = #"id="store-a" tabindex="-1" data-latitude="46.95" data-longitude="-7.0""#
+        #expect(shown.html.contains(pin) == !address.isEmpty, "\(shown.html)")
+        #expect(shown.html.contains(#"id="store-b" tabindex="-1">"#), "\(shown.html)")
+        #expect(shown.html.components(separatedBy: "Show on the map").count == (address.isEmpty ? 1 : 2))
+        // Nothing can be shown on it.
+        let unplaced = page([["objectId": "b", "name": "B"]])
+        #expect(unplaced.pictureOrigin.isEmpty && !unplaced.html.contains("<shop-map"))
     }
 
     private static let kept: [[String]] = [

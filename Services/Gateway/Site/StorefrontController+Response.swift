@@ -23,7 +23,9 @@ extension StorefrontController {
     ) throws(ParseError) -> ParseResponse {
         // A page with what another one kept is this shopper's.
         let isPersonal = page.personal || !page.location.isEmpty || !page.kept.isEmpty || !visit.kept.isEmpty
-        let isUsual = page.status == 200 && page.contentType.isEmpty && !page.runsStripe && !isPersonal
+        let isUsual =
+            page.status == 200 && page.contentType.isEmpty && !page.runsStripe && page.pictureOrigin.isEmpty
+            && !isPersonal
         if isUsual, !visit.hasBegun, !visit.hasEnded, !page.endsSession,
             page.html.utf8.count <= CapacitySettings.smallBytes
         {
@@ -32,7 +34,9 @@ extension StorefrontController {
             return response(body)
         }
         var response = ParseResponse(status: Int(page.status), html: page.html)
-        response.headers = page.runsStripe ? Self.headers(configuration, runsStripe: true) : headers
+        response.headers =
+            page.runsStripe || !page.pictureOrigin.isEmpty
+            ? Self.headers(configuration, runsStripe: page.runsStripe, pictureOrigin: page.pictureOrigin) : headers
         if !page.location.isEmpty { response.headers[.location] = Self.location(page) }
         if !page.contentType.isEmpty { response.headers[.contentType] = page.contentType }
         if isPersonal {
@@ -66,10 +70,15 @@ extension StorefrontController {
 
     /// The dashboard shows pages in a frame. The only policy for trusted types, `worker`, names the worker of
     /// `offline.js`.
-    /// - Parameter runsStripe: the page also runs Stripe's script (https://docs.stripe.com/security/guide), which loads
-    ///   parts of itself without trusted types.
-    static func headers(_ configuration: GatewayConfiguration, runsStripe: Bool = false) -> HTTPFields {
-        let pictures = WebOrigin.of(configuration.publicURL).map { " " + $0 } ?? ""
+    /// - Parameters:
+    ///   - runsStripe: the page also runs Stripe's script (https://docs.stripe.com/security/guide), which loads parts of
+    ///     itself without trusted types.
+    ///   - pictureOrigin: a further origin of pictures; empty for none.
+    static func headers(
+        _ configuration: GatewayConfiguration, runsStripe: Bool = false, pictureOrigin: String = ""
+    ) -> HTTPFields {
+        let origins = [WebOrigin.of(configuration.publicURL), pictureOrigin.isEmpty ? nil : pictureOrigin]
+        let pictures = origins.compactMap(\.self).map { " " + $0 }.joined()
         let (script, picture, frames, connect, types) =
             runsStripe
             ? (

@@ -26,6 +26,7 @@ final class StorefrontController: Sendable {
     private let gate = PageGate()
     private let refusals = RefusalPages()
     private let look: StorefrontLook
+    private let offersLiveProducts: Bool
 
     init(services: ServiceClient, configuration: GatewayConfiguration, cache: ReadCache?) {
         self.services = services
@@ -35,6 +36,7 @@ final class StorefrontController: Sendable {
         heads = ResponseWriter.pageHeads(headers, configuration.admission.origins)
         keptValues = KeptValues(masterKey: configuration.masterKey)
         look = StorefrontLook(services: services, links: configuration.fileLinks, cache: cache)
+        offersLiveProducts = configuration.offersLiveQueriesToPages && configuration.live.allows("Product")
     }
 
     /// The first components of the storefront's paths, besides `/`.
@@ -193,6 +195,10 @@ final class StorefrontController: Sendable {
             $0.guest = visit.principal.anonymous
             $0.url = WebOrigin.of(configuration.publicURL) ?? ""
             $0.kept = visit.kept
+            guard offersLiveProducts else { return }
+            $0.livePath = "/" + configuration.mount.joined(separator: "/")
+            $0.applicationID = configuration.applicationId
+            $0.clientKey = configuration.clientKeys[.javascript] ?? ""
         }
     }
 

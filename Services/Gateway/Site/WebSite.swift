@@ -6,6 +6,11 @@ import ParseProtocol
 import ProcessKit
 import Synchronization
 
+extension GatewayConfiguration {
+    /// Whether this gateway's own pages may connect. A browser logs a refused connection as an error.
+    var offersLiveQueriesToPages: Bool { live.isOn && admission.origins.admits(WebOrigin.of(publicURL)) }
+}
+
 /// The pages for browsers: the dashboard at `/dashboard`, the page for app developers at `/developers`, and a start
 /// page at `/`. They are outside the mount and need no key.
 ///
@@ -55,9 +60,7 @@ final class WebSite: Sendable {
             // Examples have a place for each configured key. The keys themselves are not included.
             $0.keyKinds = GatewayConfiguration.ClientKey.allCases.filter { configuration.clientKeys[$0] != nil }
                 .map { "\($0)" }
-            // A browser logs a refused connection as an error.
-            $0.offersLiveQueries =
-                configuration.live.isOn && origins.admits(WebOrigin.of(configuration.publicURL))
+            $0.offersLiveQueries = configuration.offersLiveQueriesToPages
         }
         // A mount of such a name occupies the path.
         let elements: [Substring] =

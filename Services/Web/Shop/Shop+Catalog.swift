@@ -1,7 +1,7 @@
 import Messages
 import ParseProtocol
 
-/// Brands, products and stores.
+/// Brands and products.
 extension Shop {
     private static let pageSize = 24
     /// The objects of a query that may be skipped, so that robots find an end.
@@ -246,47 +246,5 @@ extension Shop {
                 view.thing(product, path: path, picture: picture?.url, origin),
                 ShopHead.breadcrumbs(steps.map { (name: $0.0, path: $0.1) }, origin),
             ])
-    }
-
-    func stores(_ visit: inout ShopVisit) throws(ShopStop) -> ShopPage {
-        let view = view(visit)
-        let text = String(visit.query("q").prefix(100))
-        let found: [JSON]
-        let pages: ShopAnswer
-        if let latitude = Double(visit.query("latitude")), let longitude = Double(visit.query("longitude")) {
-            let answers = try visit.ask(
-                .function(
-                    "nearestStores",
-                    [
-                        "latitude": JSON(number: latitude), "longitude": JSON(number: longitude), "limit": 20,
-                    ]), .companyPages)
-            try require(answers[0], visit)
-            found = answers[0].result.arrayValue ?? []
-            pages = answers[1]
-        } else {
-            let pattern: JSON = ["$regex": .string("^\\Q\(text.replacing("\\E", with: ""))\\E"), "$options": "i"]
-            let condition: JSON = text.isEmpty ? [:] : ["$or": [["city": pattern], ["zipcode": pattern]]]
-            let answers = try visit.ask(.find("Store", condition, order: "city,name", limit: 100), .companyPages)
-            try require(answers[0], visit)
-            found = answers[0].results
-            pages = answers[1]
-        }
-        let stores = found.map { store -> [String: Any] in
-            var values: [String: Any] = ["distance": false]
-            for name in ["name", "address", "city", "zipcode", "hours"] {
-                values[name] = store[name]?.stringValue ?? ""
-            }
-            if let kilometers = store["distanceKilometers"]?.doubleValue {
-                values["distance"] = view.words("stores.distance", ["n": view.decimal(kilometers)])
-            }
-            return values
-        }
-        var head = ShopHead(path: "/stores", description: view.words("stores.description", ["shop": name(visit)]))
-        head.isListed = visit.request.query.isEmpty
-        return render(
-            "stores", visit, title: view.words("stores.title"),
-            [
-                "stores": stores, "isEmpty": stores.isEmpty, "place": text, "companyPages": view.companyLinks(pages),
-            ], head: head)
     }
 }

@@ -14,6 +14,8 @@ package struct Shop: Sendable {
     let isSandbox: Bool
     /// The publishable key of Stripe's card form; nil when the shop does not have it.
     let stripeKey: String?
+    /// The tiles of the map of stores; nil for no map.
+    let tiles: MapTiles?
     /// The folder of the storefront's files: `/shop/assets/<digest>`.
     let assets: String
 
@@ -23,7 +25,7 @@ package struct Shop: Sendable {
     /// - Throws: `StartupProblem`.
     package init(
         reading root: URL, replacements own: String? = nil, shopName: String, currency: Currency, zone: ShopZone,
-        isSandbox: Bool, stripeKey: String? = nil, assets: String
+        isSandbox: Bool, stripeKey: String? = nil, tiles: MapTiles? = nil, assets: String
     ) throws {
         let files = try own.map(ShopFiles.init(reading:))
         templates = try ShopTemplates(reading: root, replacements: files)
@@ -33,6 +35,7 @@ package struct Shop: Sendable {
         self.zone = zone
         self.isSandbox = isSandbox
         self.stripeKey = stripeKey
+        self.tiles = tiles.flatMap { $0.origin == nil ? nil : $0 }
         self.assets = assets
     }
 
@@ -127,6 +130,12 @@ package struct Shop: Sendable {
         all["assets"] = assets
         if all["q"] == nil { all["q"] = "" }
         all["linksPages"] = all["companyPages"] == nil
+        let request = visit.request
+        if !request.livePath.isEmpty {
+            all["live"] = [
+                "path": request.livePath, "application": request.applicationID, "key": request.clientKey,
+            ]
+        }
         if let head { all["head"] = head.values(visit.request.url) }
         return .with {
             $0.status = UInt32(status)

@@ -177,6 +177,14 @@ public nonisolated struct ShopRequest: Sendable {
   /// JSON of the Config parameter with the look of the storefront; empty for none.
   public var theme: Data = Data()
 
+  /// The path of live queries, to which pages connect without a session; empty when the gateway offers none of products.
+  public var livePath: String = String()
+
+  public var applicationID: String = String()
+
+  /// The key that all JavaScript clients have; empty without one.
+  public var clientKey: String = String()
+
   public var unknownFields = SwiftProtobuf.UnknownStorage()
 
   public init() {}
@@ -301,6 +309,9 @@ public nonisolated struct ShopPage: Sendable {
 
   /// The page runs Stripe's script.
   public var runsStripe: Bool = false
+
+  /// A further origin of the page's pictures, for the tiles of a map; empty for none.
+  public var pictureOrigin: String = String()
 
   public var unknownFields = SwiftProtobuf.UnknownStorage()
 
@@ -543,7 +554,7 @@ nonisolated extension WebPageReply: SwiftProtobuf.Message, SwiftProtobuf._Messag
 
 nonisolated extension ShopRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   public static let protoMessageName: String = _protobuf_package + ".ShopRequest"
-  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}method\0\u{1}path\0\u{1}query\0\u{1}form\0\u{1}languages\0\u{3}user_id\0\u{1}guest\0\u{1}url\0\u{1}results\0\u{1}kept\0\u{3}file_type\0\u{1}refusal\0\u{1}theme\0")
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}method\0\u{1}path\0\u{1}query\0\u{1}form\0\u{1}languages\0\u{3}user_id\0\u{1}guest\0\u{1}url\0\u{1}results\0\u{1}kept\0\u{3}file_type\0\u{1}refusal\0\u{1}theme\0\u{3}live_path\0\u{3}application_id\0\u{3}client_key\0")
 
   public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -564,6 +575,9 @@ nonisolated extension ShopRequest: SwiftProtobuf.Message, SwiftProtobuf._Message
       case 11: try { try decoder.decodeSingularStringField(value: &self.fileType) }()
       case 12: try { try decoder.decodeSingularUInt32Field(value: &self.refusal) }()
       case 13: try { try decoder.decodeSingularBytesField(value: &self.theme) }()
+      case 14: try { try decoder.decodeSingularStringField(value: &self.livePath) }()
+      case 15: try { try decoder.decodeSingularStringField(value: &self.applicationID) }()
+      case 16: try { try decoder.decodeSingularStringField(value: &self.clientKey) }()
       default: break
       }
     }
@@ -609,6 +623,15 @@ nonisolated extension ShopRequest: SwiftProtobuf.Message, SwiftProtobuf._Message
     if !self.theme.isEmpty {
       try visitor.visitSingularBytesField(value: self.theme, fieldNumber: 13)
     }
+    if !self.livePath.isEmpty {
+      try visitor.visitSingularStringField(value: self.livePath, fieldNumber: 14)
+    }
+    if !self.applicationID.isEmpty {
+      try visitor.visitSingularStringField(value: self.applicationID, fieldNumber: 15)
+    }
+    if !self.clientKey.isEmpty {
+      try visitor.visitSingularStringField(value: self.clientKey, fieldNumber: 16)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -626,6 +649,9 @@ nonisolated extension ShopRequest: SwiftProtobuf.Message, SwiftProtobuf._Message
     if lhs.fileType != rhs.fileType {return false}
     if lhs.refusal != rhs.refusal {return false}
     if lhs.theme != rhs.theme {return false}
+    if lhs.livePath != rhs.livePath {return false}
+    if lhs.applicationID != rhs.applicationID {return false}
+    if lhs.clientKey != rhs.clientKey {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -820,7 +846,7 @@ nonisolated extension ShopAsk: SwiftProtobuf.Message, SwiftProtobuf._MessageImpl
 
 nonisolated extension ShopPage: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   public static let protoMessageName: String = _protobuf_package + ".ShopPage"
-  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}status\0\u{1}location\0\u{1}html\0\u{1}personal\0\u{3}ends_session\0\u{3}content_type\0\u{1}kept\0\u{1}leaves\0\u{3}runs_stripe\0")
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}status\0\u{1}location\0\u{1}html\0\u{1}personal\0\u{3}ends_session\0\u{3}content_type\0\u{1}kept\0\u{1}leaves\0\u{3}runs_stripe\0\u{3}picture_origin\0")
 
   public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -837,6 +863,7 @@ nonisolated extension ShopPage: SwiftProtobuf.Message, SwiftProtobuf._MessageImp
       case 7: try { try decoder.decodeMapField(fieldType: SwiftProtobuf._ProtobufMap<SwiftProtobuf.ProtobufString,SwiftProtobuf.ProtobufString>.self, value: &self.kept) }()
       case 8: try { try decoder.decodeSingularBoolField(value: &self.leaves) }()
       case 9: try { try decoder.decodeSingularBoolField(value: &self.runsStripe) }()
+      case 10: try { try decoder.decodeSingularStringField(value: &self.pictureOrigin) }()
       default: break
       }
     }
@@ -870,6 +897,9 @@ nonisolated extension ShopPage: SwiftProtobuf.Message, SwiftProtobuf._MessageImp
     if self.runsStripe != false {
       try visitor.visitSingularBoolField(value: self.runsStripe, fieldNumber: 9)
     }
+    if !self.pictureOrigin.isEmpty {
+      try visitor.visitSingularStringField(value: self.pictureOrigin, fieldNumber: 10)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -883,6 +913,7 @@ nonisolated extension ShopPage: SwiftProtobuf.Message, SwiftProtobuf._MessageImp
     if lhs.kept != rhs.kept {return false}
     if lhs.leaves != rhs.leaves {return false}
     if lhs.runsStripe != rhs.runsStripe {return false}
+    if lhs.pictureOrigin != rhs.pictureOrigin {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

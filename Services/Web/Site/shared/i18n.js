@@ -30,6 +30,13 @@ export async function loadTexts(base) {
   document.documentElement.dir = texts._dir ?? 'ltr';
 }
 
+/** Uses texts that the page itself has. */
+export function useTexts(own, code) {
+  texts = own;
+  language = code;
+  plurals = new Intl.PluralRules(code);
+}
+
 export function chooseLanguage(name) {
   choice.set(name);
 }

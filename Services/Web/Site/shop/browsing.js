@@ -7,4 +7,6 @@ import './share.js';
 import './copy.js';
 import './recent.js';
 import './near.js';
+import './live.js';
+import './map.js';
 import './offline.js';

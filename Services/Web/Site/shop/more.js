@@ -1,19 +1,8 @@
 // <shop-pages>: appends the next page of a list, at its end or by the link. The way back leads to the same place.
 
 import { EndWatch, loadsItself } from '../components/end.js';
+import { page } from './page.js';
 import { keep, kept, later } from './place.js';
-
-/** The document behind a path. `DOMParser` would need a policy for trusted types. */
-const page = (path) =>
-  new Promise((resolve, reject) => {
-    const request = new XMLHttpRequest();
-    request.open('GET', path);
-    request.responseType = 'document';
-    request.onload = () =>
-      request.status === 200 && request.response ? resolve(request.response) : reject(new Error(`${request.status}`));
-    request.onerror = () => reject(new Error('offline'));
-    request.send();
-  });
 
 /** Appends a page's products; a section that is there already gets those of the same letter. */
 function append(list, from) {

@@ -4,6 +4,9 @@
 export const pathNear = ({ latitude, longitude }) =>
   `/stores?latitude=${latitude.toFixed(3)}&longitude=${longitude.toFixed(3)}`;
 
+/** `GeolocationPositionError.PERMISSION_DENIED` */
+const DENIED = 1;
+
 class Near extends (globalThis.HTMLElement ?? Object) {
   connectedCallback() {
     if (!navigator.geolocation) return;
@@ -13,8 +16,8 @@ class Near extends (globalThis.HTMLElement ?? Object) {
       status.textContent = this.dataset.waiting;
       navigator.geolocation.getCurrentPosition(
         ({ coords }) => location.assign(pathNear(coords)),
-        () => {
-          status.textContent = this.dataset.failed;
+        ({ code }) => {
+          status.textContent = code === DENIED ? this.dataset.denied : this.dataset.failed;
         },
         { timeout: 15000, maximumAge: 300000 },
       );

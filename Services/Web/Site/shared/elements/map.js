@@ -130,7 +130,14 @@ export class WorldMap extends HTMLElement {
     const points = this.#points.filter(({ isFaint }) => !isFaint);
     if (!points.length) return;
     const at = points.findIndex(({ id }) => id === this.#chosen);
-    const next = at < 0 && step < 0 ? points.length - 1 : (at + step + points.length) % points.length;
+    this.choose(points[at < 0 && step < 0 ? points.length - 1 : (at + step + points.length) % points.length].id);
+  }
+
+  /** Centres a point that is not faint. */
+  choose(chosen) {
+    const points = this.#points.filter(({ isFaint }) => !isFaint);
+    const next = points.findIndex(({ id }) => id === chosen);
+    if (next < 0 || !this.#view) return;
     const { id, name, place } = points[next];
     this.#chosen = id;
     fill(this.#told, t('map.point', { name, place: placeText(place), index: next + 1, count: points.length }));
