@@ -38,6 +38,9 @@ import Testing
         #expect(Self.address(after: #"rel="canonical" href=""#, in: first.html)?.hasSuffix(path) == true)
         let next = try #require(Self.address(after: #"rel="next" href=""#, in: first.html))
         #expect(try await browser.get(next).html.contains("Z\(word) 26"))
+        // A robot that counts on finds an end.
+        let beyond = try await browser.get("\(path)?page=9999999999")
+        #expect(!beyond.html.contains(#"rel="next""#) && beyond.html.contains("noindex"), "\(beyond.html)")
         let letter = try await browser.get(try #require(first.link("\(path)?letter=Z")))
         #expect(letter.html.contains("1 products") && letter.html.contains("Z\(word) 26"), "\(letter.html)")
         #expect(letter.html.contains("noindex"))

@@ -178,6 +178,21 @@ import WebService
         #expect(!without.contains("data-section=\"promotions\""))
     }
 
+    /// A browser does not wait for the place of the largest picture on the screen.
+    @Test func picturesOfTheFirstSectionLoadAtOnce() throws {
+        let theme: JSON = ["sections": ["promotions", "brands"]]
+        func entries(_ count: Int) -> JSON {
+            let one: JSON = ["objectId": "o", "title": "Bloom", "content": "Sale", "image": ["url": "/files/a.jpg"]]
+            return ["results": .array(Array(repeating: one, count: count))]
+        }
+        func lazy(_ promotions: JSON, _ brands: JSON) throws -> Int {
+            let html = try Self.page([], theme, [promotions, brands, Self.none]).html
+            return html.components(separatedBy: "loading=\"lazy\"").count - 1
+        }
+        #expect(try lazy(entries(3), entries(2)) == 2)
+        #expect(try lazy(Self.none, entries(6)) == 2)
+    }
+
     @Test func onlyPromotionsOfTheMomentAreAskedFor() throws {
         let asks = try Self.shop().reply(to: Self.request([])).asks.asks
         let query = try #require(asks.first { $0.path == "classes/Promotion" }?.query.removingPercentEncoding)

@@ -20,6 +20,7 @@ extension Shop {
         let shown = zip(wanted, answers).map { $0 == .new || $0 == .best ? $1.results : [] }
         var products = try branded(&visit, shown.flatMap { $0 }, known: known)[...]
         let view = view(visit)
+        var isFirst = true
         let sections = zip(wanted, answers).compactMap { section, answer -> [String: Any]? in
             // Brands and new products are what a shop has: their headings stay when there are none yet.
             let isOptional = section == .promotions || section == .best
@@ -28,18 +29,18 @@ extension Shop {
                 "section": section.rawValue, "heading": view.words("home.\(section.rawValue)"),
                 "hasPromotions": false, "hasBrands": false, "hasProducts": false,
             ]
+            let entries: [[String: Any]]
+            let kind: String
             switch section {
-            case .promotions:
-                values["hasPromotions"] = true
-                values["promotions"] = answer.results.map(view.promotion)
-            case .brands:
-                values["hasBrands"] = true
-                values["brands"] = answer.results.map(view.brand)
+            case .promotions: (kind, entries) = ("Promotions", answer.results.map(view.promotion))
+            case .brands: (kind, entries) = ("Brands", answer.results.map(view.brand))
             case .new, .best:
-                values["hasProducts"] = true
-                values["products"] = products.prefix(answer.results.count).map(view.card)
+                (kind, entries) = ("Products", products.prefix(answer.results.count).map(view.card))
                 products = products.dropFirst(answer.results.count)
             }
+            values["has\(kind)"] = true
+            values[kind.lowercased()] = isFirst ? ShopView.eager(entries) : entries
+            isFirst = false
             return values
         }
         return render(

@@ -33,11 +33,12 @@ struct ShopView {
     }
 
     /// Cards at the top of a page, whose pictures browsers load at once.
-    func firstCards(_ products: [JSON]) -> [[String: Any]] {
-        products.enumerated().map { place, product in
-            var values = card(product)
-            if place < Self.atTop { values["eager"] = true }
-            return values
+    func firstCards(_ products: [JSON]) -> [[String: Any]] { Self.eager(products.map(card)) }
+
+    /// Entries of a list at the top of a page, whose first pictures browsers load at once.
+    static func eager(_ entries: [[String: Any]]) -> [[String: Any]] {
+        entries.enumerated().map { place, entry in
+            place < atTop ? entry.merging(["eager": true]) { $1 } : entry
         }
     }
 

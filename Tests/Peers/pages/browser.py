@@ -61,14 +61,28 @@ class Visit:
         self.context.set_default_timeout(60000)
         self.context.expose_binding("noticed", lambda source, text: self.problems.append(text))
         self.context.add_init_script(REPORTER)
-        self.page = self.context.new_page()
-        self.page.on("console", self._console)
-        self.page.on("pageerror", lambda error: self.problems.append(f"script: {error}"))
-        self.page.on("dialog", self._dialog)
-        self.page.on("request", self._request)
-        self.page.on("requestfinished", self._answered)
-        self.page.on("requestfailed", self._answered)
+        self.page = self.watch(self.context.new_page())
         return self
+
+    def watch(self, page):
+        """A page whose faults are noticed."""
+        page.on("console", self._console)
+        page.on("pageerror", lambda error: self.problems.append(f"script: {error}"))
+        page.on("dialog", self._dialog)
+        page.on("request", self._request)
+        page.on("requestfinished", self._answered)
+        page.on("requestfailed", self._answered)
+        return page
+
+    @contextlib.contextmanager
+    def without_script(self):
+        """A page of another browser, whose scripts are turned off."""
+        context = self._chromium.process.new_context(**self._options, java_script_enabled=False)
+        context.set_default_timeout(60000)
+        try:
+            yield self.watch(context.new_page())
+        finally:
+            context.close()
 
     def __exit__(self, *_):
         self.context.close()

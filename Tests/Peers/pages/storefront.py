@@ -1,20 +1,59 @@
 """A shopper's flows at the storefront in a browser."""
-import json
-import urllib.request
+import functools
 
 from playwright.sync_api import expect
 
 import browser_checks
 from dashboard import flow, report, step
 
+# Reports a sum of layout shifts above 0.1. The sum is stricter than CLS, which takes the worst five seconds.
+SHIFTS = """(() => {
+  let sum = 0, isTold = false;
+  new PerformanceObserver((list) => {
+    for (const shift of list.getEntries()) {
+      if (!shift.hadRecentInput) sum += shift.value;
+      if (sum <= 0.1 || isTold) continue;
+      isTold = true;
+      const moved = shift.sources.map(({ node, previousRect, currentRect }) =>
+        `${node?.outerHTML?.slice(0, 80)} ${previousRect.y} to ${currentRect.y}`).join(' | ');
+      noticed(`${location.pathname} moves by ${sum.toFixed(2)}: ${moved}`);
+    }
+  }).observe({ type: 'layout-shift', buffered: true });
+})()"""
+
+# Finds inputs that phones zoom into, and prices that screen readers do not read as one text with a currency.
+SHOP_RULES = r"""() => {
+  const found = [];
+  for (const field of document.querySelectorAll('input:not([type=hidden]), select, textarea')) {
+    const size = parseFloat(getComputedStyle(field).fontSize);
+    if (size < 16) found.push(`${size} px: ${field.outerHTML.slice(0, 80)}`);
+  }
+  for (const price of document.querySelectorAll('.price, .sums dd')) {
+    const isPlain = !price.children.length && !price.closest('[aria-hidden=true]') && !price.matches('[aria-label], [role]');
+    if (!isPlain || !/\d[.,]\d\d/.test(price.textContent) || !/[$€]|USD|EUR/.test(price.textContent))
+      found.push(`not read as a price: ${price.outerHTML.slice(0, 120)}`);
+  }
+  return found;
+}"""
+
 ADDRESS = {
     "firstName": "Ann", "lastName": "Lee", "address1": "1 Main St", "city": "Springfield", "state": "IL", "zipcode": "62701",
 }
 
 
+def shop_flow(function):
+    """A flow that fails on layout shifts."""
+    @functools.wraps(function)
+    def run(visit, given):
+        visit.context.add_init_script(SHIFTS)
+        function(visit, given)
+    return flow(run)
+
+
 def for_everybody(page, place):
-    """In light and dark mode, and no wider than the screen."""
+    """In light and dark mode, no wider than the screen, with readable prices."""
     report["failures"] += browser_checks.problems_of_schemes(page, place)
+    report["failures"] += [f"{place}: {text}" for text in page.evaluate(SHOP_RULES)]
     wide = page.evaluate("document.documentElement.scrollWidth - innerWidth")
     step(wide <= 0, f"{place} is {wide} pixels wider than the screen.")
 
@@ -24,7 +63,7 @@ def pay(page, card):
     page.locator("form[action='/checkout'] button").click()
 
 
-@flow
+@shop_flow
 def shop_buys(visit, given):
     """A guest finds a product, fills the bag, signs up and keeps it, is declined, pays, and sees the receipt again after Reload."""
     page = visit.page
@@ -61,6 +100,7 @@ def shop_buys(visit, given):
     page.wait_for_url("**/orders/*")
     receipt = page.url
     expect(page.get_by_role("status")).to_be_visible()
+    report["order"] = page.locator("h1").inner_text().split("№ ")[1].split()[0]
     expect(badge).to_be_hidden()
     for_everybody(page, "receipt")
     page.reload()
@@ -85,80 +125,19 @@ def fill_bag(visit, given):
         visit.page.locator(f"main [name={name}]").fill(value)
 
 
-def receipt_stays(page):
-    page.wait_for_url("**/orders/*")
-    expect(page.get_by_role("status")).to_be_visible()
-    page.reload()
-    expect(page.locator("h1")).to_contain_text("№")
-    expect(page.locator("[data-badge]")).to_be_hidden()
+def scroll_to(visit, place):
+    """Scrolls in steps until there are more products than `place`."""
+    cards = visit.page.locator("main .cards .card")
+    visit.page.mouse.move(100, 300)
+    for _ in range(200):
+        if cards.count() > place:
+            return expect(cards.nth(place)).to_be_visible()
+        visit.page.mouse.wheel(0, 300)
+        visit.settle()
+    raise AssertionError("The list does not grow.")
 
 
-@flow
-def shop_confirms(visit, given):
-    """The sandbox's bank asks a guest: the page survives Reload, a refusal is explained, and the second attempt pays."""
-    page = visit.page
-    fill_bag(visit, given)
-    pay(page, "tok_authenticationRequiredOnSetup")
-    page.wait_for_url("**/checkout/return*")
-    for_everybody(page, "the bank's page")
-    page.reload()
-    # From the bank's site: the browser sends the session's cookie.
-    place = page.url
-    page.goto("about:blank")
-    page.set_content(f"<a href='{place}'>Back to the shop</a>")
-    page.get_by_role("link").click()
-    page.wait_for_url(place)
-    with visit.refused("/checkout", 400):
-        page.locator("main button[name=confirms][value='0']").press("Enter")
-        expect(page.get_by_role("alert")).to_be_visible()
-    expect(page.locator("main [name=city]")).to_have_value("Springfield")
-    pay(page, "tok_authenticationRequiredOnSetup")
-    page.locator("main button[name=confirms][value='1']").press("Enter")
-    receipt_stays(page)
-
-
-# In place of Stripe's script, which needs Stripe's servers: a form without fields, and a bank that the flow answers for.
-STRIPE = """globalThis.Stripe = (key, { locale }) => ({
-  elements: ({ mode, paymentMethodCreation }) => ({
-    submit: async () => ({}),
-    create: (kind) => ({ mount: (node) => { node.textContent = [key, locale, mode, paymentMethodCreation, kind].join(' '); } }),
-  }),
-  createPaymentMethod: async () => ({ paymentMethod: { id: 'pm_card_threeDSecure2Required' } }),
-  handleNextAction: ({ clientSecret }) => bank(clientSecret),
-});"""
-
-
-@flow
-def shop_pays_by_stripe(visit, given):
-    """Stripe's card form and the bank's page, which fails first; a double of Stripe, and a stub of its script."""
-    page = visit.page
-    outcomes = ["succeed", "fail"]
-
-    def bank(_, secret):
-        step("_secret_" in secret, "The bank's page got no client secret.")
-        order = json.dumps({"outcome": outcomes.pop()}).encode()
-        urllib.request.urlopen(urllib.request.Request(given["double"] + "/_control/authenticate", data=order)).read()
-        return {}
-
-    visit.hosts.add("js.stripe.com")
-    visit.context.route("https://js.stripe.com/v3/", lambda route: route.fulfill(content_type="text/javascript", body=STRIPE))
-    visit.context.expose_binding("bank", bank)
-    fill_bag(visit, given)
-    expect(page.locator("shop-card")).to_contain_text("pk_test_double en payment manual payment")
-    for_everybody(page, "checkout with Stripe")
-    button = page.locator("form[action='/checkout'] button")
-    with visit.refused("/checkout", 400):
-        button.dblclick()
-        expect(page.get_by_role("alert")).to_be_visible()
-    expect(page.locator("[data-badge]")).to_have_text("1")
-    expect(page.locator("main [name=city]")).to_have_value("Springfield")
-    expect(page.locator("shop-card")).to_contain_text("pk_test_double")
-    button.click()
-    receipt_stays(page)
-    step(not outcomes, "The bank was not asked twice.")
-
-
-@flow
+@shop_flow
 def shop_browses(visit, given):
     """Suggestions by keyboard, more products while scrolling, their place after Back, and viewed products."""
     page = visit.page
@@ -176,15 +155,32 @@ def shop_browses(visit, given):
     for_everybody(page, "a brand")
     cards = page.locator("main .cards .card")
     first = cards.count()
-    cards.last.scroll_into_view_if_needed()
-    page.mouse.wheel(0, 4000)
+    # A page that does not come leaves the list and its link.
+    pages = page.locator("shop-pages")
+    with visit.offline():
+        pages.get_by_role("link").click()
+        expect(pages.get_by_role("status")).to_have_text(pages.get_attribute("data-failed"))
+    pages.get_by_role("link").click()
     expect(cards.nth(first)).to_be_visible()
-    place = cards.nth(first + 2)
+    scroll_to(visit, 2 * first)
+    place = cards.nth(2 * first + 2)
     place.scroll_into_view_if_needed()
     name = place.get_by_role("link").inner_text()
     place.get_by_role("link").click()
     expect(page.locator("h1")).to_have_text(name.strip())
     page.go_back()
-    expect(cards.nth(first + 2)).to_be_in_viewport()
+    expect(cards.nth(2 * first + 2)).to_be_in_viewport()
+    # With the pages before it, once each.
+    names = cards.locator(".name").all_inner_texts()
+    step(len(names) == len(set(names)) == given["count"], f"The list has {len(names)} products: {names}")
+    page.reload()
+    expect(cards.nth(2 * first + 2)).to_be_in_viewport()
     visit.open("/")
     expect(page.locator("main")).to_contain_text(name.strip())
+
+
+import storefront_faults  # noqa: E402,F401 (its flows)
+import storefront_pages  # noqa: E402,F401 (its flows)
+import storefront_pays  # noqa: E402,F401 (its flows)
+import storefront_rules  # noqa: E402,F401 (its flows)
+import storefront_ways  # noqa: E402,F401 (its flows)

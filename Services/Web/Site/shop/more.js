@@ -4,6 +4,8 @@ import { EndWatch, loadsItself } from '../components/end.js';
 import { page } from './page.js';
 import { keep, kept, later } from './place.js';
 
+const frame = () => new Promise(requestAnimationFrame);
+
 /** Appends a page's products; a section that is there already gets those of the same letter. */
 function append(list, from) {
   let first = null;
@@ -27,6 +29,8 @@ class Pages extends HTMLElement {
   /** Pages that were appended. */
   #pages = 0;
   #isLoading = false;
+  /** Whether the page is at the place that was kept. */
+  #isThere = false;
 
   connectedCallback() {
     this.#list = document.querySelector('[data-list]');
@@ -42,7 +46,8 @@ class Pages extends HTMLElement {
       event.preventDefault();
       this.#load().then((first) => first?.focus());
     });
-    this.#watch = new EndWatch(() => loadsItself(this.#pages) && this.#load());
+    // Before the shopper sees the end of the list, so that nothing visible moves.
+    this.#watch = new EndWatch(() => loadsItself(this.#pages) && this.#load(), '1000px');
     this.#begin();
   }
 
@@ -56,7 +61,14 @@ class Pages extends HTMLElement {
     while (this.#pages < pages && this.#link) {
       if (!(await this.#load())) break;
     }
-    if (pages > 0) scrollTo(0, top);
+    if (pages > 0) {
+      // In a separate frame: if an element moves in the frame of a scroll, browsers count a layout shift.
+      await frame();
+      await frame();
+      scrollTo(0, top);
+    }
+    this.#isThere = true;
+    this.#keep();
     addEventListener(
       'scroll',
       later(() => this.#keep()),
@@ -68,7 +80,7 @@ class Pages extends HTMLElement {
   }
 
   #keep() {
-    if (this.#pages === 0) return;
+    if (this.#pages === 0 || !this.#isThere) return;
     history.scrollRestoration = 'manual';
     keep(history, this.#pages, scrollY);
   }

@@ -25,16 +25,21 @@ async function showShopper() {
   }
 }
 
-/** A form is sent once, however often its button is pressed. */
+/** A form is sent once, however often its button is pressed; again only when no answer came. */
 function sendOnce(event) {
   const form = event.target;
   if (form.dataset.sent) return event.preventDefault();
   form.dataset.sent = 'true';
+  setTimeout(() => delete form.dataset.sent, 5000);
 }
 
-/** A page from the browser's memory is old: its forms can be sent again, and pages of the bag are loaded anew. */
+/** Pages that show the shopper's own data. */
+const OWN = /^\/(account|bag|checkout|favorites|orders)(\/|$)/;
+
+/** A page from the browser's memory is old: its forms can be sent again, and the shopper's pages are loaded anew. */
 function shownAgain(event) {
   if (!event.persisted) return;
+  if (OWN.test(location.pathname)) return location.reload();
   for (const form of document.querySelectorAll('form[data-sent]')) delete form.dataset.sent;
   showShopper();
 }
