@@ -3,9 +3,9 @@ import ParseProtocol
 
 /// The entries of placed orders, which `OrderList` reads.
 ///
-/// Each transaction that changes a placed order also changes its entry (`follow`). Orders of earlier releases get theirs
-/// in the background, in the order of their ids (`addNext`). Before that, a change of such an order changes nothing
-/// here, because the background work will see its later state.
+/// Each transaction that changes a placed order also changes its entry (`follow`). Orders of earlier releases get
+/// theirs in the background, in the order of their ids (`addNext`). Before that, a change of such an order changes
+/// nothing here, because the background work will see its later state.
 package enum OrderEntries {
     static let tables = [
         """

@@ -37,8 +37,11 @@ struct ShopView {
 
     /// Entries of a list at the top of a page, whose first pictures browsers load at once.
     static func eager(_ entries: [[String: Any]]) -> [[String: Any]] {
-        entries.enumerated().map { place, entry in
-            place < atTop ? entry.merging(["eager": true]) { $1 } : entry
+        var left = atTop
+        return entries.map { entry in
+            guard left > 0, entry["picture"] is String else { return entry }
+            left -= 1
+            return entry.merging(["eager": true]) { $1 }
         }
     }
 

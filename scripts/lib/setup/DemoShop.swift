@@ -93,13 +93,14 @@ struct DemoShopLoad {
     }
 
     private func promotions(_ brands: [String: String], _ products: [String: String]) async throws {
-        let now = Timestamp.now.wire
+        // The home page asks by whole minutes.
+        let lastHour = Timestamp(milliseconds: Timestamp.now.milliseconds - 3_600_000).wire
         try await load("Promotion", named: "content", shop.rows("promotions")) { row in
             var promotion = DemoShopLoad.members(row, ["content", "discountCode"])
             let file = try await pictures.upload(row.text("key"))
             promotion["image"] = file
             promotion["thumbnail"] = file
-            promotion["shownFrom"] = now
+            promotion["shownFrom"] = lastHour
             if row["brand"] != nil {
                 promotion["brand"] = try DemoShopLoad.reference("Category", row.text("brand"), in: brands)
             }
