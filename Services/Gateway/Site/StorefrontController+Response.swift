@@ -71,8 +71,8 @@ extension StorefrontController {
     /// The dashboard shows pages in a frame. The only policy for trusted types, `worker`, names the worker of
     /// `offline.js`.
     /// - Parameters:
-    ///   - runsStripe: the page also runs Stripe's script (https://docs.stripe.com/security/guide), which loads parts of
-    ///     itself without trusted types.
+    ///   - runsStripe: the page also runs Stripe's script (https://docs.stripe.com/security/guide), which loads parts
+    ///     of itself without trusted types.
     ///   - pictureOrigin: a further origin of pictures; empty for none.
     static func headers(
         _ configuration: GatewayConfiguration, runsStripe: Bool = false, pictureOrigin: String = ""
