@@ -42,6 +42,22 @@ import Testing
         #expect(waiting == 0)
     }
 
+    /// Several networks together fill all places: a shopper still waits, in the place of one of their pages.
+    @Test func aFullLineMakesRoomForANetworkWithFewPages() {
+        var turns = PageTurns()
+        let floods = (1...6).map { ClientNetwork("0\($0)000001") }
+        var last: PageTurns.Entry?
+        for number in 0..<3000 { last = turns.enter(floods[number % floods.count]) }
+        #expect(last == .full)
+        guard case .replaces(let ticket, let refused) = turns.enter(shopper) else {
+            Issue.record("The shopper was refused.")
+            return
+        }
+        #expect(ticket > refused)
+        #expect(turns.leave(floods[0]) == ticket, "The shopper has the fewest pages.")
+        #expect(turns.enter(floods[0]) != .full, "One place is free again.")
+    }
+
     // MARK: - Origins
 
     @Test(arguments: [

@@ -193,6 +193,23 @@ import Testing
         }
     }
 
+    /// A text of a million combining marks would take hours to compare or to hash.
+    @Test(.timeLimit(.minutes(5))) func aFormOfCombiningMarksIsRefusedAtOnce() async throws {
+        let browser = Browser(try await Suite.shared)
+        let marks = "a" + String(repeating: "\u{301}\u{316}\u{328}\u{345}", count: 50_000)
+        let type = ("Content-Type", "multipart/form-data; boundary=b")
+        for head in [
+            #"form-data; name="\#(marks)""#, #"form-data; name="photo"; filename="\#(marks)""#,
+            "form-data; name=\"photo\"; filename=\"a\"\r\nContent-Type: \(marks)",
+        ] {
+            let body = "--b\r\nContent-Disposition: \(head)\r\n\r\nx\r\n--b--\r\n"
+            let headers = [type, ("Sec-Fetch-Site", "same-origin")]
+            let page = try await browser.send(.POST, "/bag", headers, Array(body.utf8))
+            #expect(page.status == 400, "\(page.html.prefix(300))")
+        }
+        #expect(try await browser.get("/").status == 200)
+    }
+
     // MARK: - Cookies
 
     @Test func aPlantedSessionIsReplacedByALogIn() async throws {

@@ -60,7 +60,7 @@ package enum AddressBook {
 
     private static func shippingAddress(_ address: JSON) throws -> ShippingAddress {
         var sent: JSON = [:]
-        for name in ShippingAddress.names { sent[name] = address[name] }
+        for name in ShippingAddress.names + ["country"] { sent[name] = address[name] }
         return try ShippingAddress(sent)
     }
 }

@@ -136,6 +136,9 @@ struct CheckoutFunctions: Sendable {
     private static let undecided = ParseError(
         .timeout, "The order is being processed. Repeat the request with the same idempotencyKey to get the result.")
 
+    /// How long a payment waits for the end of an earlier one with other data.
+    private static let giveUpMax = Duration.seconds(15)
+
     /// Maximum requests to the catalog. The bag may get more products during each; more rounds indicate a defect.
     private static let roundsMax = 5
 
@@ -153,6 +156,14 @@ struct CheckoutFunctions: Sendable {
                 return try await ledger.start(
                     wanted, by: customer, keys: keys, prices: prices, for: request.share
                 ) { [runner] in runner.begin($0) }
+            } catch let other as OtherPaymentWaits {
+                switch await runner.giveUp(other.checkoutId, within: Self.giveUpMax) {
+                // The bag is free for this payment.
+                case .decided(.failure)?: continue
+                // The customer had confirmed it: the answer is its receipt.
+                case .decided(.success)?: return other.checkoutId
+                case .action?, nil: throw Self.undecided
+                }
             } catch let missing as PricesMissing {
                 prices.merge(try await catalog.prices(of: missing.products, as: principal, for: request))
             }

@@ -72,11 +72,30 @@ extension CheckoutLedger {
         return removed == requestKeysForgottenMax
     }
 
+    /// Whether a checkout waits until its customer confirms the charge, and no request for it had these data: the
+    /// customer has corrected the card or the address.
+    private func waitsForOther(
+        _ checkoutId: String, than request: CheckoutRequest, of customer: Customer, in transaction: StoreTransaction
+    ) throws -> Bool {
+        let found = try transaction.rows(
+            """
+            SELECT 1 FROM checkouts WHERE id = ? AND actionSince IS NOT NULL AND NOT EXISTS (SELECT 1 FROM checkoutKeys
+            WHERE checkoutKeys.customerId = ? AND checkoutId = ? AND request = ?)
+            """,
+            [.text(checkoutId), .text(customer.userId), .text(checkoutId), .text(request.fingerprint)])
+        return !found.isEmpty
+    }
+
     private func start(
         _ request: CheckoutRequest, _ customer: Customer, _ prices: Prices, in transaction: StoreTransaction
     ) throws -> (id: String, isDecided: Bool, new: Checkout?) {
         let order = try Self.order(request, of: customer.userId, in: transaction)
-        if let running = try Self.running(order.objectId, in: transaction) { return (running, false, nil) }
+        if let running = try Self.running(order.objectId, in: transaction) {
+            if request.allowsAction, try waitsForOther(running, than: request, of: customer, in: transaction) {
+                throw OtherPaymentWaits(checkoutId: running)
+            }
+            return (running, false, nil)
+        }
         try AccountDeletion.requireNone(of: customer.userId, in: transaction)
         let status = OrderStatus(order: order.document)
         guard status == .open else {
@@ -211,4 +230,9 @@ extension CheckoutLedger {
                 .int(transaction.now.milliseconds), .int(transaction.now.milliseconds),
             ] + (turns?.values(at: transaction.now) ?? [.null, .int(0)]))
     }
+}
+
+/// A payment of the same bag with other data waits for its customer. It has to end before another one begins.
+package struct OtherPaymentWaits: Error {
+    package let checkoutId: String
 }

@@ -97,9 +97,11 @@ package struct CheckoutLedger: Sendable {
     /// `awaitingAction` continues it, no process drives the checkout.
     package func awaitAction(_ checkout: Checkout) async throws {
         try await store.write(for: nil) { transaction in
-            _ = try transaction.execute(
-                "UPDATE checkouts SET actionSince = ? WHERE id = ? AND state = 'reserved' AND actionSince IS NULL",
+            let changed = try transaction.execute(
+                "UPDATE checkouts SET actionSince = coalesce(actionSince, ?) WHERE id = ? AND state = 'reserved'",
                 [.int(transaction.now.milliseconds), .text(checkout.id)])
+            // An operator has freed the bag meanwhile.
+            guard changed == 1 else { throw StepAlreadyTaken() }
             try turns?.give(checkout.id, in: transaction)
         }
     }

@@ -2,6 +2,7 @@ import Logging
 import ParseProtocol
 import ProcessKit
 import ServiceKit
+import Synchronization
 
 /// Drives checkouts to their end, each in one task that continues when no client waits any more. With several
 /// processes, one process leases each checkout (`CheckoutLeases`), and the others poll for the outcome.
@@ -12,6 +13,8 @@ package final class CheckoutRunner: Sendable {
     private let flights: SingleFlight<CheckoutProgress>
     /// How long a checkout may remain undecided before it is given up.
     private let undecidedMax: Duration
+    /// Checkouts that their customers gave up while a look was under way; until they are decided.
+    private let givenUpIds = Mutex<Set<String>>([])
 
     /// Longer than a working provider needs, and shorter than customers wait before they try again. The bag is frozen
     /// meanwhile.
@@ -50,7 +53,8 @@ package final class CheckoutRunner: Sendable {
 
     /// As `progress`, but ends a checkout whose customer has to confirm the charge, unless the charge was made.
     package func giveUp(_ id: String, within limit: Duration) async -> CheckoutProgress? {
-        await flights.outcome(of: id, within: limit) { [self] in await drive(id, givesUp: true) }
+        givenUpIds.withLock { _ = $0.insert(id) }
+        return await flights.outcome(of: id, within: limit) { [self] in await drive(id, givesUp: true) }
     }
 
     /// Time between two looks.
@@ -61,9 +65,19 @@ package final class CheckoutRunner: Sendable {
     /// Asks payments about each charge that its customer has to confirm: the customer may never come back.
     /// - Throws: the store's errors.
     package func lookAfterActions() async throws {
-        for id in try await ledger.awaitingAction() where !Task.isCancelled {
-            _ = await progress(of: id, within: Self.lookMax)
+        var ids = try await ledger.awaitingAction()[...]
+        await withTaskGroup(of: Void.self) { group in
+            for _ in 0..<Self.looksMax { lookAfterNext(of: &ids, in: &group) }
+            while await group.next() != nil, !Task.isCancelled { lookAfterNext(of: &ids, in: &group) }
         }
+    }
+
+    /// Looks at once: one provider that does not answer delays few of them.
+    private static let looksMax = 8
+
+    private func lookAfterNext(of ids: inout ArraySlice<String>, in group: inout TaskGroup<Void>) {
+        guard let id = ids.popFirst() else { return }
+        group.addTask { [self] in _ = await progress(of: id, within: Self.lookMax) }
     }
 
     /// Drives a checkout that was just stored. Called on the writer thread, before its next commit. If the same request
@@ -92,7 +106,10 @@ package final class CheckoutRunner: Sendable {
             let isOurs = await take(id)
             // Read after the lease was taken: no other process stores a step of this checkout meanwhile.
             guard let record = await load(id) else { return nil }
-            if case .decided(let outcome) = record.point { return .decided(outcome) }
+            if case .decided(let outcome) = record.point {
+                givenUpIds.withLock { _ = $0.remove(id) }
+                return .decided(outcome)
+            }
             if isOurs { return await drive(record, givesUp: givesUp) }
             try? await Task.sleep(for: Self.pollInterval)
         }
@@ -141,8 +158,15 @@ package final class CheckoutRunner: Sendable {
     private func takeSteps(_ record: CheckoutRecord, _ givesUp: Bool) async -> CheckoutProgress? {
         var (machine, action) = self.machine(for: record, givesUp)
         while !Task.isCancelled {
-            if case .answer(let outcome) = action { return .decided(outcome) }
+            if case .answer(let outcome) = action {
+                givenUpIds.withLock { _ = $0.remove(record.checkout.id) }
+                return .decided(outcome)
+            }
             if case .awaitAction(let secret) = action {
+                if givenUpIds.withLock({ $0.contains(record.checkout.id) }) {
+                    action = machine.giveUp(Self.givenUp)
+                    continue
+                }
                 if await hasStoredAction(record.checkout) {
                     return .action(orderId: record.checkout.orderId, clientSecret: secret)
                 }

@@ -33,7 +33,9 @@ struct OrderEntry: Equatable {
         orderNo = order["orderNo"]?.intValue ?? 0
         orderedAt =
             order["orderDate"]?["iso"]?.stringValue.flatMap(Timestamp.init(iso:))?.milliseconds ?? Self.noDate
-        total = order["total"]?.intValue ?? 0
+        let amount = order["total"]
+        // An import may bring a fraction.
+        total = amount?.intValue ?? (amount?.doubleValue).flatMap { Int64(exactly: $0.rounded()) } ?? 0
         byName = CustomerProfile.folded(names.joined(separator: " "))
         // An imported order may be marked as placed by `orderStatus` alone.
         self.state = Self.laterStates.contains(state) ? state : OrderStatus.made.state ?? ""

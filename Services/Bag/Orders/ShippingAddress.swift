@@ -45,7 +45,13 @@ package struct ShippingAddress: Sendable, Equatable {
     package init(profile: JSON) {
         members = Self.names.reduce(into: [:]) { members, name in
             guard let text = profile[name]?.stringValue ?? profile[name]?.intValue.map(String.init) else { return }
-            members[name] = String(text.prefix(Self.lengthMax)).trimmed
+            // A character may have any number of bytes.
+            var bytes = 0
+            let short = text.unicodeScalars.prefix {
+                bytes += UTF8.width($0)
+                return bytes <= Self.lengthMax
+            }
+            members[name] = String(short).trimmed
         }
     }
 

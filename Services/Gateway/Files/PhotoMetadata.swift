@@ -77,7 +77,11 @@ package enum PhotoMetadata {
         return [0xFF, 0xE1, 0, UInt8(content.count + 2)] + content
     }
 
-    private static let pngText: Set<String> = ["tEXt", "zTXt", "iTXt", "eXIf", "tIME"]
+    /// The chunks of the picture and its colours.
+    private static let pngParts: Set<String> = [
+        "IHDR", "PLTE", "IDAT", "IEND", "tRNS", "gAMA", "cHRM", "sRGB", "iCCP", "cICP", "sBIT", "bKGD", "pHYs", "acTL",
+        "fcTL", "fdAT",
+    ]
 
     private static func png(_ photo: [UInt8]) -> [UInt8]? {
         var kept = pngStart
@@ -87,7 +91,7 @@ package enum PhotoMetadata {
             let end = place + 12 + length
             guard end <= photo.count else { return nil }
             let kind = String(decoding: photo[(place + 4)..<(place + 8)], as: UTF8.self)
-            if !pngText.contains(kind) { kept += photo[place..<end] }
+            if pngParts.contains(kind) { kept += photo[place..<end] }
             if kind == "IEND" { return kept }
             place = end
         }

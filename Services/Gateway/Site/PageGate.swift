@@ -11,6 +11,8 @@ package struct PageTurns {
     package enum Entry: Equatable, Sendable {
         case goesOn
         case waits(Ticket)
+        /// The first one waits in the place of the second one, which is refused.
+        case replaces(Ticket, refused: Ticket)
         /// Too many pages wait already, of all networks or of this one.
         case full
     }
@@ -21,6 +23,8 @@ package struct PageTurns {
     package static let placesPerNetworkMax = 24
     package static let waitingMax = 1024
     package static let waitingPerNetworkMax = 256
+    /// With fewer waiting pages a network gets a place in a full line: the last one of the network with the most.
+    package static let fewMax = 8
 
     private var waiting: [(ticket: Ticket, network: ClientNetwork)] = []
     private var running = NetworkAmounts(nearLimit: placesPerNetworkMax, total: placesMax)
@@ -36,11 +40,28 @@ package struct PageTurns {
             begin(network)
             return .goesOn
         }
-        guard waiting.count < Self.waitingMax, queued.hasRoom(network) else { return .full }
+        guard queued.hasRoom(network) else { return .full }
+        var refused: Ticket?
+        if waiting.count >= Self.waitingMax {
+            guard let ticket = removeOne(for: network) else { return .full }
+            refused = ticket
+        }
         queued.add(1, of: network)
         lastTicket += 1
         waiting.append((lastTicket, network))
-        return .waits(lastTicket)
+        return refused.map { .replaces(lastTicket, refused: $0) } ?? .waits(lastTicket)
+    }
+
+    /// Removes the last waiting page of the network with the most, for a network with few.
+    /// - Returns: nil when no network has more than this one would have.
+    private mutating func removeOne(for network: ClientNetwork) -> Ticket? {
+        let own = queued.amount(of: network)
+        guard own < Self.fewMax else { return nil }
+        let amounts = waiting.map { queued.amount(of: $0.network) }
+        guard let most = amounts.max(), most > own + 1, let place = amounts.lastIndex(of: most) else { return nil }
+        let item = waiting.remove(at: place)
+        queued.add(-1, of: item.network)
+        return item.ticket
     }
 
     /// A page has ended.
@@ -71,7 +92,8 @@ package struct PageTurns {
 final class PageGate: Sendable {
     private struct State {
         var turns = PageTurns()
-        var waiting: [PageTurns.Ticket: CheckedContinuation<Void, Never>] = [:]
+        /// They go on with true, and are refused with false.
+        var waiting: [PageTurns.Ticket: CheckedContinuation<Bool, Never>] = [:]
     }
 
     private let state = Mutex(State())
@@ -86,27 +108,27 @@ final class PageGate: Sendable {
         let next = state.withLock { state in
             state.turns.leave(network).flatMap { ticket in state.waiting.removeValue(forKey: ticket) }
         }
-        next?.resume()
+        next?.resume(returning: true)
         return response
     }
 
     private func enter(_ network: ClientNetwork) async -> Bool {
-        // The entry and the continuation are stored under one lock: else the turn could come between them.
-        var isAdmitted = true
-        await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
-            let entry = state.withLock { state in
-                let entry = state.turns.enter(network)
-                if case .waits(let ticket) = entry { state.waiting[ticket] = continuation }
-                return entry
+        await withCheckedContinuation { (continuation: CheckedContinuation<Bool, Never>) in
+            // The entry and the continuation are stored under one lock: else the turn could come between them.
+            let (isIn, refused) = state.withLock { state -> (Bool?, CheckedContinuation<Bool, Never>?) in
+                switch state.turns.enter(network) {
+                case .goesOn: return (true, nil)
+                case .full: return (false, nil)
+                case .waits(let ticket):
+                    state.waiting[ticket] = continuation
+                    return (nil, nil)
+                case .replaces(let ticket, let other):
+                    state.waiting[ticket] = continuation
+                    return (nil, state.waiting.removeValue(forKey: other))
+                }
             }
-            switch entry {
-            case .waits: return
-            case .goesOn: continuation.resume()
-            case .full:
-                isAdmitted = false
-                continuation.resume()
-            }
+            refused?.resume(returning: false)
+            if let isIn { continuation.resume(returning: isIn) }
         }
-        return isAdmitted
     }
 }

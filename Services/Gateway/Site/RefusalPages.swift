@@ -24,9 +24,16 @@ final class RefusalPages: Sendable {
     func html(
         _ status: Int, _ languages: String, for request: ParseRequest, from services: ServiceClient
     ) async -> String? {
-        let key = Key(status: status, language: Self.first(languages))
         let now = ContinuousClock.now
-        if let known = kept.withLock({ $0[key] }), known.until > now { return known.html }
+        let (key, known) = kept.withLock { kept -> (Key, Kept?) in
+            if kept.count >= Self.keptMax { kept = kept.filter { $0.value.until > now } }
+            let wanted = Key(status: status, language: Self.first(languages))
+            // Beyond the limit, invented languages share one page.
+            let hasRoom = kept[wanted] != nil || kept.count < Self.keptMax
+            let key = hasRoom ? wanted : Key(status: status, language: "")
+            return (key, kept[key])
+        }
+        if let known, known.until > now { return known.html }
         let message = ShopRequest.with {
             $0.method = "GET"
             $0.languages = key.language
@@ -37,10 +44,7 @@ final class RefusalPages: Sendable {
                 WebCalls.shop, message, for: .stranger(request.network), in: request.call),
             case .page(let page)? = try? reply.message.outcome
         else { return nil }
-        kept.withLock { kept in
-            if kept.count >= Self.keptMax { kept = [:] }
-            kept[key] = Kept(html: page.html, until: now + Self.age)
-        }
+        kept.withLock { $0[key] = Kept(html: page.html, until: now + Self.age) }
         return page.html
     }
 

@@ -11,6 +11,8 @@ struct StorefrontForm: Sendable {
     private static let textBytesMax = 32 << 10
     private static let fileBytesMax = 8 << 20
     private static let partsMax = 16
+    /// Of the head of a part; browsers send some hundred.
+    private static let headBytesMax = 1 << 10
 
     init() {}
 
@@ -63,7 +65,11 @@ struct StorefrontForm: Sendable {
     }
 
     private mutating func take(_ head: ArraySlice<UInt8>, _ content: ArraySlice<UInt8>) throws(ParseError) {
-        let head = String(decoding: head, as: UTF8.self)
+        guard head.count <= Self.headBytesMax, let head = String(validating: head, as: UTF8.self) else {
+            throw Self.malformed
+        }
+        // Before a part of it is compared or hashed.
+        try head.checkMarks()
         guard let name = Self.value(of: "name", in: head) else { throw Self.malformed }
         if Self.value(of: "filename", in: head) != nil {
             guard !content.isEmpty else { return }

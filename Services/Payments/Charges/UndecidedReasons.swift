@@ -24,6 +24,10 @@ enum UndecidedReasons {
                     [
                         .text(operationId), .text(String("\(error)".prefix(textMax))), .int($0.now.milliseconds),
                     ])
+                // It no longer waits for its customer alone.
+                _ = try $0.execute(
+                    "UPDATE charges SET awaitsAction = 0 WHERE operationId = ? AND awaitsAction = 1",
+                    [.text(operationId)])
             }
         } catch {
             logger.error("The reason of an undecided payment could not be stored.", metadata: ["error": "\(error)"])

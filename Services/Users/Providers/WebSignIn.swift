@@ -85,15 +85,20 @@ struct WebSignIn: Sendable {
 
     /// The steps of each network: an office logs in within its limit, and a client that floods a provider does not.
     private final class Pace: Sendable {
-        private let buckets = Mutex(RateBuckets(count: 60, window: .seconds(60)))
+        /// By near and by wide network.
+        private let buckets = Mutex([
+            RateBuckets(count: 60, window: .seconds(60)),
+            RateBuckets(count: 60 * ClientNetwork.wideFactor, window: .seconds(60)),
+        ])
         private let start = ContinuousClock.now
 
         func admit(_ network: String) throws {
             let now = Int64((ContinuousClock.now - start) / .nanoseconds(1))
-            let key = network.hashValue
-            let wait = buckets.withLock { buckets in
-                let wait = buckets.wait(for: key, at: now)
-                if wait == 0 { buckets.take(from: key, at: now) }
+            let network = ClientNetwork(network)
+            let keys = [network.near.hashValue, network.wide.hashValue]
+            let wait = buckets.withLock { buckets -> Int64 in
+                let wait = keys.indices.map { buckets[$0].wait(for: keys[$0], at: now) }.max() ?? 0
+                if wait == 0 { for place in keys.indices { buckets[place].take(from: keys[place], at: now) } }
                 return wait
             }
             guard wait > 0 else { return }

@@ -200,9 +200,12 @@ extension Shop {
             }
         }
         if problem == nil {
-            let answer = try visit.ask(.function("checkout", checkoutParameters(fields)))[0]
+            // The total once more: bag and prices may change before this request.
+            let parameters = checkoutParameters(fields, seen: Int64(visit.field("seen")))
+            let answer = try visit.ask(.function("checkout", parameters))[0]
             if let next = afterCheckout(answer, fields["attempt"] ?? "") { return next }
             problem = answer.status >= 500 ? words("checkout.undecided") : answer.message
+            if answer.code == 142, answer.message.hasPrefix("The amount ") { problem = words("checkout.changed") }
             // The key belongs to the refused attempt, and another card is another attempt.
             if answer.status < 500 { fields["attempt"] = nil }
         }
@@ -213,13 +216,15 @@ extension Shop {
         return again("/checkout", form)
     }
 
-    private func checkoutParameters(_ fields: [String: String]) -> JSON {
+    /// - Parameter seen: the total that the shopper saw; another one is refused.
+    private func checkoutParameters(_ fields: [String: String], seen: Int64?) -> JSON {
         var address: [String: JSON] = [:]
         for name in Self.addressFields + [Self.country] {
             if let value = fields[name], !value.isEmpty { address[name] = .string(value) }
         }
         var parameters: [String: JSON] = ["shippingAddress": .object(address)]
         if fields["attempt"]?.isEmpty == false { parameters["allowsAction"] = true }
+        if let seen { parameters["amount"] = .int(seen) }
         for (name, parameter) in [
             ("card", "tokenId"), ("attempt", "idempotencyKey"), ("note", "note"), ("gift", "giftMessage"),
             ("email", "email"),

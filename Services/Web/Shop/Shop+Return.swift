@@ -34,7 +34,9 @@ extension Shop {
         if answer.isSuccess, answer.result["status"] == "requiresAction" {
             return confirmPage(visit, attempt, secret: answer.result["clientSecret"]?.stringValue ?? "")
         }
-        if answer.code == Self.undecided || answer.status >= 500 { return confirmPage(visit, attempt, secret: nil) }
+        if answer.code == Self.undecided || answer.status >= 500 || answer.status == 429 {
+            return confirmPage(visit, attempt, secret: nil)
+        }
         if let next = afterCheckout(answer, attempt) { return next }
         // Of another shopper, or never made.
         if answer.code == 101 { return redirect("/checkout") }

@@ -138,6 +138,36 @@ import Testing
         #expect(paid.result["totalMinorUnits"] == 630, "\(paid.text)")
     }
 
+    /// The shopper sees the wrong card at the bank, goes back and pays by another one.
+    @Test func aCorrectedAttemptReplacesTheOneThatWaits() async throws {
+        let suite = try await Suite.shared
+        let shopper = try await Shopper.come(suite)
+        let first = try await shopper.begin(key: "a")
+        // The same data in a second tab join it.
+        #expect(try await shopper.begin(key: "b") == first)
+        let paid = try await shopper.pay("tok_visa", key: "c")
+        #expect(paid.result["orderStatus"] == 1, "\(paid.text)")
+        #expect(try await shopper.act(first, confirms: true).code == 101)
+        #expect(try await shopper.result("a").code == 141)
+        #expect(try await shopper.orders() == 1)
+        let id = paid.result.text("orderId")
+        let charges = try await suite.rows(
+            "payments", "SELECT amount FROM charges WHERE orderId = '\(id)' AND state = 'succeeded'")
+        #expect(charges == [[700]])
+    }
+
+    /// Confirmed at the bank, and then paid by another card: the first payment counts.
+    @Test func aConfirmedAttemptIsNotReplaced() async throws {
+        let suite = try await Suite.shared
+        let shopper = try await Shopper.come(suite)
+        let first = try await shopper.begin(key: "a")
+        #expect(try await shopper.act(first, confirms: true).status == 200)
+        let paid = try await shopper.pay("tok_visa", key: "c")
+        #expect(paid.result["orderStatus"] == 1, "\(paid.text)")
+        #expect(try await shopper.result("a").text == paid.text)
+        #expect(try await shopper.orders() == 1)
+    }
+
     @Test func aClientThatCannotShowTheBanksPageIsDeclined() async throws {
         let shopper = try await Shopper.come(try await Suite.shared)
         let refused = try await shopper.pay(confirms: false)

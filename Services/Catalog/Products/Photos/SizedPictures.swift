@@ -23,6 +23,9 @@ final class SizedPictures: Sendable {
     private struct State {
         /// Requests that wait for a picture.
         var waiting = 0
+        /// The same by network: one client leaves half of the places to others.
+        var networks = NetworkAmounts(
+            nearLimit: SizedPictures.waitingMax / 2, total: SizedPictures.waitingMax)
         /// One task for all requests of the same picture.
         var making: [String: Task<Picture, any Error>] = [:]
         /// Files that cannot be shrunk, with the time when the next request tries them again.
@@ -95,11 +98,15 @@ final class SizedPictures: Sendable {
         let key = "\(entry.name.prefix(32))-\(width)-\(asWebP)"
         let caller = request.caller
         let share = request.share
+        let network = ClientNetwork(caller.network)
         let task = try state.withLock { shared throws -> Task<Picture, any Error> in
             if let end = shared.broken[entry.name], end > .now { throw Self.broken }
-            guard shared.waiting < Self.waitingMax else { throw PictureTurns.refusal }
+            guard shared.waiting < Self.waitingMax, shared.networks.hasRoom(network) else {
+                throw PictureTurns.refusal
+            }
             if let task = shared.making[key] {
                 shared.waiting += 1
+                shared.networks.add(1, of: network)
                 return task
             }
             try quotas.take(of: .pictures, by: caller)
@@ -114,9 +121,15 @@ final class SizedPictures: Sendable {
             }
             shared.making[key] = task
             shared.waiting += 1
+            shared.networks.add(1, of: network)
             return task
         }
-        defer { state.withLock { $0.waiting -= 1 } }
+        defer {
+            state.withLock {
+                $0.waiting -= 1
+                $0.networks.add(-1, of: network)
+            }
+        }
         return try await task.value
     }
 
