@@ -156,7 +156,7 @@ package func buildBag(_ host: ServiceHost, _ routes: inout ServiceRoutes, _ curr
         return .finished
     }
 
-    let merges = BagMerges(host: host, currency: currency.code)
+    let merges = BagMerges(host: host, currency: currency.code, runner: runner)
     routes.task(framed: BagCalls.merge) { try await merges.merge($0, $1) }
     routes.accept(BagCalls.beginDeletion) { message, _, transaction in
         try AccountDeletion.begin(message.userID, in: transaction)

@@ -32,7 +32,13 @@ extension BagMerge {
             if hasDefault, address["default"] == true { changes["default"] = false }
             _ = try transaction.update("Address", id, changes, caller: .master)
         }
-        // Keys stay with the anonymous user: the account may have used the same keys.
+        // The customer may ask for the result of a payment as the account, which may have used the same keys itself.
+        _ = try transaction.execute(
+            """
+            INSERT INTO checkoutKeys(customerId, key, checkoutId, request, requestedAt)
+            SELECT ?, key, checkoutId, request, requestedAt FROM checkoutKeys
+            WHERE customerId = ? AND key >= 'client:' AND key < 'client;' ON CONFLICT(customerId, key) DO NOTHING
+            """, [.text(to), .text(from)])
         _ = try transaction.execute(
             "UPDATE checkouts SET customerId = ? WHERE customerId = ?", [.text(to), .text(from)])
     }

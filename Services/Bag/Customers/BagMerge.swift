@@ -57,6 +57,7 @@ package enum BagMerge {
         from: String, to: String, goods: Goods, currency: String, in transaction: StoreTransaction
     ) throws {
         guard let left = try OpenOrder.find(for: from, in: transaction) else { return }
+        try requireNoWaitingPayment(of: left, in: transaction)
         try requireNotBeingPaid(left, in: transaction)
         if let bag = try fill(to, from: left, goods, currency, in: transaction) {
             try moveTexts(to: bag, from: left, in: transaction)
@@ -121,6 +122,16 @@ package enum BagMerge {
         value == nil || value == .null || value == "" || value == [:]
     }
 
+    /// The payment of this bag waits until its customer confirms it, whose session has ended.
+    struct PaymentWaits: Error { let checkoutId: String }
+
+    private static func requireNoWaitingPayment(of order: OpenOrder, in transaction: StoreTransaction) throws {
+        guard let id = try CheckoutLedger.running(order.objectId, in: transaction) else { return }
+        let waiting = try transaction.rows(
+            "SELECT 1 FROM checkouts WHERE id = ? AND actionSince IS NOT NULL", [.text(id)])
+        if !waiting.isEmpty { throw PaymentWaits(checkoutId: id) }
+    }
+
     private static func requireNotBeingPaid(_ order: OpenOrder, in transaction: StoreTransaction) throws {
         guard try CheckoutLedger.running(order.objectId, in: transaction) == nil else {
             throw ParseError(.serviceUnavailable, "The bag is being paid.")
@@ -132,7 +143,10 @@ package enum BagMerge {
 struct BagMerges: Sendable {
     let host: ServiceHost
     let currency: String
+    let runner: CheckoutRunner
 
+    /// How long a merge waits for the end of a payment.
+    private static let giveUpMax = Duration.seconds(5)
     /// An app may add to the anonymous bag meanwhile. More rounds indicate a defect.
     private static let roundsMax = 5
 
@@ -147,6 +161,11 @@ struct BagMerges: Sendable {
                     let merge = message.linesOnly ? BagMerge.copyLines : BagMerge.move
                     try merge(message.fromUserID, message.toUserID, goods, currency, transaction)
                     return try BusReply(Accepted())
+                }
+            } catch let waiting as BagMerge.PaymentWaits {
+                // Ends the payment, or makes the order if the customer has confirmed it.
+                guard case .decided? = await runner.giveUp(waiting.checkoutId, within: Self.giveUpMax) else {
+                    throw ParseError(.serviceUnavailable, "The bag is being paid.")
                 }
             } catch let missing as BagMerge.GoodsMissing {
                 let facts = try await Catalog(host: host).facts(

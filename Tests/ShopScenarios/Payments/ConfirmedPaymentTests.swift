@@ -168,6 +168,30 @@ import Testing
         #expect(try await shopper.orders() == 1)
     }
 
+    /// A guest logs in while the bank asks: the bag is in the account at once, and the payment has ended.
+    @Test func aGuestWhoLogsInMeanwhileKeepsTheBag() async throws {
+        let suite = try await Suite.shared
+        let product = JSON.string(try await Shelf.fill(suite, names: ["Cream"], stock: 5).productIds[0])
+        let customer = try await Customer.signUp(suite)
+        let browser = Browser(suite)
+        _ = try await browser.post("/bag", ["product": product.stringValue ?? ""])
+        let checkout = try await browser.get("/checkout")
+        var form = [
+            "card": Self.asksBank, "attempt": try #require(checkout.field("attempt")), "email": "g@shop.example",
+        ]
+        for (name, value) in Customer.address.objectValue ?? [:] { form[name] = value.stringValue ?? "" }
+        let asked = try #require(try await browser.post("/checkout", form).location)
+        #expect(asked.hasPrefix("/checkout/return"), "\(asked)")
+        let account = ["email": customer.email, "password": customer.password]
+        try await eventually("the log-in") { try await browser.post("/log-in", account).location == "/account" }
+        try await eventually("the bag is in the account") {
+            try await customer.client.run("bag").result["badgeCount"] == 1
+        }
+        #expect(try await customer.client.find("Order", ["orderStatus": 1]).results.isEmpty)
+        let again = try await browser.get(asked)
+        #expect(again.status == 200 && !again.html.contains("js.stripe.com"), "\(again.html)")
+    }
+
     @Test func aClientThatCannotShowTheBanksPageIsDeclined() async throws {
         let shopper = try await Shopper.come(try await Suite.shared)
         let refused = try await shopper.pay(confirms: false)
