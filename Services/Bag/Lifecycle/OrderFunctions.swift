@@ -56,7 +56,9 @@ struct OrderFunctions: Sendable {
         routes.function("orders") { parameters, request in
             try request.requireArea(.orders, .support)
             let list = try OrderList(parameters)
-            let page = try await host.store.read(for: request.share) { try list.read(in: $0) }
+            let page = try await host.store.read(for: request.share) { reader in
+                try reader.onOneSnapshot { try list.read(in: reader) }
+            }
             let customers = Set(page.orders.compactMap { $0["customer"]?.pointerTarget?.objectId })
             let known = try await contacts.contacts(of: customers, for: request)
             return try .result(OrderList.json(page, contacts: known))

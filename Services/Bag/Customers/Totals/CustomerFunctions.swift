@@ -14,7 +14,9 @@ struct CustomerFunctions: Sendable {
             try request.requireArea(.orders, .support)
             let list = try CustomerList(parameters)
             return try .result(
-                await host.store.read(for: request.share) { try list.read(currency: totals.currency, in: $0) })
+                await host.store.read(for: request.share) { reader in
+                    try reader.onOneSnapshot { try list.read(currency: totals.currency, in: reader) }
+                })
         }
         // `setCustomerTags {customerId, tags}`
         routes.function("setCustomerTags") { parameters, request in
