@@ -6,31 +6,11 @@ import WebService
 
 /// The account's pages of the storefront without a suite.
 @Suite struct ShopAccountTests {
-    private static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-        .deletingLastPathComponent().appending(path: "Services/Web/Storefront")
-
     private static func reply(
         _ method: String, _ path: String, form: [String: String] = [:], kept: [String: String] = [:],
         user: String = "u1", language: String = "en", _ results: [JSON] = []
     ) throws -> ShopReply {
-        let shop = try Shop(
-            reading: folder, shopName: "Beauty", currency: try Currency("usd"), zone: .utc, isSandbox: true,
-            assets: "/shop/assets/1/shop")
-        return shop.reply(
-            to: .with {
-                $0.method = method
-                $0.path = path.split(separator: "/").map(String.init)
-                $0.form = form
-                $0.kept = kept
-                $0.userID = user
-                $0.languages = language
-                $0.results = results.map { body in
-                    .with {
-                        $0.status = body["code"] == nil ? 200 : 400
-                        $0.body = Data(body.serialized)
-                    }
-                }
-            })
+        try ShopReplies.reply(method, path, form: form, kept: kept, user: user, language: language, results)
     }
 
     @Test func strangersAreSentToTheLogIn() throws {

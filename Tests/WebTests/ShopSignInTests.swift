@@ -6,33 +6,12 @@ import WebService
 
 /// Log-in at the storefront without a suite: what the pages ask, and what they keep.
 @Suite struct ShopSignInTests {
-    private static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-        .deletingLastPathComponent().appending(path: "Services/Web/Storefront")
-
     private static func reply(
         _ method: String, _ path: String, query: [String: String] = [:], form: [String: String] = [:],
         kept: [String: String] = [:], user: String = "", refusal: UInt32 = 0, _ results: [JSON] = []
     ) throws -> ShopReply {
-        let shop = try Shop(
-            reading: folder, shopName: "Beauty", currency: try Currency("usd"), zone: .utc, isSandbox: true,
-            assets: "/shop/assets/1/shop")
-        return shop.reply(
-            to: .with {
-                $0.method = method
-                $0.path = path.split(separator: "/").map(String.init)
-                $0.query = query
-                $0.form = form
-                $0.kept = kept
-                $0.userID = user
-                $0.refusal = refusal
-                $0.languages = "en"
-                $0.results = results.map { body in
-                    .with {
-                        $0.status = body["code"] == nil ? 200 : body["code"] == 2 ? 503 : 400
-                        $0.body = Data(body.serialized)
-                    }
-                }
-            })
+        try ShopReplies.reply(
+            method, path, query: query, form: form, kept: kept, user: user, refusal: refusal, results)
     }
 
     private static func body(_ reply: ShopReply) throws -> JSON {
