@@ -177,22 +177,27 @@ test('a query that is refused is silent, and others go on', () => {
   assert.deepEqual(states, [true, false]);
 });
 
-test('a session that is over pauses all; the next one goes on', () => {
-  const { clock, sockets, connection, states, sessions } = server();
-  view(connection);
-  sockets[0].takes();
-  sockets[0].tell({ op: 'subscribed', requestId: 1, cursor: 'f-1' });
-  sockets[0].tell({ op: 'error', code: 209, error: 'over', reconnect: false, requestId: 1 });
-  assert.equal(sockets[0].readyState, 3);
-  assert.equal(sessions(), 1);
-  assert.deepEqual(states, [true, false]);
-  assert.deepEqual(clock.waits(), []);
-  view(connection);
-  assert.equal(sockets.length, 1);
-  connection.resume();
-  sockets[1].takes();
-  assert.deepEqual(sockets[1].ops(), ['connect', 'subscribe', 'subscribe']);
-});
+for (const end of [
+  { op: 'error', code: 209, error: 'over', reconnect: false, requestId: 1 },
+  // The answer of the server to a log-out elsewhere.
+  { op: 'unsubscribed', requestId: 1 },
+])
+  test(`a session that is over (${end.op}) pauses all; the next one goes on`, () => {
+    const { clock, sockets, connection, states, sessions } = server();
+    view(connection);
+    sockets[0].takes();
+    sockets[0].tell({ op: 'subscribed', requestId: 1, cursor: 'f-1' });
+    sockets[0].tell(end);
+    assert.equal(sockets[0].readyState, 3);
+    assert.equal(sessions(), 1);
+    assert.deepEqual(states, [true, false]);
+    assert.deepEqual(clock.waits(), []);
+    view(connection);
+    assert.equal(sockets.length, 1);
+    connection.resume();
+    sockets[1].takes();
+    assert.deepEqual(sockets[1].ops(), ['connect', 'subscribe', 'subscribe']);
+  });
 
 test('keys that are wrong are not tried again', async () => {
   const { clock, sockets, connection } = server();

@@ -155,6 +155,8 @@ export class LiveConnection {
       for (const one of this.#listeners.values()) this.#subscribe(one);
     } else if (message.op === 'error') this.#refused(message, listener);
     else if (!listener) return;
+    // The client asked for no end: the session was logged out elsewhere.
+    else if (message.op === 'unsubscribed') this.#refused({ code: NO_SESSION });
     else if (message.op === 'subscribed') {
       const isSure = listener.cursor !== undefined && !message.missed;
       listener.isThere = true;
