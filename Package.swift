@@ -214,9 +214,10 @@ if Context.environment["SATCHEL_SHOP_ONLY"] != "1" {
         .executable(name: "satchel-bench", targets: ["Benchmarks"]),
         .executable(name: "satchel-attack", targets: ["Attack"]),
         .executable(name: "satchel-load", targets: ["Load"]),
+        .executable(name: "satchel-move-in", targets: ["MoveIn"]),
     ]
     package.targets += [
-        // Tools behind scripts/bench, scripts/attack and scripts/load.
+        // Tools behind scripts/bench, scripts/attack, scripts/load, and scripts/move-in and scripts/move-out.
         .executableTarget(
             name: "Benchmarks",
             dependencies: [
@@ -263,6 +264,14 @@ if Context.environment["SATCHEL_SHOP_ONLY"] != "1" {
             ],
             path: "scripts/lib/load",
             exclude: ["shoppers.json"]
+        ),
+        .executableTarget(
+            name: "MoveIn",
+            dependencies: [
+                "CPostgreSQL", "Compression", "Cryptography", "Outbound", "ParseProtocol", "PostgreSQL",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            path: "scripts/lib/move-in"
         ),
 
         // Tests mirror the folders above; scenarios talk HTTP to real processes.
@@ -352,6 +361,10 @@ if Context.environment["SATCHEL_SHOP_ONLY"] != "1" {
         .testTarget(name: "AttackTests", dependencies: ["Attack"]),
         .testTarget(
             name: "LoadTests", dependencies: ["Load", "ParseProtocol", "TestSupport"], swiftSettings: unoptimised),
+        .testTarget(
+            name: "MoveInTests",
+            dependencies: ["MoveIn", "Compression", "CPostgreSQL", "ParseProtocol", "PostgreSQL", "TestSupport"],
+            exclude: ["Fixtures"], swiftSettings: unoptimised),
         scenarios("SuiteScenarios", exclude: ["Fixtures"]),
         scenarios("GatewayScenarios"),
         scenarios("HardeningScenarios"),
