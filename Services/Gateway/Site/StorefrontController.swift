@@ -220,6 +220,7 @@ final class StorefrontController: Sendable {
         } else if ask.sendsFile {
             // A file is no part of a batch.
             request.isInBatch = false
+            request.isAccountPhoto = true
             request.body = PhotoMetadata.removed(from: visit.form.file) ?? []
             request.headers[.contentType] = visit.form.fileType
         } else {
