@@ -79,7 +79,7 @@ final class StorefrontController: Sendable {
         guard request.method == .get || request.method == .post else { return false }
         guard let first = request.path.first else {
             // Clients that probe `/` without accepting HTML get the router's response.
-            return request.method == .get && request.headers[.accept]?.contains("text/html") == true
+            return request.method == .get && AcceptedTypes.allowHTML(in: request.headers[.accept])
         }
         return folders.contains(first)
     }
