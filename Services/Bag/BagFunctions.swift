@@ -24,9 +24,11 @@ struct BagFunctions: Sendable {
         let userId = try request.userId
         let view = try reader.onOneSnapshot {
             let order = try OpenOrder.find(for: userId, in: reader)
-            let isBeingPaid = try order.map { try CheckoutLedger.running($0.objectId, in: reader) != nil } ?? false
+            let running = try order.flatMap { try CheckoutLedger.running($0.objectId, in: reader) }
+            let waiting = try running.flatMap { try CheckoutKeys.waiting($0, of: userId, in: reader) }
             return try BagView(
-                order: order, currency: currency, isBeingPaid: isBeingPaid, at: .now, in: reader)
+                order: order, currency: currency, isBeingPaid: running != nil, waitingPayment: waiting, at: .now,
+                in: reader)
         }
         return { try .result(view.json(try await facts(view.missing(from: ProductFacts()), request))) }
     }

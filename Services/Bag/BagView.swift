@@ -8,15 +8,19 @@ struct BagView {
     /// Whether a checkout of the order runs. Its reservation has already reduced the stock, so the stock says nothing
     /// about these lines.
     let isBeingPaid: Bool
+    /// The client's key of a payment that the customer has to confirm; nil without one.
+    private let waitingPayment: String?
     /// The bag's discount code, or why it cannot be used; nil without a code.
     private let discount: Result<DiscountCode, ParseError>?
 
     init(
-        order: OpenOrder?, currency: String, isBeingPaid: Bool = false, at now: Timestamp, in store: some ObjectReading
+        order: OpenOrder?, currency: String, isBeingPaid: Bool = false, waitingPayment: String? = nil,
+        at now: Timestamp, in store: some ObjectReading
     ) throws {
         self.order = order
         self.currency = currency
         self.isBeingPaid = isBeingPaid
+        self.waitingPayment = waitingPayment
         guard let order, let code = order.discountCode else {
             discount = nil
             return
@@ -103,6 +107,7 @@ struct BagView {
             "subtotalMinorUnits": .int(subtotal), "discountMinorUnits": .int(taken),
             "totalMinorUnits": .int(subtotal - taken), "currency": .string(currency),
         ]
+        bag["waitingPayment"] = waitingPayment.map(JSON.string)
         bag["discountCode"] = order?.discountCode.map(JSON.string)
         if case .failure(let problem) = discount { bag["discountProblem"] = problem.body }
         return bag

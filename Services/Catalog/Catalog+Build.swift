@@ -53,9 +53,6 @@ package func buildCatalog(
         try host.quotas.take(of: .receipts, by: request.caller)
         return Accepted()
     }
-    routes.accept(NotificationCalls(to: "catalog").userDeleted) { message, _, transaction in
-        try AccountDeletion.forget(message.userID, in: transaction)
-    }
     routes.accept(CatalogCalls.userRenamed) { message, _, transaction in
         try AuthorRenames.take(message, in: transaction)
     }
@@ -79,7 +76,11 @@ package func buildCatalog(
     routes.task(framed: FileCalls.picture) { message, request in
         try await pictures.reply(to: message, request)
     }
-    try buildPlatform(host, &routes, files, jobs: catalogJobs(host))
+    let keeper = try buildPlatform(host, &routes, files, jobs: catalogJobs(host))
+    routes.accept(NotificationCalls(to: "catalog").userDeleted) { message, _, transaction in
+        try AccountDeletion.forget(message.userID, in: transaction)
+        try keeper.removeAccountPhotos(of: message.userID, in: transaction)
+    }
     let purchasedFiles = PurchasedFiles(home: files)
     host.whenWriter("purchases", every: .seconds(1), problem: "Files of products could not be made private.") {
         try await purchasedFiles.convert()

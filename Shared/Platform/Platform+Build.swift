@@ -21,7 +21,7 @@ package func platformRules(jobs: [Job]) -> [String: any ClassRules] {
 /// - Throws: `StartupProblem`.
 package func buildPlatform(
     _ host: ServiceHost, _ routes: inout ServiceRoutes, _ files: FileStorage, jobs: [Job]
-) throws {
+) throws -> FileKeeper {
     routes.read(framed: CatalogCalls.config) { _, request, reader in
         try BusReply(ConfigReply(), documents: [ConfigParameters.answer(in: reader, caller: request.caller)])
     }
@@ -49,4 +49,5 @@ package func buildPlatform(
     let keeper = installFiles(host, files, &routes)
     installHooks(host, &routes)
     try installJobs(host, keeper, jobs, &routes)
+    return keeper
 }

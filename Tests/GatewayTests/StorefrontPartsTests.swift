@@ -6,12 +6,13 @@ import Testing
 @Suite struct StorefrontPartsTests {
     // MARK: - Places of pages
 
+    private let limits = NetworkTurns.Limits.pages
     private let flood = ClientNetwork("cb007107")
     private let shopper = ClientNetwork("c6336407")
 
     @Test func aFloodLeavesPlacesToOthers() {
-        var turns = PageTurns()
-        for _ in 0..<PageTurns.placesPerNetworkMax { #expect(turns.enter(flood) == .goesOn) }
+        var turns = NetworkTurns(.pages)
+        for _ in 0..<limits.placesPerNetwork { #expect(turns.enter(flood) == .goesOn) }
         #expect(turns.enter(flood) == .waits(1))
         #expect(turns.enter(shopper) == .goesOn)
         #expect(turns.leave(shopper) == nil, "The network has no more room.")
@@ -19,10 +20,10 @@ import Testing
     }
 
     @Test func theNetworkWithTheFewestPagesGoesNext() {
-        var turns = PageTurns()
+        var turns = NetworkTurns(.pages)
         let others = (1...4).map { ClientNetwork("0a0\($0)0001") }
-        for _ in 0..<PageTurns.placesPerNetworkMax { _ = turns.enter(flood) }
-        for number in PageTurns.placesPerNetworkMax..<PageTurns.placesMax { _ = turns.enter(others[number % 4]) }
+        for _ in 0..<limits.placesPerNetwork { _ = turns.enter(flood) }
+        for number in limits.placesPerNetwork..<limits.places { _ = turns.enter(others[number % 4]) }
         for ticket in 1...9 { #expect(turns.enter(flood) == .waits(UInt64(ticket))) }
         #expect(turns.enter(shopper) == .waits(10))
         #expect(turns.leave(flood) == 10, "The shopper waits for one page only.")
@@ -30,23 +31,23 @@ import Testing
     }
 
     @Test func tooManyWaitingPagesAreRefused() {
-        var turns = PageTurns()
-        for _ in 0..<(PageTurns.placesPerNetworkMax + PageTurns.waitingPerNetworkMax) {
+        var turns = NetworkTurns(.pages)
+        for _ in 0..<(limits.placesPerNetwork + limits.waitingPerNetwork) {
             #expect(turns.enter(flood) != .full)
         }
         #expect(turns.enter(flood) == .full)
         #expect(turns.enter(shopper) == .goesOn)
         // All of them run in the end.
-        var waiting = PageTurns.waitingPerNetworkMax
+        var waiting = limits.waitingPerNetwork
         while turns.leave(flood) != nil { waiting -= 1 }
         #expect(waiting == 0)
     }
 
     /// Several networks together fill all places: a shopper still waits, in the place of one of their pages.
     @Test func aFullLineMakesRoomForANetworkWithFewPages() {
-        var turns = PageTurns()
+        var turns = NetworkTurns(.pages)
         let floods = (1...6).map { ClientNetwork("0\($0)000001") }
-        var last: PageTurns.Entry?
+        var last: NetworkTurns.Entry?
         for number in 0..<3000 { last = turns.enter(floods[number % floods.count]) }
         #expect(last == .full)
         guard case .replaces(let ticket, let refused) = turns.enter(shopper) else {

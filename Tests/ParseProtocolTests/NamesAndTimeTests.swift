@@ -22,6 +22,17 @@ import Testing
         #expect(Names.isObjectId("Ed1nuqPvcm"))
     }
 
+    @Test func noClientNamesAFileLikeAPhotoOfAnAccount() throws {
+        let photo = FileNames.kept("photo.jpg", isAccountPhoto: true)
+        #expect(FileNames.isAccountPhoto(photo))
+        #expect(FileNames.isKept(photo))
+        #expect(FileNames.original(photo) == "photo.jpg")
+        #expect(throws: ParseError.self) { try FileNames.check(photo.dropFirst(33)) }
+        for name in [FileNames.kept("photo.jpg"), FileNames.kept("a~.jpg", isPrivate: true), "_~photo.jpg", ""] {
+            #expect(!FileNames.isAccountPhoto(name), "\(name)")
+        }
+    }
+
     @Test func objectIdsOfOneMomentBeginAlikeAndLaterOnesDoNot() {
         func beginnings(_ milliseconds: Range<Int64>) -> Set<Substring> {
             Set(milliseconds.map { Names.objectId(at: Timestamp(milliseconds: $0)).prefix(2) })

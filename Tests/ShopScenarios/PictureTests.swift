@@ -164,16 +164,19 @@ import Testing
         #expect(try await admin.download(Self.path(name, 640)).status == 200)
     }
 
-    /// A flood of pictures fills neither the disk nor the lanes of the catalog.
+    /// A flood of pictures fills neither the disk nor the lanes of the catalog, and refuses no other network.
     @Test(.timeLimit(.minutes(10))) func aFloodOfPicturesIsBounded() async throws {
         let limit = 400_000
-        let settings = ["SATCHEL_PICTURE_CACHE": "\(limit)", "SATCHEL_FILE_CACHE": "0"]
+        let settings = [
+            "SATCHEL_PICTURE_CACHE": "\(limit)", "SATCHEL_FILE_CACHE": "0", "SATCHEL_TRUSTED_PROXIES": "127.0.0.1",
+        ]
         try await Suite.with(settings: settings) { suite in
             let admin = try await Customer.admin(suite)
             let images = try TestImages()
             let content = try await images.make("a.jpg", width: 1300, height: 700)
             var names: [String] = []
             for _ in 0..<12 { names.append(try await Self.uploaded(admin, content, "a.jpg")) }
+            let shoppers = try await Self.uploaded(admin, content, "a.jpg")
             let wanted = names.flatMap { name in Self.widths.map { (name, $0) } }
             let client = ParseClient(suite)
             let statuses = try await withThrowingTaskGroup(of: Int?.self) { group in
@@ -182,6 +185,14 @@ import Testing
                         let answer = try await client.download(Self.path(name, width), Self.webP)
                         if answer.status == 503 { #expect(answer.headers.first(name: "retry-after") != nil) }
                         return answer.status
+                    }
+                }
+                for width in [160, 320, 640] {
+                    group.addTask {
+                        let headers = Self.webP + [("X-Forwarded-For", "198.51.100.7")]
+                        let status = try await client.download(Self.path(shoppers, width), headers).status
+                        #expect(status == 200, "\(width)")
+                        return nil
                     }
                 }
                 for _ in 0..<10 {

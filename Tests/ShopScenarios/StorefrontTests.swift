@@ -112,6 +112,11 @@ import Testing
             #expect(page.headers.first(name: "Cache-Control") == "no-store")
         }
         #expect(try await Browser(suite).get(first).location == "/checkout")
+        // The checkout leads to the payment that waits, not to a form for another one.
+        let again = try #require(try await browser.get("/checkout").location)
+        #expect(again == first + "&again=1")
+        let choice = try await browser.get(again)
+        #expect(choice.html.contains(#"name="confirms""#) && choice.html.contains(#"name="giveUp""#), "\(choice.html)")
         func attempt(_ place: String) -> String { String(place.drop { $0 != "=" }.dropFirst()) }
         let refused = try await browser.post("/checkout/return", ["attempt": attempt(first), "confirms": "0"])
         #expect(refused.location == first)

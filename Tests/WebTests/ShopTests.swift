@@ -96,6 +96,16 @@ import WebService
         }
     }
 
+    @Test func theCheckoutGoesOnWithAPaymentThatWaits() throws {
+        let bag: JSON = ["items": [["quantity": 1]], "totalMinorUnits": 350, "waitingPayment": "a&b"]
+        let results: [(Int, JSON)] = [(200, ["result": bag]), (200, ["results": []]), (200, [:])]
+        var request = Self.request("GET", ["checkout"], results)
+        request.userID = "u1"
+        request.guest = true
+        let page = try Self.shop().reply(to: request).page
+        #expect(page.location == "/checkout/return?attempt=a%26b&again=1")
+    }
+
     @Test func amountsFollowTheLanguage() throws {
         var request = Self.request(
             "GET", ["brands", "t-x"],

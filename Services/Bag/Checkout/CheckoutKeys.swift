@@ -41,6 +41,19 @@ enum CheckoutKeys {
         return try rows.first.map { (try $0.text("id"), try JSON(parsing: $0.text("orderFields"))) }
     }
 
+    /// The client's key of a checkout whose customer has to confirm the charge; nil for any other checkout.
+    static func waiting(
+        _ checkoutId: String, of customerId: String, in store: some ObjectReading
+    ) throws -> String? {
+        let keys = try store.rows(
+            """
+            SELECT key FROM checkoutKeys JOIN checkouts ON id = checkoutId
+            WHERE checkoutKeys.customerId = ? AND checkoutId = ? AND actionSince IS NOT NULL ORDER BY key
+            """, [.text(customerId), .text(checkoutId)]
+        ).map { try $0.text("key") }
+        return keys.first { !isOfRequest($0) }.map { String($0.dropFirst("client:".count)) }
+    }
+
     /// Stores the keys of a request that leads to a checkout.
     /// - Parameter isDecided: the checkout has already finished. A repeated request then finds it by its order, so the
     ///   request key is not stored.

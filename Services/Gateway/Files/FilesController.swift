@@ -35,7 +35,8 @@ struct FilesController: Sendable {
                 upload, as: file, bytesMax: configuration.fileBytesMax, types: configuration.fileTypes)
         }
         let message = SaveFileRequest.with {
-            $0.name = FileNames.kept(upload.name, isPrivate: upload.isPrivate)
+            $0.name = FileNames.kept(
+                upload.name, isPrivate: upload.isPrivate, isAccountPhoto: request.isAccountPhoto)
             $0.contentType = upload.contentType
             $0.metadata = .init(upload.metadata)
         }

@@ -62,6 +62,18 @@ package enum ClientInput {
         return (upload.name, upload.contentType, upload.content)
     }
 
+    /// A form of the storefront: its texts, and its file with the type that the browser states.
+    /// - Throws: `.invalidJSON` (107), `.fileTooLarge` (129).
+    package static func pageForm(
+        _ body: [UInt8], contentType: String
+    ) throws -> (fields: [String: String], file: [UInt8], fileType: String) {
+        var request = ParseRequest(method: .post, path: [], call: CallContext(), clientAddress: nil)
+        request.body = body
+        request.headers[.contentType] = contentType
+        let form = try StorefrontForm(request)
+        return (form.fields, form.file, form.fileType)
+    }
+
     /// The bytes of a file that a `Range` header requests; nil when the range cannot be satisfied.
     package static func range(_ header: String, size: Int) -> Range<Int>? {
         switch ByteRange(header, if: nil, etag: "", size: size) {

@@ -45,6 +45,8 @@ struct ParseRequest: Sendable {
     var prepared: PreparedRead?
     /// Whether an earlier stage has looked for a kept page of the storefront.
     var hasLookedForPage = false
+    /// Whether its file is the photo of the account, from the storefront (`FileNames.isAccountPhoto`).
+    var isAccountPhoto = false
     /// The user whose view of the objects an operator requests.
     var viewer: Viewer?
     /// True inside a batch, where another batch is rejected.

@@ -23,7 +23,7 @@ final class StorefrontController: Sendable {
     /// Nil when caching is off.
     let cache: ReadCache?
     private let services: ServiceClient
-    private let gate = PageGate()
+    private let gate = NetworkGate(.pages)
     private let refusals = RefusalPages()
     private let look: StorefrontLook
     private let offersLiveProducts: Bool
@@ -79,7 +79,7 @@ final class StorefrontController: Sendable {
         guard request.method == .get || request.method == .post else { return false }
         guard let first = request.path.first else {
             // Clients that probe `/` without accepting HTML get the router's response.
-            return request.method == .get && request.headers[.accept]?.contains("text/html") == true
+            return request.method == .get && AcceptedTypes.allowHTML(in: request.headers[.accept])
         }
         return folders.contains(first)
     }
@@ -91,9 +91,8 @@ final class StorefrontController: Sendable {
             return await refused(ParseResponse(status: 403, error.body), request)
         }
         if !request.hasLookedForPage, let page = kept(request, router) { return page }
-        if let response = await gate.run(for: request.network, { await self.response(to: request, router) }) {
-            return response
-        }
+        let network = ClientNetwork(request.network)
+        if let response = await gate.run(for: network, { await self.response(to: request, router) }) { return response }
         let error = ParseError.tooManyRequests("Too many pages at once.", retryAfterSeconds: 1)
         return await refused(ParseResponse(error), request)
     }
@@ -220,6 +219,7 @@ final class StorefrontController: Sendable {
         } else if ask.sendsFile {
             // A file is no part of a batch.
             request.isInBatch = false
+            request.isAccountPhoto = true
             request.body = PhotoMetadata.removed(from: visit.form.file) ?? []
             request.headers[.contentType] = visit.form.fileType
         } else {
@@ -272,4 +272,10 @@ final class StorefrontController: Sendable {
         visit.reads = nil
         visit.results.append(result)
     }
+}
+
+extension NetworkTurns.Limits {
+    /// Pages of the storefront, which take time of `web` and of the services that it asks.
+    package static let pages = NetworkTurns.Limits(
+        places: 32, placesPerNetwork: 24, waiting: 1024, waitingPerNetwork: 256, few: 8)
 }

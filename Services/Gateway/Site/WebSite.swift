@@ -93,7 +93,7 @@ final class WebSite: Sendable {
         if let first = request.path.first { return folders.contains(first) }
         guard folders.contains(Self.folders[0]) else { return false }
         // Clients that probe `/` without accepting HTML get the router's response.
-        return request.headers[.accept]?.contains("text/html") == true
+        return AcceptedTypes.allowHTML(in: request.headers[.accept])
     }
 
     /// The files with encoded heads, for the event loop; nil when the files have to be fetched first.

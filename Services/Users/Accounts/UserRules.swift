@@ -188,6 +188,8 @@ package struct UserRules: ClassRules {
                 outcome.after ?? [:], of: outcome.objectId, before: outcome.before, in: transaction)
             try DisplayName.tellChange(
                 of: outcome.objectId, from: outcome.before, to: outcome.after, messages: messages, in: transaction)
+            try AccountPhoto.tellChange(
+                of: outcome.objectId, from: outcome.before, to: outcome.after, messages: messages, in: transaction)
             try ContactChange.tell(
                 of: outcome.objectId, from: outcome.before, to: outcome.after, messages: messages, in: transaction)
             let email = outcome.after?["email"]

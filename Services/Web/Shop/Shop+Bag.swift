@@ -115,6 +115,10 @@ extension Shop {
             .function("bag"), .find("Address", order: "-default,-updatedAt", limit: 1), .get("users/me"))
         try require(answers[0], visit)
         guard answers[0].result["items"]?.arrayValue?.isEmpty == false else { return redirect("/bag") }
+        // An earlier payment waits for the bank: the shopper goes on with it, or ends it.
+        if problem == nil, visit.kept == nil, let attempt = answers[0].result["waitingPayment"]?.stringValue {
+            return redirect(Self.returnPath(attempt) + "&again=1")
+        }
         // The stored address, else the account's own.
         let stored = entered["shippingAddress"] ?? answers[1].results.first ?? answers[2].json
         var fields: [String: String] = [:]

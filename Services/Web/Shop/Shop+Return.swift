@@ -18,7 +18,7 @@ extension Shop {
     /// The code of a payment that is not decided yet.
     private static let undecided: Int64 = 124
 
-    private static func returnPath(_ attempt: String) -> String { "/checkout/return?attempt=\(attempt.percentEncoded)" }
+    static func returnPath(_ attempt: String) -> String { "/checkout/return?attempt=\(attempt.percentEncoded)" }
 
     /// `/checkout/return?attempt=…`: where the shopper comes back to, also by Reload.
     func checkoutReturn(_ visit: inout ShopVisit) throws(ShopStop) -> ShopPage {
@@ -57,7 +57,8 @@ extension Shop {
             if let stripeKey {
                 values["stripe"] = [
                     "key": stripeKey, "secret": secret, "next": Self.returnPath(attempt) + "&again=1",
-                    // Once: a bank's page that does not open must not be opened for ever.
+                    // Once: a bank's page that does not open must not be opened for ever. Not for a shopper who comes
+                    // from the bag, who may want another card.
                     "starts": visit.query("again").isEmpty ? "true" : "false",
                 ]
             }

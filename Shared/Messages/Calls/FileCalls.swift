@@ -8,6 +8,8 @@ public enum FileCalls {
     public static let picture = Call<PictureRequest, FileReply>("catalog.picture.v1")
     /// Deletes a file. Sender: gateway.
     public static let delete = Call<DeleteFileRequest, Accepted>("catalog.deleteFile.v1")
+    /// Deletes a photo that an account shows no longer. Sender: users' outbox.
+    public static let dropAccountPhoto = Call<DropAccountPhoto, Accepted>("catalog.dropAccountPhoto.v1")
 
-    static let all: [any DeclaredCall] = [save, get, picture, delete]
+    static let all: [any DeclaredCall] = [save, get, picture, delete, dropAccountPhoto]
 }

@@ -271,7 +271,7 @@ public nonisolated struct ShopAsk: Sendable {
   /// The session that the response brings becomes the browser's.
   public var beginsSession: Bool = false
 
-  /// The body is the file of the form.
+  /// The body is the file of the form, a photo of the account.
   public var sendsFile: Bool = false
 
   public var unknownFields = SwiftProtobuf.UnknownStorage()

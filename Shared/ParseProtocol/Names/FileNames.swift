@@ -10,9 +10,10 @@ public enum FileNames {
     }
 
     /// The stored name of a new file: 128 random bits in hexadecimal digits, so that the URL cannot be guessed; then
-    /// `_`, or `-` for a private file; then the client's name, which downloads show.
-    public static func kept(_ name: String, isPrivate: Bool = false) -> String {
-        Hex.random(bytes: 16) + (isPrivate ? "-" : "_") + name
+    /// `_`, or `-` for a private file; `~` for a photo of an account that the storefront stores; then the client's
+    /// name, which downloads show.
+    public static func kept(_ name: String, isPrivate: Bool = false, isAccountPhoto: Bool = false) -> String {
+        Hex.random(bytes: 16) + (isPrivate ? "-" : "_") + (isAccountPhoto ? "~" : "") + name
     }
 
     /// Whether a name has the form of `kept`. Such a name is also safe as the last component of a path.
@@ -29,8 +30,17 @@ public enum FileNames {
         kept.utf8.dropFirst(32).first == UInt8(ascii: "-")
     }
 
+    /// Whether a name is the stored one of a photo of an account. A client's name cannot begin with the mark (`check`).
+    public static func isAccountPhoto(_ name: some StringProtocol) -> Bool { isKept(name) && hasPhotoMark(name) }
+
+    private static func hasPhotoMark(_ kept: some StringProtocol) -> Bool {
+        kept.utf8.dropFirst(32).starts(with: "_~".utf8)
+    }
+
     /// The client's part of a stored name.
-    public static func original(_ kept: some StringProtocol) -> String { String(kept.dropFirst(33)) }
+    public static func original(_ kept: some StringProtocol) -> String {
+        String(kept.dropFirst(hasPhotoMark(kept) ? 34 : 33))
+    }
 
     /// The `Content-Disposition` of a download: types that browsers display safely are shown inline, all others are
     /// saved.

@@ -8,8 +8,9 @@ import Synchronization
 /// The message kinds for files (Shared/Messages/Protos/files.proto).
 func installFiles(_ host: ServiceHost, _ home: FileStorage, _ routes: inout ServiceRoutes) -> FileKeeper {
     let folder = home.folder
-    let keeper = FileKeeper(host: host, home: home, quota: FileQuota(quotas: host.quotas))
     let bucketKeeper = home.bucket.map { BucketKeeper(host: host, home: home, bucket: $0) }
+    let keeper = FileKeeper(
+        host: host, home: home, quota: FileQuota(quotas: host.quotas), bucketKeeper: bucketKeeper)
     routes.task(FileCalls.save) { message, request in
         try await keeper.save(message, request)
         return Accepted()
@@ -36,13 +37,12 @@ func installFiles(_ host: ServiceHost, _ home: FileStorage, _ routes: inout Serv
         guard request.caller.isMaster else {
             throw ParseError(.operationForbidden, "Only the master key deletes files.")
         }
-        guard try FileTable.remove(message.name, in: transaction) else {
+        guard try keeper.remove(message.name, in: transaction) else {
             throw ParseError(.fileDeleteError, "Could not delete file.")
         }
-        transaction.afterCommit {
-            folder.remove(message.name)
-            bucketKeeper?.wake()
-        }
+    }
+    routes.accept(FileCalls.dropAccountPhoto) { message, _, transaction in
+        try keeper.removeAccountPhotos(of: message.userID, named: message.name, in: transaction)
     }
     host.whenOpened { [bucket = home.bucket] in try FileBucket.check(bucket, in: $0) }
     bucketKeeper?.begin()
@@ -50,11 +50,12 @@ func installFiles(_ host: ServiceHost, _ home: FileStorage, _ routes: inout Serv
     return keeper
 }
 
-/// Stores uploaded files and removes leftovers of crashes.
-struct FileKeeper: Sendable {
+/// Stores uploaded files, and removes deleted ones and leftovers of crashes.
+package struct FileKeeper: Sendable {
     let host: ServiceHost
     let home: FileStorage
     let quota: FileQuota
+    let bucketKeeper: BucketKeeper?
 
     private var folder: FileFolder { home.folder }
 
@@ -86,6 +87,27 @@ struct FileKeeper: Sendable {
             if let error = error as? ParseError { throw error }
             host.logger.error("A file could not be recorded.", metadata: ["error": "\(error)"])
             throw ParseError(.fileSaveError, "The file could not be saved.")
+        }
+    }
+
+    /// Deletes a file: its row in the transaction, its content and the pictures made from it afterwards.
+    /// - Returns: false when there is no such file.
+    func remove(_ name: String, in transaction: StoreTransaction) throws -> Bool {
+        guard try FileTable.remove(name, in: transaction) else { return false }
+        transaction.afterCommit { [folder, bucketKeeper] in
+            folder.remove(name)
+            bucketKeeper?.wake()
+        }
+        return true
+    }
+
+    /// Deletes photos that the storefront stored for an account.
+    /// - Parameter name: of one photo; nil for all.
+    package func removeAccountPhotos(
+        of userId: String, named name: String? = nil, in transaction: StoreTransaction
+    ) throws {
+        for photo in try FileTable.accountPhotos(of: userId, named: name, in: transaction) {
+            _ = try remove(photo, in: transaction)
         }
     }
 

@@ -53,6 +53,20 @@ package enum FileTable {
             metadata: row.text("metadata"), inBucket: row.int("inBucket") != 0)
     }
 
+    /// The photos that the storefront stored for an account.
+    /// - Parameter name: of one photo; nil for all.
+    static func accountPhotos(
+        of owner: String, named name: String? = nil, in reader: some ObjectReading
+    ) throws -> [String] {
+        let names =
+            if let name {
+                try reader.rows("SELECT name FROM files WHERE name = ? AND owner = ?", [.text(name), .text(owner)])
+            } else {
+                try reader.rows("SELECT name FROM files WHERE owner = ?", [.text(owner)])
+            }
+        return try names.map { try $0.text("name") }.filter { FileNames.isAccountPhoto($0) }
+    }
+
     /// The number and total bytes of an owner's files.
     static func usage(of owner: String, in reader: some ObjectReading) throws -> (count: Int, bytes: Int) {
         let row = try reader.rows(

@@ -23,7 +23,7 @@ struct BusTarget: FuzzTarget {
         AppEvent.self,
         Accepted.self,
         SaveFileRequest.self, FileRequest.self, FileReply.self, PictureRequest.self, DeleteFileRequest.self,
-        Hook.self,
+        DropAccountPhoto.self, Hook.self,
         HooksRequest.self, HooksReply.self, HookChange.self, ClaimRequest.self, ReleaseRequest.self,
         StartJob.self, StartJobReply.self, JobsRequest.self, JobsReply.self, LookupRequest.self, Lookup.self,
         RelationMembers.self, LookupReply.self, GetRequest.self, GetReply.self, FindRequest.self,

@@ -3,7 +3,7 @@ import Foundation
 import ParseProtocol
 
 /// An upload's path into the gateway, and the parsers around it: names, types, the JSON form, ranges, paths, query
-/// strings and CSV.
+/// strings, CSV, the storefront's forms and its photos.
 ///
 /// An input's first line serves as a name, a path, a range and a query string. Its second line is a content type, the
 /// rest is the body.
@@ -18,6 +18,8 @@ struct FileTarget: FuzzTarget {
         "base64", "_ContentType", "_ApplicationId", "_method", "_SessionToken", "_context", "fileData", "metadata",
         "tags", "aGVsbG8=", "====", "where",
         "=", "&", "+", "\"", "\"\"", "\r\n", "\u{FEFF}", "\u{301}", "\0",
+        "--b", "\r\n--b", "--b--", "\r\n\r\n", "multipart/form-data; boundary=b", "; name=\"a\"", "; filename=\"a\"",
+        "application/x-www-form-urlencoded", "Exif\0\0MM", "II*\0", "IHDR", "IDAT", "IEND", "ICC_PROFILE",
     ]
 
     private static let bytesMax = 4096
@@ -27,11 +29,12 @@ struct FileTarget: FuzzTarget {
             "photo.png", "a b.txt", "_x", "bytes=\(random.below(20))-\(random.below(20))", "bytes=-\(random.below(20))",
             "where=%7B%22a%22%3A1%7D&limit=2&order=-a,b", "/parse/files/a%20b.png", "/parse/classes/A//b/",
         ])
-        let type = random.pick([
+        var type = random.pick([
             "image/png", "text/plain", "text/plain; charset=utf-8", "", "application/json", "IMAGE/JPEG",
+            "application/x-www-form-urlencoded",
         ])
         let body: [UInt8]
-        switch random.below(3) {
+        switch random.below(5) {
         case 0:
             let json: JSON = [
                 "base64": .string(Data(random.bytes(random.below(60))).base64EncodedString()),
@@ -47,9 +50,43 @@ struct FileTarget: FuzzTarget {
                 (0..<random.below(5)).map { _ in
                     (0..<(1 + random.below(4))).map { _ in random.pick(ValueKind.strings).stringValue ?? "" }
                 })
+        case 2:
+            type = "multipart/form-data; boundary=b"
+            body = Self.form(&random)
+        case 3: body = Self.photo(&random)
         default: body = random.bytes(random.below(100))
         }
         return Array("\(first)\n\(type)\n".utf8) + body
+    }
+
+    private static func form(_ random: inout Seeded) -> [UInt8] {
+        var form: [UInt8] = []
+        for number in 0..<random.below(4) {
+            let file = random.chance(40) ? "; filename=\"a\"\r\nContent-Type: image/png" : ""
+            form += Array("--b\r\nContent-Disposition: form-data; name=\"f\(number)\"\(file)\r\n\r\n".utf8)
+            form += random.bytes(random.below(30)) + Array("\r\n".utf8)
+        }
+        return form + Array("--b--\r\n".utf8)
+    }
+
+    private static func photo(_ random: inout Seeded) -> [UInt8] {
+        if random.chance(40) {
+            var photo: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
+            for kind in ["IHDR", random.pick(["tEXt", "eXIf", "iCCP"]), "IDAT", "IEND"] {
+                let content = random.bytes(random.below(20))
+                photo += [0, 0, 0, UInt8(content.count)]
+                photo += Array(kind.utf8) + content + random.bytes(4)
+            }
+            return photo
+        }
+        let direction: [UInt8] = Array("Exif\0\0MM".utf8) + [0, 42, 0, 0, 0, 8, 0, 1, 1, 0x12, 0, 3, 0, 0, 0, 1, 0, 6]
+        var photo: [UInt8] = [0xFF, 0xD8]
+        for _ in 0..<random.below(5) {
+            let (kind, content): (UInt8, [UInt8]) =
+                random.chance(30) ? (0xE1, direction) : (UInt8(0xC0 + random.below(64)), random.bytes(random.below(20)))
+            photo += [0xFF, kind, 0, UInt8(content.count + 2)] + content
+        }
+        return photo + [0xFF, 0xDA, 0, 2] + random.bytes(random.below(30)) + [0xFF, 0xD9]
     }
 
     func run(_ input: [UInt8]) async throws -> String {
@@ -80,6 +117,8 @@ struct FileTarget: FuzzTarget {
             words.append("\(range == 0..<size)")
         }
         try step { try checkCSV(body) }
+        try step { try checkForm(body, type) }
+        try step { try checkPhoto(body) }
         return words.joined(separator: " ")
     }
 
@@ -96,6 +135,20 @@ struct FileTarget: FuzzTarget {
         try require(
             !file.content.isEmpty && file.content.count <= Self.bytesMax, "\(file.content.count) bytes were taken.")
         return file.contentType
+    }
+
+    private func checkForm(_ body: [UInt8], _ type: String) throws -> String {
+        let form = try ClientInput.pageForm(body, contentType: type)
+        let bytes = form.fields.reduce(form.file.count) { $0 + $1.key.utf8.count + $1.value.utf8.count }
+        // A byte that is no UTF-8 becomes a character of three.
+        try require(bytes <= body.count * 3, "A form of \(body.count) bytes has \(bytes).")
+        return "\(form.fields.count) \(form.file.isEmpty) \(form.fileType.isEmpty)"
+    }
+
+    private func checkPhoto(_ photo: [UInt8]) throws -> String {
+        guard let kept = PhotoMetadata.removed(from: photo) else { return "no photo" }
+        try require(PhotoMetadata.removed(from: kept) == kept, "The photo changes again.")
+        return "photo"
     }
 
     private func checkCSV(_ bytes: [UInt8]) throws -> String {

@@ -184,15 +184,24 @@ import Testing
     }
 
     @Test func theAddressAloneIsTheShopForPeopleAndNoRouteForPrograms() async throws {
-        let page = try await Self.get("/", [("Accept", "text/html,application/xhtml+xml,*/*;q=0.8")])
-        #expect(page.status == 200)
-        #expect(page.text.contains(#"href="/bag""#))
-        #expect(page.headers.first(name: "Content-Security-Policy")?.contains("default-src 'none'") == true)
-        for headers in [[], [("Accept", "*/*")], [("Accept", "application/json")]] {
-            let answer = try await Self.get("/", headers)
-            #expect(answer.status == 404)
-            #expect(answer.code == 108)
+        // A browser, a link preview or curl, and a client without the header.
+        for headers in [[("Accept", "text/html,application/xhtml+xml,*/*;q=0.8")], [("Accept", "*/*")], []] {
+            for path in ["/", "/?utm_source=mail"] {
+                let page = try await Self.get(path, headers)
+                #expect(page.status == 200)
+                #expect(page.text.contains(#"href="/bag""#), "\(headers): \(page.text.prefix(300))")
+                #expect(page.headers.first(name: "Content-Security-Policy")?.contains("default-src 'none'") == true)
+            }
+            for path in ["/bag", "/search", "/stores", "/pages", "/log-in", "/sign-up", "/offline"] {
+                let page = try await Self.get(path, headers)
+                #expect(page.status == 200, "\(path)")
+                #expect(page.headers.first(name: "Content-Type") == "text/html; charset=utf-8", "\(path)")
+            }
+            #expect(try await Self.get("/parse", headers).code == 108)
         }
+        let answer = try await Self.get("/", [("Accept", "application/json")])
+        #expect(answer.status == 404)
+        #expect(answer.code == 108)
         let posted = try await Self.client(Suite.shared).send(.POST, "/dashboard", body: Array("{}".utf8))
         #expect(posted.code == 108)
     }

@@ -190,7 +190,8 @@ import Testing
                 for body in bodies {
                     for method in [HTTPMethod.GET, .POST, .PUT] {
                         let answer = try await root.send(
-                            method, path, headers: [("Content-Type", type)], body: Array(body.utf8))
+                            method, path, headers: [("Content-Type", type), ("Accept", "application/json")],
+                            body: Array(body.utf8))
                         let what = "\(method) \(path) \(type): \(answer.status) \(answer.text.prefix(300))"
                         #expect(answer.status < 500, "\(what)")
                         let text = answer.text.replacingOccurrences(of: suite.url, with: "")

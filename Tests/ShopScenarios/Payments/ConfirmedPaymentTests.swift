@@ -214,8 +214,10 @@ import Testing
         let suite = try await Suite.shared
         let shopper = try await Shopper.come(suite)
         let secret = try await shopper.begin()
+        #expect(try await shopper.client.run("bag").result["waitingPayment"] == "a")
         let ended = try await shopper.result(giveUp: true)
         #expect(ended.json.at("details", "code") == "payment_given_up", "\(ended.text)")
+        #expect(try await shopper.client.run("bag").result["waitingPayment"] == nil)
         #expect(try await shopper.act(secret, confirms: true).code == 101)
         #expect(try await shopper.result().text == ended.text)
         try await shopper.paysAnew()

@@ -21,23 +21,14 @@ final class SizedPictures: Sendable {
     }
 
     private struct State {
-        /// Requests that wait for a picture.
-        var waiting = 0
-        /// The same by network: one client leaves half of the places to others.
-        var networks = NetworkAmounts(
-            nearLimit: SizedPictures.waitingMax / 2, total: SizedPictures.waitingMax)
         /// One task for all requests of the same picture.
         var making: [String: Task<Picture, any Error>] = [:]
         /// Files that cannot be shrunk, with the time when the next request tries them again.
         var broken: [String: ContinuousClock.Instant] = [:]
+
+        func isBroken(_ name: String) -> Bool { broken[name].map { $0 > .now } ?? false }
     }
 
-    /// Each picture takes a core.
-    private static let runningMax = 2
-    /// Pictures in line: a few seconds of work.
-    private static let picturesMax = 32
-    /// Requests that wait. A lane takes 128 requests; the others are for the rest of the shop.
-    private static let waitingMax = 64
     private static let brokenFor = Duration.seconds(60)
     private static let brokenMax = 1000
 
@@ -45,8 +36,7 @@ final class SizedPictures: Sendable {
     private let studio: PhotoStudio
     private let folder: PictureFolder
     private let quotas: Quotas
-    private let turns = PictureTurns(
-        runningMax: SizedPictures.runningMax, waitingMax: SizedPictures.picturesMax)
+    private let gate = NetworkGate(.pictures)
     private let state = Mutex(State())
     private let disk = BlockingQueue("pictures")
 
@@ -69,18 +59,34 @@ final class SizedPictures: Sendable {
             let width = PictureWidths.all.first(where: { $0 == Int(message.width) }),
             let entry = try await home.store.read(for: request.share, { try FileTable.find(name, in: $0) })
         else { throw ParseError.objectNotFound }
-        let look = await disk.run { [folder, files = home.folder] in
+        let look = await look(for: message, width)
+        if let found = look.found { return try Self.reply(found.file.kind, size: found.file.size, found.part) }
+        if state.withLock({ $0.isBroken(name) }) { throw Self.broken }
+        let reply = try await gate.run(for: ClientNetwork(request.caller.network)) { () async throws -> BusReply in
+            // While this request waited, another one may have made the picture.
+            if let found = await self.look(for: message, width).found {
+                return try Self.reply(found.file.kind, size: found.file.size, found.part)
+            }
+            let picture = try await self.picture(of: entry, width, asWebP: look.asWebP, request)
+            let start = min(Int(clamping: message.offset), picture.content.count)
+            let end = min(picture.content.count, start + min(Int(message.length), FileFolder.partBytesMax))
+            return try Self.reply(picture.kind, size: picture.content.count, Array(picture.content[start..<end]))
+        }
+        guard let reply else {
+            throw ParseError(.serviceUnavailable, "Too many pictures are being made. Try again later.")
+        }
+        return reply
+    }
+
+    /// The part of the picture that the message wants, if the folder has the picture.
+    private func look(for message: PictureRequest, _ width: Int) async -> Look {
+        await disk.run { [folder, files = home.folder] in
             let asWebP = message.webp && PhotoStudio.writesWebP
-            guard let file = folder.find(name, width, asWebP ? [.webp] : [.jpg, .png]),
+            guard let file = folder.find(message.name, width, asWebP ? [.webp] : [.jpg, .png]),
                 let part = try? files.read(file: file.path, offset: message.offset, length: Int(message.length))
             else { return Look(asWebP: asWebP, found: nil) }
             return Look(asWebP: asWebP, found: (file, part))
         }
-        if let (file, part) = look.found { return try Self.reply(file.kind, size: file.size, part) }
-        let picture = try await picture(of: entry, width, asWebP: look.asWebP, request)
-        let start = min(Int(clamping: message.offset), picture.content.count)
-        let end = min(picture.content.count, start + min(Int(message.length), FileFolder.partBytesMax))
-        return try Self.reply(picture.kind, size: picture.content.count, Array(picture.content[start..<end]))
     }
 
     private static func reply(_ kind: PictureFolder.Kind, size: Int, _ part: [UInt8]) throws -> BusReply {
@@ -91,44 +97,28 @@ final class SizedPictures: Sendable {
         return try BusReply(reply, documents: [part])
     }
 
-    /// The picture from the task that makes it.
+    /// The picture from the task that makes it. The request has its turn.
     private func picture(
         of entry: FileTable.Entry, _ width: Int, asWebP: Bool, _ request: ServiceRequest
     ) async throws -> Picture {
         let key = "\(entry.name.prefix(32))-\(width)-\(asWebP)"
         let caller = request.caller
         let share = request.share
-        let network = ClientNetwork(caller.network)
         let task = try state.withLock { shared throws -> Task<Picture, any Error> in
-            if let end = shared.broken[entry.name], end > .now { throw Self.broken }
-            guard shared.waiting < Self.waitingMax, shared.networks.hasRoom(network) else {
-                throw PictureTurns.refusal
-            }
-            if let task = shared.making[key] {
-                shared.waiting += 1
-                shared.networks.add(1, of: network)
-                return task
-            }
+            if shared.isBroken(entry.name) { throw Self.broken }
+            if let task = shared.making[key] { return task }
             try quotas.take(of: .pictures, by: caller)
             let task = Task { [self] () async throws -> Picture in
                 defer { state.withLock { $0.making[key] = nil } }
                 do {
-                    return try await turns.run { try await self.make(entry, width, asWebP, share) }
+                    return try await make(entry, width, asWebP, share)
                 } catch let error as ParseError where error.code == .invalidImageData {
                     remember(broken: entry.name)
                     throw error
                 }
             }
             shared.making[key] = task
-            shared.waiting += 1
-            shared.networks.add(1, of: network)
             return task
-        }
-        defer {
-            state.withLock {
-                $0.waiting -= 1
-                $0.networks.add(-1, of: network)
-            }
         }
         return try await task.value
     }
@@ -163,4 +153,11 @@ final class SizedPictures: Sendable {
         await disk.run { [folder] in folder.add(made.content, entry.name, width, made.kind) }
         return Picture(content: made.content, kind: made.kind)
     }
+}
+
+extension NetworkTurns.Limits {
+    /// Pictures: each takes a core, and those in line a few seconds of work. A lane takes 128 requests; the others are
+    /// for the rest of the shop.
+    package static let pictures = NetworkTurns.Limits(
+        places: 2, placesPerNetwork: 2, waiting: 64, waitingPerNetwork: 32, few: 8)
 }
