@@ -110,7 +110,7 @@ def backup(last, now):
 
 def copied(hours):
     """hours: since OFF_SITE copied a backup; None for never."""
-    remedy = f"journalctl -u satchel-backup, and see {OFF_SITE}"
+    remedy = "systemctl start satchel-backup; journalctl -u satchel-backup"
     if hours is None:
         return fail("backup", f"{OFF_SITE} has copied none to another host.", remedy)
     text = f"The last copy to another host is {hours:.0f} hours old."
