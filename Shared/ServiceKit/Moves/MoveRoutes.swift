@@ -106,18 +106,16 @@ struct Moves: Sendable {
         let (classes, outcome) = try await host.store.read(for: request.share) { reader in
             (try MoveStage.classes(in: reader), try MoveStage.outcome(in: reader))
         }
-        let rows = classes.reduce(into: Int64(0)) { $0 += $1.rows }
-        let isSwitched = outcome?.phase == "switched"
-        let last = isRunning ? MoveOutcome(phase: "switching", applied: Int64(run.applied)) : outcome
+        var shown = outcome ?? MoveOutcome(phase: classes.isEmpty ? "empty" : "staged")
+        if isRunning { shown = MoveOutcome(phase: "switching", applied: Int64(run.applied)) }
+        let staged = classes.reduce(into: Int64(0)) { $0 += $1.rows }
+        let listed = classes.map { staged -> JSON in
+            ["className": .string(staged.name), "rows": .int(staged.rows), "bytes": .int(staged.bytes)]
+        }
         let answer: JSON = [
-            "service": .string(host.plan.name),
-            "phase": .string(last?.phase ?? (classes.isEmpty ? "empty" : "staged")),
-            "applied": .int(last?.applied ?? 0), "failed": .int(last?.failed ?? 0),
-            "rows": .int(isSwitched ? outcome?.applied ?? 0 : rows), "failures": .array(last?.failures ?? []),
-            "classes": .array(
-                classes.map {
-                    ["className": .string($0.name), "rows": .int($0.rows), "bytes": .int($0.bytes)]
-                }),
+            "service": .string(host.plan.name), "phase": .string(shown.phase), "applied": .int(shown.applied),
+            "rows": .int(shown.phase == "switched" ? shown.applied : staged), "failed": .int(shown.failed),
+            "failures": .array(shown.failures), "classes": .array(listed),
         ]
         var reply = try BusReply.result(answer)
         // The gateways have read sessions and roles from before the switch.

@@ -17,9 +17,11 @@ final class MoveRun: Sendable {
 
     /// False while a switch is running.
     func begin() -> Bool {
-        let isFirst = running.compareExchange(expected: false, desired: true, ordering: .acquiringAndReleasing).exchanged
-        if isFirst { restart() }
-        return isFirst
+        guard running.compareExchange(expected: false, desired: true, ordering: .acquiringAndReleasing).exchanged else {
+            return false
+        }
+        restart()
+        return true
     }
 
     func end() { running.store(false, ordering: .releasing) }

@@ -221,7 +221,8 @@ struct MoveSwitch: Sendable {
         _ staged: MoveStage.Class, _ outcome: inout MoveOutcome, in transaction: StoreTransaction
     ) throws -> [String: JSON] {
         guard let definition = staged.definition else { return [:] }
-        let stored: JSON = transaction.hasClass(staged.name) ? try JSON(parsing: transaction.schema(of: staged.name)) : [:]
+        var stored: JSON = [:]
+        if transaction.hasClass(staged.name) { stored = try JSON(parsing: transaction.schema(of: staged.name)) }
         let added = (definition["fields"]?.objectValue ?? [:]).filter { name, _ in
             stored["fields"]?[name] == nil && !name.hasPrefix("_") && !Self.standardFields.contains(name)
                 && !(staged.name.hasPrefix("_") && Self.secretFields.contains(name))
