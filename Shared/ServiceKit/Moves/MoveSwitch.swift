@@ -227,12 +227,10 @@ struct MoveSwitch: Sendable {
             stored["fields"]?[name] == nil && !name.hasPrefix("_") && !Self.standardFields.contains(name)
                 && !(staged.name.hasPrefix("_") && Self.secretFields.contains(name))
         }
-        var wish: JSON = [
-            "fields": .object(
-                added.mapValues { field in
-                    .object((field.objectValue ?? [:]).filter { !Self.options.contains($0.key) })
-                })
-        ]
+        let plain = added.mapValues { field -> JSON in
+            .object((field.objectValue ?? [:]).filter { !Self.options.contains($0.key) })
+        }
+        var wish: JSON = ["fields": .object(plain)]
         if !host.plan.classes.contains(where: { $0.name == staged.name }),
             let permissions = definition["classLevelPermissions"], !permissions.isNull
         {
@@ -275,9 +273,8 @@ struct MoveSwitch: Sendable {
     private func change(_ className: String, _ wish: JSON, in transaction: StoreTransaction) throws {
         try transaction.nested {
             _ =
-                transaction.hasClass(className)
-                ? try transaction.changeClass(className, wish, keeping: [])
-                : try transaction.createClass(className, wish)
+                try transaction.hasClass(className)
+                ? transaction.changeClass(className, wish, keeping: []) : transaction.createClass(className, wish)
         }
     }
 }
