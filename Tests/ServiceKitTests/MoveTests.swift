@@ -103,7 +103,7 @@ import Testing
                     "friends": ["type": "Relation", "targetClass": "Player"],
                 ],
                 "classLevelPermissions": ["find": [:], "get": ["*": true]],
-                "indexes": ["name_1": ["name": 1], "_id_": ["_id": 1], "name_text": ["name": "text"]],
+                "indexes": ["name_1": ["name": 1], "_id_": ["_id": 1], "name_2d": ["name": "2dsphere"]],
             ]
             try await shop.ask(.schema, ["className": "Player"], schema.serialized)
             let lines = ["a1", "b2", "c3"].map { Self.line($0, Self.oldTime, Self.row(Self.old, ["name": "Ann"])) }
