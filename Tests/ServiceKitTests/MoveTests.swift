@@ -4,6 +4,7 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 import ServiceSupport
+import Synchronization
 import TestSupport
 import Testing
 
@@ -22,6 +23,13 @@ import Testing
             try transaction.execute("INSERT INTO marks(objectId) VALUES (?)", [.text(outcome.objectId)])
             if outcome.after?["refused"] != nil { throw ParseError(.duplicateValue, "Refused afterwards.") }
         }
+    }
+
+    /// Ids of changes that live queries are told of.
+    private final class Told: Sendable {
+        private let told = Mutex<[String]>([])
+        var ids: [String] { told.withLock { $0 } }
+        func add(_ changes: [StoredChange]) { told.withLock { $0 += changes.map(\.objectId) } }
     }
 
     private static let plan = ServicePlan(
@@ -176,16 +184,25 @@ import Testing
             try await shop.host.store.write { transaction in
                 for (id, time) in [("new", "2030-01-01T00:00:00.000Z"), ("old", "2019-01-01T00:00:00.000Z")] {
                     _ = try transaction.create(
-                        "Note", ["text": "here", "createdAt": "2019-01-01T00:00:00.000Z", "updatedAt": .string(time)],
+                        "Note",
+                        [
+                            "text": "here", "more": 1, "createdAt": "2019-01-01T00:00:00.000Z",
+                            "updatedAt": .string(time),
+                        ],
                         objectId: id, isImported: true, caller: .master)
                 }
             }
+            let told = Told()
+            shop.host.store.watch.listen { told.add($0) }
+            shop.host.store.watch.watch(["Note"])
             let lines = ["new", "old"].map { Self.line($0, Self.oldTime, Self.row(Self.old, ["text": "there"])) }
             try await shop.stage("Note", lines.joined())
             #expect(try await shop.end()["phase"] == "switched")
             #expect(try await shop.document("Note", "new")["text"] == "here")
             let replaced = try await shop.document("Note", "old")
             #expect(replaced["text"] == "there")
+            #expect(replaced["more"] == nil)
+            #expect(told.ids.isEmpty)
             #expect(replaced["createdAt"] == "2020-01-02T03:04:05.678Z")
             #expect(replaced["updatedAt"] == .string(Self.old))
         }

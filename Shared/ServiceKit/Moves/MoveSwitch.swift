@@ -164,10 +164,35 @@ struct MoveSwitch: Sendable {
         if let classRules = rules[className], classRules.prepares, !classRules.preparesFiles {
             changes = try prepare(changes)
         }
+        let replaced = wanted.map(\.objectId).filter { present[$0] != nil }
+        changes = try Self.replacing(replaced, of: className, by: changes, in: transaction)
         let reply = try ServiceRoutes.apply(changes, atomic: false, rules: rules, in: transaction)
         for (row, told) in zip(wanted, try WriteReply(serializedBytes: reply.body).outcomes) where told.hasFailure {
             outcome.applied -= 1
             outcome.refuse(className, row.objectId, ParseError(BusFailure(told.failure)))
+        }
+    }
+
+    /// Adds deletions of the fields that objects have and their rows lack. The classes of accounts have rules for that.
+    private static func replacing(
+        _ ids: [String], of className: String, by changes: [Result<ProposedChange, ParseError>],
+        in transaction: StoreTransaction
+    ) throws -> [Result<ProposedChange, ParseError>] {
+        guard !ids.isEmpty, !className.hasPrefix("_") else { return changes }
+        var stored: [String: [String: JSON]] = [:]
+        for found in try transaction.fetch(className, ids: ids, keys: [], caller: .master) {
+            stored[found.objectId] = try JSON(parsing: found.document).objectValue
+        }
+        return changes.map { result in
+            result.map { change in
+                guard let fields = change.objectId.flatMap({ stored[$0] }) else { return change }
+                var change = change
+                for (name, value) in fields
+                where change.object[name] == nil && !standardFields.contains(name) && value.wireType != "Relation" {
+                    change.object[name] = ["__op": "Delete"]
+                }
+                return change
+            }
         }
     }
 
