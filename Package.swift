@@ -120,7 +120,7 @@ let package = Package(
         .target(
             name: "ServiceKit",
             dependencies: [
-                "MessageBus", "Messages", "ObjectStore", "ParseProtocol", "ProcessKit",
+                "Cryptography", "MessageBus", "Messages", "ObjectStore", "ParseProtocol", "ProcessKit",
                 .product(name: "Logging", package: "swift-log"),
             ],
             path: "Shared/ServiceKit"
