@@ -1,0 +1,156 @@
+import ParseProtocol
+
+/// What a run did with a class.
+struct ClassResult: Sendable, Equatable {
+    /// The class's name in Satchel.
+    var name: String
+    /// New or changed since the last run, and sent.
+    var moved = 0
+    var unchanged = 0
+    var removed = 0
+    var refused = 0
+    /// Bytes that were sent.
+    var bytes = 0
+
+    var rows: Int { moved + unchanged + refused }
+}
+
+/// Stages the rows of one class that are new or differ from the staged ones.
+///
+/// Packs of rows are converted while the source reads on, in order, and at most two requests are on their way. So a
+/// class of any size needs the memory of some packs and batches.
+actor ClassTransfer: RowSink {
+    private let suite: any MoveSuite
+    private let mapping: Mapping
+    private let refusals: any RefusalList
+    private var staged: StagedRows
+    private var batches = Batches()
+    private var converting: [Task<[Conversion], Never>] = []
+    private var sending: [Task<Void, any Error>] = []
+    private var result: ClassResult
+    private var progress: ProgressLine
+
+    private static let requestsAtOnce = 2
+    private static let packsAhead = 4
+
+    private enum Conversion: Sendable {
+        case line(RowLine)
+        case refused(RefusedRow)
+
+        init?(_ row: MovedRow, _ mapping: Mapping) {
+            guard let mapped = mapping.row(row) else { return nil }
+            guard let line = RowLine(mapped) else {
+                self = .refused(RefusedRow(row, "Satchel takes no such id: 1 to 64 letters, digits, _ and -."))
+                return
+            }
+            guard line.bytes.count <= Batches.bytesMax else {
+                self = .refused(RefusedRow(row, "The object has \(line.bytes.count) bytes; the limit is 128 KB."))
+                return
+            }
+            self = .line(line)
+        }
+    }
+
+    /// - Parameter className: the class's name in Satchel.
+    init(
+        _ className: String, staged: StagedRows, suite: any MoveSuite, mapping: Mapping, refusals: any RefusalList
+    ) {
+        (self.staged, self.suite, self.mapping, self.refusals) = (staged, suite, mapping, refusals)
+        result = ClassResult(name: className)
+        progress = ProgressLine(className)
+    }
+
+    func take(_ rows: [MovedRow]) async throws {
+        let mapping = mapping
+        converting.append(Task.detached { rows.compactMap { Conversion($0, mapping) } })
+        if converting.count > Self.packsAhead { try await add(converting.removeFirst().value) }
+    }
+
+    func refuse(_ refusal: RefusedRow) async throws {
+        result.refused += 1
+        try await refusals.add(refusal)
+    }
+
+    /// Waits until everything is staged.
+    /// - Parameter isWhole: whether the source showed every row; then staged rows that it did not show are removed.
+    func finish(isWhole: Bool) async throws -> ClassResult {
+        while !converting.isEmpty { try await add(converting.removeFirst().value) }
+        if let last = batches.take() { try await send(last) }
+        while !sending.isEmpty { try await sending.removeFirst().value }
+        if isWhole, staged.missingCount > 0 { try await removeMissing() }
+        progress.finish(result)
+        return result
+    }
+
+    /// Ends the requests of a run that failed.
+    func cancel() {
+        for task in sending { task.cancel() }
+        for task in converting { task.cancel() }
+    }
+
+    private func add(_ pack: [Conversion]) async throws {
+        for conversion in pack {
+            switch conversion {
+            case .refused(let refusal): try await refuse(refusal)
+            case .line(let line):
+                guard staged.meet(id: line.idHash, checksum: line.checksum) != .same else {
+                    result.unchanged += 1
+                    continue
+                }
+                result.moved += 1
+                result.bytes += line.bytes.count
+                if let full = batches.add(line) { try await send(full) }
+            }
+        }
+        progress.update(result)
+    }
+
+    private func send(_ batch: Batch) async throws {
+        while sending.count >= Self.requestsAtOnce { try await sending.removeFirst().value }
+        let (suite, name) = (suite, result.name)
+        sending.append(Task { try await suite.stage(batch, of: name) })
+    }
+
+    private func removeMissing() async throws {
+        let staged = staged
+        var gone: [String] = []
+        for try await page in StagedPages(suite, result.name) {
+            gone += page.rows.lazy.filter { staged.isMissing(id: IdHash.of($0.id.utf8)) }.map { $0.id }
+            while gone.count >= Batches.rowsMax {
+                try await suite.unstage(Array(gone.prefix(Batches.rowsMax)), of: result.name)
+                result.removed += Batches.rowsMax
+                gone.removeFirst(Batches.rowsMax)
+            }
+        }
+        if !gone.isEmpty { try await suite.unstage(gone, of: result.name) }
+        result.removed += gone.count
+    }
+}
+
+extension RefusedRow {
+    init(_ row: MovedRow, _ reason: String) {
+        self.init(className: row.className, objectId: row.objectId, place: row.place, reason: reason)
+    }
+}
+
+/// Pages of a class's staged rows.
+struct StagedPages: AsyncSequence, AsyncIteratorProtocol {
+    private static let rowsMax = 50_000
+
+    private let suite: any MoveSuite
+    private let className: String
+    private var last: String?
+    private var isOver = false
+
+    init(_ suite: any MoveSuite, _ className: String) { (self.suite, self.className) = (suite, className) }
+
+    func makeAsyncIterator() -> StagedPages { self }
+
+    mutating func next() async throws -> StagedPage? {
+        guard !isOver else { return nil }
+        let page = try await suite.staged(className, after: last ?? "", limit: Self.rowsMax)
+        last = page.rows.last?.id
+        isOver = last == nil
+        return isOver ? nil : page
+    }
+}
