@@ -55,8 +55,12 @@ actor MemorySuite: MoveSuite {
     func stage(_ schema: MovedClass) async throws { stagedSchemas.append(schema) }
 
     func stage(_ batch: Batch, of className: String) async throws {
+        let lines = String(decoding: batch.bytes, as: UTF8.self)
+        guard !lines.contains("malformed") else {
+            throw SuiteRefusal(request: "rows", status: 400, code: 107, message: "A line is malformed.")
+        }
         requests.append("rows \(className) \(batch.rows)")
-        for line in String(decoding: batch.bytes, as: UTF8.self).split(separator: "\n") {
+        for line in lines.split(separator: "\n") {
             let parts = line.split(separator: "\t", maxSplits: 2).map(String.init)
             guard parts.count == 3 else { throw MoveInError("A line is malformed: \(line)") }
             rows[className, default: [:]][parts[0]] = parts[2]

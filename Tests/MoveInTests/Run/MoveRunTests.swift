@@ -84,6 +84,16 @@ import Testing
         #expect(report.text.contains("Item: 3 rows: 1 moved, 0 unchanged, 2 refused"))
     }
 
+    @Test func aRowThatTheSuiteRefusesIsTakenOutOfItsBatch() async throws {
+        var server = Self.server(100)
+        server.rows["Item"]?[61].fields["text"] = "malformed"
+        let suite = MemorySuite(), refusals = MemoryRefusals()
+        let result = try await Self.run(server, suite, Mapping(), refusals)["Item"]
+        #expect(result?.moved == 99 && result?.refused == 1)
+        #expect(await refusals.all.map(\.objectId) == ["i61"])
+        #expect(await suite.rows["Item"]?.count == 99)
+    }
+
     @Test func aClassWithoutAPlaceStopsBeforeAnythingIsSent() async throws {
         var server = Self.server(1)
         server.add("_Strange", "a")

@@ -3,7 +3,7 @@ import Testing
 
 @testable import MoveIn
 
-/// The decisions about rows: what is sent, in which requests, and when a request is repeated.
+/// The decisions about rows: which are sent, in which requests, and when a request is repeated.
 @Suite struct StagingTests {
     @Test func aRowIsALineAndItsChecksumCoversTheText() throws {
         let line = try #require(RowLine(MovedRow("Item", "a1", ["b": "x\ty\n", "a": 1], updatedAt: 5)))
@@ -51,7 +51,10 @@ import Testing
         let large = try #require(RowLine(MovedRow("Item", "a1", ["text": .string(text)])))
         #expect(batches.add(large) == nil)
         #expect(batches.add(large) == nil)
-        #expect(batches.add(large)?.rows == 2)
+        let full = try #require(batches.add(large))
+        #expect(full.rows == 2)
+        #expect(full.halves?.0.bytes == large.bytes && full.halves?.1.bytes == large.bytes)
+        #expect(full.halves?.0.halves == nil && full.firstId == "a1")
     }
 
     @Test func aRequestIsRepeatedForAMinuteAtMost() {

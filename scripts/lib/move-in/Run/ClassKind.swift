@@ -1,6 +1,6 @@
 import ParseProtocol
 
-/// What becomes of a class of the old server.
+/// How a class of the old server moves.
 enum ClassKind: Equatable {
     /// Its rows are staged.
     case staged

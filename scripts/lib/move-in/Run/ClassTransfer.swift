@@ -17,8 +17,8 @@ struct ClassResult: Sendable, Equatable {
 
 /// Stages the rows of one class that are new or differ from the staged ones.
 ///
-/// Packs of rows are converted while the source reads on, in order, and at most two requests are on their way. So a
-/// class of any size needs the memory of some packs and batches.
+/// Converts packs of rows while the source reads on, and has at most two requests in flight. So a class of any size
+/// needs the memory of some packs and batches.
 actor ClassTransfer: RowSink {
     private let suite: any MoveSuite
     private let mapping: Mapping
@@ -26,7 +26,7 @@ actor ClassTransfer: RowSink {
     private var staged: StagedRows
     private var batches = Batches()
     private var converting: [Task<[Conversion], Never>] = []
-    private var sending: [Task<Void, any Error>] = []
+    private var sending: [Task<[RefusedRow], any Error>] = []
     private var result: ClassResult
     private var progress: ProgressLine
 
@@ -43,7 +43,7 @@ actor ClassTransfer: RowSink {
                 self = .refused(RefusedRow(row, "Satchel takes no such id: 1 to 64 letters, digits, _ and -."))
                 return
             }
-            guard line.bytes.count <= Batches.bytesMax else {
+            guard line.bytes.count <= RowLine.textBytesMax else {
                 self = .refused(RefusedRow(row, "The object has \(line.bytes.count) bytes; the limit is 128 KB."))
                 return
             }
@@ -76,7 +76,7 @@ actor ClassTransfer: RowSink {
     func finish(isWhole: Bool) async throws -> ClassResult {
         while !converting.isEmpty { try await add(converting.removeFirst().value) }
         if let last = batches.take() { try await send(last) }
-        while !sending.isEmpty { try await sending.removeFirst().value }
+        while !sending.isEmpty { try await awaitFirst() }
         if isWhole, staged.missingCount > 0 { try await removeMissing() }
         progress.finish(result)
         return result
@@ -106,9 +106,38 @@ actor ClassTransfer: RowSink {
     }
 
     private func send(_ batch: Batch) async throws {
-        while sending.count >= Self.requestsAtOnce { try await sending.removeFirst().value }
+        while sending.count >= Self.requestsAtOnce { try await awaitFirst() }
         let (suite, name) = (suite, result.name)
-        sending.append(Task { try await suite.stage(batch, of: name) })
+        sending.append(Task { try await Self.stage(batch, of: name, in: suite) })
+    }
+
+    private func awaitFirst() async throws {
+        for refusal in try await sending.removeFirst().value {
+            result.moved -= 1
+            try await refuse(refusal)
+        }
+    }
+
+    /// Codes by which the suite refuses a batch because of one of its rows.
+    private static let rowCodes: Set<Int64> = [107, 116]
+
+    /// Stages a batch. Halves a refused one until the row at fault is alone.
+    private static func stage(
+        _ batch: Batch, of className: String, in suite: any MoveSuite
+    ) async throws -> [RefusedRow] {
+        do {
+            try await suite.stage(batch, of: className)
+            return []
+        } catch let refusal as SuiteRefusal where refusal.code.map(rowCodes.contains) == true {
+            guard let (first, second) = batch.halves else {
+                let place = SourcePlace(file: className, offset: nil)
+                return [
+                    RefusedRow(
+                        className: className, objectId: batch.firstId, place: place, reason: refusal.message)
+                ]
+            }
+            return try await stage(first, of: className, in: suite) + stage(second, of: className, in: suite)
+        }
     }
 
     private func removeMissing() async throws {

@@ -132,7 +132,7 @@ struct ConflictFinder: Sendable {
 
     /// Takes a row under its class's name in Satchel.
     mutating func take(_ row: MovedRow, bytes: Int) {
-        guard RowLine.isId(row.objectId) else { return find(.badId, row, row.objectId) }
+        guard RowLine.isId(row.objectId, of: row.className) else { return find(.badId, row, row.objectId) }
         guard RelationName(row.className) == nil else { return }
         ids[row.className, default: HashSet()].insert(IdHash.of(row.objectId.utf8))
         if bytes > Self.documentBytesMax { find(.tooLarge, row, "It has \(bytes) bytes.") }
@@ -259,7 +259,7 @@ struct ConflictFinder: Sendable {
         findings[kind, default: Finding()].add(conflict)
     }
 
-    /// Fields that the services read under names of Parse Server's storage, and those of every object.
+    /// Whether a service reads the field under its name in Parse Server's storage, or every object has it.
     private func isOwn(_ field: String, _ className: String) -> Bool {
         Self.fixedFields.contains(field) || field.hasPrefix("_") && ["_User", "_Session"].contains(className)
     }

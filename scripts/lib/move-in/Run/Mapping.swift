@@ -101,7 +101,7 @@ struct Mapping: Sendable, Equatable {
 
     // MARK: - Applying
 
-    /// The class's name in Satchel; nil for one that is skipped.
+    /// The class's name in Satchel; nil for a skipped class.
     func className(_ name: String) -> String? {
         if let relation = RelationName(name) {
             guard let owner = className(relation.className),
@@ -112,7 +112,7 @@ struct Mapping: Sendable, Equatable {
         return Self.name(name, classes[name])
     }
 
-    /// The field's name in Satchel; nil for one that is skipped.
+    /// The field's name in Satchel; nil for a skipped field.
     func fieldName(_ name: String, in className: String) -> String? { Self.name(name, fields[className]?[name]) }
 
     private static func name(_ old: String, _ target: Target?) -> String? {

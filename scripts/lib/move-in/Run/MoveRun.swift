@@ -2,8 +2,8 @@ import ParseProtocol
 
 /// A run: makes the staged rows of a suite equal to the rows of the source.
 ///
-/// There is no local state. Each run compares the source with what is staged, so a run that was killed is continued by
-/// the next one, and a later run sends only what changed.
+/// There is no local state. Each run compares the source with the staged rows: so the next run continues a killed one,
+/// and a later run sends only changes.
 struct MoveRun: Sendable {
     let source: any OldServer
     let suite: any MoveSuite
@@ -91,7 +91,7 @@ struct ClassPlan: Sendable {
 }
 
 extension MovedClass {
-    /// Names of indexes that Satchel cannot make: those of other kinds than a list of fields.
+    /// Names of indexes that Satchel cannot make, because they are no list of fields.
     var indexesLacking: [String] {
         indexes.filter { !Self.ownIndexes.contains($0.key) && !Self.isPossible($0.value) }.keys.sorted()
     }

@@ -8,9 +8,12 @@ struct RowLine: Sendable, Equatable {
     var checksum: UInt64
     var bytes: [UInt8]
 
+    /// The suite's limit of a text: rows of users have secrets besides the 128 KB of an object.
+    static let textBytesMax = 256 << 10
+
     /// Nil for an id that Satchel does not take.
     init?(_ row: MovedRow) {
-        guard Self.isId(row.objectId) else { return nil }
+        guard Self.isId(row.objectId, of: row.className) else { return nil }
         let text = JSON.object(row.fields).serialized
         idHash = IdHash.of(row.objectId.utf8)
         checksum = Self.checksum(text)
@@ -28,10 +31,11 @@ struct RowLine: Sendable, Equatable {
         SHA256.hash(data: text).suffix(8).reduce(0) { $0 << 8 | UInt64($1) }
     }
 
-    /// Whether it is an object's id, or the two of a relation's row.
-    static func isId(_ id: String) -> Bool {
+    /// Whether Satchel takes the id of an object, or the two of a relation's row.
+    static func isId(_ id: String, of className: String) -> Bool {
         let parts = id.split(separator: ":", omittingEmptySubsequences: false)
-        return (1...2).contains(parts.count) && parts.allSatisfy { Names.isObjectId(String($0)) }
+        let count = RelationName(className) == nil ? 1 : 2
+        return parts.count == count && parts.allSatisfy { Names.isObjectId(String($0)) }
     }
 }
 
@@ -39,6 +43,23 @@ struct RowLine: Sendable, Equatable {
 struct Batch: Sendable, Equatable {
     var rows = 0
     var bytes: [UInt8] = []
+
+    /// Its rows in two batches; nil for a single row.
+    var halves: (Batch, Batch)? {
+        guard rows > 1 else { return nil }
+        let lines = bytes.split(separator: UInt8(ascii: "\n"))
+        guard lines.count == rows else { return nil }
+        return (Batch(lines.prefix(rows / 2)), Batch(lines.dropFirst(rows / 2)))
+    }
+
+    /// The id of the first row.
+    var firstId: String { String(decoding: bytes.prefix { $0 != UInt8(ascii: "\t") }, as: UTF8.self) }
+}
+
+extension Batch {
+    private init(_ lines: ArraySlice<ArraySlice<UInt8>>) {
+        self.init(rows: lines.count, bytes: lines.flatMap { $0 + [UInt8(ascii: "\n")] })
+    }
 }
 
 /// Collects rows into requests within the suite's limits.

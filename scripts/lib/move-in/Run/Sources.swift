@@ -1,6 +1,6 @@
 import Foundation
 
-/// Opens the old server that SOURCE names. Each kind of source is asked in turn whether the path is one of its own.
+/// Opens the old server that SOURCE names. Each kind of source decides whether it can read the path.
 enum Sources {
     static func open(_ source: String, prefix: String) async throws -> any OldServer {
         if source.hasPrefix("postgresql://") || source.hasPrefix("postgres://") {

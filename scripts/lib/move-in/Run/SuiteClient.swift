@@ -126,7 +126,7 @@ struct SuiteClient: MoveSuite {
     private func text(_ body: [UInt8]) -> String { String(decoding: body.prefix(500), as: UTF8.self) }
 }
 
-/// No answer came, or one that asks for patience.
+/// The suite gave no answer, or 503.
 struct NoAnswer: Error, Sendable, CustomStringConvertible {
     var description: String
     var retryAfterSeconds: Int?

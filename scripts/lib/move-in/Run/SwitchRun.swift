@@ -13,7 +13,7 @@ struct SwitchRun: Sendable {
         do {
             try await suite.startSwitch(rehearses: rehearses)
         } catch is NoAnswer {
-            // The suite may have started it: its state tells.
+            // The suite may have started it: its state shows that.
             watch.answerWasLost()
         }
         while true {
@@ -37,13 +37,13 @@ struct SwitchWatch: Sendable {
     enum Action: Sendable, Equatable {
         case wait(String)
         case done
-        /// Without an answer to the start, the suite remained as it was.
+        /// The suite remained as it was.
         case notStarted
     }
 
     private let rehearses: Bool
     private var isStarted = true
-    /// States in which a suite whose answer was lost may still begin.
+    /// The number of states without a running switch before the watch gives up.
     private var looksLeft = 10
 
     init(rehearses: Bool) { self.rehearses = rehearses }
@@ -53,13 +53,13 @@ struct SwitchWatch: Sendable {
     mutating func take(_ state: MoveState) -> Action {
         switch state.phase {
         case .switching:
-            isStarted = true
+            (isStarted, looksLeft) = (true, 10)
             let parts = state.services.map { "\($0.name) \($0.applied) of \($0.rows)" }
             return .wait((rehearses ? "Rehearsing: " : "Switching: ") + parts.joined(separator: ", "))
         case .switched, .failed: return .done
         case .empty, .staged:
-            // A rehearsal leaves the rows staged.
-            if isStarted { return .done }
+            // A rehearsal leaves the rows staged. Between two services another gateway may see no switch.
+            if isStarted, rehearses { return .done }
             looksLeft -= 1
             return looksLeft > 0 ? .wait("Waiting for the suite") : .notStarted
         }
