@@ -128,7 +128,7 @@ actor ClassTransfer: RowSink {
         do {
             try await suite.stage(batch, of: className)
             return []
-        } catch let refusal as SuiteRefusal where refusal.code.map(rowCodes.contains) == true {
+        } catch let refusal as SuiteRefusal where refusal.code.map({ rowCodes.contains($0) }) == true {
             guard let (first, second) = batch.halves else {
                 let place = SourcePlace(file: className, offset: nil)
                 return [
