@@ -111,6 +111,13 @@ import Testing
         #expect(conflicts?.first?["kind"] == "danglingPointer" && conflicts?.first?["isNote"] == true)
     }
 
+    @Test func rolesOfTheDeskAreNotes() async throws {
+        var server = MemoryServer()
+        server.add("_Role", "r1", ["name": "admins"])
+        server.add("_Role", "r2", ["name": "friends"])
+        #expect(try await Self.found(.deskRole, server).examples.compactMap(\.objectId) == ["r1"])
+    }
+
     @Test func manyHashesAreSortedAndCompared() {
         var some = HashSet(keepsRepeats: true), all = HashSet()
         for number: UInt64 in 0..<200_000 {
@@ -121,6 +128,7 @@ import Testing
         some.insert(0)
         #expect(some.missing(in: &all) == [1])
         #expect(some.repeated() == [0])
+        #expect(some.contains(1) && all.contains(7_919) && !all.contains(1))
     }
 
     private static func hash(cost: Int) -> String { "$2y$\(cost)$" + String(repeating: "a", count: 53) }

@@ -1,3 +1,4 @@
+import Messages
 import ParseProtocol
 
 /// What a run did with a class.
@@ -9,10 +10,12 @@ struct ClassResult: Sendable, Equatable {
     var unchanged = 0
     var removed = 0
     var refused = 0
+    /// Rows of relations and sessions whose owner the source lacks.
+    var orphans = 0
     /// Bytes that were sent.
     var bytes = 0
 
-    var rows: Int { moved + unchanged + refused }
+    var rows: Int { moved + unchanged + refused + orphans }
 }
 
 /// Stages the rows of one class that are new or differ from the staged ones.
@@ -29,6 +32,11 @@ actor ClassTransfer: RowSink {
     private var sending: [Task<[RefusedRow], any Error>] = []
     private var result: ClassResult
     private var progress: ProgressLine
+    /// The ids of the class whose objects own the rows; nil when no row needs an owner.
+    private let owners: HashSet?
+    private let collectsIds: Bool
+    /// The ids of all rows, if they are collected.
+    private(set) var ids = HashSet()
 
     private static let requestsAtOnce = 2
     private static let packsAhead = 4
@@ -36,9 +44,18 @@ actor ClassTransfer: RowSink {
     private enum Conversion: Sendable {
         case line(RowLine)
         case refused(RefusedRow)
+        case orphan
 
-        init?(_ row: MovedRow, _ mapping: Mapping) {
+        init?(_ row: MovedRow, _ mapping: Mapping, _ owners: HashSet?) {
             guard let mapped = mapping.row(row) else { return nil }
+            if let role = mapped.deskRole {
+                self = .refused(RefusedRow(row, "The role \(role) grants rights in Satchel: invite its members."))
+                return
+            }
+            if let owners, !owners.contains(IdHash.of(mapped.ownerId.utf8)) {
+                self = .orphan
+                return
+            }
             guard let line = RowLine(mapped) else {
                 self = .refused(RefusedRow(row, "Satchel takes no such id: 1 to 64 letters, digits, _ and -."))
                 return
@@ -51,18 +68,23 @@ actor ClassTransfer: RowSink {
         }
     }
 
-    /// - Parameter className: the class's name in Satchel.
+    /// - Parameters:
+    ///   - className: the class's name in Satchel.
+    ///   - owners: the ids of the class whose objects own the rows of a relation or the sessions.
+    ///   - collectsIds: whether `ids` has the rows' ids at the end.
     init(
-        _ className: String, staged: StagedRows, suite: any MoveSuite, mapping: Mapping, refusals: any RefusalList
+        _ className: String, staged: StagedRows, owners: HashSet?, collectsIds: Bool, suite: any MoveSuite,
+        mapping: Mapping, refusals: any RefusalList
     ) {
         (self.staged, self.suite, self.mapping, self.refusals) = (staged, suite, mapping, refusals)
+        (self.owners, self.collectsIds) = (owners, collectsIds)
         result = ClassResult(name: className)
         progress = ProgressLine(className)
     }
 
     func take(_ rows: [MovedRow]) async throws {
-        let mapping = mapping
-        converting.append(Task.detached { rows.compactMap { Conversion($0, mapping) } })
+        let (mapping, owners) = (mapping, owners)
+        converting.append(Task.detached { rows.compactMap { Conversion($0, mapping, owners) } })
         if converting.count > Self.packsAhead { try await add(converting.removeFirst().value) }
     }
 
@@ -92,7 +114,9 @@ actor ClassTransfer: RowSink {
         for conversion in pack {
             switch conversion {
             case .refused(let refusal): try await refuse(refusal)
+            case .orphan: result.orphans += 1
             case .line(let line):
+                if collectsIds { ids.insert(line.idHash) }
                 guard staged.meet(id: line.idHash, checksum: line.checksum) != .same else {
                     result.unchanged += 1
                     continue
@@ -153,6 +177,24 @@ actor ClassTransfer: RowSink {
         }
         if !gone.isEmpty { try await suite.unstage(gone, of: result.name) }
         result.removed += gone.count
+    }
+}
+
+extension MovedRow {
+    /// The id of the object without which the row of a relation or a session means nothing; empty when it is missing.
+    var ownerId: String {
+        if className == "_Session" {
+            return fields["user"]?.pointerTarget?.objectId ?? fields["user"]?.stringValue ?? ""
+        }
+        return String(objectId.prefix { $0 != ":" })
+    }
+
+    /// The name of a role that runs an area of Satchel's dashboard, which no import may fill.
+    var deskRole: String? {
+        guard className == "_Role", let name = fields["name"]?.stringValue, OperatorArea.roles.contains(name) else {
+            return nil
+        }
+        return name
     }
 }
 

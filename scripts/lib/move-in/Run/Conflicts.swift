@@ -5,10 +5,10 @@ import ParseProtocol
 /// What a dry run finds, by kind.
 enum ConflictKind: String, CaseIterable, Sendable {
     case unreadable, reservedClass, reservedField, fieldType, badValue, badId, tooLarge, account, password
-    case danglingPointer, missingIndex
+    case danglingPointer, deskRole, missingIndex
 
-    /// Whether the rows move as they are.
-    var isNote: Bool { self == .danglingPointer || self == .missingIndex }
+    /// Whether nothing must be mended before the switch.
+    var isNote: Bool { [.danglingPointer, .deskRole, .missingIndex].contains(self) }
 
     var title: String {
         switch self {
@@ -22,6 +22,7 @@ enum ConflictKind: String, CaseIterable, Sendable {
         case .account: "users whose name or address is missing, or another's in other letters"
         case .password: "passwords that cannot be checked"
         case .danglingPointer: "pointers to objects that the source lacks"
+        case .deskRole: "roles whose names grant rights in Satchel"
         case .missingIndex: "indexes that Satchel lacks"
         }
     }
@@ -38,6 +39,7 @@ enum ConflictKind: String, CaseIterable, Sendable {
         case .account: "Change or merge these users on the old server: names are compared without case."
         case .password: "The cost of bcrypt is at most 14: remove the hash, and let the user reset the password."
         case .danglingPointer: "They move as they are; an include leaves them out, as Parse Server does."
+        case .deskRole: "A run leaves them out: invite their members here, or rename them on the old server."
         case .missingIndex: "Satchel indexes GeoPoints itself and makes indexes for frequent queries."
         }
     }
@@ -140,12 +142,15 @@ struct ConflictFinder: Sendable {
         for (field, value) in row.fields where !isOwn(field, row.className) && !value.isNull {
             if known[field] == nil { check(field, value, ofUnknownFieldIn: row) }
             if let problem = Self.problem(value) { find(.badValue, row, "\(field): \(problem)") }
+            // A run leaves sessions without a user out.
+            guard row.className != "_Session" else { continue }
             switch value {
             case .array, .object: remember(value, "\(row.className).\(field)")
             default: break
             }
         }
         if row.className == "_User" { checkUser(row) }
+        if let role = row.deskRole { find(.deskRole, row, role) }
     }
 
     private mutating func check(_ field: String, _ value: JSON, ofUnknownFieldIn row: MovedRow) {
@@ -308,56 +313,5 @@ struct ConflictFinder: Sendable {
 
     private static func fits(_ old: String, _ own: String) -> Bool {
         old == own || own == numberOrText && ["Number", "String"].contains(old)
-    }
-}
-
-/// 64-bit hashes, sorted now and then: 8 bytes for each different one.
-struct HashSet: Sendable {
-    private var sorted: [UInt64] = []
-    private var pending: [UInt64] = []
-    private var repeats: Set<UInt64> = []
-    private let keepsRepeats: Bool
-
-    init(keepsRepeats: Bool = false) { self.keepsRepeats = keepsRepeats }
-
-    mutating func insert(_ hash: UInt64) {
-        pending.append(hash)
-        if pending.count > max(1 << 16, sorted.count / 4) { compact() }
-    }
-
-    /// The hashes that were inserted more than once, if they are kept.
-    mutating func repeated() -> Set<UInt64> {
-        compact()
-        return repeats
-    }
-
-    /// The hashes that the other set lacks.
-    mutating func missing(in other: inout HashSet) -> Set<UInt64> {
-        compact()
-        other.compact()
-        var missing: Set<UInt64> = [], place = 0
-        for hash in sorted {
-            while place < other.sorted.count, other.sorted[place] < hash { place += 1 }
-            if place == other.sorted.count || other.sorted[place] != hash { missing.insert(hash) }
-        }
-        return missing
-    }
-
-    private mutating func compact() {
-        guard !pending.isEmpty else { return }
-        sorted += pending
-        pending.removeAll(keepingCapacity: true)
-        sorted.sort()
-        var count = 0
-        for place in sorted.indices {
-            let hash = sorted[place]
-            if count > 0, sorted[count - 1] == hash {
-                if keepsRepeats { repeats.insert(hash) }
-            } else {
-                sorted[count] = hash
-                count += 1
-            }
-        }
-        sorted.removeLast(sorted.count - count)
     }
 }

@@ -4,6 +4,9 @@ import ParseProtocol
 ///
 /// There is no local state. Each run compares the source with the staged rows: so the next run continues a killed one,
 /// and a later run sends only changes.
+///
+/// Rows of relations and sessions stay out when the source lacks their owner: Parse Server leaves such rows behind when
+/// it deletes an object and ignores them, and the switch could not apply them.
 struct MoveRun: Sendable {
     let source: any OldServer
     let suite: any MoveSuite
@@ -17,9 +20,19 @@ struct MoveRun: Sendable {
         guard state.phase != .switching else { throw MoveInError("The suite is switching: see --status.") }
         let rows = Dictionary(state.classes.map { ($0.name, $0.rows) }, uniquingKeysWith: max)
         var results: [ClassResult] = []
+        var ids: [String: HashSet] = [:]
+        let owners = plan.owners
         for planned in plan.staged {
-            if RelationName(planned.schema.name) == nil { try await suite.stage(planned.schema.acceptable) }
-            results.append(try await move(planned, expecting: rows[planned.schema.name] ?? 0))
+            let name = planned.schema.name
+            if RelationName(name) == nil { try await suite.stage(planned.schema.acceptable) }
+            let transfer = try await transfer(
+                name, expecting: rows[name] ?? 0, owners: ClassPlan.owner(of: name).flatMap { ids[$0] },
+                collectsIds: owners.contains(name))
+            results.append(try await move(planned, transfer))
+            guard owners.contains(name) else { continue }
+            var collected = await transfer.ids
+            collected.compact()
+            ids[name] = collected
         }
         // Classes that the source or the mapping no longer has.
         let kept = Set(plan.staged.map(\.schema.name))
@@ -30,8 +43,7 @@ struct MoveRun: Sendable {
         return results
     }
 
-    private func move(_ planned: ClassPlan.Planned, expecting rows: Int) async throws -> ClassResult {
-        let transfer = try await transfer(planned.schema.name, expecting: rows)
+    private func move(_ planned: ClassPlan.Planned, _ transfer: ClassTransfer) async throws -> ClassResult {
         do {
             try await source.read(planned.oldName, since: nil, into: transfer)
             return try await transfer.finish(isWhole: true)
@@ -41,7 +53,9 @@ struct MoveRun: Sendable {
         }
     }
 
-    private func transfer(_ className: String, expecting rows: Int) async throws -> ClassTransfer {
+    private func transfer(
+        _ className: String, expecting rows: Int, owners: HashSet? = nil, collectsIds: Bool = false
+    ) async throws -> ClassTransfer {
         var staged = StagedRows(expecting: rows)
         if rows > 0 {
             for try await page in StagedPages(suite, className) {
@@ -49,7 +63,9 @@ struct MoveRun: Sendable {
             }
         }
         staged.sort()
-        return ClassTransfer(className, staged: staged, suite: suite, mapping: mapping, refusals: refusals)
+        return ClassTransfer(
+            className, staged: staged, owners: owners, collectsIds: collectsIds, suite: suite, mapping: mapping,
+            refusals: refusals)
     }
 }
 
@@ -60,7 +76,7 @@ struct ClassPlan: Sendable {
         var schema: MovedClass
     }
 
-    /// Classes first, then relations, both by name.
+    /// Users first, then the other classes, then relations; so owners precede their rows.
     private(set) var staged: [Planned] = []
 
     /// - Throws: `MoveInError` that names every wrong name of the mapping, or every class that has no place in Satchel.
@@ -86,8 +102,17 @@ struct ClassPlan: Sendable {
     }
 
     private static func order(_ planned: Planned) -> (Int, String) {
-        (RelationName(planned.schema.name) == nil ? 0 : 1, planned.schema.name)
+        let name = planned.schema.name
+        return (name == "_User" ? 0 : RelationName(name) == nil ? 1 : 2, name)
     }
+
+    /// The class whose objects own the rows of this one.
+    static func owner(of className: String) -> String? {
+        className == "_Session" ? "_User" : RelationName(className)?.className
+    }
+
+    /// The classes that own rows of others.
+    var owners: Set<String> { Set(staged.compactMap { Self.owner(of: $0.schema.name) }) }
 }
 
 extension MovedClass {

@@ -42,6 +42,7 @@ extension ClassResult {
     var text: String {
         var parts = ["\(moved) moved", "\(unchanged) unchanged"]
         if removed > 0 { parts.append("\(removed) removed") }
+        if orphans > 0 { parts.append("\(orphans) without an owner left out") }
         if refused > 0 { parts.append("\(refused) refused") }
         return "\(rows) rows: " + parts.joined(separator: ", ")
     }

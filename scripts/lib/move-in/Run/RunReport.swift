@@ -14,6 +14,7 @@ struct RunReport: Sendable, Equatable {
             all.unchanged += result.unchanged
             all.removed += result.removed
             all.refused += result.refused
+            all.orphans += result.orphans
         }
         var lines = classes.filter { $0.rows + $0.removed > 0 }.map { "\($0.name): \($0.text)" }
         lines.append("In all \(all.text).")
