@@ -12,9 +12,13 @@ struct UnreadableRow: Error, Equatable {
 struct ValueConverter {
     /// Sentences on what changes, each once.
     private(set) var notes: [String] = []
+    private var known: Set<String> = []
+
+    private static let notesMax = 100
 
     mutating func note(_ sentence: String) {
-        if !notes.contains(sentence) { notes.append(sentence) }
+        guard notes.count < Self.notesMax, known.insert(sentence).inserted else { return }
+        notes.append(sentence)
     }
 
     /// The milliseconds of the years 1 to 9999.

@@ -12,9 +12,8 @@ enum ExportFolder {
         for file in FolderListing.files(path) {
             guard let stem = FolderListing.stem(file, ".json") else { continue }
             classes[FolderListing.decoded(stem)] = file
-            if let row = FolderListing.firstRow(file) {
-                isExport = isExport || ["objectId", "owningId", "className"].contains { row[$0] != nil }
-            }
+            guard let row = FolderListing.firstRow(file), row["_id"] == nil else { continue }
+            isExport = isExport || ["objectId", "owningId", "className"].contains { row[$0] != nil }
         }
         guard isExport else { return nil }
         return try ExportServer(name: path, classes)
