@@ -77,7 +77,7 @@ struct ArchiveTarget: FuzzTarget {
             return "damaged"
         }
         for (name, collection) in archive.collections {
-            let reader = ByteReader(MemoryPieces(input, pieceBytes: 64), file: "shop.archive")
+            let reader = ByteReader(MemoryPieces(input), file: "shop.archive")
             let documents = MongoDocuments(reader, blocks: collection.blocks[...])
             var count = 0
             while try documents.next() != nil { count += 1 }
@@ -216,7 +216,7 @@ private enum RandomBSON {
 
     private static func value(_ random: inout Seeded, depth: Int) -> (UInt8, [UInt8]) {
         switch random.below(depth > 0 ? 16 : 13) {
-        case 0: (1, little(random.pick([0.5, 1e300, -0.0, .nan, .infinity]).bitPattern))
+        case 0: (1, little(random.pick([0.5, 1e300, -0.0, .nan, .infinity] as [Double]).bitPattern))
         case 1: (2, string(random.pick(["Brand$b1", "*", "a", "", "é", "2020-01-01T00:00:00.000Z", "Polygon"])))
         case 2: (5, little(Int32(3)) + [0, 1, 2, 3])
         case 3: (6, [])

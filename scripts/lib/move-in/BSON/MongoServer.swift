@@ -89,7 +89,8 @@ struct MongoServer: OldServer {
     }
 
     private static func isClass(_ name: String) -> Bool {
-        !ignored.contains(name) && !name.contains(".") && !name.hasPrefix("system")
+        // A name with a dot is MongoDB's own: `system.views`, or `fs.chunks` of GridFS.
+        !ignored.contains(name) && !name.contains(".")
     }
 
     /// The collections of the app with this prefix, without it.
