@@ -15,7 +15,7 @@ import Testing
     ) throws -> (fields: [String: JSON], notes: [String]) {
         var converter = RowConverter(className: className, schema: Self.schema)
         var document = BSONDocument(elements: [.init(name: "_id", value: .string("item000001"))])
-        document.elements += elements.map { .init(name: $0.key, value: $0.value) }
+        document.elements += elements.map { BSONDocument.Element(name: $0.key, value: $0.value) }
         let row = try converter.row(document, at: SourcePlace(file: "Item.bson"))
         return (row.fields.filter { $0.key != "objectId" }, converter.values.notes)
     }
