@@ -386,7 +386,7 @@ if Context.environment["SATCHEL_SHOP_ONLY"] != "1" {
             name: "FuzzTests",
             dependencies: [
                 "ObjectStore", "MessageBus", "Messages", "ParseProtocol", "ServiceKit", "ServiceSupport", "TestSupport",
-                "CZlib", "Compression", "CrashService", "GatewayService", "PushService", "UsersService",
+                "CZlib", "Compression", "CrashService", "GatewayService", "MoveIn", "PushService", "UsersService",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "SwiftProtobuf", package: "swift-protobuf"),
             ],

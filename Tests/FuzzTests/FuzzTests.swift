@@ -78,4 +78,5 @@ import Testing
     @Test func http() async throws { try await fuzz(HTTPTarget()) }
     @Test func live() async throws { try await fuzz(LiveTarget()) }
     @Test func desk() async throws { try await fuzz(DeskTarget()) }
+    @Test func dump() async throws { try await fuzz(DumpTarget()) }
 }
