@@ -271,7 +271,9 @@ if Context.environment["SATCHEL_SHOP_ONLY"] != "1" {
                 "CPostgreSQL", "Compression", "Cryptography", "Outbound", "ParseProtocol", "PostgreSQL",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
-            path: "scripts/lib/move-in"
+            path: "scripts/lib/move-in",
+            // Its tests read what no other module uses.
+            swiftSettings: [.unsafeFlags(["-enable-testing"])]
         ),
 
         // Tests mirror the folders above; scenarios talk HTTP to real processes.
