@@ -202,6 +202,7 @@ import Testing
             );
             INSERT INTO public."a"";
             COPY x" VALUES ('z', 1);
+            INSERT INTO public.nothing DEFAULT VALUES;
             INSERT INTO public."Odd" ("objectId", text) VALUES ('a1', '\(value.replacing("'", with: "''"))');
             COPY public."Odd" ("objectId", text) FROM stdin;
             a2\t-- PostgreSQL database dump complete
