@@ -173,7 +173,7 @@ import Testing
             let images = try TestImages()
             let content = try await images.make("a.jpg", width: 1300, height: 700)
             var names: [String] = []
-            for _ in 0..<12 { names.append(try await Self.uploaded(admin, content, "a.jpg")) }
+            for _ in 0..<5 { names.append(try await Self.uploaded(admin, content, "a.jpg")) }
             let wanted = names.flatMap { name in Self.widths.map { (name, $0) } }
             let client = ParseClient(suite)
             let statuses = try await withThrowingTaskGroup(of: Int?.self) { group in

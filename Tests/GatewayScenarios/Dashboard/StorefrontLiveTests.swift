@@ -7,7 +7,8 @@ import Testing
 /// (`Tests/Peers/pages/storefront_live.py`).
 @Suite(.serialized) struct StorefrontLiveTests {
     private static let desk = Desk.shared
-    private static let other = Desk(settings: [
+    /// Without live queries, and with the tiles of another host.
+    static let other = Desk(settings: [
         "SATCHEL_LIVE": "false", "SATCHEL_DASHBOARD_TILES": "https://tiles.example.org/{z}/{x}/{y}.png",
         "SATCHEL_DASHBOARD_TILES_ATTRIBUTION": "© Makers of maps https://maps.example.org/",
     ])
