@@ -46,6 +46,22 @@ import WebService
         #expect(page.html.contains("Only 2 left"))
     }
 
+    /// ASCII has a quicker way than other letters: names of both have the same addresses.
+    @Test(arguments: [
+        ("Creme 50% OFF!! (9 ml)", "creme-50-off-9-ml-abc"), ("Crème 50% OFF!! (9 ml)", "creme-50-off-9-ml-abc"),
+        (" --A_b.C\r\nd ", "a-b-c-d-abc"), (" --Ä_b.C\r\nd ", "a-b-c-d-abc"), ("?!", "abc"), ("…", "abc"),
+        (String(repeating: "A", count: 81), String(repeating: "a", count: 80) + "-abc"),
+        (String(repeating: "Ä", count: 81), String(repeating: "a", count: 80) + "-abc"),
+    ])
+    func theAddressHasTheNameInSmallLetters(_ name: String, _ address: String) throws {
+        let product: JSON = ["objectId": "abc", "name": .string(name)]
+        let page = try Self.shop().reply(
+            to: Self.request(
+                "GET", ["products", "old-abc"], [(200, product), (200, ["results": []]), (200, ["results": []])])
+        ).page
+        #expect(page.location == "/products/\(address)")
+    }
+
     @Test func aRefusedRequestIsAPageWithItsStatus() throws {
         let shop = try Self.shop()
         func status(_ result: (Int, JSON)) -> UInt32 {
