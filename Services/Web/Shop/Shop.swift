@@ -28,8 +28,8 @@ package struct Shop: Sendable {
         isSandbox: Bool, stripeKey: String? = nil, tiles: MapTiles? = nil, assets: String
     ) throws {
         let files = try own.map(ShopFiles.init(reading:))
-        templates = try ShopTemplates(reading: root, replacements: files)
         languages = try ShopLanguages(reading: root.appendingPathComponent("texts"), replacements: files)
+        templates = try ShopTemplates(reading: root, replacements: files, languages, assets: assets)
         self.shopName = shopName
         self.currency = currency
         self.zone = zone
@@ -139,7 +139,7 @@ package struct Shop: Sendable {
         if let head { all["head"] = head.values(visit.request.url) }
         return .with {
             $0.status = UInt32(status)
-            $0.html = templates.html(template, all)
+            $0.html = templates.html(template, all, in: words.language)
             $0.personal = personal
         }
     }
