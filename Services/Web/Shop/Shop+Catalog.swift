@@ -131,7 +131,7 @@ extension Shop {
             return path + all.mapValues { JSON.string($0) }.queryText
         }
         var values: [String: Any] = [
-            "heading": title, "path": path, "products": view.firstCards(found),
+            "heading": title, "path": path, "products": view.firstCards(found).map { ShopValues($0) },
             "count": view.words("products.count", ["n": String(answer.count)]),
             "min": visit.query("min"), "max": visit.query("max"), "onlyStock": onlyStock, "q": query["q"] ?? "",
             "sorts": Self.orders.map { name -> [String: Any] in
@@ -205,7 +205,7 @@ extension Shop {
         values["recentId"] = id
         values["recentHref"] = path
         values["hasSimilar"] = !others.isEmpty
-        values["similar"] = ["products": others]
+        values["similar"] = ShopValues(["products": others.map { ShopValues($0) }])
         return render(
             "product", visit, title: name, values, head: head(of: product, path, view, visit))
     }

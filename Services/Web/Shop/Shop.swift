@@ -132,11 +132,11 @@ package struct Shop: Sendable {
         all["linksPages"] = all["companyPages"] == nil
         let request = visit.request
         if !request.livePath.isEmpty {
-            all["live"] = [
+            all["live"] = ShopValues([
                 "path": request.livePath, "application": request.applicationID, "key": request.clientKey,
-            ]
+            ])
         }
-        if let head { all["head"] = head.values(visit.request.url) }
+        if let head { all["head"] = ShopValues(head.values(visit.request.url)) }
         return .with {
             $0.status = UInt32(status)
             $0.html = templates.html(template, all, in: words.language)

@@ -77,8 +77,18 @@ struct ShopTemplates: Sendable {
     }
 
     func html(_ name: String, _ values: [String: Any], in language: String) -> String {
-        libraries[language]?.render(values, withTemplate: name) ?? ""
+        libraries[language]?.render(ShopValues(values), withTemplate: name) ?? ""
     }
+}
+
+/// Values by the names in a template. The library may get a dictionary as well, but the conformance of a dictionary
+/// depends on the type of its keys, which the runtime checks at each search.
+struct ShopValues: MustacheParent {
+    private let values: [String: Any]
+
+    init(_ values: [String: Any]) { self.values = values }
+
+    func child(named name: String) -> Any? { values[name] }
 }
 
 /// Escapes by bytes. The library's own type compares characters, and `"` with a combining mark is another character.
@@ -90,6 +100,8 @@ struct ShopMarkup: MustacheContentType {
 
     /// A text for markup and for values of attributes in quotes.
     static func escaped(_ text: String) -> String {
+        // Most texts have none of these bytes.
+        guard text.utf8.contains(where: isEscaped) else { return text }
         var bytes: [UInt8] = []
         bytes.reserveCapacity(text.utf8.count)
         for byte in text.utf8 {
@@ -103,5 +115,12 @@ struct ShopMarkup: MustacheContentType {
             }
         }
         return String(decoding: bytes, as: UTF8.self)
+    }
+
+    private static func isEscaped(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "<"), UInt8(ascii: ">"), UInt8(ascii: "&"), UInt8(ascii: "\""), UInt8(ascii: "'"): true
+        default: false
+        }
     }
 }
