@@ -104,6 +104,7 @@ struct ShopLanguages: Sendable {
 
     /// The first language of an `Accept-Language` that there is. Browsers sort it by preference.
     func words(for accepted: String) -> ShopWords {
+        if let only = all[accepted] { return only }
         let wanted = accepted.lowercased().split(separator: ",").map { part in
             String(part.split(separator: ";").first ?? "").trimmingCharacters(in: .whitespaces).prefix { $0 != "-" }
         }
