@@ -225,7 +225,8 @@ extension Shop {
         let view = view(visit)
         // A missing value of a card would be looked up in the values of the page's own product.
         let none: [String: Any] = [
-            "picture": false, "srcset": false, "brand": false, "rating": false, "soldOut": false,
+            "picture": false, "srcset": false, "brand": false, "rating": false, "soldOut": false, "favorite": false,
+            "asList": false, "eager": false,
         ]
         return answers[0].results.map { none.merging(view.card($0)) { _, own in own } }
     }
