@@ -3,7 +3,8 @@ import Messages
 import ParseProtocol
 import ProcessKit
 
-/// The storefront: decides the next step of each page (`ShopVisit`) and renders it. Without I/O and state.
+/// The storefront: decides the next step of each page (`ShopVisit`) and renders it. Without I/O; its only state saves
+/// time.
 package struct Shop: Sendable {
     let templates: ShopTemplates
     let languages: ShopLanguages
@@ -18,6 +19,7 @@ package struct Shop: Sendable {
     let tiles: MapTiles?
     /// The folder of the storefront's files: `/shop/assets/<digest>`.
     let assets: String
+    private let lastTheme = LastTheme()
 
     /// - Parameters:
     ///   - root: the folder with the templates and, in `texts`, the texts of each language.
@@ -40,7 +42,7 @@ package struct Shop: Sendable {
     }
 
     package func reply(to request: ShopRequest) -> ShopReply {
-        var visit = ShopVisit(request)
+        var visit = ShopVisit(request, lastTheme.theme(request.theme))
         do throws(ShopStop) {
             let page = try request.refusal == 0 ? page(&visit) : refusal(visit)
             return .with { $0.page = page }

@@ -10,9 +10,9 @@ struct ShopVisit {
     let theme: ShopTheme
     private var asked = 0
 
-    init(_ request: ShopRequest) {
+    init(_ request: ShopRequest, _ theme: ShopTheme) {
         self.request = request
-        theme = ShopTheme(parsing: Array(request.theme))
+        self.theme = theme
     }
 
     /// - Returns: a result for each request, also for a refused one.
