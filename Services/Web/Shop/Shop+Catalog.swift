@@ -164,10 +164,13 @@ extension Shop {
     }
 
     func product(_ visit: inout ShopVisit, _ id: String) throws(ShopStop) -> ShopPage {
-        let answers = try visit.ask(
-            .get("classes/Product/\(id.percentEncoded)"),
-            .find("ProductReview", ["product": .pointer("Product", id)], order: "-createdAt", limit: 10),
-            .companyPages)
+        let answers = try visit.ask(3) {
+            [
+                .get("classes/Product/\(id.percentEncoded)"),
+                .find("ProductReview", ["product": .pointer("Product", id)], order: "-createdAt", limit: 10),
+                .companyPages,
+            ]
+        }
         try require(answers[0], visit)
         var product = answers[0].json
         guard product["active"] != false else { throw .page(missing(visit)) }
@@ -213,12 +216,15 @@ extension Shop {
     /// Other products of the brand, which replaces its pointer.
     private func similar(_ visit: inout ShopVisit, to product: inout JSON) throws(ShopStop) -> [[String: Any]] {
         guard let brand = product["brand"]?["objectId"]?.stringValue, let id = product["objectId"] else { return [] }
-        var condition = Self.active
-        condition["brand"] = .pointer("Category", brand)
-        condition["objectId"] = ["$ne": id]
-        let answers = try visit.ask(
-            .find("Product", .object(condition), order: "name", limit: 4),
-            .get("classes/Category/\(brand.percentEncoded)"))
+        let answers = try visit.ask(2) {
+            var condition = Self.active
+            condition["brand"] = .pointer("Category", brand)
+            condition["objectId"] = ["$ne": id]
+            return [
+                .find("Product", .object(condition), order: "name", limit: 4),
+                .get("classes/Category/\(brand.percentEncoded)"),
+            ]
+        }
         // A brand that is gone is not shown.
         if answers[1].code != 101 { try require(answers[1], visit) }
         product["brand"] = answers[1].isSuccess ? answers[1].json : nil
