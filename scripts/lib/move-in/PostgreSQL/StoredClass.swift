@@ -137,10 +137,11 @@ struct RowForm: Sendable {
         }
     }
 
+    /// The permissions. A list that is missing means all, as in Parse Server's queries.
     private static func acl(_ rights: [String: JSON]) throws(RowProblem) -> JSON {
         var entries: [String: JSON] = [:]
         for (list, right) in [("_rperm", "read"), ("_wperm", "write")] {
-            for principal in rights[list]?.arrayValue ?? [] {
+            for principal in rights[list]?.arrayValue ?? ["*"] {
                 guard let principal = principal.stringValue else {
                     throw RowProblem("The column \(list) holds what is no text.")
                 }
