@@ -43,8 +43,8 @@ struct FilesController: Sendable {
         return answer
     }
 
-    /// Stores a file of another server under its stored name, so that values and old addresses go on naming it. Calls no
-    /// triggers.
+    /// Stores a file of another server under its stored name, so that values and old addresses go on naming it. Calls
+    /// no triggers.
     private func move(_ request: ParseRequest, _ principal: Principal) async throws(ParseError) -> ParseResponse {
         guard principal.master else {
             throw ParseError(.operationForbidden, "Only the master key chooses the stored name of a file.")
