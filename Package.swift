@@ -364,7 +364,10 @@ if Context.environment["SATCHEL_SHOP_ONLY"] != "1" {
             name: "LoadTests", dependencies: ["Load", "ParseProtocol", "TestSupport"], swiftSettings: unoptimised),
         .testTarget(
             name: "MoveInTests",
-            dependencies: ["MoveIn", "Compression", "CPostgreSQL", "ParseProtocol", "PostgreSQL", "TestSupport"],
+            dependencies: [
+                "MoveIn", "Compression", "CPostgreSQL", "Cryptography", "Outbound", "ParseProtocol", "PostgreSQL",
+                "TestSupport",
+            ],
             exclude: ["Fixtures"], swiftSettings: unoptimised),
         scenarios("SuiteScenarios", exclude: ["Fixtures"]),
         scenarios("GatewayScenarios"),
@@ -387,7 +390,7 @@ if Context.environment["SATCHEL_SHOP_ONLY"] != "1" {
             name: "FuzzTests",
             dependencies: [
                 "ObjectStore", "MessageBus", "Messages", "ParseProtocol", "ServiceKit", "ServiceSupport", "TestSupport",
-                "CZlib", "Compression", "CrashService", "GatewayService", "PushService", "UsersService",
+                "CZlib", "Compression", "CrashService", "GatewayService", "MoveIn", "PushService", "UsersService",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "SwiftProtobuf", package: "swift-protobuf"),
             ],

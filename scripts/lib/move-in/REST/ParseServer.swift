@@ -11,27 +11,18 @@ enum ParseServer {
     }
 }
 
-/// A source that cannot show everything.
-protocol LimitedSource {
-    /// What a move from it lacks, in sentences for the operator.
-    var notes: [String] { get }
-}
-
 /// An old server that is read over REST with its master key.
-struct RESTServer: OldServer, LimitedSource {
+struct RESTServer: OldServer {
     var name: String { client.name }
     private let client: RESTClient
     private let pages: RESTPages
     /// By name, as the server's schema route has them.
     private let schemas: [String: JSON]
 
-    let notes = [
+    private static let passwordNote = """
+        The old server shows no passwords over REST. Users keep their sessions and their links to other providers; to \
+        sign in with a password, they have to reset it first.
         """
-        A server shows no password over REST. Its users keep their sessions and their links to other providers; \
-        to sign in with a password they have to reset it first.
-        """
-    ]
-
     /// Classes of Parse Server that its schema route does not list.
     private static let unlisted = ["_Audience", "_JobSchedule", "_JobStatus", "_PushStatus"]
     private static let config = "_GlobalConfig", hooks = "_Hooks"
@@ -110,6 +101,7 @@ struct RESTServer: OldServer, LimitedSource {
         let condition: [String: JSON] =
             since.map { ["updatedAt": ["$gte": Timestamp(milliseconds: $0).wire]] } ?? [:]
         let place = place(className)
+        if className == "_User" { try await sink.note(Self.passwordNote, on: className) }
         try await pages.forEach(of: className, where: condition) { page in
             if let id = page.oversized {
                 try await sink.refuse(
