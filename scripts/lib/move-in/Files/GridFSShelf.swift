@@ -1,3 +1,4 @@
+import Foundation
 import ParseProtocol
 
 /// The files that a mongodump folder has in `fs.files.bson` and `fs.chunks.bson`.
@@ -23,19 +24,16 @@ struct GridFSShelf: FileShelf {
         var offset: Int
     }
 
-    /// Opens the folder of a dump, or of one database in it, and reads where its chunks are.
-    /// - Returns: nil when no file of it is in GridFS.
+    /// Opens the folder of a database in a dump, and reads where its chunks are.
+    /// - Returns: nil when the folder has no files of GridFS.
     /// - Throws: `MoveInError` for a damaged dump, and for a compressed one.
     static func open(_ folder: String) throws -> GridFSShelf? {
-        let folders = [folder] + FolderListing.names(folder).map { "\(folder)/\($0)" }.filter(FolderListing.isFolder)
-        for folder in folders {
-            let names = Set(FolderListing.names(folder))
-            guard !names.contains("fs.chunks.bson.gz") else {
-                throw MoveInError("\(folder)/fs.chunks.bson.gz is compressed: unpack it and fs.files.bson.gz by gunzip.")
-            }
-            if names.isSuperset(of: ["fs.files.bson", "fs.chunks.bson"]) { return try GridFSShelf(folder) }
+        let manager = FileManager.default
+        guard !manager.fileExists(atPath: "\(folder)/fs.chunks.bson.gz") else {
+            throw MoveInError("\(folder)/fs.chunks.bson.gz is compressed: unpack it and fs.files.bson.gz by gunzip.")
         }
-        return nil
+        let isThere = ["files", "chunks"].allSatisfy { manager.fileExists(atPath: "\(folder)/fs.\($0).bson") }
+        return isThere ? try GridFSShelf(folder) : nil
     }
 
     private init(_ folder: String) throws {
@@ -53,8 +51,8 @@ struct GridFSShelf: FileShelf {
         }
         var chunks: [ChunkPlace] = []
         try Self.forEach(in: chunksPath) { document, offset in
-            guard let file = Self.key(document["files_id"]), let number = Self.whole(document["n"]),
-                let number = Int32(exactly: number)
+            guard let file = Self.key(document["files_id"]),
+                let number = Self.whole(document["n"]).flatMap({ Int32(exactly: $0) })
             else { return }
             chunks.append(ChunkPlace(file: file, number: number, offset: offset))
         }
