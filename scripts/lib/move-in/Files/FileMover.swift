@@ -160,30 +160,35 @@ actor FileMover {
 
     private func copy(_ file: OldFile, as name: String, bytesMax: Int) async throws -> Fate {
         let stored = sends ? try await suite.checksum(of: name) : nil
-        let isFarOnly = shelves.allSatisfy { !$0.isLocal }
-        if let stored, !stored.isEmpty, file.isUnique, isFarOnly {
-            figures.unchanged += 1
-            return .moved(name: name)
+        var found = try await self.found(file, bytesMax, isLocal: true)
+        if found == nil {
+            // A name with random digits stands for one content, which need not be fetched again.
+            if let stored, !stored.isEmpty, file.isUnique {
+                figures.unchanged += 1
+                return .moved(name: name)
+            }
+            guard sends else {
+                let isElsewhere = shelves.contains { !$0.isLocal && $0.mayHave(file) }
+                return isElsewhere ? .moved(name: name) : .lacking(reason: lackingReason)
+            }
+            found = try await self.found(file, bytesMax, isLocal: false)
         }
-        guard let content = try await found(file, bytesMax) else {
-            return sends || !isFarOnly ? .lacking(reason: lackingReason) : .moved(name: name)
-        }
-        guard !content.content.isEmpty else { return .lacking(reason: "it is empty, and Satchel takes no empty file") }
-        let checksum = SHA256.hash(data: content.content).hex
+        guard let found else { return .lacking(reason: lackingReason) }
+        guard !found.content.isEmpty else { return .lacking(reason: "it is empty, and Satchel takes no empty file") }
+        let checksum = SHA256.hash(data: found.content).hex
         var target = name
+        var present = stored
         if let stored, stored != checksum {
             target = file.storedName(checksum: checksum)
-            if try await suite.checksum(of: target) == checksum {
-                figures.unchanged += 1
-                return .moved(name: target)
-            }
-        } else if stored == checksum {
-            figures.unchanged += 1
-            return .moved(name: name)
+            present = try await suite.checksum(of: target)
         }
-        if sends { try await suite.store(content, as: target, checksum: checksum) }
+        guard present != checksum else {
+            figures.unchanged += 1
+            return .moved(name: target)
+        }
+        if sends { try await suite.store(found, as: target, checksum: checksum) }
         figures.copied += 1
-        figures.bytes += content.content.count
+        figures.bytes += found.content.count
         return .moved(name: target)
     }
 
@@ -192,16 +197,17 @@ actor FileMover {
         return "\(shelves.map(\.name).joined(separator: " and ")) lacks it or does not show it"
     }
 
-    private func found(_ file: OldFile, _ bytesMax: Int) async throws -> ShelvedFile? {
+    private func found(_ file: OldFile, _ bytesMax: Int, isLocal: Bool) async throws -> ShelvedFile? {
         var problem: ShelfProblem?
-        for shelf in shelves where sends || shelf.isLocal {
+        for shelf in shelves where shelf.isLocal == isLocal && shelf.mayHave(file) {
             do {
                 if let found = try await shelf.open(file, bytesMax: bytesMax) { return found }
             } catch let error as ShelfProblem {
                 problem = error
             }
         }
-        if let problem { throw problem }
+        // A link in the folder, say, while the address has the file.
+        if let problem, !isLocal || !shelves.contains(where: { !$0.isLocal && $0.mayHave(file) }) { throw problem }
         return nil
     }
 }

@@ -9,11 +9,17 @@ protocol FileShelf: Sendable {
     var name: String { get }
     /// Whether reading a file again is cheap.
     var isLocal: Bool { get }
+    /// Whether it is worth asking for the file.
+    func mayHave(_ file: OldFile) -> Bool
     /// - Parameter bytesMax: limit of the content.
     /// - Returns: nil when the shelf has no such file.
     /// - Throws: `AnswerTooLarge` for a larger file, `ShelfProblem` for one that cannot be read; `MoveInError` when the
     ///   shelf cannot be read any further.
     func open(_ file: OldFile, bytesMax: Int) async throws -> ShelvedFile?
+}
+
+extension FileShelf {
+    func mayHave(_ file: OldFile) -> Bool { true }
 }
 
 /// A file as a shelf has it.
@@ -134,9 +140,11 @@ struct WebShelf: FileShelf {
     private static func checked(_ prefix: String) throws -> String {
         guard let parts = URLComponents(string: prefix), ["http", "https"].contains(parts.scheme),
             parts.host?.isEmpty == false, parts.user == nil, parts.query == nil, parts.fragment == nil
-        else { throw MoveInError("\(prefix.prefix { $0 != "@" }) is no address such as https://files.example.com/.") }
+        else { throw MoveInError("--files takes folders, and addresses such as https://files.example.com/.") }
         return prefix
     }
+
+    func mayHave(_ file: OldFile) -> Bool { prefix != nil || file.url != nil }
 
     func open(_ file: OldFile, bytesMax: Int) async throws -> ShelvedFile? {
         if let prefix { return try await fetched(prefix + file.name.percentEncoded, bytesMax) }
