@@ -160,8 +160,8 @@ actor FileMover {
 
     private func copy(_ file: OldFile, as name: String, bytesMax: Int) async throws -> Fate {
         let stored = sends ? try await suite.checksum(of: name) : nil
-        var found = try await self.found(file, bytesMax, isLocal: true)
-        if found == nil {
+        var nearest = try await found(file, bytesMax, isLocal: true)
+        if nearest == nil {
             // A name with random digits stands for one content, which need not be fetched again.
             if let stored, !stored.isEmpty, file.isUnique {
                 figures.unchanged += 1
@@ -171,11 +171,11 @@ actor FileMover {
                 let isElsewhere = shelves.contains { !$0.isLocal && $0.mayHave(file) }
                 return isElsewhere ? .moved(name: name) : .lacking(reason: lackingReason)
             }
-            found = try await self.found(file, bytesMax, isLocal: false)
+            nearest = try await found(file, bytesMax, isLocal: false)
         }
-        guard let found else { return .lacking(reason: lackingReason) }
-        guard !found.content.isEmpty else { return .lacking(reason: "it is empty, and Satchel takes no empty file") }
-        let checksum = SHA256.hash(data: found.content).hex
+        guard let shelved = nearest else { return .lacking(reason: lackingReason) }
+        guard !shelved.content.isEmpty else { return .lacking(reason: "it is empty, and Satchel takes no empty file") }
+        let checksum = SHA256.hash(data: shelved.content).hex
         var target = name
         var present = stored
         if let stored, stored != checksum {
@@ -186,9 +186,9 @@ actor FileMover {
             figures.unchanged += 1
             return .moved(name: target)
         }
-        if sends { try await suite.store(found, as: target, checksum: checksum) }
+        if sends { try await suite.store(shelved, as: target, checksum: checksum) }
         figures.copied += 1
-        figures.bytes += found.content.count
+        figures.bytes += shelved.content.count
         return .moved(name: target)
     }
 

@@ -67,8 +67,9 @@ struct FileSuiteClient: FileSuite {
     ) async throws -> OutboundResponse {
         var request = OutboundRequest(
             method, url + path,
-            headers: [("X-Parse-Application-Id", applicationId), ("X-Parse-Master-Key", masterKey)] + headers,
-            body: body, timeout: Self.timeout)
+            headers: [("X-Parse-Application-Id", applicationId), ("X-Parse-Master-Key", masterKey)], body: body,
+            timeout: Self.timeout)
+        request.headers += headers
         request.answerBytesMax = FileMover.bytesMax
         // Bypasses proxies, which must not see the master key.
         request.isDirect = true

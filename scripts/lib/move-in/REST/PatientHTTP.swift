@@ -39,7 +39,7 @@ struct PatientHTTP: Sendable {
                 guard response.status == 429 || response.status >= 500 else { return response }
                 let text = String(decoding: response.body.prefix(Self.shownBytesMax), as: UTF8.self)
                 problem = "the answer is \(response.status): \(text)"
-                asked = response.headers["retry-after"].flatMap { Int($0) }.map { .seconds(max(0, min($0, 3600))) }
+                asked = response.headers["retry-after"].flatMap { Int($0) }.map { Duration.seconds(max(0, min($0, 3600))) }
             } catch {
                 switch error.reason {
                 case .cancelled: throw CancellationError()
