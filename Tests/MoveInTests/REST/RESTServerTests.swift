@@ -70,16 +70,8 @@ import Testing
     @Test func aServerThatStaysAwayEndsTheMove() async throws {
         let double = OldServerDouble(Self.items(1))
         let server = try await double.server()
-        double.change { $0.mishaps = Array(repeating: .noAnswer(.unreachable), count: PatientHTTP.attemptsMax) }
+        double.change { $0.mishaps = Array(repeating: .noAnswer(.unreachable), count: Retry.attemptsMax) }
         await #expect(throws: MoveInError.self) { try await server.read("Item") }
-    }
-
-    @Test func pausesGrowAndFollowTheServer() {
-        let pauses = (1...9).map { PatientHTTP.pause(after: $0, asked: nil) }
-        #expect(pauses.first == .milliseconds(250) && pauses.last == .seconds(30))
-        #expect(zip(pauses, pauses.dropFirst()).allSatisfy { $0 <= $1 })
-        #expect(PatientHTTP.pause(after: 1, asked: .seconds(7)) == .seconds(7))
-        #expect(PatientHTTP.pause(after: 1, asked: .seconds(900)) == .seconds(30))
     }
 
     // MARK: - Hostile answers

@@ -12,10 +12,6 @@ struct PatientHTTP: Sendable {
     private let transport: any HTTPTransport
     private let pause: @Sendable (Duration) async throws -> Void
 
-    /// Together about two minutes: a restart of a server takes less.
-    static let attemptsMax = 10
-    private static let pauseMax = Duration.seconds(30)
-
     /// - Parameter pause: waits between attempts.
     init(
         _ transport: any HTTPTransport,
@@ -33,13 +29,13 @@ struct PatientHTTP: Sendable {
         var attempt = 1
         while true {
             let problem: String
-            var asked: Duration?
+            var asked: Int?
             do throws(OutboundFailure) {
                 let response = try await transport.send(request)
                 guard response.status == 429 || response.status >= 500 else { return response }
                 let text = String(decoding: response.body.prefix(Self.shownBytesMax), as: UTF8.self)
                 problem = "the answer is \(response.status): \(text)"
-                asked = response.headers["retry-after"].flatMap { Int($0) }.map { Duration.seconds(max(0, min($0, 3600))) }
+                asked = response.headers["retry-after"].flatMap { Int($0) }
             } catch {
                 switch error.reason {
                 case .cancelled: throw CancellationError()
@@ -48,24 +44,16 @@ struct PatientHTTP: Sendable {
                 case .unreachable, .timedOut, .broken, .mailRefused: problem = "there is no answer (\(error.reason))"
                 }
             }
-            guard attempt < Self.attemptsMax else {
+            guard let wait = Retry.pause(after: attempt, asked: asked) else {
                 throw MoveInError("\(name): \(problem). It was tried \(attempt) times; run again later.")
             }
-            try await pause(Self.pause(after: attempt, asked: asked))
+            try await pause(wait)
             attempt += 1
         }
     }
 
     /// Bytes of an answer that messages show.
     static let shownBytesMax = 300
-
-    /// - Parameters:
-    ///   - attempt: from 1.
-    ///   - asked: by the server.
-    static func pause(after attempt: Int, asked: Duration?) -> Duration {
-        let own = Duration.milliseconds(250 << min(max(attempt - 1, 0), 7))
-        return min(max(own, asked ?? .zero), pauseMax)
-    }
 }
 
 /// The answer has more bytes than the request takes.
