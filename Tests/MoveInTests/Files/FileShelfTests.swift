@@ -49,6 +49,33 @@ import Testing
         #expect(throws: MoveInError.self) { try FolderShelf("/nowhere/at/all") }
     }
 
+    /// All files of a database that a real Parse Server wrote.
+    @Test func theFilesOfAParseServerMoveFromItsFolder() async throws {
+        try await withFolder { folder in
+            let archive = "\(fixtures)/parse-server-8.2.2/files.tar.gz"
+            _ = try await Command.run(["tar", "-xzf", archive, "-C", folder])
+            let source = try #require(try PostgreSQLDump.open(ParseServerFixture.dump))
+            let suite = MemoryFileSuite()
+            let lacking = Lacking()
+            let shelves = try FileShelves.open(["\(folder)/fixture"], source: ParseServerFixture.dump, http: http([:]))
+            let mover = FileMover(shelves: shelves, suite: suite, lack: { await lacking.add($0) })
+            for name in ["Book", "Author", "Product", "_User"] {
+                let read = try await source.read(name)
+                let rows = await read.rows
+                let moved = try await mover.moved(rows)
+                // The suite keeps all names of this server.
+                #expect(
+                    moved.map { FileValues.all(in: $0.fields).map(\.name).sorted() }
+                        == rows.map { FileValues.all(in: $0.fields).map(\.name).sorted() })
+                #expect(moved.allSatisfy { FileValues.all(in: $0.fields).allSatisfy { $0.url == nil } })
+            }
+            #expect(await lacking.rows.isEmpty)
+            let files = await suite.files
+            #expect(files["e7860ae0a31659a0d79612e94899afb7_readme notes.txt"]?.content.count == 10)
+            #expect(files.count == 7)
+        }
+    }
+
     // MARK: - GridFS
 
     private static func oid(_ last: UInt8) -> [UInt8] { [UInt8](repeating: 0, count: 11) + [last] }
