@@ -96,7 +96,8 @@ actor FileMover {
             var row = row
             row.fields = FileValues.renamed(row.fields) { file in
                 if case .moved(let name)? = fates[file] { return name }
-                return file.name.utf8.count <= Self.nameBytesMax ? file.name : file.storedName
+                let fits = file.name.utf8.count <= Self.nameBytesMax && !file.name.hasNull
+                return fits ? file.name : file.storedName
             }
             result.append(row)
         }
