@@ -106,7 +106,8 @@ struct RESTServer: OldServer {
             if let id = page.oversized {
                 try await sink.refuse(
                     RefusedRow(
-                        className: className, objectId: id, place: place, reason: "The row is too large to read."))
+                        className: className, objectId: id, place: place, reason: "It is too large or too deep to read."
+                    ))
             }
             var pack: [MovedRow] = []
             for object in page.rows {
