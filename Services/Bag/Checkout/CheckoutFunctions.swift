@@ -112,10 +112,11 @@ struct CheckoutFunctions: Sendable {
         return progress
     }
 
-    /// A look that was under way may have asked the provider before the customer confirmed the charge, so a second one
-    /// follows.
+    /// The driver that this request joins may have asked payments before the customer confirmed the charge, so the
+    /// request asks once more.
     private static let looks = 2
 
+    /// The progress of a checkout that an earlier request began.
     private func again(
         _ id: String, givesUp: Bool = false, _ began: ContinuousClock.Instant
     ) async throws -> CheckoutProgress {
@@ -148,9 +149,9 @@ struct CheckoutFunctions: Sendable {
     ) async throws -> String {
         let catalog = Catalog(host: host)
         let principal = request.envelope.principal
-        async let asked = catalog.prices(of: products, as: principal, for: request)
+        async let current = catalog.prices(of: products, as: principal, for: request)
         let customer = try await customer(userId, wanted, request)
-        var prices = try await asked
+        var prices = try await current
         for _ in 0..<Self.roundsMax {
             do {
                 return try await ledger.start(
