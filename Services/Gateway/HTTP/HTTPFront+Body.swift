@@ -89,7 +89,7 @@ extension HTTPFront {
         /// The request is refused without its body.
         /// - path: under the mount.
         case refused(ParseResponse, path: [Substring])
-        /// The body is read. Known clients and the operator have larger limits.
+        /// The body is read. Signed-in customers and the keys of the operator have larger limits.
         case read(from: LargeBodyTurns.Sender)
     }
 
