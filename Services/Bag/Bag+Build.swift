@@ -106,7 +106,7 @@ package func buildBag(_ host: ServiceHost, _ routes: inout ServiceRoutes, _ curr
     }
 
     host.whenWriter(
-        "checkouts.actions", every: CheckoutRunner.lookPause, problem: "Unconfirmed checkouts could not be read."
+        "checkouts.actions", every: CheckoutRunner.roundPause, problem: "Unconfirmed checkouts could not be read."
     ) {
         try await runner.lookAfterActions()
         return .idle

@@ -114,14 +114,14 @@ struct CheckoutFunctions: Sendable {
 
     /// The driver that this request joins may have asked payments before the customer confirmed the charge, so the
     /// request asks once more.
-    private static let looks = 2
+    private static let asksMax = 2
 
     /// The progress of a checkout that an earlier request began.
     private func again(
         _ id: String, givesUp: Bool = false, _ began: ContinuousClock.Instant
     ) async throws -> CheckoutProgress {
         var found: CheckoutProgress?
-        for _ in 0..<Self.looks {
+        for _ in 0..<Self.asksMax {
             let left = Self.left(began)
             found = givesUp ? await runner.giveUp(id, within: left) : await runner.progress(of: id, within: left)
             guard case .action? = found else { break }

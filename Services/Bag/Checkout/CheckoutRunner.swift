@@ -58,26 +58,26 @@ package final class CheckoutRunner: Sendable {
     }
 
     /// Time between two rounds of `lookAfterActions`.
-    static let lookPause = Duration.seconds(5)
+    static let roundPause = Duration.seconds(5)
     /// How long a round waits for one checkout.
-    private static let lookMax = Duration.seconds(2)
+    private static let roundWaitMax = Duration.seconds(2)
 
     /// Asks payments about each charge that its customer has to confirm: the customer may never come back.
     /// - Throws: the store's errors.
     package func lookAfterActions() async throws {
         var ids = try await ledger.awaitingAction()[...]
         await withTaskGroup(of: Void.self) { group in
-            for _ in 0..<Self.looksMax { lookAfterNext(of: &ids, in: &group) }
+            for _ in 0..<Self.concurrentMax { lookAfterNext(of: &ids, in: &group) }
             while await group.next() != nil, !Task.isCancelled { lookAfterNext(of: &ids, in: &group) }
         }
     }
 
     /// Checkouts looked after concurrently, so that a charge without an answer does not delay all others.
-    private static let looksMax = 8
+    private static let concurrentMax = 8
 
     private func lookAfterNext(of ids: inout ArraySlice<String>, in group: inout TaskGroup<Void>) {
         guard let id = ids.popFirst() else { return }
-        group.addTask { [self] in _ = await progress(of: id, within: Self.lookMax) }
+        group.addTask { [self] in _ = await progress(of: id, within: Self.roundWaitMax) }
     }
 
     /// Drives a checkout that was just stored. Called on the writer thread, before its next commit. If the same request

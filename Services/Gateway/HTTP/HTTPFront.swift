@@ -91,7 +91,7 @@ final class HTTPFront: Sendable {
         machine.enterTask(budget)
         var action = machine.next()
         while true {
-            // The master and maintenance keys have no budget: exports and imports are long. The store limits each query.
+            // The master and maintenance keys have no budget: exports and imports are long. The store limits queries.
             if machine.principal.isPrivileged { budget.lift() }
             switch action {
             case .perform(let step): action = await perform(step, of: &machine)
