@@ -120,7 +120,7 @@ let package = Package(
         .target(
             name: "ServiceKit",
             dependencies: [
-                "MessageBus", "Messages", "ObjectStore", "ParseProtocol", "ProcessKit",
+                "Cryptography", "MessageBus", "Messages", "ObjectStore", "ParseProtocol", "ProcessKit",
                 .product(name: "Logging", package: "swift-log"),
             ],
             path: "Shared/ServiceKit"
@@ -268,7 +268,8 @@ if Context.environment["SATCHEL_SHOP_ONLY"] != "1" {
         .executableTarget(
             name: "MoveIn",
             dependencies: [
-                "CPostgreSQL", "Compression", "Cryptography", "Outbound", "ParseProtocol", "PostgreSQL",
+                "CPostgreSQL", "Compression", "Cryptography", "Messages", "ObjectStore", "Outbound", "ParseProtocol",
+                "PostgreSQL",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "scripts/lib/move-in",

@@ -19,7 +19,11 @@ let bagMigrations = [
     Migration(14, "changedCustomers", CustomerLookups.changes),
     Migration(15, "actions", actions),
     Migration(16, "orderEntries", OrderEntries.tables),
+    Migration(17, "importedOrders", importedOrders),
 ]
+
+/// Orders that an import created. Checks of the books expect neither a charge nor a mail of theirs.
+private let importedOrders = ["CREATE TABLE importedOrders(orderId TEXT PRIMARY KEY) WITHOUT ROWID"]
 
 /// Whether the customer can confirm the charge with the bank, and since when that is awaited (NULL: it is not).
 private let actions = [

@@ -141,6 +141,7 @@ extension Controllers {
             exports: ExportController(
                 services: services, federation: federation, capacity: configuration.capacity),
             imports: ImportController(objects: objects, services: services),
+            moves: MovesController(services: services),
             push: PushController(services: services, objects: objects, federation: federation),
             purchases: PurchaseController(
                 store: AppStore(client: outbound, settings: cloud, logger: logger), services: services,

@@ -10,6 +10,7 @@ extension Migrations {
             Migration(2, "liveLog", statements: { dialect in dialect == .sqlite ? [] : liveLog }),
             Migration(3, "inbox", inbox),
             Migration(4, "parkedMessages", parkedMessages),
+            Migration(5, "stagedRows", MoveStage.tables),
         ])
 }
 

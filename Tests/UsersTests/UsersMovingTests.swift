@@ -114,6 +114,24 @@ import UsersService
         }
     }
 
+    /// An import is a change of an account that is here; a move keeps the times (`MoveSwitch`).
+    @Test func aMoveKeepsTheTimesOfAnAccountThatIsHere() async throws {
+        try await withUsersSandbox { sandbox in
+            let mover = Principal.with {
+                $0.master = true
+                $0.maintenance = true
+            }
+            for _ in 0..<2 {
+                try await sandbox.apply(.create, "_User", "xLmY6Eb3EC", Self.user, imported: true, as: mover)
+                let user = try await sandbox.document("_User", "xLmY6Eb3EC")
+                #expect(user["createdAt"] == "2026-11-27T12:30:36.670Z")
+                #expect(user["updatedAt"] == "2026-11-27T12:31:36.670Z")
+            }
+            try await add("_User", Self.user, to: sandbox)
+            #expect(try await sandbox.document("_User", "xLmY6Eb3EC")["updatedAt"] != "2026-11-27T12:31:36.670Z")
+        }
+    }
+
     @Test func anAnonymousUserIsFoundByItsId() async throws {
         try await withUsersSandbox { sandbox in
             let row: JSON = [

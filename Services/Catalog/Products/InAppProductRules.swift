@@ -5,6 +5,7 @@ import ServiceKit
 /// The rules of in-app products, `_Product`: each has the fields that an app displays (PARSE_PROTOCOL section 8).
 struct InAppProductRules: ClassRules {
     let files: PurchasedFiles
+    let preparesFiles = true
 
     private static let required = ["productIdentifier", "icon", "order", "title", "subtitle"]
 

@@ -9,6 +9,7 @@ struct ProductRules: ClassRules {
     /// The shop's currency, which limits the decimals of a price.
     let currency: Currency
     let outbox: Outbox
+    let preparesFiles = true
 
     func prepare(_ change: inout ProposedChange) async throws { try await photos.prepare(&change) }
 

@@ -106,7 +106,7 @@ extension HTTPFront {
             let isDecided =
                 credentials.applicationId == configuration.applicationId
                 && (isFile || credentials.masterKey != nil || credentials.maintenanceKey != nil)
-            guard request.method != .post || path.first == "import" || isDecided else { return .read(from: .stranger) }
+            guard request.method != .post || Tunnel.isImport(path) || isDecided else { return .read(from: .stranger) }
             return .refused(
                 router.admission.refusal(byAddress: request, nil) ?? router.guidance.refusal(ofKeys: request),
                 path: path)

@@ -12,7 +12,7 @@ struct Tunnel: Sendable {
     /// - Throws: `.invalidJSON` (107) for an invalid body or an invalid verb.
     func open(_ request: inout ParseRequest) throws(ParseError) -> Bool {
         let isFile = request.path.first == "files"
-        if request.path.first == "import" { return false }
+        if Self.isImport(request.path) { return false }
         if !isFile { try request.readForm() }
         guard request.method == .post,
             // Another id may be a proxy's or an older app's: then the body's id counts.
@@ -31,6 +31,9 @@ struct Tunnel: Sendable {
         request.tunnelled = body
         return request.method != method
     }
+
+    /// Whether the body is data for the service, never credentials.
+    static func isImport(_ path: [Substring]) -> Bool { path.first == "import" || path.first == "moves" }
 
     /// Whether `open` would certainly change nothing: the application id is in the headers, the body begins with `{`,
     /// and a POST does not contain `_method`. Decodes nothing.

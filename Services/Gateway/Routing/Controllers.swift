@@ -11,6 +11,7 @@ struct Controllers: Sendable {
     let pictures: PicturesController
     let exports: ExportController
     let imports: ImportController
+    let moves: MovesController
     let push: PushController
     let purchases: PurchaseController
     let stripeWebhook: StripeWebhookController

@@ -68,7 +68,7 @@ struct RouteTable: Sendable {
     static let mounted = RouteTable(
         // The configuration comes first: its path begins like the paths of classes.
         Route.config + Route.objects + Route.accounts + Route.files + Route.cloud + Route.hooks + Route.push
-            + Route.schemas + Route.system + Route.operations + Route.pages)
+            + Route.schemas + Route.moves + Route.system + Route.operations + Route.pages)
 
     /// Everything beside the mount.
     static let outside = RouteTable(Route.crashReports)

@@ -72,10 +72,10 @@ struct AudienceRules: ClassRules {
     }
 }
 
-/// The rules of `_PushStatus`: only the service writes the results of a push.
+/// The rules of `_PushStatus`: only the service writes the results of a push. Those of another server are history.
 struct PushStatusRules: ClassRules {
     func prepare(_ change: inout ProposedChange) async throws {
-        guard change.verb == .delete || !change.caller.isMaster else {
+        guard change.verb == .delete || change.isImported || !change.caller.isMaster else {
             throw ParseError(.operationForbidden, "A _PushStatus is written by sending a push.")
         }
     }

@@ -35,7 +35,8 @@ package struct InstallationRules: ClassRules {
         else { return nil }
         try checkUnchanged(change, known)
         try releaseToken(change, keptBy: objectId, in: transaction)
-        let updated = try transaction.update("_Installation", objectId, change.object, caller: change.caller)
+        let updated = try transaction.update(
+            "_Installation", objectId, change.object, keepsTimes: change.principal.maintenance, caller: change.caller)
         var answer = updated.answer
         answer["objectId"] = .string(objectId)
         answer["createdAt"] = updated.document["createdAt"]

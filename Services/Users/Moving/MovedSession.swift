@@ -60,7 +60,8 @@ struct MovedSession {
         let before: JSON?
         let after: JSON
         if try transaction.exists("_Session", id) {
-            let updated = try transaction.update("_Session", id, change.object, caller: .master)
+            let updated = try transaction.update(
+                "_Session", id, change.object, keepsTimes: change.principal.maintenance, caller: .master)
             before = updated.before
             after = updated.document
             try Sessions.drop(id, in: transaction)

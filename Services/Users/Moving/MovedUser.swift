@@ -10,6 +10,8 @@ struct MovedUser {
     /// The parts of the row that no object may contain.
     let secrets: JSON
     let userId: String
+    /// Whether an account that is here already gets the row's times.
+    let keepsTimes: Bool
 
     private static let note = "movedUser"
     /// Fields that are Satchel's own, or that an old server used for sessions.
@@ -67,6 +69,7 @@ struct MovedUser {
         self.secrets = secrets
         fields = try AccountFields(change.object, isMaster: true)
         userId = change.objectId ?? change.proposedId ?? Names.objectId()
+        keepsTimes = change.principal.maintenance
     }
 
     /// Creates the user, or changes the one with this id.
@@ -83,7 +86,8 @@ struct MovedUser {
         let before: JSON?
         let after: JSON
         if exists {
-            let updated = try transaction.update("_User", userId, object, caller: .master)
+            let updated = try transaction.update(
+                "_User", userId, object, keepsTimes: keepsTimes, caller: .master)
             before = updated.before
             after = updated.document
         } else {

@@ -29,6 +29,10 @@ public struct ObjectCalls: Sendable {
     /// Deletes every object of a class.
     public var purge: Call<SchemaChange, Accepted> { Call("\(service).purge.v1") }
 
+    // Moving in from another server. Sender: gateway, always to the writer.
+    /// One step of a move: the name is a `MoveVerb`. Parameters and data are documents.
+    public var move: Call<FunctionRequest, FunctionReply> { Call("\(service).move.v1") }
+
     // Live queries. Sender: gateway.
     /// Creates or replaces a client's subscription.
     public var liveSubscribe: Call<LiveSubscribe, LiveSubscribed> { Call("\(service).liveSubscribe.v1") }
@@ -54,8 +58,8 @@ public struct ObjectCalls: Sendable {
 
     private var ofObjects: [any DeclaredCall] {
         [
-            get, find, fetch, lookup, aggregate, write, preview, schemas, schema, purge, liveSubscribe, liveHold,
-            liveUnsubscribe, liveNext,
+            get, find, fetch, lookup, aggregate, write, preview, schemas, schema, purge, move, liveSubscribe,
+            liveHold, liveUnsubscribe, liveNext,
         ]
     }
 

@@ -173,6 +173,33 @@ extension StoreTransaction {
         return try !rows("SELECT 1 FROM o\(info.id) WHERE objectId = ?", [.text(objectId)]).isEmpty
     }
 
+    // MARK: Moving in
+
+    /// When the objects with these ids were last changed, in milliseconds since 1970.
+    package func updateTimes(_ className: String, of ids: [String]) throws -> [String: Int64] {
+        guard let info = schema.classes[className] else { return [:] }
+        let listed = dialect.isIn("?", as: .text)
+        let found = try rows(
+            "SELECT objectId, updatedAt FROM o\(info.id) WHERE objectId\(listed)",
+            [.text(JSON.array(ids.map(JSON.string)).serializedText)])
+        return try Dictionary(found.map { (try $0.text(0), try $0.int(1)) }) { _, last in last }
+    }
+
+    /// Adds members to a relation of an object, which keeps its `updatedAt`. Live queries are not told.
+    /// - Throws: `.incorrectType` (111) unless the field is a relation, `.objectNotFound` (101) without the object;
+    ///   both before the first change.
+    package func relate(_ className: String, _ objectId: String, _ field: String, to ids: [String]) throws {
+        guard let info = schema.classes[className], case .relation? = info.fields[field] else {
+            throw ParseError(.incorrectType, "\(className) has no relation \(field).")
+        }
+        guard try exists(className, objectId) else {
+            throw ParseError(.objectNotFound, "The object \(objectId) is missing in \(className).")
+        }
+        noteChange(of: info, objectId)
+        try saveRelations(
+            [ObjectDraft.RelationChange(key: field, added: ids, removed: [])], owner: objectId, info, .master)
+    }
+
     // MARK: Checks
 
     /// A time in an import or request, as a text or as a Date.

@@ -191,8 +191,9 @@ public final class StoreTransaction: ObjectReader {
 
     /// Makes changes that live queries are not told of.
     public func quietly<T>(_ body: () throws -> T) rethrows -> T {
+        let wasQuiet = isQuiet
         isQuiet = true
-        defer { isQuiet = false }
+        defer { isQuiet = wasQuiet }
         return try body()
     }
 

@@ -72,6 +72,8 @@ public struct ChangeOutcome: Sendable {
 public protocol ClassRules: Sendable {
     /// Whether `prepare` does something. Rules that return false need no task for their changes.
     var prepares: Bool { get }
+    /// Whether `prepare` of an import stores files, which a job of the writer cannot wait for (`MoveSwitch`).
+    var preparesFiles: Bool { get }
     /// Runs first and outside any transaction: for slow work, such as calling another service or hashing.
     /// - Throws: `ParseError` to refuse.
     func prepare(_ change: inout ProposedChange) async throws
@@ -88,6 +90,8 @@ public protocol ClassRules: Sendable {
 extension ClassRules {
     /// True by default.
     public var prepares: Bool { true }
+    /// False by default.
+    public var preparesFiles: Bool { false }
     /// Prepares nothing.
     public func prepare(_ change: inout ProposedChange) async throws {}
     /// Checks nothing.

@@ -74,6 +74,7 @@ public struct ServiceRoutes: Sendable {
         installObjects()
         installPreview()
         installSchemas()
+        installMoves()
         installLive()
         installDeliveries()
         installReport()

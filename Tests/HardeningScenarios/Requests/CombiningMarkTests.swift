@@ -70,6 +70,9 @@ import Testing
             Door(
                 name: "import", path: "/import/Marked", type: "text/csv", headers: master.credentials,
                 body: body("text\r\n~\r\n")),
+            Door(
+                name: "staged row", path: "/moves/rows/Marked", type: "text/plain", headers: master.credentials,
+                body: body("a1\t0\t{\"text\":\"~\"}\n")),
         ]
     }
 

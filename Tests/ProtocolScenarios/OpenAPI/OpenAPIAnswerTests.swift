@@ -77,6 +77,10 @@ import Testing
         _ = try await recorder.call("deleteObject", client, .DELETE, "\(path)/\(one.objectId)")
         _ = try await recorder.call("exportClass", master, .GET, "/export/\(className)")
         _ = try await recorder.call("importClass", master, .POST, "/import/\(className)", [["text": "a"]])
+        _ = try await recorder.call("getMove", master, .GET, "/moves")
+        _ = try await recorder.call("stageClass", master, .PUT, "/moves/classes/\(className)", ["fields": [:]])
+        _ = try await recorder.call("getMove", master, .GET, "/moves")
+        _ = try await recorder.call("undoMove", master, .DELETE, "/moves")
         _ = try await recorder.call("purgeClass", master, .DELETE, "/purge/\(className)")
         _ = try await recorder.call("purgeClass", client, .DELETE, "/purge/\(className)")
     }

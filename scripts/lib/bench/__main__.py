@@ -19,6 +19,7 @@ import desk
 import files
 import growth
 import live
+import moves
 import postgresql
 import processes
 import reads
@@ -36,7 +37,7 @@ GROUPS = {
     "write": writes.create, "bulk": writes.bulk, "checkout": checkouts.checkout, "file": files.file,
     "signin": signin.sign_in, "events": writes.events, "growth": growth.growth,
     "cloud": cloud.cloud, "live": live.live, "static": static.static, "dashboard": dashboard.dashboard,
-    "desk": desk.desk, "storefront": storefront.storefront, "postgresql": postgresql.postgresql,
+    "desk": desk.desk, "storefront": storefront.storefront, "postgresql": postgresql.postgresql, "move-in": moves.move_in,
 }
 
 

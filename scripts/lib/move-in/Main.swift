@@ -1,6 +1,129 @@
 import ArgumentParser
+import Foundation
+import ParseProtocol
 
+/// `satchel-move-in`: moves the data of a Parse app into a running suite. scripts/move-in runs it.
 @main struct MoveIn: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "satchel-move-in", abstract: "Moves the data of a Parse app in.")
+        commandName: "satchel-move-in", abstract: "Moves the data of a Parse app in.",
+        discussion: """
+            Without an option that names another step, stages the rows of SOURCE that are new or changed. The suite's \
+            address is in SATCHEL_MOVE_URL, its keys in SATCHEL_APP_ID and SATCHEL_MASTER_KEY.
+
+            Ends with 0, with 1 when there are conflicts or refused rows, with 2 when nothing was done.
+            """)
+
+    @Argument(help: "postgresql://…, - to read that from standard input, a dump file, or a folder.")
+    var source: String?
+    @Option(help: "The prefix of the collections' names in MongoDB.") var prefix = ""
+    @Option(help: "A JSON file that renames and skips classes and fields.") var map: String?
+    @Flag(help: "The step; without one, rows are staged.") var step: Step?
+    @Flag(help: "Prints the report of a dry run as JSON.") var json = false
+
+    enum Step: String, EnumerableFlag {
+        case dryRun, rehearse, `switch`, undo, status
+
+        static func help(for step: Step) -> ArgumentHelp? {
+            switch step {
+            case .dryRun: "Reads everything, sends nothing, and lists conflicts."
+            case .rehearse: "Applies what is staged and takes it back, to show what the switch would refuse."
+            case .switch: "Makes what is staged visible, and applies Config and webhooks."
+            case .undo: "Drops everything that is staged."
+            case .status: "Prints what is staged and how far a switch is."
+            }
+        }
+
+        /// Whether the step reads the old server.
+        var needsSource: Bool { self == .dryRun || self == .switch }
+    }
+
+    func validate() throws {
+        guard source != nil || step?.needsSource == false else { throw ValidationError("SOURCE is missing.") }
+        guard !json || step == .dryRun else { throw ValidationError("--json belongs to --dry-run.") }
+    }
+
+    static func main() async {
+        do {
+            let command = try parse()
+            try await command.run()
+        } catch {
+            let isHelp = exitCode(for: error).isSuccess
+            let isOwn = error is MoveInError || error is SuiteRefusal || error is NoAnswer
+            let text = isOwn ? "satchel-move-in: \(error)" : fullMessage(for: error)
+            let output = isHelp ? FileHandle.standardOutput : .standardError
+            if !text.isEmpty { output.write(Data((text + "\n").utf8)) }
+            Foundation.exit(isHelp ? 0 : (error as? ExitCode)?.rawValue ?? 2)
+        }
+    }
+
+    func run() async throws {
+        let suite = try suite()
+        switch step {
+        case .undo:
+            try await suite.drop()
+            Self.say("Nothing is staged.")
+        case .status: Self.say(try await suite.state().text)
+        case .rehearse: try await turn(suite, rehearses: true)
+        case .switch:
+            // Opened first: a source that cannot be read must not be found out after the switch.
+            let old = try await openedSource(), mapping = try mapping()
+            try mapping.check(try await old.classes())
+            try await turn(suite, rehearses: false)
+            let refused = try await Settings.apply(from: old, mapping, to: suite)
+            guard refused.isEmpty else {
+                Self.say((["The suite refused these settings:"] + refused).joined(separator: "\n  "))
+                throw ExitCode(1)
+            }
+        case .dryRun:
+            let report = try await DryRun(source: try await openedSource(), suite: suite, mapping: try mapping()).run()
+            Self.say(json ? report.json.serializedText : report.text)
+            if report.hasConflicts { throw ExitCode(1) }
+        case nil: try await stage(suite)
+        }
+    }
+
+    private func stage(_ suite: SuiteClient) async throws {
+        let folder = FileManager.default.currentDirectoryPath
+        let refusals = RefusalFile(path: "\(folder)/move-in-refused.ndjson")
+        let run = MoveRun(source: try await openedSource(), suite: suite, mapping: try mapping(), refusals: refusals)
+        let report = RunReport(try await run.run(), refusalPath: refusals.path)
+        Self.say(report.text)
+        if report.refused > 0 { throw ExitCode(1) }
+    }
+
+    private func turn(_ suite: SuiteClient, rehearses: Bool) async throws {
+        let state = try await SwitchRun(suite: suite, rehearses: rehearses).run()
+        Self.say(state.text)
+        guard state.phase != .failed, state.failed == 0, rehearses || state.phase == .switched else {
+            throw ExitCode(1)
+        }
+    }
+
+    private func suite() throws -> SuiteClient {
+        let variables = ProcessInfo.processInfo.environment
+        guard let url = variables["SATCHEL_MOVE_URL"], let key = variables["SATCHEL_MASTER_KEY"] else {
+            throw MoveInError("SATCHEL_MOVE_URL or SATCHEL_MASTER_KEY is missing: start scripts/move-in instead.")
+        }
+        return SuiteClient(url: url, applicationId: variables["SATCHEL_APP_ID"] ?? "satchel", masterKey: key)
+    }
+
+    private func openedSource() async throws -> any OldServer {
+        guard source != "-" else {
+            guard let line = readLine(), !line.isEmpty else {
+                throw MoveInError("There is no connection string on standard input.")
+            }
+            return try await Sources.open(line, prefix: prefix)
+        }
+        return try await Sources.open(source ?? "", prefix: prefix)
+    }
+
+    private func mapping() throws -> Mapping {
+        guard let map else { return Mapping() }
+        guard let bytes = FileManager.default.contents(atPath: map) else { throw MoveInError("Cannot read \(map).") }
+        let json: JSON
+        do { json = try JSON(parsing: [UInt8](bytes)) } catch { throw MoveInError("\(map) is no JSON: \(error)") }
+        return try Mapping(json: json)
+    }
+
+    private static func say(_ text: String) { FileHandle.standardOutput.write(Data((text + "\n").utf8)) }
 }

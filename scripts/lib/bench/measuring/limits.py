@@ -56,15 +56,15 @@ def figure(arguments):
     return float(done.stdout)
 
 
-def raw_sqlite(turns, folder, rows_per_commit):
+def raw_sqlite(turns, folder, rows_per_commit, document_bytes=640):
     """Rows a second of plain SQLite, in a new file for each run."""
     path = os.path.join(folder, "raw.sqlite")
     for suffix in ("", "-wal", "-shm"):
         with contextlib.suppress(FileNotFoundError):
             os.remove(path + suffix)
     return figure(turns.tool(
-        "raw-sqlite", "--path", path, "--seconds", str(turns.seconds), "--document-bytes", "640", "--rows-per-commit",
-        str(rows_per_commit)))
+        "raw-sqlite", "--path", path, "--seconds", str(turns.seconds), "--document-bytes", str(document_bytes),
+        "--rows-per-commit", str(rows_per_commit)))
 
 
 def nginx(folder, settings=""):
