@@ -273,6 +273,7 @@ if Context.environment["SATCHEL_SHOP_ONLY"] != "1" {
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "scripts/lib/move-in",
+            // Its tests read what no other module uses.
             swiftSettings: [.unsafeFlags(["-enable-testing"])]
         ),
 
@@ -388,7 +389,7 @@ if Context.environment["SATCHEL_SHOP_ONLY"] != "1" {
             name: "FuzzTests",
             dependencies: [
                 "ObjectStore", "MessageBus", "Messages", "ParseProtocol", "ServiceKit", "ServiceSupport", "TestSupport",
-                "CZlib", "Compression", "CrashService", "GatewayService", "PushService", "UsersService",
+                "CZlib", "Compression", "CrashService", "GatewayService", "MoveIn", "PushService", "UsersService",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "SwiftProtobuf", package: "swift-protobuf"),
             ],

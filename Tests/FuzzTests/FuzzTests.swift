@@ -78,4 +78,7 @@ import Testing
     @Test func http() async throws { try await fuzz(HTTPTarget()) }
     @Test func live() async throws { try await fuzz(LiveTarget()) }
     @Test func desk() async throws { try await fuzz(DeskTarget()) }
+    @Test func bson() async throws { try await fuzz(BSONTarget()) }
+    @Test func archives() async throws { try await fuzz(ArchiveTarget()) }
+    @Test func exports() async throws { try await fuzz(ExportTarget()) }
 }

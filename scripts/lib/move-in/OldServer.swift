@@ -71,6 +71,12 @@ protocol RowSink: Sendable {
     func take(_ rows: [MovedRow]) async throws
     /// Takes a row that cannot be moved. Reading goes on.
     func refuse(_ refusal: RefusedRow) async throws
+    /// Takes a sentence on a class whose rows move with a change, such as a number that loses digits: each once.
+    func note(_ sentence: String, on className: String) async throws
+}
+
+extension RowSink {
+    func note(_ sentence: String, on className: String) async throws {}
 }
 
 /// A row of the source that cannot be moved.

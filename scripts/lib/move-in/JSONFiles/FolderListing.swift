@@ -1,0 +1,49 @@
+import Foundation
+import Glibc
+import ParseProtocol
+
+/// What is in a folder, and what the names of its files say.
+enum FolderListing {
+    static func isFolder(_ path: String) -> Bool {
+        var isFolder: ObjCBool = false
+        return FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) && isFolder.boolValue
+    }
+
+    /// Sorted.
+    static func names(_ folder: String) -> [String] {
+        ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []).sorted()
+    }
+
+    /// The paths of the files in a folder.
+    static func files(_ folder: String) -> [String] {
+        names(folder).map { "\(folder)/\($0)" }.filter { !isFolder($0) }
+    }
+
+    /// The size of a file; nil for a compressed one, whose content is larger.
+    /// - Throws: `MoveInError`.
+    static func rawBytes(_ path: String) throws -> Int? {
+        var status = stat()
+        guard stat(path, &status) == 0 else {
+            throw MoveInError(SourcePlace(file: path, offset: nil), "It cannot be read.")
+        }
+        return path.hasSuffix(".gz") ? nil : Int(status.st_size)
+    }
+
+    /// The name of a file without an extension, and `.gz` after it; nil if it has another one.
+    static func stem(_ path: String, _ ending: String) -> String? {
+        var name = URL(fileURLWithPath: path).lastPathComponent
+        if name.hasSuffix(".gz") { name.removeLast(3) }
+        return name.hasSuffix(ending) ? String(name.dropLast(ending.count)) : nil
+    }
+
+    /// The name of a collection in the name of a file: mongodump encodes signs as in a URL's query.
+    static func decoded(_ stem: String) -> String {
+        stem.replacingOccurrences(of: "+", with: " ").removingPercentEncoding ?? stem
+    }
+
+    /// The first object of a JSON export, if it can be read.
+    static func firstRow(_ path: String) -> JSON? {
+        guard let row = try? JSONRows(ByteReader(path: path)).next() else { return nil }
+        return try? JSON(parsing: row.text)
+    }
+}
