@@ -81,4 +81,5 @@ import Testing
     @Test func bson() async throws { try await fuzz(BSONTarget()) }
     @Test func archives() async throws { try await fuzz(ArchiveTarget()) }
     @Test func exports() async throws { try await fuzz(ExportTarget()) }
+    @Test func dump() async throws { try await fuzz(DumpTarget()) }
 }
