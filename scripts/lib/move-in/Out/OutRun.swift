@@ -95,7 +95,9 @@ struct OutRun {
         let fields = ["objectId": "String", "params": "Object", "masterKeyOnly": "Object"]
         try writer.open(MovedClass(name: ClassKind.config, fields: fields.mapValues { ["type": .string($0)] }))
         if let parameters = config["params"], parameters != [:] {
-            let values = ["objectId": "1", "params": parameters, "masterKeyOnly": config["masterKeyOnly"] ?? [:]]
+            let values: [String: JSON] = [
+                "objectId": "1", "params": parameters, "masterKeyOnly": config["masterKeyOnly"] ?? [:],
+            ]
             try write(row(ClassKind.config, "1", values), &report)
         }
         try writer.close()
@@ -195,7 +197,7 @@ struct OutReport: Sendable, Equatable {
         if withoutPassword > 0 {
             lines.append(
                 """
-                \(withoutPassword) users must reset their passwords: only Satchel can check its own hashes. Hashes that \
+                \(withoutPassword) users must reset their passwords: only Satchel can check its own hashes. Those that \
                 came from a Parse Server and that no sign-in has replaced went along.
                 """)
         }
