@@ -126,6 +126,17 @@ import Testing
         }
     }
 
+    @Test(.timeLimit(.minutes(5))) func aRunGoesOnWhenAServiceIsKilled() async throws {
+        try await Suite.with { suite in
+            let move = try Move(suite, rows: Self.rows)
+            async let report = move.run(move.folder)
+            try await suite.kill("catalog-1")
+            let text = try await report
+            #expect(text.contains("MovedItem: \(Self.rows) rows: \(Self.rows) moved"), "\(text)")
+            #expect(try await move.staged("MovedItem").split(separator: "\n").count == Self.rows)
+        }
+    }
+
     @Test(.timeLimit(.minutes(5))) func rowsThatTheSourceLostAreTakenBack() async throws {
         try await Suite.with { suite in
             let move = try Move(suite, rows: 300)

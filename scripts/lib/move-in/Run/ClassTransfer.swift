@@ -12,8 +12,6 @@ struct ClassResult: Sendable, Equatable {
     var refused = 0
     /// Rows of relations and sessions whose owner the source lacks.
     var orphans = 0
-    /// Bytes that were sent.
-    var bytes = 0
 
     var rows: Int { moved + unchanged + refused + orphans }
 }
@@ -122,7 +120,6 @@ actor ClassTransfer: RowSink {
                     continue
                 }
                 result.moved += 1
-                result.bytes += line.bytes.count
                 if let full = batches.add(line) { try await send(full) }
             }
         }

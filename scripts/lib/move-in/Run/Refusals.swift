@@ -9,7 +9,6 @@ protocol RefusalList: Sendable {
 /// A file of refused rows, a JSON object in each line. It exists only if there are any.
 actor RefusalFile: RefusalList {
     nonisolated let path: String
-    private(set) var count = 0
     private var file: FileHandle?
 
     /// Removes the file of an earlier run.
@@ -25,7 +24,6 @@ actor RefusalFile: RefusalList {
             else { throw MoveInError("Cannot write \(path).") }
             file = opened
         }
-        count += 1
         try file?.write(contentsOf: Data(refusal.json.serialized + [UInt8(ascii: "\n")]))
     }
 }
