@@ -1,5 +1,8 @@
 import ParseProtocol
 
+/// Gives mapped rows the names under which the suite stores their files, as a run does.
+typealias RowsWithFiles = @Sendable ([MovedRow]) async throws -> [MovedRow]
+
 /// Compares the rows of one class of the old server with what the suite has of them.
 ///
 /// Remembers 16 bytes for each object of the suite, and keeps some rows whose checksums differ until they are compared
@@ -7,6 +10,7 @@ import ParseProtocol
 actor ClassCheck: RowSink {
     private let suite: any MoveSuite & ServedSuite
     private let mapping: Mapping
+    private let withFiles: RowsWithFiles
     private let isStaged: Bool
     private let now: Timestamp
     private var here: StagedRows
@@ -21,23 +25,23 @@ actor ClassCheck: RowSink {
     private static let suspectsMax = 50
 
     /// - Parameters:
-    ///   - schema: the class as Satchel has it.
     ///   - here: what the suite has, sorted.
     ///   - isStaged: whether the staged rows are compared, and not what clients see.
     ///   - owners: the ids of the class whose objects own the rows; nil when no row needs an owner.
     init(
         _ className: String, here: StagedRows, isStaged: Bool, owners: HashSet?, collectsIds: Bool, seed: UInt64,
-        now: Timestamp, suite: any MoveSuite & ServedSuite, mapping: Mapping
+        now: Timestamp, suite: any MoveSuite & ServedSuite, mapping: Mapping,
+        withFiles: @escaping RowsWithFiles = { $0 }
     ) {
         (self.suite, self.mapping, self.isStaged, self.now) = (suite, mapping, isStaged, now)
+        self.withFiles = withFiles
         (self.here, self.owners, self.collectsIds) = (here, owners, collectsIds)
         result = ClassProof(name: className, here: here.count)
         queries = SampledQueries(seed: seed &+ FNV1a.hash(className.utf8))
     }
 
     func take(_ rows: [MovedRow]) async throws {
-        for row in rows {
-            guard let row = mapping.row(row) else { continue }
+        for row in try await withFiles(rows.compactMap { mapping.row($0) }) {
             result.there += 1
             guard isMoved(row), let line = RowLine(row), line.bytes.count <= RowLine.textBytesMax else {
                 result.leftOut += 1

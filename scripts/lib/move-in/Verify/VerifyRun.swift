@@ -8,6 +8,7 @@ struct VerifyRun: Sendable {
     let mapping: Mapping
     let seed: UInt64
     var now = Timestamp.now
+    var withFiles: RowsWithFiles = { $0 }
 
     /// - Throws: `MoveInError` while a switch runs, and when the source cannot be read.
     func run() async throws -> VerifyReport {
@@ -29,7 +30,7 @@ struct VerifyRun: Sendable {
             let collectsIds = plan.owners.contains(name)
             let check = ClassCheck(
                 name, here: here, isStaged: isStaged, owners: ClassPlan.owner(of: name).flatMap { ids[$0] },
-                collectsIds: collectsIds, seed: seed, now: now, suite: suite, mapping: mapping)
+                collectsIds: collectsIds, seed: seed, now: now, suite: suite, mapping: mapping, withFiles: withFiles)
             try await source.read(planned.oldName, since: nil, into: check)
             proofs.append(try await check.finish())
             guard collectsIds else { continue }
