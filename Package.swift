@@ -273,7 +273,6 @@ if Context.environment["SATCHEL_SHOP_ONLY"] != "1" {
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "scripts/lib/move-in",
-            // Its tests read what no other module uses.
             swiftSettings: [.unsafeFlags(["-enable-testing"])]
         ),
 
@@ -290,15 +289,18 @@ if Context.environment["SATCHEL_SHOP_ONLY"] != "1" {
             path: "Tests/Support",
             exclude: ["Hosts/hosts.py"]
         ),
-        .testTarget(name: "ParseProtocolTests", dependencies: ["ParseProtocol"]),
+        .testTarget(name: "ParseProtocolTests", dependencies: ["ParseProtocol"], swiftSettings: unoptimised),
         .testTarget(
             name: "MessageBusTests",
             dependencies: [
                 "MessageBus", "Messages", "CZeroMQ", "TestSupport", .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: unoptimised),
-        .testTarget(name: "CryptographyTests", dependencies: ["Cryptography", "SignedTokens", "ParseProtocol"]),
-        .testTarget(name: "ProcessKitTests", dependencies: ["ProcessKit", "MessageBus"]),
+        .testTarget(
+            name: "CryptographyTests", dependencies: ["Cryptography", "SignedTokens", "ParseProtocol"],
+            swiftSettings: unoptimised),
+        .testTarget(
+            name: "ProcessKitTests", dependencies: ["ProcessKit", "MessageBus"], swiftSettings: unoptimised),
         .testTarget(
             name: "OutboundTests", dependencies: ["Outbound", "TestSupport", "ParseProtocol"],
             swiftSettings: unoptimised),
@@ -400,8 +402,8 @@ if Context.environment["SATCHEL_SHOP_ONLY"] != "1" {
 
 // scripts/lib/common.sh builds without cross-module optimisation and without debug information. That saves a third of
 // the compile time and costs little for packages that mark their inlinable functions. Satchel's modules mark none, and
-// stack traces need their lines: these flags restore both for them.
-for target in package.targets where target.type != .system {
+// stack traces need their lines: these flags restore both for them. A failed test names its line itself.
+for target in package.targets where target.type != .system && target.type != .test {
     var settings = target.swiftSettings ?? []
     settings.append(.unsafeFlags(["-Xfrontend", "-gline-tables-only"]))
     if target.path?.hasPrefix("Shared/") == true {

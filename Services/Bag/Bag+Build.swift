@@ -23,7 +23,7 @@ package func bagPlan(_ currency: Currency) -> ServicePlan {
                     "refundedAt": .date,
                     "refundedTotal": .number, "refundState": .string, "carrier": .string, "trackingNumber": .string,
                     "trackingUrl": .string, "cancelReason": .string, "discountCode": .string,
-                    "discountMinorUnits": .number,
+                    "discountMinorUnits": .number, "trackingCorrections": .array,
                 ],
                 indexes: [
                     ["customer", "orderStatus"], ["customer", "orderNo"], ["orderStatus", "orderNo"],

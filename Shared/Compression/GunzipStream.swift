@@ -19,6 +19,17 @@ package final class GunzipStream {
         guard satchel_inflate_start(stream, 15 + 16) == Z_OK else { throw .noRoom }
     }
 
+    /// A copy that continues at the same place, with about 50 KB of zlib's memory and the input that is not read yet.
+    /// - Throws: `Inflater.Problem.noRoom` when zlib has no memory.
+    package init(copying other: GunzipStream) throws(Inflater.Problem) {
+        stream = .allocate(capacity: 1)
+        stream.initialize(to: z_stream())
+        input = Array(other.input[other.position...])
+        isInMember = other.isInMember
+        hasPendingOutput = other.hasPendingOutput
+        guard inflateCopy(stream, other.stream) == Z_OK else { throw .noRoom }
+    }
+
     deinit {
         inflateEnd(stream)
         stream.deallocate()

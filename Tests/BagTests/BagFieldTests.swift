@@ -55,6 +55,7 @@ import Testing
         ["orderNo": 1_000_001], ["orderStatus": 1], ["orderStatus": ["__op": "Increment", "amount": 1]], ["total": 1],
         ["stripePaymentId": "ch_1"], ["currency": "eur"], ["refundedTotal": 0], ["refundState": "done"],
         ["carrier": "x"], ["trackingNumber": "x"], ["trackingUrl": "https://x.example"], ["cancelReason": "x"],
+        ["trackingCorrections": []],
         ["shippedAt": ["__type": "Date", "iso": "2026-01-01T00:00:00.000Z"]],
         ["orderDate": ["__type": "Date", "iso": "2026-01-01T00:00:00.000Z"]],
         ["customer": .pointer("_User", "somebodyElse")], ["customer": ["__op": "Delete"]], ["discount": 5],

@@ -30,13 +30,13 @@ struct Cost: Sendable, CustomStringConvertible {
     static let tolerance = 1.3
     static var ratioMax: Double { Double(growth) * tolerance }
     /// Minimum time of the smaller run in seconds, so that the clock's error is negligible.
-    private static let secondsMin = 0.02
+    private static let secondsMin = 0.01
     private static let roundsMin = 2
     /// Maximum number of rounds while the ratio is too large. Further rounds only remove disturbance by other
     /// processes.
-    private static let roundsMax = 20
+    static let roundsMax = 20
 
-    func measured() throws -> Times {
+    func measured(rounds: Int = Cost.roundsMax) throws -> Times {
         let small = try prepare(size)
         let large = try prepare(size * Self.growth)
         var repetitions = 1
@@ -45,7 +45,7 @@ struct Cost: Sendable, CustomStringConvertible {
             repetitions = max(repetitions + 1, Int(Double(repetitions) * min(16, 1.3 * Self.secondsMin / times.small)))
             times.small = try Self.seconds(repetitions, small)
         }
-        for round in 1...Self.roundsMax {
+        for round in 1...rounds {
             times.large = min(times.large, try Self.seconds(repetitions, large))
             times.small = min(times.small, try Self.seconds(repetitions, small))
             if round >= Self.roundsMin, times.ratio <= Self.ratioMax { break }

@@ -60,6 +60,17 @@ import Testing
         #expect(throws: MailComposer.Problem.model) { try Self.compose("password-reset", model) }
     }
 
+    @Test func aCorrectedTrackingNumberHasASubjectOfItsOwn() throws {
+        let message = try Self.compose(
+            "order-shipped", Self.order(["trackingNumber": "M-2", "isTrackingCorrected": true]))
+        #expect(message.subject.contains("New tracking number"))
+        for part in [message.text, message.html] {
+            #expect(part.contains("M-2"))
+            #expect(part.contains("were wrong"))
+            #expect(!part.contains("was shipped"))
+        }
+    }
+
     @Test func ordersTellWhatHappened() throws {
         let shipped = try Self.compose(
             "order-shipped",

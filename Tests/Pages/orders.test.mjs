@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { load, loadView } from './pages.mjs';
 
-const { mailStep, pushStep } = await loadView('orders/timeline.js');
+const { mailStep, pushStep, trackingSteps } = await loadView('orders/timeline.js');
 const { ordersAsCSV, readParcels } = await loadView('orders/csv.js');
 const { matching, townOf } = await loadView('orders/shared.js');
 const { packed } = await loadView('orders/parcel.js');
@@ -23,6 +23,25 @@ test('a notification whose devices are not known says nothing of them', () => {
   const madeAt = at('2030-01-01T00:00:00.000Z');
   assert.deepEqual(pushStep({ news: 'made', madeAt })[2], null);
   assert.notEqual(pushStep({ news: 'made', madeAt, devices: 0 })[2], null);
+});
+
+test('each correction of the tracking has the shipment before and after it', () => {
+  const [first, second] = [at('2030-01-01T00:00:00.000Z'), at('2030-01-02T00:00:00.000Z')];
+  const order = {
+    trackingNumber: 'PP-3',
+    trackingCorrections: [
+      { carrier: 'Post', trackingNumber: 'PP-1', until: first },
+      { trackingNumber: 'PP-2', until: second },
+    ],
+  };
+  assert.deepEqual(
+    trackingSteps(order).map(([when, , words]) => [when, words.join('')]),
+    [
+      [first, 'Post · PP-1 → PP-2'],
+      [second, 'PP-2 → PP-3'],
+    ],
+  );
+  assert.deepEqual(trackingSteps({}), []);
 });
 
 test('orders become one row for each line, and their totals stand once', () => {

@@ -209,6 +209,8 @@ import Testing
             "chargeCustomer", client, ["orderId": second, "customerId": token, "chargeAmount": 700])
         try await examples.ask(
             "shipOrder", admin, ["orderId": second, "carrier": "UPS", "trackingNumber": "1Z999"])
+        try await examples.ask(
+            "correctTracking", admin, ["orderId": second, "carrier": "UPS", "trackingNumber": "1Z998"])
         try await examples.ask("deliverOrder", admin, ["orderId": second])
         let note = try await examples.ask(
             "addOrderNote", admin, ["orderId": second, "text": "Called: deliver after six."])

@@ -177,17 +177,20 @@ import Testing
             let data = folder.path("data")
             try FileManager.default.createDirectory(atPath: data, withIntermediateDirectories: true)
             try Data("kept".utf8).write(to: URL(fileURLWithPath: data + "/precious"))
+            // The SSH keys of the shop's user (docs/guides/go-live.md).
+            try FileManager.default.createDirectory(atPath: data + "/.ssh", withIntermediateDirectories: true)
             let restore = "\(checkoutDirectory)/scripts/restore"
             let refusal = await Self.refusal {
                 try await Command.run([restore, backup], environment: ["SATCHEL_DATA": data])
             }
             #expect(refusal.contains("is not empty"), "\(refusal)")
-            #expect(Set(try folder.names("data")) == ["precious", "scripts.lock"])
+            #expect(Set(try folder.names("data")) == [".ssh", "precious", "scripts.lock"])
             _ = try await Command.run([restore, "--replace", backup], environment: ["SATCHEL_DATA": data])
             let aside = try #require(try folder.names("data").first { $0.hasPrefix("replaced-") })
             #expect(try folder.names("data/\(aside)") == ["precious"])
             #expect(try folder.names("data").contains("bag.sqlite"))
             #expect(try !folder.names("data").contains("precious"))
+            #expect(try folder.names("data").contains(".ssh"))
         }
     }
 

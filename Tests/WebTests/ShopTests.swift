@@ -46,6 +46,41 @@ import WebService
         #expect(page.html.contains("Only 2 left"))
     }
 
+    /// ASCII has a quicker way than other letters: names of both have the same addresses.
+    @Test(
+        arguments: [
+            ("Creme 50% OFF!! (9 ml)", "creme-50-off-9-ml-abc"), ("Crème 50% OFF!! (9 ml)", "creme-50-off-9-ml-abc"),
+            (" --A_b.C\r\nd ", "a-b-c-d-abc"), (" --Ä_b.C\r\nd ", "a-b-c-d-abc"), ("?!", "abc"), ("…", "abc"),
+            (String(repeating: "A", count: 81), String(repeating: "a", count: 80) + "-abc"),
+            (String(repeating: "Ä", count: 81), String(repeating: "a", count: 80) + "-abc"),
+        ] as [(String, String)])
+    func theAddressHasTheNameInSmallLetters(_ name: String, _ address: String) throws {
+        let product: JSON = ["objectId": "abc", "name": .string(name)]
+        let page = try Self.shop().reply(
+            to: Self.request(
+                "GET", ["products", "old-abc"], [(200, product), (200, ["results": []]), (200, ["results": []])])
+        ).page
+        #expect(page.location == "/products/\(address)")
+    }
+
+    @Test(
+        arguments: [
+            ("  For\u{00A0}dry \r\n skin.\n", "For dry skin."), ("", ""),
+            (String(repeating: "é", count: 200), String(repeating: "é", count: 160)),
+            (String(repeating: "ab ", count: 53), String(repeating: "ab ", count: 52) + "ab"),
+            (String(repeating: "ab ", count: 54), String(repeating: "ab ", count: 52) + "ab…"),
+            ("a" + String(repeating: " ", count: 1000) + "b", "a"),
+        ] as [(String, String)])
+    func theDescriptionIsTheFirstWords(_ detail: String, _ description: String) throws {
+        let product: JSON = ["objectId": "abc", "name": "A", "detail": .string(detail)]
+        let page = try Self.shop().reply(
+            to: Self.request(
+                "GET", ["products", "a-abc"], [(200, product), (200, ["results": []]), (200, ["results": []])])
+        ).page
+        let tag = #"<meta name="description" content="\#(description)">"#
+        #expect(description.isEmpty ? !page.html.contains("og:description") : page.html.contains(tag), "\(page.html)")
+    }
+
     @Test func aRefusedRequestIsAPageWithItsStatus() throws {
         let shop = try Self.shop()
         func status(_ result: (Int, JSON)) -> UInt32 {

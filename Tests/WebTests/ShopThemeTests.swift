@@ -253,6 +253,21 @@ import WebService
         }
     }
 
+    /// A text that is the same on each page is part of the template, except an unusual one. No page shows that.
+    @Test func textsAreShownAsTheyAre() throws {
+        let tags = "[{{t.own}}|{{t.odd}}|{{{t.own}}}|{{t.none}}|{{ t.own }}|{{t.blank}}{{#t.own}}+{{/t.own}}]"
+        let files = [
+            "problem.mustache": "{{<layout}}{{$main}}<p>{{> own/plain}}{{> own/comment}}</p>{{/main}}{{/layout}}",
+            "own/plain.mustache": tags, "own/comment.mustache": "{{! A comment.}}\(tags)",
+            "texts/en.json": #"{"own":"<b>","odd":"{{heading}}","blank":" "}"#,
+        ]
+        try Self.with(files) { own in
+            let html = try Self.shop(own: own).reply(to: Self.request(["nothing"])).page.html
+            let shown = "[&lt;b&gt;|{{heading}}|<b>||&lt;b&gt;| +]"
+            #expect(html.contains("<p>\(shown)\(shown)</p>"), "\(html)")
+        }
+    }
+
     @Test(arguments: [
         ("home.mustache", "<p>\n\n{{#open}}</p>", "home.mustache is wrong in line 3"),
         ("own/part.mustache", "{{/never}}", "own/part.mustache is wrong in line 1"),

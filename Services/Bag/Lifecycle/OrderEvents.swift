@@ -38,6 +38,15 @@ struct OrderEvents {
         for call in NotificationCalls.orderChanged {
             try outbox.add(call, changed, key: "\(key):\(call.service)", in: transaction)
         }
+        try mail(outbox, priced, in: transaction)
+    }
+
+    /// Mails the customer alone.
+    /// - Parameter isTrackingCorrected: whether the customer already got a mail about the shipment, with other details.
+    func mail(
+        _ outbox: any EventSink, _ priced: PricedOrder, isTrackingCorrected: Bool = false,
+        in transaction: StoreTransaction
+    ) throws {
         // If the account has no address, uses the address sent with the order.
         let known = contact?.email ?? ""
         let address = known.isEmpty ? order.payment?.email ?? "" : known
@@ -47,13 +56,13 @@ struct OrderEvents {
             $0.template = template
             $0.toAddress = address
             $0.toName = receipt.customerName
-            $0.model = Data(model(receipt).serialized)
+            $0.model = Data(model(receipt, isTrackingCorrected).serialized)
             $0.orderNumber = order.orderNo
             MailCause(
                 addressVerified: contact?.isVerified == true && !known.isEmpty, byShop: byShop, userId: order.customerId
             ).fill(&$0)
         }
-        try outbox.add(MailCalls.send, mail, key: "\(key):mail", in: transaction)
+        try outbox.add(MailCalls.send, mail, key: "order:\(order.objectId):\(name):mail", in: transaction)
     }
 
     private var template: String? {
@@ -66,11 +75,12 @@ struct OrderEvents {
         }
     }
 
-    private func model(_ receipt: Receipt) -> JSON {
+    private func model(_ receipt: Receipt, _ isTrackingCorrected: Bool) -> JSON {
         var model = receipt.mailModel
         for (name, value) in Shipment(order: order.document).fields { model[name] = value }
         if !reason.isEmpty { model["reason"] = .string(reason) }
         if givenBack > 0 { model["refundedMinorUnits"] = .int(givenBack) }
+        if isTrackingCorrected { model["isTrackingCorrected"] = true }
         return model
     }
 }

@@ -22,6 +22,14 @@ struct OrderFunctions: Sendable {
             try request.requireArea(.orders)
             return try await take(.init(.ship(try Shipment(parameters)), by: nil), parameters, request)
         }
+        routes.function("correctTracking") { parameters, request in
+            try request.requireArea(.orders)
+            let shipment = try Shipment(parameters)
+            guard shipment != Shipment() else {
+                throw ParseError(.validationError, "Name a carrier, trackingNumber or trackingUrl.")
+            }
+            return try await take(.init(.correctTracking(shipment), by: nil), parameters, request)
+        }
         routes.function("deliverOrder") { parameters, request in
             try request.requireArea(.orders)
             return try await take(.init(.deliver, by: nil), parameters, request)

@@ -88,6 +88,8 @@ package struct OrderLedger: Sendable {
                 return .waits(refundId: try begin(wish, order, lifecycle, amount, status, in: transaction))
             case .change(let status):
                 return .done(try change(order, to: status, wish, contact, in: transaction).answer)
+            case .correct(let shipment):
+                return .done(try correct(order, to: shipment, wish, contact, in: transaction).answer)
             }
         }
     }
@@ -135,7 +137,7 @@ package struct OrderLedger: Sendable {
     /// The stored id of the charge that a step gives back and that payments did not make; nil when there is none.
     func foreignCharge(_ orderId: String, for wish: Wish, share: WorkShare) async throws -> String? {
         switch wish.step {
-        case .ship, .deliver: return nil
+        case .ship, .correctTracking, .deliver: return nil
         case .cancel, .refund:
             return try await store.read(for: share) {
                 try ForeignPayment.chargeId(of: Self.order(orderId, of: wish.customerId, in: $0), for: wish.step)
@@ -194,6 +196,32 @@ package struct OrderLedger: Sendable {
         .tell(outbox, in: transaction)
         return changed
     }
+
+    /// Replaces the shipment, keeps the earlier one in `trackingCorrections`, and mails the customer the new one.
+    private func correct(
+        _ order: OrderRecord, to shipment: Shipment, _ wish: Wish, _ contact: CustomerContact?,
+        in transaction: StoreTransaction
+    ) throws -> OrderRecord {
+        var earlier = order.lifecycle.shipment.fields
+        earlier["until"] = transaction.now.wire
+        let known = order.document["trackingCorrections"]?.arrayValue ?? []
+        var fields = shipment.replacement
+        fields["trackingCorrections"] = .array(Array(known.suffix(Self.correctionsMax - 1)) + [.object(earlier)])
+        let updated = try transaction.update("Order", order.objectId, .object(fields), caller: .master)
+        try OrderEntries.follow(updated.before, updated.document, in: transaction)
+        try note(wish, order.objectId, before: updated.before, after: updated.document, in: transaction)
+        let changed = try OrderRecord(document: updated.document, in: transaction)
+        try OrderEvents(
+            order: changed, status: .shipped, name: "tracking:\(transaction.now.milliseconds)", contact: contact,
+            currency: currency
+        )
+        .mail(
+            outbox, changed.priced(in: transaction, currency: currency), isTrackingCorrected: true, in: transaction)
+        return changed
+    }
+
+    /// The earlier shipments that an order keeps. The audit log has all.
+    private static let correctionsMax = 20
 
     private func begin(
         _ wish: Wish, _ order: OrderRecord, _ lifecycle: OrderLifecycle, _ amount: Int64, _ status: OrderStatus,

@@ -14,6 +14,8 @@ import ParseProtocol
 package struct OrderLifecycle: Sendable, Equatable {
     package enum Step: Sendable, Equatable {
         case ship(Shipment)
+        /// Replaces the shipment of an order that is on its way.
+        case correctTracking(Shipment)
         case deliver
         case cancel
         /// Minor units; nil for everything that is left.
@@ -23,6 +25,7 @@ package struct OrderLifecycle: Sendable, Equatable {
         var function: String {
             switch self {
             case .ship: "shipOrder"
+            case .correctTracking: "correctTracking"
             case .deliver: "deliverOrder"
             case .cancel: "cancelOrder"
             case .refund: "refundOrder"
@@ -33,6 +36,7 @@ package struct OrderLifecycle: Sendable, Equatable {
         var participle: String {
             switch self {
             case .ship: "shipped"
+            case .correctTracking: "given another tracking number"
             case .deliver: "delivered"
             case .cancel: "cancelled"
             case .refund: "refunded"
@@ -47,6 +51,8 @@ package struct OrderLifecycle: Sendable, Equatable {
         case join
         /// No refund is needed: the status changes at once.
         case change(OrderStatus)
+        /// The shipment changes, the status does not.
+        case correct(Shipment)
         /// Refund this amount first; then the status changes.
         case giveBack(Int64, then: OrderStatus)
     }
@@ -95,7 +101,9 @@ package struct OrderLifecycle: Sendable, Equatable {
             }
             return .nothing
         case (.ship, _): throw refusal("and cannot be shipped")
-        case (.deliver, .unfulfilled): throw refusal("and not shipped yet")
+        case (.correctTracking, .unfulfilled), (.deliver, .unfulfilled): throw refusal("and not shipped yet")
+        case (.correctTracking(let wanted), .shipped): return wanted == shipment ? .nothing : .correct(wanted)
+        case (.correctTracking, .delivered): throw refusal("and cannot be \(step.participle)")
         case (.deliver, .shipped): return .change(.delivered)
         case (.deliver, .delivered): return .nothing
         case (.cancel, .unfulfilled): return left > 0 ? .giveBack(left, then: .cancelled) : .change(.cancelled)

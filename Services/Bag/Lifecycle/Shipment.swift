@@ -31,9 +31,13 @@ package struct Shipment: Sendable, Equatable {
     }
 
     /// The non-empty members.
-    var fields: [String: JSON] {
+    var fields: [String: JSON] { members.filter { !$0.value.isEmpty }.mapValues(JSON.string) }
+
+    /// A change of an order that has another shipment: removes the empty members.
+    var replacement: [String: JSON] { members.mapValues { $0.isEmpty ? ["__op": "Delete"] : .string($0) } }
+
+    private var members: [String: String] {
         ["carrier": carrier, "trackingNumber": trackingNumber, "trackingUrl": trackingUrl]
-            .filter { !$0.value.isEmpty }.mapValues(JSON.string)
     }
 
     private static let nameBytesMax = 100

@@ -9,7 +9,8 @@ package struct OrderChange: Sendable, Equatable {
     private static let noteBytesMax = 2000
     /// Fields that only the server writes.
     private static let serversFields: Set<String> = Set(
-        ["orderNo", "orderDate", "orderStatus", "total", "stripePaymentId", "currency", "email"] + OrderRecord.fields)
+        ["orderNo", "orderDate", "orderStatus", "total", "stripePaymentId", "currency", "email", "trackingCorrections"]
+            + OrderRecord.fields)
     /// Clients that send whole objects back include these; they are ignored.
     private static let ignored: Set<String> = ["ACL", "objectId", "createdAt", "updatedAt", "className", "__type"]
 

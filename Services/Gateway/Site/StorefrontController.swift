@@ -27,6 +27,8 @@ final class StorefrontController: Sendable {
     private let refusals = RefusalPages()
     private let look: StorefrontLook
     private let offersLiveProducts: Bool
+    /// The shop's own; empty when it is unknown.
+    private let origin: String
 
     init(services: ServiceClient, configuration: GatewayConfiguration, cache: ReadCache?) {
         self.services = services
@@ -37,6 +39,7 @@ final class StorefrontController: Sendable {
         keptValues = KeptValues(masterKey: configuration.masterKey)
         look = StorefrontLook(services: services, links: configuration.fileLinks, cache: cache)
         offersLiveProducts = configuration.offersLiveQueriesToPages && configuration.live.allows("Product")
+        origin = WebOrigin.of(configuration.publicURL) ?? ""
     }
 
     /// The first components of the storefront's paths, besides `/`.
@@ -192,7 +195,7 @@ final class StorefrontController: Sendable {
             $0.languages = address?.languages ?? String((request.headers[.acceptLanguage] ?? "").prefix(200))
             $0.userID = visit.principal.userID
             $0.guest = visit.principal.anonymous
-            $0.url = WebOrigin.of(configuration.publicURL) ?? ""
+            $0.url = origin
             $0.kept = visit.kept
             guard offersLiveProducts else { return }
             $0.livePath = "/" + configuration.mount.joined(separator: "/")

@@ -9,7 +9,8 @@ struct OrderMail {
     /// - Parameters:
     ///   - model: `orderNo`, `totalMinorUnits`, `currency` and `items`; optional `orderDate`, `subtotalMinorUnits`,
     ///     `discountMinorUnits`, `discountCode`, `shippingAddress`, `note`, `giftMessage`, `carrier`,
-    ///     `trackingNumber`, `trackingUrl`, `reason` and `refundedMinorUnits`. Nil for anything else.
+    ///     `trackingNumber`, `trackingUrl`, `isTrackingCorrected`, `reason` and `refundedMinorUnits`. Nil for anything
+    ///     else.
     ///   - zone: the shop's, for dates.
     init?(_ model: JSON, _ language: ShopLanguage, in zone: ShopZone) {
         guard let number = model["orderNo"]?.intValue, let total = model["totalMinorUnits"]?.intValue,
@@ -56,6 +57,7 @@ struct OrderMail {
             let text = HeaderText.singleLine(model[name]?.stringValue ?? "")
             if !text.isEmpty { values[name] = text }
         }
+        values["isTrackingCorrected"] = model["isTrackingCorrected"]?.boolValue == true
         // An invalid link is left out: a typing error should not delay the customer's mail.
         if let link = model["trackingUrl"]?.stringValue.flatMap(WebLink.init) { values["trackingUrl"] = link.url }
         if let refunded = model["refundedMinorUnits"]?.intValue, refunded > 0 {

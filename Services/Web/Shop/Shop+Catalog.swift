@@ -131,7 +131,7 @@ extension Shop {
             return path + all.mapValues { JSON.string($0) }.queryText
         }
         var values: [String: Any] = [
-            "heading": title, "path": path, "products": view.firstCards(found),
+            "heading": title, "path": path, "products": view.firstCards(found).map { ShopValues($0) },
             "count": view.words("products.count", ["n": String(answer.count)]),
             "min": visit.query("min"), "max": visit.query("max"), "onlyStock": onlyStock, "q": query["q"] ?? "",
             "sorts": Self.orders.map { name -> [String: Any] in
@@ -164,10 +164,13 @@ extension Shop {
     }
 
     func product(_ visit: inout ShopVisit, _ id: String) throws(ShopStop) -> ShopPage {
-        let answers = try visit.ask(
-            .get("classes/Product/\(id.percentEncoded)"),
-            .find("ProductReview", ["product": .pointer("Product", id)], order: "-createdAt", limit: 10),
-            .companyPages)
+        let answers = try visit.ask(3) {
+            [
+                .get("classes/Product/\(id.percentEncoded)"),
+                .find("ProductReview", ["product": .pointer("Product", id)], order: "-createdAt", limit: 10),
+                .companyPages,
+            ]
+        }
         try require(answers[0], visit)
         var product = answers[0].json
         guard product["active"] != false else { throw .page(missing(visit)) }
@@ -205,7 +208,7 @@ extension Shop {
         values["recentId"] = id
         values["recentHref"] = path
         values["hasSimilar"] = !others.isEmpty
-        values["similar"] = ["products": others]
+        values["similar"] = ShopValues(["products": others.map { ShopValues($0) }])
         return render(
             "product", visit, title: name, values, head: head(of: product, path, view, visit))
     }
@@ -213,19 +216,23 @@ extension Shop {
     /// Other products of the brand, which replaces its pointer.
     private func similar(_ visit: inout ShopVisit, to product: inout JSON) throws(ShopStop) -> [[String: Any]] {
         guard let brand = product["brand"]?["objectId"]?.stringValue, let id = product["objectId"] else { return [] }
-        var condition = Self.active
-        condition["brand"] = .pointer("Category", brand)
-        condition["objectId"] = ["$ne": id]
-        let answers = try visit.ask(
-            .find("Product", .object(condition), order: "name", limit: 4),
-            .get("classes/Category/\(brand.percentEncoded)"))
+        let answers = try visit.ask(2) {
+            var condition = Self.active
+            condition["brand"] = .pointer("Category", brand)
+            condition["objectId"] = ["$ne": id]
+            return [
+                .find("Product", .object(condition), order: "name", limit: 4),
+                .get("classes/Category/\(brand.percentEncoded)"),
+            ]
+        }
         // A brand that is gone is not shown.
         if answers[1].code != 101 { try require(answers[1], visit) }
         product["brand"] = answers[1].isSuccess ? answers[1].json : nil
         let view = view(visit)
         // A missing value of a card would be looked up in the values of the page's own product.
         let none: [String: Any] = [
-            "picture": false, "srcset": false, "brand": false, "rating": false, "soldOut": false,
+            "picture": false, "srcset": false, "brand": false, "rating": false, "soldOut": false, "favorite": false,
+            "asList": false, "eager": false,
         ]
         return answers[0].results.map { none.merging(view.card($0)) { _, own in own } }
     }

@@ -3,9 +3,8 @@ import ParseProtocol
 
 extension ShopAsk {
     /// The published company pages, whose links are in the footer.
-    static var companyPages: ShopAsk {
-        find("Page", ["published": ["$ne": false]], order: "name", limit: 20, keys: "name,title")
-    }
+    static let companyPages = ShopAsk.find(
+        "Page", ["published": ["$ne": false]], order: "name", limit: 20, keys: "name,title")
 }
 
 extension ShopView {

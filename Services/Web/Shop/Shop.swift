@@ -3,7 +3,8 @@ import Messages
 import ParseProtocol
 import ProcessKit
 
-/// The storefront: decides the next step of each page (`ShopVisit`) and renders it. Without I/O and state.
+/// The storefront: decides the next step of each page (`ShopVisit`) and renders it. Without I/O; its only state saves
+/// time.
 package struct Shop: Sendable {
     let templates: ShopTemplates
     let languages: ShopLanguages
@@ -18,6 +19,7 @@ package struct Shop: Sendable {
     let tiles: MapTiles?
     /// The folder of the storefront's files: `/shop/assets/<digest>`.
     let assets: String
+    private let lastTheme = LastTheme()
 
     /// - Parameters:
     ///   - root: the folder with the templates and, in `texts`, the texts of each language.
@@ -28,8 +30,8 @@ package struct Shop: Sendable {
         isSandbox: Bool, stripeKey: String? = nil, tiles: MapTiles? = nil, assets: String
     ) throws {
         let files = try own.map(ShopFiles.init(reading:))
-        templates = try ShopTemplates(reading: root, replacements: files)
         languages = try ShopLanguages(reading: root.appendingPathComponent("texts"), replacements: files)
+        templates = try ShopTemplates(reading: root, replacements: files, languages, assets: assets)
         self.shopName = shopName
         self.currency = currency
         self.zone = zone
@@ -40,7 +42,7 @@ package struct Shop: Sendable {
     }
 
     package func reply(to request: ShopRequest) -> ShopReply {
-        var visit = ShopVisit(request)
+        var visit = ShopVisit(request, lastTheme.theme(request.theme))
         do throws(ShopStop) {
             let page = try request.refusal == 0 ? page(&visit) : refusal(visit)
             return .with { $0.page = page }
@@ -132,14 +134,14 @@ package struct Shop: Sendable {
         all["linksPages"] = all["companyPages"] == nil
         let request = visit.request
         if !request.livePath.isEmpty {
-            all["live"] = [
+            all["live"] = ShopValues([
                 "path": request.livePath, "application": request.applicationID, "key": request.clientKey,
-            ]
+            ])
         }
-        if let head { all["head"] = head.values(visit.request.url) }
+        if let head { all["head"] = ShopValues(head.values(visit.request.url)) }
         return .with {
             $0.status = UInt32(status)
-            $0.html = templates.html(template, all)
+            $0.html = templates.html(template, all, in: words.language)
             $0.personal = personal
         }
     }

@@ -10,9 +10,9 @@ struct ShopVisit {
     let theme: ShopTheme
     private var asked = 0
 
-    init(_ request: ShopRequest) {
+    init(_ request: ShopRequest, _ theme: ShopTheme) {
         self.request = request
-        theme = ShopTheme(parsing: Array(request.theme))
+        self.theme = theme
     }
 
     /// - Returns: a result for each request, also for a refused one.
@@ -20,10 +20,13 @@ struct ShopVisit {
     mutating func ask(_ asks: ShopAsk...) throws(ShopStop) -> [ShopAnswer] { try ask(all: asks) }
 
     /// As `ask`, for a list.
-    mutating func ask(all asks: [ShopAsk]) throws(ShopStop) -> [ShopAnswer] {
+    mutating func ask(all asks: [ShopAsk]) throws(ShopStop) -> [ShopAnswer] { try ask(asks.count) { asks } }
+
+    /// As `ask`, for requests that are made only in the step that sends them.
+    mutating func ask(_ count: Int, _ asks: () -> [ShopAsk]) throws(ShopStop) -> [ShopAnswer] {
         let start = asked
-        asked += asks.count
-        guard request.results.count >= asked else { throw .asks(asks) }
+        asked += count
+        guard request.results.count >= asked else { throw .asks(asks()) }
         return request.results[start..<asked].map { ShopAnswer($0) }
     }
 
@@ -58,14 +61,15 @@ enum ShopStop: Error {
     case page(ShopPage)
 }
 
-/// The result of a request.
-struct ShopAnswer {
+/// The result of a request. A class, because each step has all results so far and reads some of them.
+final class ShopAnswer {
     let status: Int
-    let json: JSON
+    private let body: Data
+    private(set) lazy var json: JSON = (try? JSON(parsing: Array(body))) ?? .null
 
     init(_ result: ShopResult) {
         status = Int(result.status)
-        json = (try? JSON(parsing: Array(result.body))) ?? .null
+        body = result.body
     }
 
     var isSuccess: Bool { (200..<300).contains(status) }

@@ -38,9 +38,9 @@ public struct FunctionTable: Sendable {
         add(
             "bag", reads: ["bag", "orders", "orderRefunds", "discountCodes", "customers", "salesByProduct"],
             writes: [
-                "cancelOrder", "shipOrder", "deliverOrder", "refundOrder", "addOrderNote", "removeOrderNote",
-                "mailCustomer", "retellSales", "createDiscountCode", "updateDiscountCode", "setCustomerTags",
-                "addCustomerNote", "removeCustomerNote",
+                "cancelOrder", "shipOrder", "correctTracking", "deliverOrder", "refundOrder", "addOrderNote",
+                "removeOrderNote", "mailCustomer", "retellSales", "createDiscountCode", "updateDiscountCode",
+                "setCustomerTags", "addCustomerNote", "removeCustomerNote",
             ],
             spreads: [
                 "addToBag", "setBagQuantity", "emptyBag", "setDiscountCode", "checkout", "checkoutResult",

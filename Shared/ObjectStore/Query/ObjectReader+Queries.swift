@@ -286,7 +286,14 @@ extension Query {
         for info: ClassInfo
     ) -> (condition: CompiledQuery.Key.Condition?, equalities: PlainEqualities?) {
         switch condition {
-        case .text(let text): return (text.count <= ObjectReader.cachedBytesMax ? .text(text) : nil, nil)
+        case .text(let text):
+            guard text.count <= ObjectReader.cachedBytesMax else { return (nil, nil) }
+            // A condition with other operators is not parsed only to find that.
+            let mayBePlain = !text.isEmpty && (!text.contains(UInt8(ascii: "$")) || text.contains(text: "\"$ne\""))
+            guard mayBePlain, let members = (try? JSON(parsing: text))?.objectValue,
+                let equalities = PlainEqualities(members, of: info)
+            else { return (.text(text), nil) }
+            return (.form(equalities.form), equalities)
         case .value(let value):
             let equalities = value.objectValue.flatMap { PlainEqualities($0, of: info) }
             return (equalities.map { .form($0.form) }, equalities)

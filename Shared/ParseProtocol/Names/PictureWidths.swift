@@ -8,7 +8,7 @@ public enum PictureWidths {
     public static func width(_ text: some StringProtocol) -> Int? { all.first { text == String($0) } }
 
     /// Whether a stored name is that of a public file with the extension of a picture.
-    public static func apply(to name: some StringProtocol) -> Bool {
+    public static func apply(to name: String) -> Bool {
         guard FileNames.isKept(name), !FileNames.isPrivate(name), let dot = name.lastIndex(of: ".") else {
             return false
         }

@@ -1,6 +1,7 @@
 import Foundation
 import MessageBus
 import Messages
+import ObjectStore
 import ParseProtocol
 import ServiceKit
 import Synchronization

@@ -63,6 +63,24 @@ import Testing
         }
     }
 
+    /// Orders, and whether their tracking can be corrected.
+    static let ways: [(OrderLifecycle, Bool)] = [
+        (order(.made), false), (order(.delivered), false), (order(.cancelled, givenBack: 1900), false),
+        (order(.shipped, givenBack: 500), true),
+    ]
+
+    @Test(arguments: ways)
+    func theTrackingOfAnOrderOnItsWayIsCorrected(order: OrderLifecycle, isOnItsWay: Bool) {
+        var shipment = Shipment()
+        shipment.trackingNumber = "PP-8"
+        let (correction, repetition): (Decision?, Decision?) =
+            isOnItsWay ? (.correct(shipment), .nothing) : (nil, nil)
+        #expect((try? order.decide(.correctTracking(shipment))) == correction)
+        var corrected = order
+        corrected.shipment = shipment
+        #expect((try? corrected.decide(.correctTracking(shipment))) == repetition)
+    }
+
     @Test func unknownStatusesPermitNoStep() {
         for step in Self.steps {
             #expect(throws: ParseError.self) { try OrderLifecycle(nil).decide(step) }

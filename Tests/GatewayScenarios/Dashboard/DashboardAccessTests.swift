@@ -5,7 +5,7 @@ import Testing
 
 /// Every view is accessible: with a keyboard, a screen reader, a small screen, in light and dark mode.
 @Suite(.serialized) struct DashboardAccessTests {
-    private static let desk = Desk()
+    private static let desk = Desk.shared
 
     /// Checks names, roles, contrast, target sizes and the focus order on every view
     /// (`Tests/Peers/pages/browser_checks.py`).

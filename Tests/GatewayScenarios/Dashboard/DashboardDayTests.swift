@@ -5,7 +5,7 @@ import Testing
 
 /// What stopped a new operator who had only `docs/guides/operator.md` (`Tests/Peers/pages/dashboard_day.py`).
 @Suite(.serialized) struct DashboardDayTests {
-    private static let desk = Desk()
+    private static let desk = Desk.shared
 
     @Test(.timeLimit(.minutes(10)), arguments: Desk.Screen.allCases)
     func aNewOperatorFinishesADay(_ screen: Desk.Screen) async throws {

@@ -6,7 +6,7 @@ import Testing
 /// Open views whose data other clients change (`Tests/Peers/pages/dashboard_live.py`).
 @Suite(.serialized) struct DashboardLiveTests {
     private static let desk = Desk()
-    private static let deskWithout = Desk(settings: ["SATCHEL_LIVE": "false"])
+    private static let deskWithout = StorefrontLiveTests.other
 
     /// A shopper and some products.
     private static func shopping(at desk: Desk) async throws -> [String: JSON] {

@@ -5,7 +5,7 @@ import Testing
 /// Operators of each role in the dashboard (`Tests/Peers/pages/dashboard_roles.py`): they sign in and see the views of
 /// their role, and no view fails for lack of rights.
 @Suite(.serialized) struct DashboardRoleTests {
-    private static let desk = Desk()
+    private static let desk = Desk.shared
 
     @Test(.timeLimit(.minutes(10)), arguments: Desk.shares, Desk.Screen.allCases)
     func eachRoleSeesItsOwnAreasWithoutARefusal(_ share: Desk.Share, _ screen: Desk.Screen) async throws {

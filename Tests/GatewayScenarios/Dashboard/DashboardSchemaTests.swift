@@ -4,7 +4,7 @@ import Testing
 
 /// The class views (`Tests/Peers/pages/dashboard_schema.py`): columns, permissions, viewing as another user, queries.
 @Suite(.serialized) struct DashboardSchemaTests {
-    private static let desk = Desk()
+    private static let desk = Desk.shared
 
     @Test(.timeLimit(.minutes(10)), arguments: Desk.Screen.allCases)
     func aClassIsMadeWithColumnsOfEveryTypeWhoseValuesAreEdited(_ screen: Desk.Screen) async throws {

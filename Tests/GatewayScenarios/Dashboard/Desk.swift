@@ -9,6 +9,9 @@ final class Desk: Sendable {
 
     private let start: Task<Suite, any Error>
 
+    /// For tests that do not mind what others do in their shop. An idle suite takes processor time, too.
+    static let shared = Desk()
+
     /// - Parameter settings: further settings of its suite.
     init(settings: [String: String] = [:]) {
         let all = ["SATCHEL_MFA": "totp", "SATCHEL_SHOP_NAME": "Beauty & Me"].merging(settings) { $1 }

@@ -5,7 +5,7 @@ import Testing
 
 /// The page for app developers (`Tests/Peers/pages/developers.py`).
 @Suite(.serialized) struct DeveloperPageTests {
-    private static let desk = Desk()
+    private static let desk = Desk.shared
 
     /// Runs the snippets of curl and Python as the page shows them.
     @Test(.timeLimit(.minutes(10)), arguments: Desk.Screen.allCases)

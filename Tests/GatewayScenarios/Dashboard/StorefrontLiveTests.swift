@@ -6,8 +6,9 @@ import Testing
 /// Open pages of the storefront whose products an operator changes, and the map of stores
 /// (`Tests/Peers/pages/storefront_live.py`).
 @Suite(.serialized) struct StorefrontLiveTests {
-    private static let desk = Desk()
-    private static let other = Desk(settings: [
+    private static let desk = Desk.shared
+    /// Without live queries, and with the tiles of another host.
+    static let other = Desk(settings: [
         "SATCHEL_LIVE": "false", "SATCHEL_DASHBOARD_TILES": "https://tiles.example.org/{z}/{x}/{y}.png",
         "SATCHEL_DASHBOARD_TILES_ATTRIBUTION": "© Makers of maps https://maps.example.org/",
     ])

@@ -33,6 +33,7 @@ import Testing
 
     private static let functions: [Row] = [
         Row(.POST, "/functions/shipOrder", [:], orders), Row(.POST, "/functions/deliverOrder", [:], orders),
+        Row(.POST, "/functions/correctTracking", [:], orders),
         Row(.POST, "/functions/refundOrder", [:], orders), Row(.POST, "/functions/orders", [:], orders, support),
         Row(.POST, "/functions/addOrderNote", [:], orders), Row(.POST, "/functions/removeOrderNote", [:], orders),
         Row(.POST, "/functions/mailCustomer", [:], orders, support),

@@ -28,7 +28,7 @@ enum ParseServerFixture {
         return url
     }
 
-    /// Compares all that the server gives with what Parse Server answered.
+    /// Compares the rows and schemas that the source gives with the answers of Parse Server.
     static func check(_ server: any OldServer) async throws {
         let expected = try JSON(parsing: try unpacked("expected.json.gz"))
         let classes = Dictionary(try await server.classes().map { ($0.name, $0) }) { $1 }
@@ -104,7 +104,7 @@ enum ParseServerFixture {
         return sink.rows
     }
 
-    /// An object of REST as the source has it: without relations, and without the URLs of its own files.
+    /// An object of REST in the form of the source: without relations, and without the URLs of files in columns.
     private static func stored(_ object: JSON) -> JSON {
         var fields = object.objectValue ?? [:]
         for (name, value) in fields {
@@ -134,7 +134,7 @@ final class RowKeeper: RowSink {
     func refuse(_ refusal: RefusedRow) { kept.withLock { $0.refusals.append(refusal) } }
 }
 
-/// A file in a folder of its own, for the time of a call.
+/// A file in a new folder, for the time of a call.
 enum TemporaryFile {
     /// - Parameter bytes: nil for no file yet.
     static func with(

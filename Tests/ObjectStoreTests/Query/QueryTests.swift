@@ -105,16 +105,45 @@ import Testing
             (["brand": .pointer("Brand", "b1")], "a"), (["brand": .pointer("Brand", "b2")], "bcd"),
             (["brand": .pointer("Other", "b2")], ""), (["brand": "b1"], "a"),
             (["brand": .pointer("Brand", "b2"), "price": 3], "c"), (["name": "e"], "e"),
+            (["flag": true], "ac"), (["flag": false], "bd"), (["flag": 1], ""), (["flag": ["$ne": true]], "bde"),
+            (["flag": ["$ne": false]], "ace"), (["flag": ["$ne": .null]], "abcd"), (["name": ["$ne": "a"]], "bcde"),
+            (["name": ["$ne": "b"]], "acde"), (["name": ["$ne": 1]], "abcde"), (["name": ["$ne": "a\0"]], "abcde"),
+            (["price": ["$ne": 3]], "abde"), (["price": ["$ne": 10]], "abce"), (["price": ["$ne": 2.5]], "acde"),
+            (["brand": ["$ne": .pointer("Brand", "b2")]], "ae"), (["brand": ["$ne": .pointer("Brand", "b1")]], "bcde"),
+            (["brand": ["$ne": .pointer("Other", "b1")]], "abcde"),
+            (["brand": .pointer("Brand", "b2"), "flag": true], "c"),
+            (["brand": .pointer("Brand", "b2"), "flag": ["$ne": true]], "bd"),
         ]
         let found = try await test.store.read { reader in
-            try (cases + cases).map { condition, _ in
-                let query = Query(className: "Item", where: condition, order: ["name"])
+            // As from Satchel's own code, and as from a client.
+            let queries = (cases + cases).flatMap { condition, _ in
+                [
+                    Query(className: "Item", where: condition, order: ["name"]),
+                    Query(className: "Item", where: condition.serialized, order: ["name"]),
+                ]
+            }
+            return try queries.map { query in
                 let names = try reader.documents(query, caller: .master).compactMap { $0["name"]?.stringValue }
                 return try names.joined() + "\(reader.count(query, caller: .master))"
             }
         }
-        for ((condition, expected), found) in zip(cases + cases, found) {
+        let expected = (cases + cases).flatMap { [$0, $0] }
+        #expect(found.count == expected.count)
+        for ((condition, expected), found) in zip(expected, found) {
             #expect(found == "\(expected)\(expected.count)", "\(condition.serializedText)")
+        }
+    }
+
+    @Test func allObjectsButOneAreFound() async throws {
+        let test = try await Self.filled()
+        try await test.store.read { reader in
+            let all = try reader.documents(Query(className: "Item"), caller: .master)
+            #expect(all.count == 5)
+            for object in all {
+                let condition: JSON = ["objectId": ["$ne": object["objectId"] ?? .null]]
+                let found = try reader.documents(Query(className: "Item", where: condition.serialized), caller: .master)
+                #expect(found == all.filter { $0 != object })
+            }
         }
     }
 

@@ -150,9 +150,17 @@ def orders(visit, given):
     toast(page, f"Order {first} is on its way.")
     expect(page.locator(".timeline")).to_contain_text("PP-77")
     step(page.locator(".timeline a[target]").get_attribute("href") == "https://post.example/track?n=PP-77", "The link to the parcel is another.")
+    page.get_by_role("button", name="Correct tracking").click()
+    box = page.locator("dialog")
+    expect(box.get_by_label("Carrier")).to_have_value("Parcel Post")
+    box.get_by_label("Tracking number").fill("PP-78")
+    box.get_by_role("button", name="Correct tracking").click()
+    toast(page, f"The tracking of order {first} was corrected.")
+    expect(page.locator(".timeline")).to_contain_text("Parcel Post · PP-77 → Parcel Post · PP-78")
     page.get_by_role("button", name="Mark as delivered").click()
     page.locator("dialog").get_by_role("button", name="Mark as delivered").click()
     toast(page, f"Order {first} was delivered.")
+    expect(page.get_by_role("button", name="Correct tracking")).to_have_count(0)
     page.get_by_role("button", name="Refund").click()
     amount = page.get_by_label("Amount")
     amount.fill("1000000")
@@ -265,6 +273,8 @@ def products(visit, given):
         page.wait_for_function("() => document.querySelector('.photo img').naturalWidth === 400")
         box.get_by_role("button", name="Add product").click()
         toast(page, "was added.")
+    # The first row, although the list is sorted by name.
+    expect(page.locator("s-table tbody tr").first).to_contain_text(given["name"])
     page.get_by_label("Name or description").fill(given["name"])
     row = page.locator("s-table tbody tr")
     expect(row).to_have_count(1)
@@ -328,6 +338,10 @@ def reviews(visit, given):
     page = visit.page
     keep, hide = given["reviews"]
     enter(visit, given, "/dashboard/reviews")
+    search = page.get_by_label("Text or product")
+    search.fill(given["product"].upper())
+    page.wait_for_url(lambda url: "search=" in url)
+    expect(page.locator("article")).to_have_count(2)
     card = page.locator("article", has_text=keep)
     expect(card).to_contain_text("1 report")
     card.get_by_role("button", name="Keep").click()
@@ -345,6 +359,10 @@ def reviews(visit, given):
     expect(hidden).to_contain_text("An advertisement.")
     hidden.get_by_role("button", name="Show again").click()
     toast(page, "The review is shown again.")
+    page.get_by_role("button", name="All", exact=True).click()
+    expect(page.locator("article")).to_have_count(2)
+    search.fill(keep.split(" <")[0])
+    expect(page.locator("article")).to_have_count(1)
     step(page.locator("article img[onerror], article script").count() == 0, "A review became markup.")
 
 

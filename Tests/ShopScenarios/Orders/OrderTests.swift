@@ -90,6 +90,44 @@ import Testing
         #expect(mail.text.contains("https://post.example/track?n=PP-77"))
     }
 
+    @Test func aWrongTrackingNumberIsCorrectedUntilTheOrderIsDelivered() async throws {
+        let suite = try await Suite.shared
+        let (customer, order) = try await Self.paid(suite, try await Self.shelf(suite))
+        let admin = try await Customer.admin(suite)
+        let wrong = "W\(Names.random(10))"
+        let right: JSON = ["orderId": .string(order), "trackingNumber": .string("R\(Names.random(10))")]
+        #expect(try await admin.run("correctTracking", right).code == 142, "It is not shipped yet.")
+        let shipment: JSON = ["orderId": .string(order), "carrier": "Post", "trackingNumber": .string(wrong)]
+        #expect(try await admin.run("shipOrder", shipment).status == 200)
+        #expect(try await admin.run("correctTracking", ["orderId": .string(order)]).code == 142, "It names nothing.")
+        #expect(try await customer.client.run("correctTracking", right).code == 119)
+        let corrected = try await admin.run("correctTracking", right)
+        #expect(corrected.status == 200, "\(corrected.text)")
+        #expect(corrected.result["trackingNumber"] == right["trackingNumber"])
+        #expect(corrected.result["carrier"] == nil)
+        #expect(corrected.result["orderState"] == "shipped")
+        #expect(try await admin.run("correctTracking", right).body == corrected.body)
+        let seen = try await customer.client.get("/classes/Order/\(order)")
+        #expect(seen["trackingCorrections"]?.arrayValue?.count == 1)
+        #expect(seen.json.at("trackingCorrections", 0, "trackingNumber") == .string(wrong))
+        #expect(seen.json.at("trackingCorrections", 0, "until")?.wireType == "Date")
+        #expect(try await admin.run("orders", ["search": .string(wrong)]).result["count"] == 0)
+        try await eventually("one mail each is in the spool", within: .seconds(20)) {
+            Self.mails(suite, to: customer, "on its way").count == 1
+                && Self.mails(suite, to: customer, "new tracking number").count == 1
+        }
+        let mail = try #require(Self.mails(suite, to: customer, "new tracking number").first)
+        #expect(mail.text.contains(right.text("trackingNumber")))
+        #expect(!mail.text.contains(wrong))
+        try await eventually("the correction is in the audit log") {
+            let entries = try await admin.run("auditEntries", ["objectId": .string(order), "limit": 10])
+            return entries.result["entries"]?.arrayValue?.contains { $0["action"] == "correctTracking" } == true
+        }
+        #expect(try await admin.run("deliverOrder", ["orderId": .string(order)]).status == 200)
+        let late = try await admin.run("correctTracking", shipment)
+        #expect(late.json.text("error") == "The order is delivered and cannot be given another tracking number.")
+    }
+
     @Test func aCancelledOrderIsRefundedInFullAndItsGoodsComeBack() async throws {
         let suite = try await Suite.shared
         let shelf = try await Self.shelf(suite)

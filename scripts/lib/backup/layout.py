@@ -18,6 +18,8 @@ CODE, CODE_VERSIONS, CODE_CURRENT = "cloud", "cloud.versions", "cloud.version"
 VERSION = re.compile(r"[1-9][0-9]{0,8}")
 # The list of the backups that were made. It is in none of them: an old one knows nothing of those after it.
 BACKUP_LOG = "backups.log"
+# Set by compose/host/nightly-backup after the copy to another host.
+BACKUP_COPIED = "backups.copied"
 # What a restore puts in place first: a service that finds its certificate and no database does not start.
 BORN = re.compile(r"[a-z]+\.born")
 

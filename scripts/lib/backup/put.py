@@ -6,7 +6,7 @@ import shutil
 import cloud
 import databases
 import manifest
-from layout import BACKUP_LOG, BORN, CODE, SERVICES, Refused, lock, say
+from layout import BACKUP_COPIED, BACKUP_LOG, BORN, CODE, SERVICES, Refused, lock, say
 
 STAGE = "restore.part"
 # The scripts' lock, which the one who calls this holds.
@@ -59,11 +59,14 @@ def restore(shop, folder, release, replace, numbers_above):
 
 
 def contents(home):
-    """The entries of a folder, without leftovers of earlier restores and without the list of backups, which stays."""
+    """The entries of a folder that are the shop's data. Leftovers of earlier restores, what is known of backups and hidden
+    files, such as the SSH key for copies of backups, stay.
+    """
     names = os.listdir(home) if os.path.isdir(home) else []
     return [
         name for name in names
-        if name not in (LOCK, STAGE, BACKUP_LOG, FOUND) and not name.startswith(("replaced-", "accepted-"))]
+        if name not in (LOCK, STAGE, BACKUP_LOG, BACKUP_COPIED, FOUND)
+        and not name.startswith((".", "replaced-", "accepted-"))]
 
 
 def make_way(shop, replace):

@@ -56,7 +56,10 @@ def running(given, settings):
                      "systemctl start satchel, or scripts/up")]
     found = suite.health(given.health, given.missing)
     if given.health:
-        found += suite.ask_security(given.url, master_headers(given, settings))
+        headers = master_headers(given, settings)
+        found += suite.ask_security(given.url, headers)
+        if settings["SATCHEL_PUSH"] == "spool":
+            found += suite.ask_devices(given.url, headers)
     found.append(host.user(given.manager))
     if given.gateway.isdigit() and given.gateway != "0":
         limits = pathlib.Path(f"/proc/{given.gateway}/limits").read_text(encoding="ascii")

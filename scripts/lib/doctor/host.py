@@ -16,7 +16,8 @@ import urllib.request
 from finding import fail, ok, warn
 
 FREE_BYTES_MIN, FREE_SHARE_MIN = 1 << 30, 0.1
-CERTIFICATE_DAYS_MIN, CERTIFICATE_DAYS_WARNED = 7, 21
+# Parts of a certificate's whole time. Caddy and certbot renew it when a third is left.
+CERTIFICATE_LEFT_MIN, CERTIFICATE_LEFT_WARNED = 1 / 12, 1 / 4
 # The versions of Debian 12.
 SQLITE_MIN, ZMQ_MIN = (3, 40, 1), (4, 3, 4)
 # Descriptors of a gateway besides its connections.
@@ -44,7 +45,7 @@ def clock(state):
     if state < 0:
         return warn("clock", "The kernel does not tell whether the clock is synchronised.", "Check the host's clock.")
     if state == TIME_ERROR:
-        return warn("clock", "The clock is not synchronised.", "timedatectl set-ntp true, or install chrony.")
+        return warn("clock", "The clock is not synchronised.", "apt-get install systemd-timesyncd; timedatectl set-ntp true")
     return ok("clock", "The clock is synchronised.")
 
 
@@ -101,16 +102,18 @@ def open_files(limits, connections):
 
 
 def certificate_days(host, port):
+    """Returns: the days that are left, and those of the certificate's whole time."""
     with contextlib.closing(socket.create_connection((host, port), timeout=10)) as plain:
         with ssl.create_default_context().wrap_socket(plain, server_hostname=host) as secure:
-            return (ssl.cert_time_to_seconds(secure.getpeercert()["notAfter"]) - time.time()) / 86_400
+            begin, end = (ssl.cert_time_to_seconds(secure.getpeercert()[name]) for name in ("notBefore", "notAfter"))
+            return (end - time.time()) / 86_400, (end - begin) / 86_400
 
 
-def certificate(days):
-    text = f"The public URL's certificate is valid for {days:.0f} more days."
-    if days < CERTIFICATE_DAYS_MIN:
+def certificate(left, whole):
+    text = f"The public URL's certificate is valid for {left:.1f} more days."
+    if left < whole * CERTIFICATE_LEFT_MIN:
         return fail("certificate", text, "Renew it: Caddy's log, or certbot renew.")
-    if days < CERTIFICATE_DAYS_WARNED:
+    if left < whole * CERTIFICATE_LEFT_WARNED:
         return warn("certificate", text, "It should have been renewed: Caddy's log, or certbot renew --dry-run.")
     return ok("certificate", text)
 
@@ -134,7 +137,7 @@ def read(url):
 def public_url(url):
     """url: the parts of SATCHEL_PUBLIC_URL, with https."""
     try:
-        yield certificate(certificate_days(url.hostname, url.port or 443))
+        yield certificate(*certificate_days(url.hostname, url.port or 443))
         address = f"{url.geturl().rstrip('/')}/health"
         if leads_here(read(address)):
             yield ok("public URL", f"{address} is answered by a gateway.")

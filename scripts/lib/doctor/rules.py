@@ -6,7 +6,7 @@ from finding import fail, ok, warn
 
 
 # In values of compose/host/satchel.env that a shop replaces.
-EXAMPLE = "CHANGE_ME"
+EXAMPLES = ("CHANGE_ME", "shop.example", "shop-example", "Shop Example")
 
 
 class Settings:
@@ -43,7 +43,7 @@ def is_loopback(host):
 def unsafe(settings):
     """Each unsafe setting as a finding."""
     for name, value in sorted(settings.environment.items()):
-        if name.startswith("SATCHEL_") and EXAMPLE in value:
+        if name.startswith("SATCHEL_") and any(example in value for example in EXAMPLES):
             yield fail("settings", f"{name} is still the example of satchel.env.", "Set your own value.")
     if settings["SATCHEL_APP_ID"] == settings.defaults["SATCHEL_APP_ID"]:
         yield warn("app id", "SATCHEL_APP_ID has its default, which is public.",
@@ -56,10 +56,7 @@ def unsafe(settings):
         yield fail("mail", "SATCHEL_MAIL is spool: mails are files that no customer receives.", "docs/guides/mail.md")
     elif settings["SATCHEL_MAIL_FROM"] == settings.defaults["SATCHEL_MAIL_FROM"]:
         yield fail("mail", "SATCHEL_MAIL_FROM has its default, an address that is not yours.", "Set your sender.")
-    if settings["SATCHEL_PUSH"] == "spool":
-        yield warn("push", "SATCHEL_PUSH is spool: pushes are files that no device receives.",
-                   "docs/guides/push.md, unless no app has pushes.")
-    elif "sandbox" in settings["SATCHEL_APNS_URL"]:
+    if settings["SATCHEL_PUSH"] == "apns" and "sandbox" in settings["SATCHEL_APNS_URL"]:
         yield warn("push", "SATCHEL_APNS_URL is Apple's sandbox.", "Apps of the App Store need its default.")
     if settings["SATCHEL_LOG_LEVEL"] in ("trace", "debug"):
         yield warn("log", f"SATCHEL_LOG_LEVEL is {settings['SATCHEL_LOG_LEVEL']}.", "Set it to info.")

@@ -2,10 +2,11 @@
 import datetime
 import json
 import os
-import urllib.error
+import time
 import urllib.request
 
 from finding import FAIL, WARN, Finding, fail, ok, warn
+from layout import BACKUP_COPIED
 
 BACKUP_HOURS_WARNED, BACKUP_HOURS_MAX = 26, 50
 OFF_SITE = "/etc/satchel/off-site"
@@ -34,10 +35,10 @@ def health(text, missing):
     return found or [ok("services", f"All {len(body['services'])} are healthy.")]
 
 
-def security_report(url, headers):
-    request = urllib.request.Request(f"{url}/security", headers=headers)
+def ask(url, headers):
+    request = urllib.request.Request(url, headers=headers)
     with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=30) as answer:
-        return json.load(answer)["report"]
+        return json.load(answer)
 
 
 def security(report):
@@ -53,10 +54,24 @@ def security(report):
 
 def ask_security(url, headers):
     try:
-        return security(security_report(url, headers))
+        return security(ask(f"{url}/security", headers)["report"])
     except (OSError, ValueError, KeyError) as error:
         return [fail("security", f"The gateway's /security does not answer: {error}.",
                      "SATCHEL_MASTER_KEY_IPS must contain 127.0.0.1; see scripts/logs gateway.")]
+
+
+def spooled_pushes(devices):
+    """With SATCHEL_PUSH=spool; devices: the number of installations."""
+    if not devices:
+        return []
+    return [warn("push", f"SATCHEL_PUSH is spool: {devices} devices registered, and receive no push.", "docs/guides/push.md")]
+
+
+def ask_devices(url, headers):
+    try:
+        return spooled_pushes(ask(f"{url}/installations?limit=0&count=1", headers)["count"])
+    except (OSError, ValueError, KeyError) as error:
+        return [fail("push", f"The gateway does not count the devices: {error}.", "scripts/logs push")]
 
 
 def last_backup(data):
@@ -93,10 +108,31 @@ def backup(last, now):
     return found
 
 
+def copied(hours):
+    """hours: since OFF_SITE copied a backup; None for never."""
+    remedy = "systemctl start satchel-backup; journalctl -u satchel-backup"
+    if hours is None:
+        return fail("backup", f"{OFF_SITE} has copied none to another host.", remedy)
+    text = f"The last copy to another host is {hours:.0f} hours old."
+    if hours > BACKUP_HOURS_WARNED:
+        return (fail if hours > BACKUP_HOURS_MAX else warn)("backup", text, remedy)
+    return ok("backup", text)
+
+
+def hours_since_copy(data):
+    """Since compose/host/nightly-backup set its mark; None without one."""
+    try:
+        return (time.time() - os.stat(os.path.join(data, BACKUP_COPIED)).st_mtime) / 3600
+    except FileNotFoundError:
+        return None
+
+
 def off_site(last, data):
     """Whether a backup survives the loss of this host's disk, as far as the host shows it."""
-    if last is None or os.access(OFF_SITE, os.X_OK):
+    if last is None:
         return []
+    if os.access(OFF_SITE, os.X_OK):
+        return [copied(hours_since_copy(data))]
     folder = last["folder"]
     if os.path.isdir(folder) and os.stat(folder).st_dev != os.stat(data).st_dev:
         return []

@@ -9,7 +9,7 @@ import urllib.parse
 from pathlib import Path
 
 LIB = Path(__file__).resolve().parent.parent
-sys.path.append(str(LIB))
+sys.path += [str(LIB), str(LIB / "backup")]
 
 import host
 import rules
@@ -20,9 +20,9 @@ from finding import FAIL, OK, WARN, fail, ok, warn, worst
 TEXT = (LIB.parent.parent / "docs/reference/settings.md").read_text(encoding="utf-8")
 DEFAULTS = reference.defaults(TEXT)
 SAFE = {
-    "SATCHEL_APP_ID": "our-shop", "SATCHEL_PUBLIC_URL": "https://shop.example/parse", "SATCHEL_TRUSTED_PROXIES": "127.0.0.1,::1",
+    "SATCHEL_APP_ID": "our-shop", "SATCHEL_PUBLIC_URL": "https://our-shop.test/parse", "SATCHEL_TRUSTED_PROXIES": "127.0.0.1,::1",
     "SATCHEL_PAYMENTS": "stripe", "SATCHEL_STRIPE_SECRET_KEY": "sk_live_1", "SATCHEL_STRIPE_WEBHOOK_SECRET": "whsec_1",
-    "SATCHEL_MAIL": "smtp", "SATCHEL_MAIL_FROM": "shop@shop.example", "SATCHEL_PUSH": "apns",
+    "SATCHEL_MAIL": "smtp", "SATCHEL_MAIL_FROM": "shop@our-shop.test", "SATCHEL_PUSH": "apns",
 }
 
 
@@ -52,18 +52,19 @@ class Settings(unittest.TestCase):
     def test_a_shop_without_settings_is_not(self):
         every = rules.check(rules.Settings({}, DEFAULTS))
         self.assertEqual({finding.topic for finding in every if finding.state == FAIL}, {"payments", "mail", "public URL"})
-        self.assertEqual({finding.topic for finding in every if finding.state == WARN}, {"app id", "push"})
+        self.assertEqual({finding.topic for finding in every if finding.state == WARN}, {"app id"})
         self.assertTrue(all(finding.remedy for finding in every))
 
     def test_each_unsafe_setting_is_found(self):
         for changes, wanted in (
                 ({"APP_ID": "satchel"}, (WARN, "app id")), ({"PAYMENTS": "sandbox"}, (FAIL, "payments")),
                 ({"STRIPE_SECRET_KEY": "sk_test_1"}, (FAIL, "payments")), ({"STRIPE_WEBHOOK_SECRET": ""}, (WARN, "payments")),
-                ({"MAIL": "spool"}, (FAIL, "mail")), ({"MAIL_FROM": ""}, (FAIL, "mail")), ({"PUSH": ""}, (WARN, "push")),
+                ({"MAIL": "spool"}, (FAIL, "mail")), ({"MAIL_FROM": ""}, (FAIL, "mail")),
                 ({"APNS_URL": "https://api.sandbox.push.apple.com"}, (WARN, "push")), ({"LOG_LEVEL": "debug"}, (WARN, "log")),
                 ({"PUBLIC_URL": ""}, (FAIL, "public URL")), ({"TRUSTED_PROXIES": ""}, (FAIL, "proxy")),
                 ({"TRUSTED_PROXIES": "127.0.0.1, 0.0.0.0/0"}, (FAIL, "proxy")), ({"TRUSTED_PROXIES": "::/0"}, (FAIL, "proxy")),
-                ({"HOST": "0.0.0.0"}, (WARN, "proxy")), ({"SMTP_PASSWORD": "CHANGE_ME"}, (FAIL, "settings"))):
+                ({"HOST": "0.0.0.0"}, (WARN, "proxy")), ({"SMTP_PASSWORD": "CHANGE_ME"}, (FAIL, "settings")),
+                ({"MAIL_FROM": "orders@shop.example"}, (FAIL, "settings"))):
             with self.subTest(str(changes)):
                 self.assertEqual(found(**changes), [wanted])
 
@@ -100,7 +101,9 @@ class Host(unittest.TestCase):
                 self.assertEqual(host.open_files(limits.format(soft), 4096).state, state)
 
     def test_a_certificate_is_renewed_in_time(self):
-        self.assertEqual([host.certificate(days).state for days in (89, 21, 20, 7, 6, -1)], [OK, OK, WARN, WARN, FAIL, FAIL])
+        for whole in (90, 47, 6, 0.5):
+            seen = [host.certificate(whole * left, whole).state for left in (0.9, 0.33, 0.24, 0.1, 0.08, -1)]
+            self.assertEqual(seen, [OK, OK, WARN, WARN, FAIL, FAIL])
 
     def test_an_address_without_a_server_is_said(self):
         seen = list(host.public_url(urllib.parse.urlsplit("https://127.0.0.1:9/parse")))
@@ -143,6 +146,9 @@ class Suite(unittest.TestCase):
                          [(state, "Clients create classes.", "Close it.") for state in (FAIL, WARN)])
         self.assertEqual([finding.state for finding in suite.security({"groups": report["groups"][:1]})], [OK])
 
+    def test_a_spool_is_no_fault_until_devices_wait_for_pushes(self):
+        self.assertEqual([[finding.state for finding in suite.spooled_pushes(count)] for count in (0, 3)], [[], [WARN]])
+
     def backup(self, hours, **others):
         at = self.NOW - datetime.timedelta(hours=hours)
         return {"at": at.strftime("%Y-%m-%dT%H:%M:%S.%fZ"), "folder": "/b/1", "lostFiles": 0, **others}
@@ -164,8 +170,16 @@ class Suite(unittest.TestCase):
         with tempfile.TemporaryDirectory() as data:
             last = self.backup(1, folder=data)
             self.assertEqual([finding.state for finding in suite.off_site(last, data)],
-                             [] if os.access(suite.OFF_SITE, os.X_OK) else [WARN])
+                             [FAIL] if os.access(suite.OFF_SITE, os.X_OK) else [WARN])
             self.assertEqual(suite.off_site(self.backup(1, folder="/proc"), data), [])
+
+
+    def test_the_last_copy_to_another_host_is_young(self):
+        self.assertEqual([suite.copied(hours).state for hours in (1, 25, 30, 60, None)], [OK, OK, WARN, FAIL, FAIL])
+        with tempfile.TemporaryDirectory() as data:
+            self.assertIsNone(suite.hours_since_copy(data))
+            Path(data, suite.BACKUP_COPIED).touch()
+            self.assertLess(suite.hours_since_copy(data), 1)
 
 
 class Report(unittest.TestCase):

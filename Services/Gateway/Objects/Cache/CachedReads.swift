@@ -12,6 +12,9 @@ package struct CachedReads<Answer: Sendable, Stamp: Sendable> {
     /// A query, byte for byte as the client sent it. Swift's strings compare by canonical equivalence, such as an
     /// accented letter with a letter and a combining accent, which the database distinguishes.
     package struct Key: Hashable, Sendable {
+        /// The hash of the other members. A key is looked up several times from its read to its eviction, and the hash of
+        /// an array is made byte by byte.
+        private let digest: Int
         private let isMaster: Bool
         private let className: String
         private let objectId: [UInt8]?
@@ -27,7 +30,16 @@ package struct CachedReads<Answer: Sendable, Stamp: Sendable> {
             self.className = className
             self.objectId = objectId.map { Array($0.utf8) }
             self.options = options
+            var hasher = Hasher()
+            hasher.combine(isMaster)
+            hasher.combine(className)
+            hasher.combine(objectId)
+            hasher.combine(options.count)
+            options.withUnsafeBytes { hasher.combine(bytes: $0) }
+            digest = hasher.finalize()
         }
+
+        package func hash(into hasher: inout Hasher) { hasher.combine(digest) }
 
         fileprivate var bytes: Int { className.utf8.count + (objectId?.count ?? 0) + options.count }
     }

@@ -32,13 +32,36 @@ struct ShopHead {
 
     /// The first words of a text in one line, at most 160 characters.
     static func excerpt(_ text: String) -> String {
-        let words = text.prefix(1000).split { $0.isWhitespace || $0.isNewline }
-        var line = ""
-        for word in words {
-            guard line.count + word.count < 160 else { return line.isEmpty ? String(word.prefix(160)) : line + "…" }
-            line += line.isEmpty ? String(word) : " \(word)"
+        var (line, word) = ("", "")
+        // The characters of both, with a space between words.
+        var count = 0
+        func endWord() {
+            guard !word.isEmpty else { return }
+            if !line.isEmpty {
+                line += " "
+                count += 1
+            }
+            line += word
+            word = ""
         }
+        for (place, character) in text.enumerated() {
+            guard place < 1000 else { break }
+            if isSpace(character) {
+                endWord()
+            } else {
+                word.append(character)
+                count += 1
+                if count >= 160 { return line.isEmpty ? word : line + "…" }
+            }
+        }
+        endWord()
         return line
+    }
+
+    /// The first scalar decides, as in `isWhitespace`, which takes longer because it looks up the properties of ASCII too.
+    private static func isSpace(_ character: Character) -> Bool {
+        guard let first = character.utf8.first, first < 0x80 else { return character.isWhitespace }
+        return first == UInt8(ascii: " ") || (0x09...0x0D).contains(first)
     }
 
     /// JSON for a `script` element. Bytes are replaced, because `<` with a combining mark is another character; inside

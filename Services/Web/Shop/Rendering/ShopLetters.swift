@@ -30,7 +30,7 @@ enum ShopLetters {
         }
         return sections.enumerated().map { place, section -> [String: Any] in
             let cards = place == 0 ? view.firstCards(section.products) : section.products.map(view.card)
-            return ["name": section.letter, "title": title(section.letter), "products": cards]
+            return ["name": section.letter, "title": title(section.letter), "products": cards.map { ShopValues($0) }]
         }
     }
 

@@ -11,7 +11,7 @@ struct ShopPicture {
         guard let url = ShopView.picture(file) else { return nil }
         self.url = url
         let name = file?["name"]?.stringValue ?? ""
-        let ending = "/" + name.replacing(" ", with: "%20")
+        let ending = "/" + (name.utf8.contains(UInt8(ascii: " ")) ? name.replacing(" ", with: "%20") : name)
         guard PictureWidths.apply(to: name), url.hasSuffix(ending) else {
             parts = nil
             return

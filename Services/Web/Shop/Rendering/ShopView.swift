@@ -81,10 +81,32 @@ struct ShopView {
 
     /// Small letters, digits and single dashes; other alphabets are written in Latin letters.
     static func slug(_ name: String) -> String {
+        if let slug = plainSlug(name) { return slug }
         let start = String(name.prefix(80))
         let latin = start.applyingTransform(.toLatin, reverse: false) ?? start
         let plain = latin.folding(options: [.diacriticInsensitive, .caseInsensitive], locale: nil)
         return plain.split { !($0.isASCII && ($0.isLetter || $0.isNumber)) }.joined(separator: "-")
+    }
+
+    /// The same for a name of ASCII alone, without Foundation's transforms; nil for another one. A carriage return and
+    /// the line feed after it are one character.
+    private static func plainSlug(_ name: String) -> String? {
+        guard name.utf8.allSatisfy({ $0 < 0x80 && $0 != UInt8(ascii: "\r") }) else { return nil }
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(80)
+        var separates = false
+        for byte in name.utf8.prefix(80) {
+            let small = byte | 0x20
+            let isDigit = (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+            guard isDigit || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(small) else {
+                separates = !bytes.isEmpty
+                continue
+            }
+            if separates { bytes.append(UInt8(ascii: "-")) }
+            separates = false
+            bytes.append(isDigit ? byte : small)
+        }
+        return String(decoding: bytes, as: UTF8.self)
     }
 
     /// The object's id in a path of `href`.

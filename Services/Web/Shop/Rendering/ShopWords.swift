@@ -26,6 +26,13 @@ struct ShopWords: Sendable {
         }
     }
 
+    /// The text that templates show for `{{t.name}}`; nil for none.
+    func shown(_ name: Substring) -> String? {
+        var found: Any? = tree
+        for part in name.split(separator: ".") { found = (found as? [String: Any])?[String(part)] }
+        return found as? String
+    }
+
     /// - Returns: the text with values in place of `{name}`; the name of a text that does not exist.
     func callAsFunction(_ name: String, _ values: [String: String] = [:]) -> String {
         values.reduce(texts[name] ?? name) { text, value in text.replacing("{\(value.key)}", with: value.value) }
@@ -64,7 +71,8 @@ struct ShopWords: Sendable {
 
 /// The languages of the storefront, one file of texts each.
 struct ShopLanguages: Sendable {
-    private let all: [String: ShopWords]
+    /// By language.
+    let all: [String: ShopWords]
     private static let standard = "en"
 
     /// - Parameters:
@@ -96,6 +104,7 @@ struct ShopLanguages: Sendable {
 
     /// The first language of an `Accept-Language` that there is. Browsers sort it by preference.
     func words(for accepted: String) -> ShopWords {
+        if let only = all[accepted] { return only }
         let wanted = accepted.lowercased().split(separator: ",").map { part in
             String(part.split(separator: ";").first ?? "").trimmingCharacters(in: .whitespaces).prefix { $0 != "-" }
         }

@@ -1,6 +1,7 @@
 import Cryptography
 import Foundation
 import ParseProtocol
+import Synchronization
 
 /// The look of the storefront: the Config parameter `storefront`, which operators edit in the dashboard.
 ///
@@ -25,6 +26,8 @@ package struct ShopTheme: Sendable {
     let icons: [String: String]
     /// The style sheet; nil without colours and font of the shop.
     package let css: String?
+    /// The path of the style sheet, which names its content; nil for none.
+    package let path: String?
     /// The accents and backgrounds, for browsers' own bars.
     let light: ShopScheme
     let dark: ShopScheme
@@ -63,7 +66,9 @@ package struct ShopTheme: Sendable {
             ownLight.map { "@media (prefers-color-scheme:light){:root{\($0.css)}}" },
             ownDark.map { "@media (prefers-color-scheme:dark){:root{\($0.css)}}" },
         ].compactMap(\.self)
-        css = rules.isEmpty ? nil : rules.joined(separator: "\n") + "\n"
+        let sheet: String? = rules.isEmpty ? nil : rules.joined(separator: "\n") + "\n"
+        css = sheet
+        path = sheet.map { "/theme/\(SHA256.hash(data: Array($0.utf8)).prefix(8).hex).css" }
 
         let trimmed = (text("name") ?? "").trimmingCharacters(in: .whitespacesAndNewlines)
         let isName =
@@ -91,9 +96,22 @@ package struct ShopTheme: Sendable {
         else { return nil }
         return url
     }
+}
 
-    /// The path of the style sheet, which names its content; nil for none.
-    package var path: String? {
-        css.map { "/theme/\(SHA256.hash(data: Array($0.utf8)).prefix(8).hex).css" }
+/// The theme of the last request, because nearly all requests have the same.
+final class LastTheme: Sendable {
+    private struct Known {
+        let bytes: Data
+        let theme: ShopTheme
+    }
+
+    private let known = Mutex<Known?>(nil)
+
+    /// - Parameter bytes: the JSON of the parameter; empty for none.
+    func theme(_ bytes: Data) -> ShopTheme {
+        if let known = known.withLock({ $0 }), known.bytes == bytes { return known.theme }
+        let theme = ShopTheme(parsing: Array(bytes))
+        known.withLock { $0 = Known(bytes: bytes, theme: theme) }
+        return theme
     }
 }

@@ -48,7 +48,7 @@ struct MongoServer: OldServer {
         guard let collection = collections[className] else { return }
         let documents = try collection.documents()
         var converter = RowConverter(className: className, schema: known[className]?.fields ?? [:])
-        var batch = RowBatch()
+        var portion = RowPortion()
         var noted = 0
         while let item = try documents.next() {
             switch item {
@@ -56,7 +56,7 @@ struct MongoServer: OldServer {
                 try await sink.refuse(RefusedRow(className: className, objectId: nil, place: place, reason: reason))
             case .document(let document, let place):
                 do {
-                    batch.add(try converter.row(document, at: place), offset: documents.offset)
+                    portion.add(try converter.row(document, at: place), offset: documents.offset)
                 } catch let problem as UnreadableRow {
                     let id = RowConverter.id(of: document)
                     try await sink.refuse(
@@ -65,9 +65,9 @@ struct MongoServer: OldServer {
             }
             for sentence in converter.values.notes[noted...] { try await sink.note(sentence, on: className) }
             noted = converter.values.notes.count
-            if batch.isFull { try await sink.take(batch.removeAll()) }
+            if portion.isFull { try await sink.take(portion.removeAll()) }
         }
-        if !batch.isEmpty { try await sink.take(batch.removeAll()) }
+        if !portion.isEmpty { try await sink.take(portion.removeAll()) }
     }
 
     private static func classes(in schemas: MongoCollection) throws -> [String: MovedClass] {
@@ -89,7 +89,8 @@ struct MongoServer: OldServer {
     }
 
     private static func isClass(_ name: String) -> Bool {
-        !ignored.contains(name) && !name.contains(".") && !name.hasPrefix("system")
+        // A name with a dot is MongoDB's own: `system.views`, or `fs.chunks` of GridFS.
+        !ignored.contains(name) && !name.contains(".")
     }
 
     /// The collections of the app with this prefix, without it.
@@ -124,7 +125,7 @@ struct MongoServer: OldServer {
 }
 
 /// Rows on their way to a sink: at most some hundred, and some megabytes.
-struct RowBatch {
+struct RowPortion {
     private var rows: [MovedRow] = []
     private var start = 0
     private var end = 0

@@ -23,6 +23,8 @@ struct RowConverter {
         "_password_history",
     ]
     private static let linkPrefix = "_auth_data_"
+    /// Fields that no pointer has.
+    private static let reserved: Set<String> = ["", "objectId", "createdAt", "updatedAt", "ACL"]
 
     /// The id of a document; nil if it has none that can be used.
     static func id(of document: BSONDocument) -> String? {
@@ -135,7 +137,7 @@ struct RowConverter {
             throw UnreadableRow(
                 "\(field.debugDescription) points to the class \(target.debugDescription) and not to \(expected).")
         }
-        guard !id.isEmpty, !JSON.isProhibited(field, .null) else {
+        guard !id.isEmpty, !Self.reserved.contains(field), !JSON.isProhibited(field, .null) else {
             throw UnreadableRow("\(field.debugDescription) is not a pointer in the form Class$id.")
         }
         row.fields[field] = .pointer(target, id)

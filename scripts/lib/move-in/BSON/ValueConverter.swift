@@ -35,7 +35,11 @@ struct ValueConverter {
     /// - Parameter depth: how many arrays and objects the value is in.
     /// - Returns: nil for an undefined one.
     mutating func json(_ value: BSON, _ field: String, depth: Int = 1) throws -> JSON? {
-        guard depth <= JSON.depthMax else {
+        var levels = depth
+        // Their form is an object.
+        if case .date = value { levels += 1 }
+        if case .binary = value { levels += 1 }
+        guard levels <= JSON.depthMax else {
             throw UnreadableRow("\(field.debugDescription) is nested deeper than \(JSON.depthMax) levels.")
         }
         switch value {
@@ -61,8 +65,10 @@ struct ValueConverter {
 
     private mutating func object(_ document: BSONDocument, _ field: String, depth: Int) throws -> JSON {
         // Parse Server once stored nested dates in this form.
-        if document["__type"] == .string("Date"), case .date(let milliseconds)? = document["iso"] {
-            return try Self.timestamp(milliseconds).wire
+        if document["__type"] == .string("Date"), case .date(let milliseconds)? = document["iso"],
+            let date = try json(.date(milliseconds), field, depth: depth)
+        {
+            return date
         }
         var members: [String: JSON] = [:]
         for element in document.elements {

@@ -50,22 +50,22 @@ struct ExportServer: OldServer {
         guard let path = files[className] else { return }
         let reader = try ByteReader(path: path)
         let rows = JSONRows(reader)
-        var batch = RowBatch()
+        var portion = RowPortion()
         while let (text, place) = try rows.next() {
             var json: JSON?
             do {
                 let parsed = try JSON(clientText: text)
                 json = parsed
-                batch.add(try Self.row(parsed, className, at: place), offset: reader.offset)
+                portion.add(try Self.row(parsed, className, at: place), offset: reader.offset)
             } catch {
                 let reason = (error as? UnreadableRow)?.reason ?? (error as? ParseError)?.message ?? "\(error)"
                 try await sink.refuse(
                     RefusedRow(
                         className: className, objectId: json?["objectId"]?.stringValue, place: place, reason: reason))
             }
-            if batch.isFull { try await sink.take(batch.removeAll()) }
+            if portion.isFull { try await sink.take(portion.removeAll()) }
         }
-        if !batch.isEmpty { try await sink.take(batch.removeAll()) }
+        if !portion.isEmpty { try await sink.take(portion.removeAll()) }
     }
 
     /// - Throws: `UnreadableRow`.

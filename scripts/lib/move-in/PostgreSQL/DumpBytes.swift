@@ -9,15 +9,15 @@ protocol DumpBytes: AnyObject {
 
 /// The bytes of a file.
 final class FileBytes: DumpBytes {
-    private static let chunkBytes = 1 << 20
-
     private let path: String
     private let descriptor: Int32
+    private let pieceBytes: Int
     private(set) var offset: Int
 
-    init(_ path: String, from offset: Int = 0) throws {
+    init(_ path: String, from offset: Int = 0, pieceBytes: Int = 1 << 20) throws {
         self.path = path
         self.offset = offset
+        self.pieceBytes = pieceBytes
         descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw Self.problem(path, nil) }
     }
@@ -26,9 +26,9 @@ final class FileBytes: DumpBytes {
 
     func next() throws -> [UInt8] {
         var got = 0
-        let chunk = [UInt8](unsafeUninitializedCapacity: Self.chunkBytes) { buffer, count in
+        let chunk = [UInt8](unsafeUninitializedCapacity: pieceBytes) { buffer, count in
             repeat {
-                got = pread(descriptor, buffer.baseAddress, buffer.count, off_t(offset))
+                got = pread(descriptor, buffer.baseAddress, pieceBytes, off_t(offset))
             } while got < 0 && errno == EINTR
             count = max(0, got)
         }
@@ -59,9 +59,9 @@ final class MemoryBytes: DumpBytes {
 ///
 /// Unchecked: a place is only copied, which does not change it.
 struct GzipMarks: @unchecked Sendable {
-    struct Mark {
+    fileprivate struct Mark {
         let unpacked, packed: Int
-        let unpacker: GzipUnpacker
+        let stream: GunzipStream
     }
 
     fileprivate var marks: [Mark] = []
@@ -69,14 +69,11 @@ struct GzipMarks: @unchecked Sendable {
 
 /// The unpacked bytes of a gzip file.
 final class GzipBytes: DumpBytes {
-    private static let stepBytes = 1 << 20
     private let path: String
     /// Bytes between two marks.
     private let markBytes: Int
     private let file: FileBytes
-    private let unpacker: GzipUnpacker
-    private var input: [UInt8] = []
-    private var position = 0
+    private let stream: GunzipStream
     private var unpacked: Int
     private var skipped: Int
     private(set) var marks: GzipMarks
@@ -91,8 +88,9 @@ final class GzipBytes: DumpBytes {
         let mark = marks.marks.last { $0.unpacked <= offset }
         unpacked = mark?.unpacked ?? 0
         skipped = offset - unpacked
-        file = try FileBytes(path, from: mark?.packed ?? 0)
-        unpacker = try mark.map { try GzipUnpacker(copying: $0.unpacker) } ?? GzipUnpacker()
+        // Small pieces, because each mark keeps one.
+        file = try FileBytes(path, from: mark?.packed ?? 0, pieceBytes: 64 << 10)
+        stream = try mark.map { try GunzipStream(copying: $0.stream) } ?? GunzipStream()
     }
 
     func next() throws -> [UInt8] {
@@ -106,43 +104,26 @@ final class GzipBytes: DumpBytes {
     }
 
     private func step() throws -> [UInt8] {
-        while true {
-            let output: [UInt8]
-            do {
-                output = try unpacker.step(input, at: &position, countMax: min(Self.stepBytes, markBytes))
-            } catch {
-                throw MoveInError(
-                    SourcePlace(file: path, offset: file.offset - input.count + position),
-                    "The gzip data is damaged near this place.")
-            }
-            unpacked += output.count
-            if !output.isEmpty {
-                try mark()
-                return output
-            }
-            input = try file.next()
-            position = 0
-            if input.isEmpty {
-                guard unpacker.isWhole else {
-                    throw MoveInError(
-                        SourcePlace(file: path, offset: file.offset), "The file ends within its gzip data.")
-                }
-                return []
-            }
+        let output: [UInt8]
+        do {
+            output = try stream.next(from: { try file.next() })
+        } catch is Inflater.Problem {
+            throw MoveInError(
+                SourcePlace(file: path, offset: file.offset), "The gzip data is damaged or cut off before this place.")
         }
-    }
-
-    private func mark() throws {
-        guard unpacked - (marks.marks.last?.unpacked ?? 0) >= markBytes else { return }
-        let packed = file.offset - input.count + position
-        marks.marks.append(
-            GzipMarks.Mark(unpacked: unpacked, packed: packed, unpacker: try GzipUnpacker(copying: unpacker)))
+        unpacked += output.count
+        if unpacked - (marks.marks.last?.unpacked ?? 0) >= markBytes {
+            let mark = GzipMarks.Mark(
+                unpacked: unpacked, packed: file.offset, stream: try GunzipStream(copying: stream))
+            marks.marks.append(mark)
+        }
+        return output
     }
 }
 
 /// The text of a dump in pg_dump's custom, tar or directory format.
 final class RestoredBytes: DumpBytes {
-    private static let chunkBytes = 64 << 10
+    private static let pieceBytes = 64 << 10
 
     private let path: String
     private let process = Process()
@@ -165,6 +146,10 @@ final class RestoredBytes: DumpBytes {
         process.arguments = ["--file=-"] + selection + ["--", path]
         process.standardInput = FileHandle.nullDevice
         process.standardOutput = pipe
+        // Otherwise another child could keep the pipe open.
+        for end in [pipe.fileHandleForReading, pipe.fileHandleForWriting] {
+            _ = fcntl(end.fileDescriptor, F_SETFD, FD_CLOEXEC)
+        }
         do {
             try process.run()
         } catch {
@@ -177,8 +162,8 @@ final class RestoredBytes: DumpBytes {
     func next() throws -> [UInt8] {
         var got = 0
         let descriptor = pipe.fileHandleForReading.fileDescriptor
-        let chunk = [UInt8](unsafeUninitializedCapacity: Self.chunkBytes) { buffer, count in
-            repeat { got = read(descriptor, buffer.baseAddress, buffer.count) } while got < 0 && errno == EINTR
+        let chunk = [UInt8](unsafeUninitializedCapacity: Self.pieceBytes) { buffer, count in
+            repeat { got = read(descriptor, buffer.baseAddress, Self.pieceBytes) } while got < 0 && errno == EINTR
             count = max(0, got)
         }
         guard chunk.isEmpty else { return chunk }

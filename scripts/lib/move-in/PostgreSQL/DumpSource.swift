@@ -38,7 +38,7 @@ struct DumpSource: Sendable {
         form = .plain
         if head.starts(with: [0x1F, 0x8B]) {
             form = .gzip(GzipMarks())
-            // Damaged data may be that of any tool.
+            // Any program may have written damaged data.
             head = (try? GzipBytes(path).next()) ?? []
         }
         let text = String(decoding: head.prefix(Self.headBytes), as: UTF8.self)
@@ -56,7 +56,7 @@ struct DumpSource: Sendable {
         }
     }
 
-    /// For messages. Offsets in gzip data are those of the unpacked text; an archive has none.
+    /// For messages. Offsets in gzip data count unpacked bytes; an archive has none.
     func place(_ offset: Int) -> SourcePlace {
         switch form {
         case .plain, .memory: SourcePlace(file: path, offset: offset)

@@ -47,7 +47,8 @@ final class DumpStatements {
             case .word("create"):
                 if let table = try createTable() { return table }
             case .word("copy"): return try copy()
-            case .word("insert"): return try insert()
+            case .word("insert"):
+                if let rows = try insert() { return rows }
             case .word("set"): try set()
             default: try skip(from: token)
             }
@@ -135,7 +136,7 @@ final class DumpStatements {
         var type = ""
         var isTyping = true
         var depth = 0
-        var token = first == .sign(")") ? first : try self.token()
+        var token = try first == .sign(")") ? first : self.token()
         while depth > 0 || (token != .sign(",") && token != .sign(")")) {
             switch token {
             case .symbol(UInt8(ascii: "(")): depth += 1
@@ -195,7 +196,8 @@ final class DumpStatements {
         return .rows(table, columns: list?.names)
     }
 
-    private func insert() throws -> Statement {
+    /// - Returns: nil for a row of a table without columns.
+    private func insert() throws -> Statement? {
         guard try token() == .word("into") else { throw strange("An INSERT statement") }
         let (table, first) = try name(from: try token())
         let list = try first == .sign("(") ? columnNames() : nil
@@ -203,6 +205,10 @@ final class DumpStatements {
         if last == .word("overriding") {
             _ = try (token(), token())
             last = try token()
+        }
+        if last == .word("default") {
+            try skip(from: last)
+            return nil
         }
         guard last == .word("values") else { throw strange("An INSERT statement") }
         mode = .insert

@@ -4,6 +4,7 @@ enum SQLToken: Equatable {
     case word(String)
     /// A quoted identifier.
     case name(String)
+    /// Never cut off.
     case number(String)
     /// A text without its quotes; cut off after `DumpText.valueBytesMax` bytes.
     case string([UInt8])
@@ -23,7 +24,9 @@ enum SQLToken: Equatable {
 final class DumpText {
     /// Limit of one value and of one row. Longer ones are skipped: Satchel stores no such object.
     static let valueBytesMax = 16 << 20
-    private static let nameBytesMax = 256
+    /// PostgreSQL cuts longer names off.
+    private static let nameBytesMax = 63
+    private static let numberBytesMax = 400
     private static let end = Array("-- PostgreSQL database dump complete".utf8)
 
     let source: DumpSource
@@ -33,7 +36,7 @@ final class DumpText {
     private var chunkStart: Int
     /// Whether a backslash in a text is an escape (`standard_conforming_strings = off`).
     var escapes: Bool
-    /// Whether the last comment was that of a dump's end.
+    /// Whether the last comment was pg_dump's last line.
     var hasEnded = false
 
     init(_ source: DumpSource, from offset: Int = 0, escapes: Bool = false, table: TableName? = nil) throws {
@@ -151,7 +154,7 @@ final class DumpText {
         case UInt8(ascii: "$"):
             advance()
             return try dollarQuoted()
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): return .number(try number())
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): return try number()
         case _ where Self.isLetter(byte):
             let word = try run(while: { Self.isLetter($0) || Self.isDigit($0) || $0 == UInt8(ascii: "$") }).lowercased()
             guard word == "e", try peek() == UInt8(ascii: "'") else { return .word(word) }
@@ -169,22 +172,23 @@ final class DumpText {
         (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20) || byte == UInt8(ascii: "_") || byte >= 0x80
     }
 
-    private func run(while isPart: (UInt8) -> Bool) throws -> String {
+    private func run(countMax: Int = DumpText.nameBytesMax, while isPart: (UInt8) -> Bool) throws -> String {
         var run: [UInt8] = []
         while let byte = try peek(), isPart(byte) {
-            if run.count < Self.nameBytesMax { run.append(byte) }
+            if run.count < countMax { run.append(byte) }
             advance()
         }
         return String(decoding: run, as: UTF8.self)
     }
 
-    private func number() throws -> String {
+    private func number() throws -> SQLToken {
         var last: UInt8 = 0
-        return try run { byte in
+        let text = try run(countMax: Self.numberBytesMax) { byte in
             defer { last = byte }
             return Self.isDigit(byte) || byte == UInt8(ascii: ".") || Self.isLetter(byte)
                 || (last | 0x20 == UInt8(ascii: "e") && (byte == UInt8(ascii: "+") || byte == UInt8(ascii: "-")))
         }
+        return text.utf8.count < Self.numberBytesMax ? .number(text) : .word(text)
     }
 
     private func quotedName() throws -> String {

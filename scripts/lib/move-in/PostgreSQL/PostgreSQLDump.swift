@@ -73,7 +73,7 @@ struct DumpedServer: OldServer {
     func read(_ className: String, since: Int64?, into sink: any RowSink) async throws {
         guard let table = stored(className) else { return }
         var rows = DumpRows(index, table) { RowForm(className, $0, schemas[className]) }
-        var batch = RowBatch()
+        var batch = StoredRowBatch()
         while let row = try rows.next() {
             let values: [[UInt8]?]
             switch row.values {
@@ -89,7 +89,7 @@ struct DumpedServer: OldServer {
 }
 
 /// Converts rows and hands them to a sink, some hundred at a time.
-struct RowBatch {
+struct StoredRowBatch {
     private static let rowsMax = 200
     private static let bytesMax = 1 << 20
 

@@ -124,7 +124,7 @@ struct LiveDatabase: OldServer {
             let statement = try connection.statement(sql)
             statement.streams = true
             try statement.bind(values)
-            var batch = RowBatch()
+            var batch = StoredRowBatch()
             while try statement.step() {
                 try await batch.add(Self.values(statement), form, Self.place(className), to: sink)
             }

@@ -11,6 +11,8 @@ struct StoredSchema: Sendable {
     static let table = "_SCHEMA"
     /// Classes of Parse Server that have no schema in the table.
     static let unlisted: Set = ["_Audience", "_GlobalConfig", "_Hooks", "_JobSchedule", "_JobStatus", "_PushStatus"]
+    /// The table of requests that Parse Server answered not long ago.
+    private static let ignored = "_Idempotency"
     /// Rights that the schema route always shows.
     private static let rights: [String: JSON] = [
         "find": [:], "get": [:], "count": [:], "create": [:], "update": [:], "delete": [:], "addField": [:],
@@ -58,7 +60,7 @@ struct StoredSchema: Sendable {
             guard let name = row.fields["className"]?.stringValue else {
                 throw MoveInError(row.place, "A row of _SCHEMA has no className.")
             }
-            all[name] = StoredSchema(name, row.fields["schema"] ?? [:])
+            if name != ignored { all[name] = StoredSchema(name, row.fields["schema"] ?? [:]) }
         }
         return all
     }
@@ -85,7 +87,7 @@ struct RowForm: Sendable {
         idIndex = columns.firstIndex { $0.name == "objectId" }
     }
 
-    /// The id of a row, even of one that cannot be moved.
+    /// The id of a row, also of a refused one.
     func objectId(_ values: [[UInt8]?]) -> String? {
         idIndex.flatMap { $0 < values.count ? values[$0] : nil }.map { String(decoding: $0, as: UTF8.self) }
     }
@@ -135,10 +137,11 @@ struct RowForm: Sendable {
         }
     }
 
+    /// The permissions. A list that is missing means all, as in Parse Server's queries.
     private static func acl(_ rights: [String: JSON]) throws(RowProblem) -> JSON {
         var entries: [String: JSON] = [:]
         for (list, right) in [("_rperm", "read"), ("_wperm", "write")] {
-            for principal in rights[list]?.arrayValue ?? [] {
+            for principal in rights[list]?.arrayValue ?? ["*"] {
                 guard let principal = principal.stringValue else {
                     throw RowProblem("The column \(list) holds what is no text.")
                 }

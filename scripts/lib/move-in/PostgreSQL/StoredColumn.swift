@@ -74,15 +74,19 @@ struct StoredColumn: Sendable, Equatable {
     }
 
     private func json(_ bytes: [UInt8]) throws(RowProblem) -> JSON {
-        do {
-            return try JSON(parsing: bytes)
+        let value: JSON
+        do throws(JSONError) {
+            value = try JSON(parsing: bytes)
+            // A row adds one level, the members of authData two.
+            if value.isNested(deeperThan: JSON.depthMax - 2) { throw .tooDeep }
         } catch {
             switch error {
-            case .tooDeep: throw RowProblem("The column \(name) is nested deeper than \(JSON.depthMax) levels.")
+            case .tooDeep: throw RowProblem("The column \(name) is nested deeper than \(JSON.depthMax - 2) levels.")
             case .tooManyValues: throw RowProblem("The column \(name) has more than \(JSON.valuesMax) values.")
             default: throw RowProblem("The column \(name) is not valid JSON, or has a number out of range.")
             }
         }
+        return value
     }
 
     /// A text, with overlong runs of combining marks separated as in JSON.
@@ -153,7 +157,7 @@ struct StoredTime {
 
 /// PostgreSQL's text form of an array: `{*,"role:a b",NULL}`.
 enum ArrayLiteral {
-    /// Nil for an array of several dimensions and for malformed text.
+    /// Nil for an array of several dimensions, for malformed text and for overlong runs of combining marks.
     static func elements(_ text: String) -> JSON? {
         guard text.hasPrefix("{"), text.hasSuffix("}"), text.utf8.count >= 2 else { return nil }
         var rest = text.utf8.dropFirst().dropLast()
@@ -176,7 +180,8 @@ enum ArrayLiteral {
             case UInt8(ascii: "\""):
                 guard isQuoted else { return nil }
                 rest.removeFirst()
-                return .string(String(decoding: element, as: UTF8.self))
+                let text = String(decoding: element, as: UTF8.self)
+                return text.exceedsMarkLimit ? nil : .string(text)
             case UInt8(ascii: ",") where !isQuoted: return plain(element)
             case UInt8(ascii: "{") where !isQuoted, UInt8(ascii: "}") where !isQuoted: return nil
             case UInt8(ascii: "\\"):
@@ -193,7 +198,7 @@ enum ArrayLiteral {
 
     private static func plain(_ element: [UInt8]) -> JSON? {
         let text = String(decoding: element, as: UTF8.self)
-        if text.isEmpty { return nil }
+        if text.isEmpty || text.exceedsMarkLimit { return nil }
         return text.uppercased() == "NULL" ? .null : .string(text)
     }
 }

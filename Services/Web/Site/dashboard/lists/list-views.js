@@ -18,12 +18,12 @@ function savedViews() {
   return cached(KEPT, () => askIfThere(KEPT, {})).catch(() => null);
 }
 
-/**
- * The normalized query of a view: the list's URL without the page, in a fixed order, so that equal views have equal
- * texts.
- */
+/** Parts of a list's URL that belong to no view: the page, and the object that was just added. */
+const passing = ['page', 'added'];
+
+/** The normalized query of a view: the list's URL in a fixed order, so that equal views have equal texts. */
 export function viewQuery(query) {
-  const parts = Object.entries(query).filter(([name, value]) => name !== 'page' && value);
+  const parts = Object.entries(query).filter(([name, value]) => !passing.includes(name) && value);
   return new URLSearchParams(parts.sort(([a], [b]) => (a < b ? -1 : 1))).toString();
 }
 

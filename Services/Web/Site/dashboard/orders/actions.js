@@ -20,19 +20,34 @@ function filled(values) {
   );
 }
 
+const parcelFields = ({ carrier, trackingNumber, trackingUrl }) => [
+  { name: 'carrier', label: t('ship.carrier'), maxlength: 60, value: carrier },
+  { name: 'trackingNumber', label: t('ship.number'), maxlength: 60, value: trackingNumber },
+  { name: 'trackingUrl', label: t('ship.url'), type: 'url', placeholder: 'https://', value: trackingUrl },
+];
+
 export function ship(order) {
   return dialog({
     title: t('ship.title', { number: order.orderNo }),
     text: t('ship.text'),
     confirm: t('order.ship'),
-    fields: [
-      { name: 'carrier', label: t('ship.carrier'), maxlength: 60 },
-      { name: 'trackingNumber', label: t('ship.number'), maxlength: 60 },
-      { name: 'trackingUrl', label: t('ship.url'), type: 'url', placeholder: 'https://' },
-    ],
+    fields: parcelFields({}),
     async submit(values) {
       await run('shipOrder', { orderId: order.objectId, ...filled(values) });
       toast(t('ship.done', { number: order.orderNo }));
+    },
+  });
+}
+
+export function correctTracking(order) {
+  return dialog({
+    title: t('tracking.title', { number: order.orderNo }),
+    text: t('tracking.text'),
+    confirm: t('order.tracking'),
+    fields: parcelFields(order),
+    async submit(values) {
+      await run('correctTracking', { orderId: order.objectId, ...filled(values) });
+      toast(t('tracking.done', { number: order.orderNo }));
     },
   });
 }

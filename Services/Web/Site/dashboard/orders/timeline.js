@@ -16,7 +16,8 @@ export function timeline(order, { charge, notes, mails, pushes, refunds, isMine 
   const steps = [
     [charge?.createdAt, t('timeline.charged', { amount: charge ? money(charge.amount, charge.currency) : '' })],
     [order.orderDate, t('timeline.made')],
-    [order.shippedAt, t('timeline.shipped'), shipment(order)],
+    [order.shippedAt, t('timeline.shipped'), parcel(order.trackingCorrections?.[0] ?? order)],
+    ...trackingSteps(order),
     [order.deliveredAt, t('timeline.delivered')],
     [order.cancelledAt, t('timeline.cancelled'), order.cancelReason, 'bad'],
     ...refundSteps(order, refunds),
@@ -55,10 +56,22 @@ export function refundSteps(order, refunds) {
   });
 }
 
-function shipment(order) {
-  const text = [order.carrier, order.trackingNumber].filter(Boolean).join(' · ');
-  if (!order.trackingUrl) return text;
-  return h('a', { href: order.trackingUrl, target: '_blank', rel: 'noreferrer noopener' }, text || t('order.track'));
+/** Each correction of the tracking, with the earlier shipment and the one that replaced it. */
+export function trackingSteps(order) {
+  const earlier = order.trackingCorrections ?? [];
+  return earlier.map((was, index) => {
+    const now = earlier[index + 1] ?? order;
+    return [was.until, t('timeline.tracking'), [wordsOf(was) || '–', ' → ', parcel(now) || '–']];
+  });
+}
+
+const wordsOf = ({ carrier, trackingNumber }) => [carrier, trackingNumber].filter(Boolean).join(' · ');
+
+function parcel(shipment) {
+  const { trackingUrl } = shipment;
+  const text = wordsOf(shipment);
+  if (!trackingUrl) return text;
+  return h('a', { href: trackingUrl, target: '_blank', rel: 'noreferrer noopener' }, text || t('order.track'));
 }
 
 /** A mail at the time it was sent; an unsent one at the time it was queued. */

@@ -31,19 +31,21 @@ export async function render(view) {
   const sorted = orders.includes(query.sort) ? query.sort : 'name';
   const where = condition(query);
   const options = { where, order: sorted, include: 'brand', limit: PAGE, skip: (page - 1) * PAGE, count: 1, signal };
-  const [found, views, known] = await Promise.all([
+  const [found, views, known, added] = await Promise.all([
     find('Product', options),
     viewBar('products', view, gridColumns()),
     brands().catch(() => []),
+    justAdded(query.added, signal),
   ]);
-  const go = (change) => router.go('/products', { ...query, page: '', ...change }, { replace: true });
+  const go = (change) => router.go('/products', { ...query, page: '', added: '', ...change }, { replace: true });
   const products = new Collection();
   const selected = new Set();
   const bulk = h('div.bar.bulk', { role: 'group', 'aria-label': t('bulk.label') });
   const onsort = (sort) => go({ sort });
   const wanted = query.columns;
   const shown = productGrid(products, { router, sorted, selected, onsort, onselect: drawBulk, wanted });
-  shown.rows = products.put(found.results);
+  const others = found.results.filter(({ objectId }) => objectId !== query.added);
+  shown.rows = products.put([...added, ...others]);
   signal.addEventListener(
     'abort',
     products.subscribe((product) => shown.renew(product)),
@@ -77,7 +79,7 @@ export async function render(view) {
         ),
         h(
           'button.primary',
-          { type: 'button', onclick: () => addProduct().then(after) },
+          { type: 'button', onclick: () => addProduct().then((made) => made && go({ added: made.objectId })) },
           icon('plus'),
           t('products.add'),
         ),
@@ -98,8 +100,14 @@ export async function render(view) {
     views,
     bulk,
     shown,
-    pager(page, PAGE, found.count, (next) => router.go('/products', { ...query, page: next })),
+    pager(page, PAGE, found.count, (next) => router.go('/products', { ...query, added: '', page: next })),
   ];
+}
+
+/** A new product is the first row whatever the list's order and filters, so that its operator sees it. */
+async function justAdded(objectId, signal) {
+  if (!objectId) return [];
+  return (await find('Product', { where: { objectId }, include: 'brand', limit: 1, signal })).results;
 }
 
 function condition({ show, search, brand }) {

@@ -1,6 +1,6 @@
 // Reviews: reported ones first, then all, and the hidden ones.
 
-import { ask, find, get, run } from '../../shared/api.js';
+import { ask, containing, find, get, run } from '../../shared/api.js';
 import { h } from '../../shared/dom.js';
 import { dialog } from '../../shared/elements/dialog.js';
 import { failure, toast } from '../../shared/elements/toast.js';
@@ -9,6 +9,7 @@ import { t } from '../../shared/i18n.js';
 import { writeMail } from '../customers/mail.js';
 import { viewBar } from '../lists/list-views.js';
 import { counted, heading, pager, stateChips } from '../lists/listing.js';
+import { searchField } from '../lists/search-field.js';
 import { picture } from '../products/picture.js';
 import { runs, sees } from '../shell/areas.js';
 
@@ -19,19 +20,22 @@ export async function render(view) {
   const { router, query, signal, redraw } = view;
   const show = ['all', 'hidden'].includes(query.show) ? query.show : '';
   const page = Math.max(1, Number.parseInt(query.page ?? '1', 10) || 1);
+  const text = (query.search ?? '').trim();
   const [{ reviews, count }, views] = await Promise.all([
-    show ? listed(show, page, signal) : reported(signal),
+    show ? listed(show, text, page, signal) : reported(text, signal),
     viewBar('reviews', view, []),
   ]);
+  const go = (change) => router.go('/reviews', { ...query, page: '', ...change }, { replace: true });
   return [
     heading(t('area.reviews'), counted(`reviews.count.${show || 'reported'}`, count)),
     h(
       'div.bar',
+      searchField(t('reviews.search'), query.search, (search) => go({ search })),
       stateChips(
         t('reviews.show'),
         ['', 'all', 'hidden'].map((key) => [key, t(`reviews.show.${key || 'reported'}`)]),
         show,
-        (next) => router.go('/reviews', { show: next }, { replace: true }),
+        (next) => go({ show: next }),
       ),
     ),
     views,
@@ -40,13 +44,14 @@ export async function render(view) {
           'ul.stack',
           reviews.map((review) => h('li', card(review, redraw, router))),
         )
-      : h('p.card.nothing', t(`reviews.none.${show || 'reported'}`)),
-    show ? pager(page, PAGE, count, (next) => router.go('/reviews', { show, page: next })) : null,
+      : h('p.card.nothing', t(`reviews.none.${text ? 'search' : show || 'reported'}`)),
+    show ? pager(page, PAGE, count, (next) => router.go('/reviews', { ...query, page: next })) : null,
   ];
 }
 
-async function listed(show, page, signal) {
+async function listed(show, text, page, signal) {
   const where = show === 'hidden' ? { moderation: 'hidden' } : {};
+  if (text) where.$or = ['content', 'product.name'].map((field) => ({ [field]: containing(text) }));
   const found = await find('ProductReview', {
     where,
     order: '-createdAt',
@@ -59,8 +64,11 @@ async function listed(show, page, signal) {
   return { reviews: found.results, count: found.count };
 }
 
-/** The function returns only pointers to products; the products are read together. */
-async function reported(signal) {
+/**
+ * The function returns only pointers to products; the products are read together. It has no search, because reported
+ * reviews are few.
+ */
+async function reported(text, signal) {
   const { results: reviews, count } = await ask('reviewsToModerate', { limit: REPORTED, count: true }, signal);
   const ids = [...new Set(reviews.map((review) => review.product?.objectId).filter(Boolean))];
   const products = ids.length
@@ -68,7 +76,12 @@ async function reported(signal) {
     : [];
   const byId = new Map(products.map((product) => [product.objectId, product]));
   for (const review of reviews) review.product = byId.get(review.product?.objectId) ?? review.product;
-  return { reviews, count };
+  if (!text) return { reviews, count };
+  const part = text.toLowerCase();
+  const matching = reviews.filter(({ content, product }) =>
+    [content, product?.name].some((words) => words?.toLowerCase().includes(part)),
+  );
+  return { reviews: matching, count: matching.length };
 }
 
 function card(review, redraw, router) {

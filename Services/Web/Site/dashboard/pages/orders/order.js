@@ -8,7 +8,7 @@ import { mailButton } from '../../customers/mail.js';
 import { heading } from '../../lists/listing.js';
 import { refill } from '../../live/keep-focus.js';
 import { followOrder } from '../../live/order.js';
-import { cancel, deliver, refund, ship } from '../../orders/actions.js';
+import { cancel, correctTracking, deliver, refund, ship } from '../../orders/actions.js';
 import { historyOf } from '../../orders/history.js';
 import { noteForm } from '../../orders/notes.js';
 import { refundedPieces } from '../../orders/parcel.js';
@@ -87,6 +87,7 @@ function actions(order, history, router, redraw) {
   return [
     state === 'made' && button('.primary', 'order.ship', ship),
     goods === 'shipped' && button('.primary', 'order.deliver', deliver),
+    goods === 'shipped' && state !== 'cancelled' && button('', 'order.tracking', correctTracking),
     state !== 'cancelled' && left(order) > 0 && button('', 'order.refund', refund),
     state !== 'cancelled' && goods === 'unfulfilled' && button('.danger', 'order.cancel', cancel),
     sheets,
