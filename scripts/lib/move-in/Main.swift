@@ -93,9 +93,10 @@ import ParseProtocol
             Self.say(json ? report.json.serializedText : report.text)
             if report.hasConflicts { throw ExitCode(1) }
         case .verify:
-            let seed = seed ?? .random(in: 0...UInt64(UInt32.max))
-            let run = VerifyRun(source: try await openedSource(), suite: suite, mapping: try mapping(), seed: seed)
-            let report = try await run.run()
+            let report = try await VerifyRun(
+                source: try await openedSource(), suite: suite, mapping: try mapping(),
+                seed: seed ?? UInt64(UInt32.random(in: .min ... .max))
+            ).run()
             Self.say(json ? report.json.serializedText : report.text)
             if !report.isProven { throw ExitCode(1) }
         case nil: try await stage(suite)

@@ -135,7 +135,9 @@ extension MovedClass {
         else { return nil }
         self.init(name: name)
         fields = (schema["fields"]?.objectValue ?? [:]).filter { !$0.key.hasPrefix("_") }.mapValues { field in
-            .object((field.objectValue ?? [:]).filter { Self.fieldMembers.contains($0.key) })
+            // Parse Server has no field of numbers and texts.
+            guard field["alsoText"] != true else { return ["type": "String"] }
+            return .object((field.objectValue ?? [:]).filter { Self.fieldMembers.contains($0.key) })
         }
         fields["objectId"] = ["type": "String"]
         for time in ["createdAt", "updatedAt"] { fields[time] = ["type": "Date"] }

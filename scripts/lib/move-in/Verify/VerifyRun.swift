@@ -92,12 +92,14 @@ struct VerifyRun: Sendable {
         for (field, type) in wanted.fields.sorted(by: { $0.key < $1.key }) where !field.hasPrefix("_") {
             guard !own.contains(field), !["objectId", "createdAt", "updatedAt", "ACL"].contains(field) else { continue }
             let present = found["fields"]?[field]
+            // A field of numbers and texts.
+            if present?["alsoText"] == true, ["Number", "String"].contains(type["type"]) { continue }
             guard present?["type"] != type["type"] || present?["targetClass"] != type["targetClass"] else { continue }
             let name = { (type: JSON?) in
                 [type?["type"], type?["targetClass"]].compactMap { $0?.stringValue }.joined(separator: " of ")
             }
-            let type = (there: name(type), here: present.map(name) ?? "missing")
-            sentences.append("\(wanted.name).\(field) is \(type.there) there and \(type.here) here.")
+            let here = present.map { name($0) } ?? "missing"
+            sentences.append("\(wanted.name).\(field) is \(name(type)) there and \(here) here.")
         }
         if !SuiteFields.definedClasses.contains(wanted.name), let permissions = wanted.classLevelPermissions {
             let old = Canonical.permissions(permissions)
