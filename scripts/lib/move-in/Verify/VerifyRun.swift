@@ -23,7 +23,8 @@ struct VerifyRun: Sendable {
         var ids: [String: HashSet] = [:]
         for planned in plan.staged {
             let name = planned.schema.name
-            let here = try await
+            let here =
+                try await
                 (isStaged
                 ? stagedRows(name, expecting: expected[name] ?? 0)
                 : servedRows(name, isServed: served.contains(name)))
