@@ -7,7 +7,7 @@ public enum MoveVerb: String, Sendable {
     case rows
     /// Un-stages rows of `className` by `ids`.
     case removals
-    /// The staged rows of `className` after the id `after`, at most `limit`. The answer: lines of id, time and checksum.
+    /// Staged rows of `className` after the id `after`, at most `limit`. The answer: lines of id, time and checksum.
     case list
     /// The state of the move.
     case status

@@ -23,7 +23,7 @@ struct ServedDouble: MoveSuite, ServedSuite {
         case "schemas": return JSON.object(["results": .array(wireSchemas)]).serialized
         case "config": return config.serialized
         case "hooks": return (hooks[path] ?? []).serialized
-        case "classes": return answer(parts[1], options).serialized
+        case "classes": return found(parts[1], options).serialized
         default:
             let after = options["after"]?.stringValue ?? ""
             let ids = (members[parts[2]] ?? []).sorted().filter { $0 > after }
@@ -31,7 +31,7 @@ struct ServedDouble: MoveSuite, ServedSuite {
         }
     }
 
-    private func answer(_ className: String, _ options: [String: JSON]) -> JSON {
+    private func found(_ className: String, _ options: [String: JSON]) -> JSON {
         var found = (objects[className] ?? []).filter { matches($0, options["where"] ?? [:]) }
         let count = found.count
         for key in (options["order"]?.stringValue ?? "objectId").split(separator: ",").reversed() {

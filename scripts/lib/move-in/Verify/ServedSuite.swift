@@ -28,12 +28,19 @@ extension ServedSuite {
 
     /// Objects by id, with their fields.
     func objects(_ className: String, _ ids: [String]) async throws -> [String: [String: JSON]] {
-        let condition: JSON = ["objectId": ["$in": .array(ids.map(JSON.string))]]
-        let found = try await find(className, ["where": condition, "limit": .int(Int64(ids.count))])
-        let pairs = found.compactMap { object in
-            object["objectId"]?.stringValue.map { ($0, object.objectValue ?? [:]) }
+        var wanted = ids
+        var all: [String: [String: JSON]] = [:]
+        while !wanted.isEmpty {
+            let condition: JSON = ["objectId": ["$in": .array(wanted.map(JSON.string))]]
+            let found = try await find(className, ["where": condition, "limit": .int(Int64(wanted.count))])
+            for object in found.compactMap(\.objectValue) {
+                if let id = object["objectId"]?.stringValue { all[id] = object }
+            }
+            // SATCHEL_LIMIT_MAX may be less.
+            guard !found.isEmpty else { break }
+            wanted.removeAll { all[$0] != nil }
         }
-        return Dictionary(pairs) { $1 }
+        return all
     }
 }
 
@@ -58,7 +65,8 @@ struct ServedPages: AsyncSequence, AsyncIteratorProtocol {
             ["order": "objectId", "limit": .int(Int64(Self.rowsMax)), "after": .string(after)])
         let objects = answer["results"]?.arrayValue ?? []
         let next = answer["cursor"]?.stringValue
-        cursor = objects.count < Self.rowsMax || next == after ? nil : next
+        // A short page need not be the last one: SATCHEL_LIMIT_MAX may be less.
+        cursor = objects.isEmpty || next == after ? nil : next
         return objects.isEmpty ? nil : objects
     }
 }
