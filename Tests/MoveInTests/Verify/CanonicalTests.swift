@@ -60,7 +60,9 @@ import Testing
             "sessionToken": "r:1", "createdWith": ["action": "login", "more": 1], "ACL": ["u1": ["read": true]],
         ]
         #expect(canonical(session, "_Session") == canonical(["createdWith": ["action": "login"]], "_Session"))
-        let device: [String: JSON] = ["installationId": "AB", "deviceToken": .string(String(repeating: "A", count: 64))]
+        let device: [String: JSON] = [
+            "installationId": "AB", "deviceToken": .string(String(repeating: "A", count: 64)),
+        ]
         let token = JSON.string(String(repeating: "a", count: 64))
         #expect(
             canonical(device, "_Installation")
