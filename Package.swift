@@ -368,7 +368,10 @@ if Context.environment["SATCHEL_SHOP_ONLY"] != "1" {
             name: "LoadTests", dependencies: ["Load", "ParseProtocol", "TestSupport"], swiftSettings: unoptimised),
         .testTarget(
             name: "MoveInTests",
-            dependencies: ["MoveIn", "Compression", "CPostgreSQL", "ParseProtocol", "PostgreSQL", "TestSupport"],
+            dependencies: [
+                "MoveIn", "Compression", "CPostgreSQL", "Cryptography", "Outbound", "ParseProtocol", "PostgreSQL",
+                "TestSupport",
+            ],
             exclude: ["Fixtures"], swiftSettings: unoptimised),
         scenarios("SuiteScenarios", exclude: ["Fixtures"]),
         scenarios("GatewayScenarios"),

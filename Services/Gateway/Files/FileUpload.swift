@@ -85,6 +85,10 @@ struct FileUpload {
         return data
     }
 
+    /// Whether the master key gives the whole stored name (`X-Satchel-File-Moved: true`), for files of another server.
+    static func keepsName(_ request: ParseRequest) -> Bool { request.headers[movedName]?.lowercased() == "true" }
+
+    private static let movedName = headerName("X-Satchel-File-Moved")
     private static let privateName = headerName("X-Satchel-File-Private")
     private static let uploadModeName = headerName("X-Parse-Upload-Mode")
     private static let metadataName = headerName("X-Parse-File-Metadata")

@@ -21,6 +21,7 @@ struct FilesController: Sendable {
         guard !request.isInBatch else { throw ParseError(.commandUnavailable, "A batch cannot upload files.") }
         try authorize(principal)
         guard request.path.count == 2 else { throw ParseError(.invalidFileName, "Filename not provided.") }
+        if FileUpload.keepsName(request) { return try await move(request, principal) }
         var upload = try FileUpload(
             request, named: String(request.path[1]), bytesMax: configuration.fileBytesMax,
             types: configuration.fileTypes)
@@ -34,18 +35,42 @@ struct FilesController: Sendable {
             upload = try FileUpload(
                 upload, as: file, bytesMax: configuration.fileBytesMax, types: configuration.fileTypes)
         }
+        let name = FileNames.kept(
+            upload.name, isPrivate: upload.isPrivate, isAccountPhoto: request.isAccountPhoto)
+        let answer = try await save(upload, as: name, principal, request)
+        let url = configuration.fileLinks.url(of: name, signedBy: configuration.fileSigner)
+        try await hooks?.afterSave(name, url: url, upload)
+        return answer
+    }
+
+    /// Stores a file of another server under its stored name, so that values and old addresses go on naming it. Calls
+    /// no triggers.
+    private func move(_ request: ParseRequest, _ principal: Principal) async throws(ParseError) -> ParseResponse {
+        guard principal.master else {
+            throw ParseError(.operationForbidden, "Only the master key chooses the stored name of a file.")
+        }
+        let name = String(request.path[1])
+        guard FileNames.isKept(name), !FileNames.isPrivate(name), !FileNames.isAccountPhoto(name) else {
+            throw ParseError(.invalidFileName, "A stored name begins with 32 hexadecimal digits and _.")
+        }
+        let upload = try FileUpload(
+            request, named: FileNames.original(name), bytesMax: configuration.fileBytesMax,
+            types: configuration.fileTypes)
+        return try await save(upload, as: name, principal, request)
+    }
+
+    private func save(
+        _ upload: FileUpload, as name: String, _ principal: Principal, _ request: ParseRequest
+    ) async throws(ParseError) -> ParseResponse {
         let message = SaveFileRequest.with {
-            $0.name = FileNames.kept(
-                upload.name, isPrivate: upload.isPrivate, isAccountPhoto: request.isAccountPhoto)
+            $0.name = name
             $0.contentType = upload.contentType
             $0.metadata = .init(upload.metadata)
         }
         _ = try await services.write(
             FileCalls.save, message, documents: [upload.content], for: principal, in: request.call,
             timeout: Self.saveTimeout)
-        let url = configuration.fileLinks.url(of: message.name, signedBy: configuration.fileSigner)
-        try await hooks?.afterSave(message.name, url: url, upload)
-        return Self.stored(message.name, url: url)
+        return Self.stored(name, url: configuration.fileLinks.url(of: name, signedBy: configuration.fileSigner))
     }
 
     private static func stored(_ name: String, url: String) -> ParseResponse {

@@ -73,6 +73,37 @@ import Testing
         ("bytes=0-1,3-4", 200, "0123456789", nil), ("lines=0-1", 200, "0123456789", nil),
     ]
 
+    /// A file of another server keeps the name that values and old addresses have. Only the master key may say so.
+    @Test func aMovedFileKeepsItsStoredName() async throws {
+        let suite = try await Suite.shared
+        let master = ParseClient.master(suite)
+        func move(_ name: String, _ client: ParseClient) async throws -> ParseClient.Answer {
+            let headers = [
+                ("Content-Type", "application/octet-stream"), ("X-Satchel-File-Moved", "true"),
+                ("X-Parse-Upload-Mode", "stream"), ("X-Parse-File-Metadata", #"{"sha256":"ab"}"#),
+            ]
+            return try await client.send(
+                .POST, "/files/\(name.replacing(" ", with: "%20"))", headers: client.credentials + headers,
+                body: Self.text)
+        }
+        let digits = Hex.random(bytes: 16)
+        for name in ["\(digits)_an old.txt", "\(digits)_without"] {
+            let answer = try await move(name, master)
+            #expect(answer.status == 201, "\(answer.text)")
+            #expect(answer.json.text("name") == name)
+            let path = name.replacing(" ", with: "%20")
+            #expect(try await master.download("/files/satchel/\(path)").body == Self.text)
+            let metadata = try await master.download("/files/satchel/metadata/\(path)")
+            #expect(metadata.json == ["metadata": ["sha256": "ab"]])
+        }
+        for name in ["short.txt", "\(digits)-private.txt", "\(digits)_~photo.txt", "\(digits)_page.html"] {
+            #expect(try await move(name, master).status == 400, "\(name)")
+        }
+        let customer = try await Customer.signUp(suite).client
+        #expect(try await move("\(digits)_b.txt", customer).code == 119)
+        #expect(try await master.download("/files/satchel/\(digits)_b.txt").status == 404)
+    }
+
     /// GHSA-h423-w6qv-2wj3: an invalid range crashed the process.
     @Test func everyRangeHasItsAnswer() async throws {
         let (client, name) = try await Self.uploaded(try await Suite.shared)

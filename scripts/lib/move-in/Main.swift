@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import Outbound
 import ParseProtocol
 
 /// `satchel-move-in`: moves the data of a Parse app into a running suite, proves that, and moves it out again
@@ -14,9 +15,11 @@ import ParseProtocol
             Ends with 0, with 1 when there are conflicts, refused rows or differences, with 2 when nothing was done.
             """)
 
-    @Argument(help: "postgresql://…, - to read that from standard input, a dump file, or a folder.")
+    @Argument(help: "postgresql://…, - to read that from standard input, https://…/parse, a dump file, or a folder.")
     var source: String?
     @Option(help: "The prefix of the collections' names in MongoDB.") var prefix = ""
+    @Option(help: "A folder with the old server's files, or an https:// prefix under which they can be read.")
+    var files: [String] = []
     @Option(help: "A JSON file that renames and skips classes and fields.") var map: String?
     @Flag(help: "The step; without one, rows are staged.") var step: Step?
     @Flag(help: "Prints the report of a dry run or a proof as JSON.") var json = false
@@ -89,14 +92,14 @@ import ParseProtocol
                 throw ExitCode(1)
             }
         case .dryRun:
-            let report = try await DryRun(source: try await openedSource(), suite: suite, mapping: try mapping()).run()
+            let mover = try fileMover(for: suite, sends: false) { _ in }
+            let report = try await DryRun(
+                source: try await openedSource(), suite: suite, mapping: try mapping(), files: mover
+            ).run()
             Self.say(json ? report.json.serializedText : report.text)
             if report.hasConflicts { throw ExitCode(1) }
         case .verify:
-            let report = try await VerifyRun(
-                source: try await openedSource(), suite: suite, mapping: try mapping(),
-                seed: seed ?? UInt64(UInt32.random(in: .min ... .max))
-            ).run()
+            let report = try await proof(suite)
             Self.say(json ? report.json.serializedText : report.text)
             if !report.isProven { throw ExitCode(1) }
         case nil: try await stage(suite)
@@ -106,10 +109,40 @@ import ParseProtocol
     private func stage(_ suite: SuiteClient) async throws {
         let folder = FileManager.default.currentDirectoryPath
         let refusals = RefusalFile(path: "\(folder)/move-in-refused.ndjson")
-        let run = MoveRun(source: try await openedSource(), suite: suite, mapping: try mapping(), refusals: refusals)
-        let report = RunReport(try await run.run(), refusalPath: refusals.path)
+        let mover = try fileMover(for: suite) { try await refusals.add($0) }
+        let run = MoveRun(
+            source: try await openedSource(), suite: suite, mapping: try mapping(), refusals: refusals, files: mover)
+        let results = try await run.run()
+        let report = RunReport(results, refusalPath: refusals.path, files: await mover.figures)
         Self.say(report.text)
-        if report.refused > 0 { throw ExitCode(1) }
+        if await report.refused + mover.figures.lacking > 0 { throw ExitCode(1) }
+    }
+
+    private func proof(_ suite: SuiteClient) async throws -> VerifyReport {
+        let lacking = LackingFiles()
+        let mover = try fileMover(for: suite, stores: false) { await lacking.add($0) }
+        var report = try await VerifyRun(
+            source: try await openedSource(), suite: suite, mapping: try mapping(),
+            seed: seed ?? UInt64(UInt32.random(in: .min ... .max)), withFiles: { try await mover.moved($0) }
+        ).run()
+        report.equalFiles = await mover.figures.unchanged
+        (report.lackingFiles, report.fileExamples) = await (lacking.count, lacking.examples)
+        return report
+    }
+
+    /// - Parameters:
+    ///   - sends: false for a dry run.
+    ///   - stores: false for a proof, which compares with the files that the suite has.
+    private func fileMover(
+        for suite: SuiteClient, sends: Bool = true, stores: Bool = true,
+        lack: @escaping @Sendable (RefusedRow) async throws -> Void
+    ) throws -> FileMover {
+        let http = PatientHTTP(OutboundClient())
+        let client = FileSuiteClient(
+            url: suite.url, applicationId: suite.applicationId, masterKey: suite.masterKey, http: http)
+        let target: any FileSuite = stores ? client : StoredFiles(suite: client)
+        let shelves = try FileShelves.open(files, source: source ?? "", http: http)
+        return FileMover(shelves: shelves, suite: target, sends: sends, lack: lack)
     }
 
     private func turn(_ suite: SuiteClient, rehearses: Bool) async throws {

@@ -12,6 +12,8 @@ struct ClassResult: Sendable, Equatable {
     var refused = 0
     /// Rows of relations and sessions whose owner the source lacks.
     var orphans = 0
+    /// What the source says on the class.
+    var notes: [String] = []
 
     var rows: Int { moved + unchanged + refused + orphans }
 }
@@ -24,9 +26,10 @@ actor ClassTransfer: RowSink {
     private let suite: any MoveSuite
     private let mapping: Mapping
     private let refusals: any RefusalList
+    private let files: FileMover?
     private var staged: StagedRows
     private var batches = Batches()
-    private var converting: [Task<[Conversion], Never>] = []
+    private var converting: [Task<[Conversion], any Error>] = []
     private var sending: [Task<[RefusedRow], any Error>] = []
     private var result: ClassResult
     private var progress: ProgressLine
@@ -44,17 +47,17 @@ actor ClassTransfer: RowSink {
         case refused(RefusedRow)
         case orphan
 
-        init?(_ row: MovedRow, _ mapping: Mapping, _ owners: HashSet?) {
-            guard let mapped = mapping.row(row) else { return nil }
-            if let role = mapped.deskRole {
+        /// - Parameter row: under its names in Satchel.
+        init(_ row: MovedRow, _ owners: HashSet?) {
+            if let role = row.deskRole {
                 self = .refused(RefusedRow(row, "The role \(role) grants rights in Satchel: invite its members."))
                 return
             }
-            if let owners, !owners.contains(IdHash.of(mapped.ownerId.utf8)) {
+            if let owners, !owners.contains(IdHash.of(row.ownerId.utf8)) {
                 self = .orphan
                 return
             }
-            guard let line = RowLine(mapped) else {
+            guard let line = RowLine(row) else {
                 self = .refused(RefusedRow(row, "Satchel takes no such id: 1 to 64 letters, digits, _ and -."))
                 return
             }
@@ -70,19 +73,27 @@ actor ClassTransfer: RowSink {
     ///   - className: the class's name in Satchel.
     ///   - owners: the ids of the class whose objects own the rows of a relation or the sessions.
     ///   - collectsIds: whether `ids` has the rows' ids at the end.
+    ///   - files: nil when Files keep their old names.
     init(
         _ className: String, staged: StagedRows, owners: HashSet?, collectsIds: Bool, suite: any MoveSuite,
-        mapping: Mapping, refusals: any RefusalList
+        mapping: Mapping, refusals: any RefusalList, files: FileMover? = nil
     ) {
         (self.staged, self.suite, self.mapping, self.refusals) = (staged, suite, mapping, refusals)
+        self.files = files
         (self.owners, self.collectsIds) = (owners, collectsIds)
         result = ClassResult(name: className)
         progress = ProgressLine(className)
     }
 
     func take(_ rows: [MovedRow]) async throws {
-        let (mapping, owners) = (mapping, owners)
-        converting.append(Task.detached { rows.compactMap { Conversion($0, mapping, owners) } })
+        let (mapping, owners, files) = (mapping, owners, files)
+        converting.append(
+            Task.detached {
+                // After the mapping, so that files of skipped fields stay out.
+                var mapped = rows.compactMap { mapping.row($0) }
+                if let files { mapped = try await files.moved(mapped) }
+                return mapped.map { Conversion($0, owners) }
+            })
         if converting.count > Self.packsAhead { try await add(converting.removeFirst().value) }
     }
 
@@ -90,6 +101,8 @@ actor ClassTransfer: RowSink {
         result.refused += 1
         try await refusals.add(refusal)
     }
+
+    func note(_ sentence: String, on className: String) async throws { result.notes.append(sentence) }
 
     /// Waits until everything is staged.
     /// - Parameter isWhole: whether the source showed every row; then staged rows that it did not show are removed.

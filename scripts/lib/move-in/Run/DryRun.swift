@@ -5,13 +5,15 @@ struct DryRun: Sendable {
     let source: any OldServer
     let suite: any MoveSuite
     let mapping: Mapping
+    /// Of a dry run.
+    var files: FileMover?
 
     /// - Throws: `MoveInError` when the mapping is wrong or the source cannot be read.
     func run() async throws -> DryRunReport {
         let start = ContinuousClock.now
         let classes = try await source.classes()
         try mapping.check(classes)
-        let finder = ConflictReader(schemas: try await suite.schemas(), mapping: mapping)
+        let finder = ConflictReader(schemas: try await suite.schemas(), mapping: mapping, files: files)
         var oldNames: [String: String] = [:]
         for old in classes.sorted(by: { $0.name < $1.name }) {
             guard let schema = mapping.schema(old), await finder.take(schema) else { continue }
@@ -26,19 +28,22 @@ struct DryRun: Sendable {
             try await source.read(oldName, since: nil, into: finder)
         }
         ProgressLine.end()
-        return await finder.report(seconds: (ContinuousClock.now - start) / .seconds(1))
+        var report = await finder.report(seconds: (ContinuousClock.now - start) / .seconds(1))
+        report.files = await files?.figures
+        return report
     }
 }
 
 /// Feeds a `ConflictFinder` with the rows of a source, in two looks.
 private actor ConflictReader: RowSink {
     private let mapping: Mapping
+    private let files: FileMover?
     private var finder: ConflictFinder
     private var suspected: ConflictFinder.Suspects?
     private var classes: [String: DryRunReport.ClassSize] = [:]
 
-    init(schemas: [JSON], mapping: Mapping) {
-        self.mapping = mapping
+    init(schemas: [JSON], mapping: Mapping, files: FileMover?) {
+        (self.mapping, self.files) = (mapping, files)
         finder = ConflictFinder(schemas: schemas)
     }
 
@@ -55,8 +60,9 @@ private actor ConflictReader: RowSink {
     }
 
     func take(_ rows: [MovedRow]) async throws {
-        for row in rows {
-            guard let row = mapping.row(row) else { continue }
+        let mapped = rows.compactMap { mapping.row($0) }
+        if let files, suspected == nil { _ = try await files.moved(mapped) }
+        for row in mapped {
             if let suspected {
                 finder.lookAgain(row, for: suspected)
                 continue
@@ -90,6 +96,8 @@ struct DryRunReport: Sendable, Equatable {
     var findings: [ConflictKind: Finding]
     /// How long reading everything took.
     var readSeconds: Double
+    /// Files in folders and dumps; those on the web are not asked for.
+    var files: FileFigures?
 
     /// Rates at which a suite stages on a small machine; a run prints its own.
     static let rowsPerSecond = 10_000.0, bytesPerSecond = 10_000_000.0
@@ -115,6 +123,10 @@ struct DryRunReport: Sendable, Equatable {
             In all \(rows) rows, \(Self.size(bytes)): about \(Self.time(seconds)) at \(Int(Self.rowsPerSecond)) rows \
             or \(Self.size(Int(Self.bytesPerSecond))) a second.
             """)
+        if let files, files != FileFigures() {
+            let lacking = files.lacking > 0 ? "; \(files.lacking) are missing in the places of --files" : ""
+            lines.append("\(files.copied) files here, \(Self.size(files.bytes))\(lacking).")
+        }
         for (kind, finding) in found {
             lines.append("\n\(kind.isNote ? "Note" : "Conflict"): \(finding.count) \(kind.title)")
             lines += finding.examples.map { "  \($0.description)" }

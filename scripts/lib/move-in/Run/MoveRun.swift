@@ -12,6 +12,7 @@ struct MoveRun: Sendable {
     let suite: any MoveSuite
     let mapping: Mapping
     let refusals: any RefusalList
+    var files: FileMover?
 
     /// - Throws: `MoveInError` before anything is sent when the mapping or a class's name is wrong.
     func run() async throws -> [ClassResult] {
@@ -65,7 +66,7 @@ struct MoveRun: Sendable {
         staged.sort()
         return ClassTransfer(
             className, staged: staged, owners: owners, collectsIds: collectsIds, suite: suite, mapping: mapping,
-            refusals: refusals)
+            refusals: refusals, files: files)
     }
 }
 

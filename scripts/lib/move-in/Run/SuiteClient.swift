@@ -14,6 +14,9 @@ struct SuiteClient: MoveSuite {
     /// A batch of 4 MB is staged within a second; a disk under load takes longer.
     private static let timeout = Duration.seconds(120)
 
+    /// The code for a request of which the gateway does not know whether the service carried it out.
+    private static let interrupted: Int64 = 124
+
     init(url: String, applicationId: String, masterKey: String) {
         (self.url, self.applicationId, self.masterKey) = (url, applicationId, masterKey)
     }
@@ -71,7 +74,8 @@ struct SuiteClient: MoveSuite {
             .joined(separator: ":")
     }
 
-    /// Sends an idempotent request, and repeats it when the connection fails or the suite answers 503.
+    /// Sends an idempotent request, and repeats it when the connection fails, a service was interrupted or the suite
+    /// answers 503.
     /// - Throws: `SuiteRefusal` for an answer that repeating does not change.
     private func send(
         _ method: OutboundRequest.Method, _ path: String, _ body: [UInt8] = [], type: String = "application/json"
@@ -116,6 +120,9 @@ struct SuiteClient: MoveSuite {
         }
         guard (200..<300).contains(answer.status) else {
             let json = try? JSON(parsing: answer.body)
+            guard json?["code"]?.intValue != Self.interrupted else {
+                throw NoAnswer(description: "\(name): \(text(answer.body))", retryAfterSeconds: nil)
+            }
             throw SuiteRefusal(
                 request: name, status: answer.status, code: json?["code"]?.intValue,
                 message: json?["error"]?.stringValue ?? text(answer.body))
@@ -137,7 +144,7 @@ extension SuiteClient: ServedSuite {
     }
 }
 
-/// The suite gave no answer, or 503.
+/// The suite gave no answer, answered 503, or does not know what became of the request.
 struct NoAnswer: Error, Sendable, CustomStringConvertible {
     var description: String
     var retryAfterSeconds: Int?

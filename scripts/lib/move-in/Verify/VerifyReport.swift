@@ -47,8 +47,13 @@ struct VerifyReport: Sendable, Equatable {
     var classes: [ClassProof]
     /// Sentences on fields and permissions of classes.
     var schemas: [String] = []
+    /// Files with the content that the old server shows, or whose names stand for it.
+    var equalFiles = 0
+    /// Rows with a file that the suite lacks.
+    var lackingFiles = 0
+    var fileExamples: [String] = []
 
-    var isProven: Bool { schemas.isEmpty && classes.allSatisfy { $0.isProven(isStaged: isStaged) } }
+    var isProven: Bool { schemas.isEmpty && lackingFiles == 0 && classes.allSatisfy { $0.isProven(isStaged: isStaged) } }
 
     private static let columns: [(title: String, value: @Sendable (ClassProof) -> Int)] = [
         ("there", { $0.there }), ("here", { $0.here }), ("equal", { $0.equal }), ("different", { $0.different }),
@@ -84,6 +89,10 @@ struct VerifyReport: Sendable, Equatable {
         }
         if !schemas.isEmpty { lines.append("\nClasses that differ:") }
         lines += schemas.map { "  \($0)" }
+        if equalFiles + lackingFiles > 0 {
+            lines.append("\nFiles: \(equalFiles) equal, \(lackingFiles) rows with missing ones")
+        }
+        lines += fileExamples.map { "  \($0)" }
         let subject = isStaged ? "what is staged" : "what clients see"
         lines.append("\nThe old server was compared with \(subject), seed \(seed).")
         lines.append(isProven ? "Everything of the old server is here." : "There are differences.")
@@ -106,7 +115,8 @@ struct VerifyReport: Sendable, Equatable {
         return [
             "isProven": .bool(isProven), "compared": isStaged ? "staged" : "served", "seed": .string("\(seed)"),
             "classes": .array(listed), "differences": .array(examples.map(\.json)),
-            "schemas": .array(schemas.map(JSON.string)),
+            "schemas": .array(schemas.map(JSON.string)), "equalFiles": .int(Int64(equalFiles)),
+            "lackingFiles": .int(Int64(lackingFiles)),
         ]
     }
 }

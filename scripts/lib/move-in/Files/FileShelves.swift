@@ -1,0 +1,41 @@
+import Foundation
+
+/// Finds the files of an old server.
+enum FileShelves {
+    /// - Parameters:
+    ///   - places: of `--files`: folders, and `https://…/` prefixes.
+    ///   - source: SOURCE. A folder of mongodump may have files in GridFS, a server shows them at its own address.
+    /// - Throws: `MoveInError` for a place that is neither, or cannot be read.
+    static func open(_ places: [String], source: String, http: PatientHTTP) throws -> [any FileShelf] {
+        var shelves: [any FileShelf] = []
+        var prefixes: [String] = []
+        for place in places {
+            if place.contains("://") {
+                prefixes.append(place)
+            } else if let dumped = try GridFSShelf.open(place) {
+                shelves.append(dumped)
+            } else {
+                shelves.append(try FolderShelf(place))
+            }
+        }
+        if FolderListing.isFolder(source) {
+            let folders = FolderListing.names(source).map { "\(source)/\($0)" }.filter(FolderListing.isFolder)
+            for folder in [source] + folders {
+                if let dumped = try GridFSShelf.open(folder) { shelves.append(dumped) }
+            }
+        }
+        for prefix in prefixes { shelves.append(try WebShelf(prefix: prefix, http: http)) }
+        let trusted = WebShelf.hosted + prefixes + [origin(of: source)].compactMap(\.self)
+        shelves.append(try WebShelf(trusted: trusted, http: http))
+        return shelves
+    }
+
+    /// The scheme, host and port of an old server; nil for another kind of source.
+    private static func origin(of source: String) -> String? {
+        guard var parts = URLComponents(string: source), ["http", "https"].contains(parts.scheme?.lowercased()) else {
+            return nil
+        }
+        (parts.user, parts.password, parts.path, parts.query, parts.fragment) = (nil, nil, "/", nil, nil)
+        return parts.string
+    }
+}
