@@ -111,6 +111,47 @@ import Testing
         #expect(classes["OldItem"].map { [$0.different, $0.missing, $0.extra, $0.equal] } == [1, 1, 1, 28])
     }
 
+    /// A run gives files other names: the proof compares with these.
+    @Test func filesCompareByTheNamesThatARunGivesThem() async throws {
+        var server = MemoryServer()
+        server.add("Item", "a1", ["picture": ["__type": "File", "name": "old.png", "url": "https://old.example/a"]])
+        var suite = ServedDouble()
+        suite.wireSchemas = [["className": "Item", "fields": [:]]]
+        suite.objects["Item"] = [["objectId": "a1", "picture": ["__type": "File", "name": "new.png"]]]
+        let run = VerifyRun(source: server, suite: suite, mapping: Mapping(), seed: 1)
+        let report = try await run.run()
+        #expect(report.classes.first?.differences.map(\.field) == ["picture"])
+        var renaming = run
+        renaming.withFiles = { rows in
+            rows.map { row in
+                var row = row
+                row.fields["picture"]?["name"] = "new.png"
+                return row
+            }
+        }
+        #expect(try await renaming.run().isProven)
+
+        let lacking = LackingFiles()
+        let files = StoredFiles(suite: NoFiles())
+        await #expect(throws: ShelfProblem.self) {
+            try await files.store(ShelvedFile(content: [1], contentType: nil), as: "a.png", checksum: "x")
+        }
+        let place = SourcePlace(file: "Item.json", offset: nil)
+        for _ in 0..<20 {
+            await lacking.add(RefusedRow(className: "Item", objectId: "a1", place: place, reason: "It is gone."))
+        }
+        #expect(await lacking.count == 20)
+        #expect(await lacking.examples.count == 10)
+        var unproven = report
+        (unproven.classes, unproven.lackingFiles) = ([], 1)
+        #expect(!unproven.isProven)
+    }
+
+    private struct NoFiles: FileSuite {
+        func checksum(of name: String) async throws -> String? { nil }
+        func store(_ file: ShelvedFile, as name: String, checksum: String) async throws {}
+    }
+
     @Test func aSeedRepeatsItsQueries() {
         func queries(_ seed: UInt64) -> [String] {
             var sampled = SampledQueries(seed: seed)

@@ -53,7 +53,9 @@ struct VerifyReport: Sendable, Equatable {
     var lackingFiles = 0
     var fileExamples: [String] = []
 
-    var isProven: Bool { schemas.isEmpty && lackingFiles == 0 && classes.allSatisfy { $0.isProven(isStaged: isStaged) } }
+    var isProven: Bool {
+        schemas.isEmpty && lackingFiles == 0 && classes.allSatisfy { $0.isProven(isStaged: isStaged) }
+    }
 
     private static let columns: [(title: String, value: @Sendable (ClassProof) -> Int)] = [
         ("there", { $0.there }), ("here", { $0.here }), ("equal", { $0.equal }), ("different", { $0.different }),
