@@ -70,7 +70,7 @@ actor ClassCheck: RowSink {
 
     /// Whether a run moves the row.
     private func isMoved(_ row: MovedRow) -> Bool {
-        if row.deskRole != nil || Self.isExpired(row.className, row.fields, now) { return false }
+        if row.deskRole != nil || !isStaged && Self.isExpired(row.className, row.fields, now) { return false }
         return owners?.contains(IdHash.of(row.ownerId.utf8)) ?? true
     }
 
