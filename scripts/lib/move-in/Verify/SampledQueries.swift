@@ -15,6 +15,29 @@ struct SeededNumbers: RandomNumberGenerator, Sendable {
     }
 }
 
+/// An old server that answers queries of Parse.
+protocol QueriedServer: OldServer {
+    /// Nil when it refuses the query.
+    func answer(_ className: String, _ query: SampledQuery) async throws -> QueryAnswer?
+}
+
+/// The answer to a sampled query.
+struct QueryAnswer: Sendable, Equatable {
+    var count: Int?
+    /// Of the first objects, if their order was asked for.
+    var ids: [String] = []
+
+    init(count: Int?, ids: [String]) { (self.count, self.ids) = (count, ids) }
+
+    /// - Parameter answer: of `/classes/<Class>`.
+    init(_ answer: JSON) {
+        count = answer["count"]?.intValue.map { Int(clamping: $0) }
+        ids = (answer["results"]?.arrayValue ?? []).compactMap { $0["objectId"]?.stringValue }
+    }
+
+    var text: String { ([count.map { "\($0)" } ?? "no count"] + ids).joined(separator: " ") }
+}
+
 /// A query whose answer follows from the rows of the old server.
 struct SampledQuery: Sendable {
     enum Kind: Sendable, Hashable {
@@ -35,8 +58,16 @@ struct SampledQuery: Sendable {
 
     init(field: String, kind: Kind) { (self.field, self.kind) = (field, kind) }
 
-    /// The ids that an ordered query should find.
-    var ids: [String] { first.map { $0.id } }
+    /// The answer that follows from the rows.
+    var expected: QueryAnswer { QueryAnswer(count: count, ids: first.map { $0.id }) }
+
+    /// The options of a request to `/classes/<Class>`.
+    var options: [String: JSON] {
+        var options: [String: JSON] = ["where": condition, "keys": "objectId", "count": 1]
+        options["order"] = order.map(JSON.string)
+        options["limit"] = .int(order == nil ? 0 : Int64(Self.limit))
+        return options
+    }
 
     var condition: JSON {
         switch kind {

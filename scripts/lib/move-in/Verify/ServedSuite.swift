@@ -21,11 +21,6 @@ extension ServedSuite {
         try await json("/classes/\(className)", options)["results"]?.arrayValue ?? []
     }
 
-    func count(_ className: String, where condition: JSON) async throws -> Int? {
-        let options: [String: JSON] = ["where": condition, "limit": 0, "count": 1]
-        return try await json("/classes/\(className)", options)["count"]?.intValue.map { Int(clamping: $0) }
-    }
-
     /// Objects by id, with their fields.
     func objects(_ className: String, _ ids: [String]) async throws -> [String: [String: JSON]] {
         var wanted = ids

@@ -31,7 +31,8 @@ struct VerifyRun: Sendable {
             let collectsIds = plan.owners.contains(name)
             let check = ClassCheck(
                 name, here: here, isStaged: isStaged, owners: ClassPlan.owner(of: name).flatMap { ids[$0] },
-                collectsIds: collectsIds, seed: seed, now: now, suite: suite, mapping: mapping, withFiles: withFiles)
+                collectsIds: collectsIds, seed: seed, now: now, suite: suite, mapping: mapping,
+                oldServer: mapping == Mapping() ? source as? any QueriedServer : nil, withFiles: withFiles)
             try await source.read(planned.oldName, since: nil, into: check)
             proofs.append(try await check.finish())
             guard collectsIds else { continue }
