@@ -134,7 +134,7 @@ extension MovedClass {
             Names.isIdentifier(name) || Self.leavingClasses.contains(name)
         else { return nil }
         self.init(name: name)
-        fields = (schema["fields"]?.objectValue ?? [:]).filter { !$0.key.hasPrefix("_") }.mapValues { field in
+        fields = (schema["fields"]?.objectValue ?? [:]).filter { !$0.key.hasPrefix("_") }.mapValues { field -> JSON in
             // Parse Server has no field of numbers and texts.
             guard field["alsoText"] != true else { return ["type": "String"] }
             return .object((field.objectValue ?? [:]).filter { Self.fieldMembers.contains($0.key) })
