@@ -76,10 +76,10 @@ package func buildBag(_ host: ServiceHost, _ routes: inout ServiceRoutes, _ curr
     ) {
         await numbers.open(host) ? .finished : .idle
     }
-    let turns = isShared ? CheckoutLeases() : nil
+    let leases = isShared ? CheckoutLeases() : nil
     let ledger = CheckoutLedger(
         store: host.store, outbox: host.outbox, numbers: numbers,
-        copies: try OrderCopies(host.configuration.settings), turns: turns,
+        copies: try OrderCopies(host.configuration.settings), leases: leases,
         requiredAddress: try ShippingAddress.requiredMembers(host.configuration.settings))
     let runner = CheckoutRunner(
         ledger: ledger, steps: CheckoutSteps(bus: host.bus),
@@ -99,14 +99,14 @@ package func buildBag(_ host: ServiceHost, _ routes: inout ServiceRoutes, _ curr
         }
     }
     host.whenWriter(
-        "checkouts", every: turns?.length ?? .seconds(1), problem: "Unfinished checkouts could not be read."
+        "checkouts", every: leases?.length ?? .seconds(1), problem: "Unfinished checkouts could not be read."
     ) {
         try await runner.resumeUnfinished()
         return isShared ? .idle : .finished
     }
 
     host.whenWriter(
-        "checkouts.actions", every: CheckoutRunner.lookPause, problem: "Unconfirmed checkouts could not be read."
+        "checkouts.actions", every: CheckoutRunner.roundPause, problem: "Unconfirmed checkouts could not be read."
     ) {
         try await runner.lookAfterActions()
         return .idle

@@ -3,7 +3,8 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// The functions that show and change a bag. Each returns the resulting bag.
+/// The functions that show and change a bag. Each reads the store when the request arrives. The `Rest` that it returns
+/// asks the catalog, commits the change, and answers with the resulting bag.
 struct BagFunctions: Sendable {
     let host: ServiceHost
     private let catalog: Catalog

@@ -29,21 +29,21 @@ func runGateway() async throws {
     let cache = ReadCache(configuration)
     let hasPages = configuration.servesDashboard || configuration.servesStorefront
     let site = hasPages ? WebSite(configuration, logger: logger) : nil
-    let hearers = LiveInvalidationRelay()
+    let invalidations = LiveInvalidationRelay()
     let traffic = BusTraffic()
-    let known = HookCache(lease: leases.hooks)
+    let hookCache = HookCache(lease: leases.hooks)
     let broker = try Broker(
         configuration: configuration.bus, logger: logger,
         onForget: {
             sessions.forget($0)
-            hearers.forget($0)
-            if $0.hooks { known.forget() }
+            invalidations.forget($0)
+            if $0.hooks { hookCache.forget() }
         },
         leases: leases.all,
         onTold: { forget, isGap, done in
             sessions.forget(forget)
-            if forget.hooks { known.forget() }
-            hearers.forget(forget, isGap: isGap, done)
+            if forget.hooks { hookCache.forget() }
+            invalidations.forget(forget, isGap: isGap, done)
         },
         onStates: {
             cache?.servicesChanged($0)
@@ -56,7 +56,7 @@ func runGateway() async throws {
     let unused = UnusedFunctions(codeReplacesOwn: configuration.cloud.codeReplacesFunctions)
     let hooks = HookScopes(
         registry: HookRegistry(
-            cache: known, services: services, unused: UnusedFunctionsLog(unused, logger: logger)),
+            cache: hookCache, services: services, unused: UnusedFunctionsLog(unused, logger: logger)),
         webhooks: Webhooks(
             client: outbound, links: configuration.fileLinks, settings: configuration.cloud, logger: logger))
     let admission = Admission(
@@ -71,7 +71,7 @@ func runGateway() async throws {
         triggers: LiveTriggers(scopes: hooks, links: configuration.fileLinks),
         decoder: LiveDecoder(bodies: bodies, turns: turns), broker: broker, links: configuration.fileLinks,
         place: configuration.replica, logger: logger)
-    hearers.set(hub)
+    invalidations.set(hub)
     let router = ParseRouter(
         configuration: configuration, admission: admission, principals: principals, hooks: hooks,
         controllers: try Controllers(

@@ -31,7 +31,7 @@ package func buildMail(_ host: ServiceHost, _ routes: inout ServiceRoutes) throw
             sender.wake()
         }
     }
-    // Mails are stored by address, not by user, and their content is removed once they are sent.
+    // Mails are stored by address, not by user; `forgetContent` removes their content.
     routes.accept(NotificationCalls(to: mailPlan.name).userDeleted) { _, _, _ in }
     let written = ShopMailQueue(sender: configuration.sender, staff: configuration.staff, quotas: quotas)
     MailFunctions(store: host.store, sender: sender, composer: composer, written: written, audit: host.audit)

@@ -80,9 +80,9 @@ package struct MailConfiguration: Sendable {
         sending = MailSender.Settings(
             schedule: RetrySchedule(first: retry, giveUpAfter: hours),
             connections: isSpool ? SpoolTransport.mailsMax : connections,
-            // Only an SMTP server may make the sender wait for a recipient's server. The other transports need no limit
-            // per domain.
-            perDomain: isSMTP ? nil : SpoolTransport.mailsMax)
+            // Only an SMTP server may make the sender wait for a recipient's server. With the other transports one
+            // domain may have all connections.
+            perDomain: isSMTP ? nil : isSpool ? SpoolTransport.mailsMax : connections)
     }
 
     private static func smtp(_ settings: Settings, _ timeout: Duration) throws(StartupProblem) -> SMTPTransport.Settings

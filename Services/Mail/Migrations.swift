@@ -7,7 +7,7 @@ let mailMigrations = [
     Migration(2, "mailsOfOrders", mailsOfOrders),
 ]
 
-/// Existing mails have no order number: it was in their content, which is removed after sending.
+/// Existing mails have no order number: it was in their content, which is removed some days after sending.
 private let mailsOfOrders = [
     "ALTER TABLE mails ADD COLUMN orderNo INTEGER",
     "CREATE INDEX mailsOfOrder ON mails(orderNo, id) WHERE orderNo IS NOT NULL",

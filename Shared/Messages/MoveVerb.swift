@@ -7,7 +7,7 @@ public enum MoveVerb: String, Sendable {
     case rows
     /// Un-stages rows of `className` by `ids`.
     case removals
-    /// The staged rows of `className` after the id `after`, at most `limit`. The answer: lines of id, time and checksum.
+    /// Staged rows of `className` after the id `after`, at most `limit`. The answer: lines of id, time and checksum.
     case list
     /// The state of the move.
     case status
@@ -15,4 +15,9 @@ public enum MoveVerb: String, Sendable {
     case begin
     /// Drops everything that is staged.
     case undo
+    /// The members of a relation after `after`, at most `limit`. The answer: lines of `<owner>:<member>`.
+    case members
+    /// What no object of `className` shows and another server needs, of the objects after the id `after`, at most
+    /// `limit`. The answer: lines of id and JSON text.
+    case secrets
 }

@@ -146,6 +146,22 @@ import Testing
         }
     }
 
+    @Test func aRelationIsListedInPages() async throws {
+        try await withShop { shop in
+            let schema: JSON = ["fields": ["friends": ["type": "Relation", "targetClass": "Player"]]]
+            try await shop.ask(.schema, ["className": "Player"], schema.serialized)
+            try await shop.stage("Player", ["a1", "b2", "c3"].map { Self.line($0, 0, [:]) }.joined())
+            let rows = ["a1:b2", "a1:c3", "b2:a1"].map { "\($0)\t0\t{}\n" }
+            try await shop.stage("_Join:friends:Player", rows.joined())
+            #expect(try await shop.end()["phase"] == "switched")
+            for (after, listed) in [("", "a1:b2\na1:c3\n"), ("a1:b2", "a1:c3\nb2:a1\n"), ("a1:c3", "b2:a1\n")] {
+                let parameters: JSON = ["className": "_Join:friends:Player", "after": .string(after), "limit": 2]
+                let answer = try await shop.reply(.members, parameters)
+                #expect(String(decoding: answer, as: UTF8.self) == listed)
+            }
+        }
+    }
+
     @Test func aRefusedRowLeavesNothingOfTheOthers() async throws {
         try await withShop { shop in
             try await shop.stage(
@@ -256,7 +272,7 @@ import Testing
 
     @Test func onlyTheMasterKeyStages() async throws {
         try await withShop { shop in
-            for verb in ["status", "rows", "undo"] {
+            for verb in ["status", "rows", "undo", "members", "secrets"] {
                 let failure = await #expect(throws: BusFailure.self) {
                     try await shop.bench.ask(
                         ObjectCalls(of: "shop").move.kind, FunctionRequest.with { $0.name = verb }, key: verb,

@@ -112,15 +112,16 @@ struct CheckoutFunctions: Sendable {
         return progress
     }
 
-    /// A look that was under way may have asked the provider before the customer confirmed the charge, so a second one
-    /// follows.
-    private static let looks = 2
+    /// The driver that this request joins may have asked payments before the customer confirmed the charge, so the
+    /// request asks once more.
+    private static let asksMax = 2
 
+    /// The progress of a checkout that an earlier request began.
     private func again(
         _ id: String, givesUp: Bool = false, _ began: ContinuousClock.Instant
     ) async throws -> CheckoutProgress {
         var found: CheckoutProgress?
-        for _ in 0..<Self.looks {
+        for _ in 0..<Self.asksMax {
             let left = Self.left(began)
             found = givesUp ? await runner.giveUp(id, within: left) : await runner.progress(of: id, within: left)
             guard case .action? = found else { break }
@@ -148,9 +149,9 @@ struct CheckoutFunctions: Sendable {
     ) async throws -> String {
         let catalog = Catalog(host: host)
         let principal = request.envelope.principal
-        async let asked = catalog.prices(of: products, as: principal, for: request)
+        async let current = catalog.prices(of: products, as: principal, for: request)
         let customer = try await customer(userId, wanted, request)
-        var prices = try await asked
+        var prices = try await current
         for _ in 0..<Self.roundsMax {
             do {
                 return try await ledger.start(

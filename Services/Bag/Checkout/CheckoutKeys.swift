@@ -21,7 +21,7 @@ enum CheckoutKeys {
                 """, [.text(customerId), .text(key)])
             guard let row = rows.first else { continue }
             if !isOfRequest(key) {
-                guard try !isFree(row) else { continue }
+                guard try !isReleased(row) else { continue }
                 try requireSame(request, as: row, of: customerId, in: store)
             }
             return try row.text("id")
@@ -77,7 +77,8 @@ enum CheckoutKeys {
 
     private static func isOfRequest(_ key: String) -> Bool { key.hasPrefix("request:") }
 
-    private static func isFree(_ row: SQLRow) throws -> Bool {
+    /// Whether the client may use the key of this checkout again.
+    private static func isReleased(_ row: SQLRow) throws -> Bool {
         guard try row.text("state") == "failed", case .failure(let error) = try CheckoutRecord.outcome(row) else {
             return false
         }

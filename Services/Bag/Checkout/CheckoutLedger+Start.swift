@@ -72,9 +72,9 @@ extension CheckoutLedger {
         return removed == requestKeysForgottenMax
     }
 
-    /// Whether a checkout waits until its customer confirms the charge, and no request for it had these data: the
-    /// customer has corrected the card or the address.
-    private func waitsForOther(
+    /// Whether a checkout waits until its customer confirms the charge, and this request has other data than those that
+    /// led to it: the customer has corrected the card or the address.
+    private func waitsWithOtherData(
         _ checkoutId: String, than request: CheckoutRequest, of customer: Customer, in transaction: StoreTransaction
     ) throws -> Bool {
         let found = try transaction.rows(
@@ -91,7 +91,7 @@ extension CheckoutLedger {
     ) throws -> (id: String, isDecided: Bool, new: Checkout?) {
         let order = try Self.order(request, of: customer.userId, in: transaction)
         if let running = try Self.running(order.objectId, in: transaction) {
-            if request.allowsAction, try waitsForOther(running, than: request, of: customer, in: transaction) {
+            if request.allowsAction, try waitsWithOtherData(running, than: request, of: customer, in: transaction) {
                 throw OtherPaymentWaits(checkoutId: running)
             }
             return (running, false, nil)
@@ -131,7 +131,7 @@ extension CheckoutLedger {
             },
             expectedAmount: request.amount, source: request.source, email: customer.email, discount: discount,
             orderFields: fields, allowsAction: request.allowsAction)
-        try Self.insert(checkout, turns, in: transaction)
+        try Self.insert(checkout, leases, in: transaction)
         if !customer.email.isEmpty { try customer.mailCause.keep(for: checkout.id, in: transaction) }
         try Self.requireCompletable(checkout, in: transaction)
         return (checkout.id, false, checkout)
@@ -207,7 +207,7 @@ extension CheckoutLedger {
     }
 
     private static func insert(
-        _ checkout: Checkout, _ turns: CheckoutLeases?, in transaction: StoreTransaction
+        _ checkout: Checkout, _ leases: CheckoutLeases?, in transaction: StoreTransaction
     ) throws {
         let attempts = try transaction.rows(
             "SELECT count(*) AS attempts FROM checkouts WHERE orderId = ?", [.text(checkout.orderId)])
@@ -228,7 +228,7 @@ extension CheckoutLedger {
                 (checkout.discount?.code).map(SQLValue.text) ?? .null,
                 .int(checkout.allowsAction ? 1 : 0),
                 .int(transaction.now.milliseconds), .int(transaction.now.milliseconds),
-            ] + (turns?.values(at: transaction.now) ?? [.null, .int(0)]))
+            ] + (leases?.values(at: transaction.now) ?? [.null, .int(0)]))
     }
 }
 

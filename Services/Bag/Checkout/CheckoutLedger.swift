@@ -16,21 +16,21 @@ extension Outbox: EventSink {}
 package struct CheckoutLedger: Sendable {
     let store: ClassStore
     let outbox: any EventSink
-    /// Nil when no number was ever assigned, as in a test's new store.
+    /// Nil in tests, whose new stores have lost no number.
     let numbers: OrderNumberGate?
 
     let copies: OrderCopies
     /// Nil when one process drives all checkouts.
-    let turns: CheckoutLeases?
+    let leases: CheckoutLeases?
     /// The members that a shipping address must have.
     let requiredAddress: [String]
 
     package init(
         store: ClassStore, outbox: any EventSink, numbers: OrderNumberGate? = nil, copies: OrderCopies = OrderCopies(),
-        turns: CheckoutLeases? = nil, requiredAddress: [String] = ShippingAddress.required
+        leases: CheckoutLeases? = nil, requiredAddress: [String] = ShippingAddress.required
     ) {
         self.requiredAddress = requiredAddress
-        self.turns = turns
+        self.leases = leases
         self.store = store
         self.outbox = outbox
         self.numbers = numbers
@@ -69,7 +69,8 @@ package struct CheckoutLedger: Sendable {
     /// Interrupted checkouts.
     /// - Parameter now: a checkout that a process has leased is included only when the lease has expired at this time.
     func unfinished(at now: Timestamp = .now) async throws -> [String] {
-        let end = turns.map { now.advanced(by: $0.length) }
+        // Without leases, every running checkout matches.
+        let end = leases.map { now.advanced(by: $0.length) }
         return try await store.read(for: nil) { reader in
             // A lease that ends later than a new one would was written before the clock was set back.
             try reader.rows(
@@ -102,21 +103,21 @@ package struct CheckoutLedger: Sendable {
                 [.int(transaction.now.milliseconds), .text(checkout.id)])
             // An operator has freed the bag meanwhile.
             guard changed == 1 else { throw StepAlreadyTaken() }
-            try turns?.give(checkout.id, in: transaction)
+            try leases?.give(checkout.id, in: transaction)
         }
     }
 
     /// Takes or renews this process's lease on the checkout.
     /// - Returns: false while another process drives it, and when it is decided.
     func take(_ id: String) async throws -> Bool {
-        guard let turns else { return true }
-        return try await store.write(for: nil) { try turns.take(id, in: $0) }
+        guard let leases else { return true }
+        return try await store.write(for: nil) { try leases.take(id, in: $0) }
     }
 
     /// Releases the lease, so that the next process that needs the checkout can take it.
     func give(_ id: String) async throws {
-        guard let turns else { return }
-        try await store.write(for: nil) { try turns.give(id, in: $0) }
+        guard let leases else { return }
+        try await store.write(for: nil) { try leases.give(id, in: $0) }
     }
 
     func load(_ id: String) async throws -> CheckoutRecord {

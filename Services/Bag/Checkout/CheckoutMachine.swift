@@ -22,7 +22,8 @@ import ServiceKit
 /// charge was already made, the order is placed.
 ///
 /// While the customer has to confirm the charge with the bank, the checkout stays `reserved` and no process drives it.
-/// A client that asks, or the periodic look at such checkouts, asks payments for the charge again.
+/// When a client repeats its request, and every few seconds (`CheckoutRunner.lookAfterActions`), a driver asks payments
+/// for the charge again.
 ///
 /// A failure needs no intermediate point: its reply, the end of the checkout and the message that releases the
 /// reservation are one transaction. The outbox repeats the message until the catalog confirms it.
@@ -43,7 +44,7 @@ package struct CheckoutMachine: Sendable {
         /// exist.
         case fail(ParseError, holdsStock: Bool)
         /// The customer has to confirm the charge: store that, and give the secret to all waiting requests. This
-        /// machine has ended.
+        /// machine has ended, unless the runner reports `notStored` or calls `giveUp`.
         case awaitAction(clientSecret: String)
         /// Wait, then report `waited`.
         case wait(Duration)

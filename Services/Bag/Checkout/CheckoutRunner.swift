@@ -13,7 +13,7 @@ package final class CheckoutRunner: Sendable {
     private let flights: SingleFlight<CheckoutProgress>
     /// How long a checkout may remain undecided before it is given up.
     private let undecidedMax: Duration
-    /// Checkouts that their customers gave up while a look was under way; until they are decided.
+    /// Checkouts that their customers gave up, until they are decided. Their drivers may already run.
     private let givenUpIds = Mutex<Set<String>>([])
 
     /// Longer than a working provider needs, and shorter than customers wait before they try again. The bag is frozen
@@ -57,27 +57,27 @@ package final class CheckoutRunner: Sendable {
         return await flights.outcome(of: id, within: limit) { [self] in await drive(id, givesUp: true) }
     }
 
-    /// Time between two looks.
-    static let lookPause = Duration.seconds(5)
-    /// How long the periodic look waits for one checkout.
-    private static let lookMax = Duration.seconds(2)
+    /// Time between two rounds of `lookAfterActions`.
+    static let roundPause = Duration.seconds(5)
+    /// How long a round waits for one checkout.
+    private static let roundWaitMax = Duration.seconds(2)
 
     /// Asks payments about each charge that its customer has to confirm: the customer may never come back.
     /// - Throws: the store's errors.
     package func lookAfterActions() async throws {
         var ids = try await ledger.awaitingAction()[...]
         await withTaskGroup(of: Void.self) { group in
-            for _ in 0..<Self.looksMax { lookAfterNext(of: &ids, in: &group) }
+            for _ in 0..<Self.concurrentMax { lookAfterNext(of: &ids, in: &group) }
             while await group.next() != nil, !Task.isCancelled { lookAfterNext(of: &ids, in: &group) }
         }
     }
 
-    /// Looks at once: one provider that does not answer delays few of them.
-    private static let looksMax = 8
+    /// Checkouts looked after concurrently, so that a charge without an answer does not delay all others.
+    private static let concurrentMax = 8
 
     private func lookAfterNext(of ids: inout ArraySlice<String>, in group: inout TaskGroup<Void>) {
         guard let id = ids.popFirst() else { return }
-        group.addTask { [self] in _ = await progress(of: id, within: Self.lookMax) }
+        group.addTask { [self] in _ = await progress(of: id, within: Self.roundWaitMax) }
     }
 
     /// Drives a checkout that was just stored. Called on the writer thread, before its next commit. If the same request
@@ -118,12 +118,12 @@ package final class CheckoutRunner: Sendable {
 
     /// Drives a checkout while this process holds its lease.
     private func drive(_ record: CheckoutRecord, givesUp: Bool = false) async -> CheckoutProgress? {
-        guard let turns = ledger.turns else { return await takeSteps(record, givesUp) }
+        guard let leases = ledger.leases else { return await takeSteps(record, givesUp) }
         let checkout = record.checkout
         let outcome = await withTaskGroup(of: CheckoutProgress?.self) { group in
             group.addTask { [self] in await takeSteps(record, givesUp) }
             group.addTask { [self] in
-                repeat { try? await Task.sleep(for: turns.pause) } while await keep(checkout.id)
+                repeat { try? await Task.sleep(for: leases.pause) } while await renewLease(checkout.id)
                 return nil
             }
             let first = await group.next() ?? nil
@@ -136,8 +136,8 @@ package final class CheckoutRunner: Sendable {
         return Task.isCancelled ? nil : await drive(checkout.id)
     }
 
-    /// Whether this process still holds the checkout's lease.
-    private func keep(_ id: String) async -> Bool {
+    /// - Returns: whether this process still holds the checkout's lease.
+    private func renewLease(_ id: String) async -> Bool {
         guard !Task.isCancelled else { return false }
         do {
             return try await ledger.take(id)
@@ -245,7 +245,7 @@ package final class CheckoutRunner: Sendable {
                 let outcome = try await ledger.make(checkout, order, chargeId: chargeId)
                 let isMade = (try? outcome.get()) != nil
                 logger.info(
-                    isMade ? "An order was placed." : "A paid order's account was deleted; the charge is refunded.",
+                    isMade ? "An order was placed." : "An order's account was deleted; any charge is refunded.",
                     metadata: ["order.id": "\(checkout.orderId)", "checkout.id": "\(checkout.id)"])
                 return machine.decided(outcome)
             case .fail(let error, let holdsStock):

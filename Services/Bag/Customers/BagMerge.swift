@@ -78,7 +78,7 @@ package enum BagMerge {
             bag = present
             try requireNotBeingPaid(bag, in: transaction)
         } else {
-            guard left.items.contains(where: { moved($0.productId, goods, 0, $0.quantity) > 0 }) else { return nil }
+            guard left.items.contains(where: { merged($0.productId, goods, 0, $0.quantity) > 0 }) else { return nil }
             bag = try OpenOrder.findOrCreate(for: to, currency: currency, by: .master, in: transaction)
         }
         try fill(&bag, from: left, goods, in: transaction)
@@ -97,7 +97,7 @@ package enum BagMerge {
         }
         for product in products {
             let present = bag.quantity(of: product)
-            let quantity = moved(product, goods, present, added[product] ?? 0)
+            let quantity = merged(product, goods, present, added[product] ?? 0)
             // A full bag accepts more pieces of products that it contains, but no new lines.
             guard quantity > present, present > 0 || bag.items.count < OpenOrder.itemsMax else { continue }
             try bag.set(product, to: quantity, in: transaction)
@@ -113,8 +113,9 @@ package enum BagMerge {
         if texts != [:] { _ = try transaction.update("Order", bag.objectId, texts, caller: .master) }
     }
 
-    private static func moved(_ product: String, _ goods: Goods, _ present: Int, _ added: Int) -> Int {
-        guard goods.prices.unitPriceMinorUnits[product] != nil else { return present }  // No longer sold.
+    /// The quantity of a product after the merge; unchanged when it is no longer sold.
+    private static func merged(_ product: String, _ goods: Goods, _ present: Int, _ added: Int) -> Int {
+        guard goods.prices.unitPriceMinorUnits[product] != nil else { return present }
         return quantity(present, adding: added, stock: goods.stock[product])
     }
 

@@ -14,8 +14,8 @@ struct OrderFunctions: Sendable {
     /// The gateway times out after 30 s. A refund that takes longer than this limit is reported as pending.
     private static let waitMax = Duration.seconds(10)
     private static let reasonBytesMax = 500
-    /// The provider's timeout, and some more.
-    private static let lookMax = Duration.seconds(12)
+    /// How long `adoptCharge` may take: the provider's timeout, and some more.
+    private static let adoptMax = Duration.seconds(12)
 
     func install(in routes: inout ServiceRoutes) {
         routes.function("shipOrder") { parameters, request in
@@ -133,7 +133,7 @@ struct OrderFunctions: Sendable {
         let name = "adoptCharge"
         var request = try BusRequest(
             ObjectCalls(of: "payments").function(name), FunctionRequest.with { $0.name = name },
-            for: origin, timeout: Self.lookMax)
+            for: origin, timeout: Self.adoptMax)
         request.principal = .satchel
         request.writes = true
         request.documents = [(["orderId": .string(orderId), "chargeId": .string(chargeId)] as JSON).serialized]

@@ -72,8 +72,8 @@ package struct OrderLifecycle: Sendable, Equatable {
     package var status: OrderStatus?
     package var fulfillment = OrderDimensions.Fulfillment.unfulfilled
     package var shipment = Shipment()
-    /// The amount charged through Satchel's payments, or that the provider still has of a charge made elsewhere, in
-    /// minor units. 0 for an order that was free, or whose charge is not known.
+    /// In minor units: the amount charged through Satchel's payments, or a charge made elsewhere less what was refunded
+    /// elsewhere. 0 for an order that cost nothing, or whose charge is not known.
     package var charged: Int64 = 0
     /// The refunded part of `charged`.
     package var givenBack: Int64 = 0

@@ -91,7 +91,7 @@ package enum OrderNotes {
     ) throws -> JSON {
         let present = Query(className: className, where: subject, limit: countMax)
         guard try transaction.count(present, caller: .master) < countMax else {
-            throw ParseError(.validationError, "There are \(countMax) notes and mails at most.")
+            throw ParseError(.validationError, "At most \(countMax) notes and mails can be stored.")
         }
         var note = fields
         for (name, pointer) in subject.objectValue ?? [:] { note[name] = pointer }

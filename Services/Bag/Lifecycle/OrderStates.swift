@@ -1,8 +1,9 @@
 import ObjectStore
 import ParseProtocol
 
-/// Converts orders of builds before 0.1.0, whose `orderStatus` says that they were shipped, delivered, cancelled or
-/// refunded. They get the field `orderState`.
+/// Brings orders of earlier builds, and saves with the master key, into this release's form: a placed order has
+/// `orderState` and its two dimensions. In builds before 0.1.0 `orderStatus` said that an order was shipped, delivered,
+/// cancelled or refunded.
 package enum OrderStates {
     private static let className = "Order"
     /// Orders loaded at once.

@@ -30,7 +30,7 @@ package struct Prices: Sendable, Equatable {
         guard unitPriceMinorUnits[productId] != nil else { throw ParseError.objectNotFound }
     }
 
-    // The form in which `prepare` passes the prices to `before`: by product, null for one without a price.
+    /// The form in which `prepare` passes the prices to `before`: by product, null for one without a price.
     var note: JSON {
         .object(Dictionary(uniqueKeysWithValues: asked.map { ($0, unitPriceMinorUnits[$0].map(JSON.int) ?? .null) }))
     }

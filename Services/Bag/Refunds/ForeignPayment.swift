@@ -1,12 +1,12 @@
 import ParseProtocol
 
-/// A charge of an order that payments did not make: by cloud code, or of an imported order. The order has only the id,
-/// `stripePaymentId`; the provider says what was charged and given back (`adoptCharge` of payments).
+/// A charge that the payments service did not make: cloud code made it, or its order was imported. The order has only
+/// the id, `stripePaymentId`; the provider says what was charged and given back (`adoptCharge` of payments).
 package struct ForeignPayment: Sendable, Equatable {
     /// Names the charge in payments.
     let operationId: String
     let charged: Int64
-    /// By anyone, this shop included.
+    /// All refunds of the charge, through Satchel and elsewhere.
     let refunded: Int64
     let currency: String
 

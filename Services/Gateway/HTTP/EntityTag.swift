@@ -38,12 +38,12 @@ enum EntityTag {
     /// domain): a page of 10 KB takes about a microsecond.
     static func hash(_ body: [UInt8]) -> UInt64 {
         body.withUnsafeBytes { bytes in
-            var first = secrets.0 ^ UInt64(bytes.count)
-            var second = secrets.1
+            var first = constants.0 ^ UInt64(bytes.count)
+            var second = constants.1
             var position = 0
             while position &+ 32 <= bytes.count {
-                first = mixed(word(bytes, position) ^ secrets.2, word(bytes, position &+ 8) ^ first)
-                second = mixed(word(bytes, position &+ 16) ^ secrets.3, word(bytes, position &+ 24) ^ second)
+                first = mixed(word(bytes, position) ^ constants.2, word(bytes, position &+ 8) ^ first)
+                second = mixed(word(bytes, position &+ 16) ^ constants.3, word(bytes, position &+ 24) ^ second)
                 position &+= 32
             }
             // The rest, padded with zeros; the length is part of the hash.
@@ -51,9 +51,9 @@ enum EntityTag {
             withUnsafeMutableBytes(of: &rest) { rest in
                 rest.copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[position...]))
             }
-            first = mixed(rest.0 ^ secrets.2, rest.1 ^ first)
-            second = mixed(rest.2 ^ secrets.3, rest.3 ^ second)
-            return mixed(first ^ secrets.0, second ^ secrets.1)
+            first = mixed(rest.0 ^ constants.2, rest.1 ^ first)
+            second = mixed(rest.2 ^ constants.3, rest.3 ^ second)
+            return mixed(first ^ constants.0, second ^ constants.1)
         }
     }
 
@@ -67,7 +67,7 @@ enum EntityTag {
     }
 
     /// Odd numbers with as many one bits as zero bits.
-    private static let secrets: (UInt64, UInt64, UInt64, UInt64) = (
+    private static let constants: (UInt64, UInt64, UInt64, UInt64) = (
         0x2d35_8dcc_aa6c_78a5, 0x8bb8_4b93_962e_acc9, 0x4b33_a62e_d433_d4a3, 0x4d5a_2da5_1de1_aa47
     )
 }

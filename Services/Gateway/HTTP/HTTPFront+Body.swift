@@ -23,7 +23,7 @@ extension HTTPFront {
         let stated = isOutside ? "" : request.headers[.contentEncoding] ?? ""
         guard let encoding = ContentEncoding(header: stated) else { return Self.unsupportedEncoding }
         var sender = LargeBodyTurns.Sender.stranger
-        if !BodyReader.isSmall(request.headers) {
+        if !BodyReader.isQuick(request.headers) {
             switch await reception(of: parsed) {
             case .refused(let answer, let path):
                 exchange.machine.refused(at: path)
@@ -31,6 +31,7 @@ extension HTTPFront {
             case .read(let known): sender = known
             }
         }
+        // A tunnelled file is Base64 in JSON.
         let isTunnelled = parsed.credentials.applicationId == nil
         let fileBytesMax = configuration.fileBytesMax
         let bytesMax =
@@ -88,7 +89,7 @@ extension HTTPFront {
         /// The request is refused without its body.
         /// - path: under the mount.
         case refused(ParseResponse, path: [Substring])
-        /// The body is read. Known clients and the operator have larger limits.
+        /// The body is read. Signed-in customers and the keys of the operator have larger limits.
         case read(from: LargeBodyTurns.Sender)
     }
 
@@ -103,6 +104,7 @@ extension HTTPFront {
         let isFile = path.first == "files"
         guard let client = router.principals.admit(request) else {
             let credentials = request.credentials
+            // A POST may have its keys in the body, unless the keys in its headers are wrong already.
             let isDecided =
                 credentials.applicationId == configuration.applicationId
                 && (isFile || credentials.masterKey != nil || credentials.maintenanceKey != nil)

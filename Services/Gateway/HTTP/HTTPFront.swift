@@ -7,7 +7,7 @@ import ParseProtocol
 import Synchronization
 
 /// HTTP in, HTTP out: turns each request into a `ParseRequest`, drives its `RequestMachine`, counts the answer and has
-/// `ResponseWriter` make a response of it.
+/// `ResponseWriter` make a response of it. An answer is a `ParseResponse`; a response is HTTP.
 ///
 /// A class, because every connection refers to it.
 final class HTTPFront: Sendable {
@@ -18,9 +18,9 @@ final class HTTPFront: Sendable {
     private let answers: ByteBudget
     let traffic: BusTraffic
     let writer: ResponseWriter
-    /// The beginnings of the paths of objects by the name of their class, and of events.
+    /// Prefixes of the paths of `/classes/…` and `/events/…`.
     let objectPaths: [[UInt8]]
-    /// The beginnings of the paths of uploaded files.
+    /// Prefixes of the paths of uploaded files.
     let filePaths: [[UInt8]]
     private let logger: Logger
 
@@ -91,7 +91,7 @@ final class HTTPFront: Sendable {
         machine.enterTask(budget)
         var action = machine.next()
         while true {
-            // The operator's exports and imports have no budget. The store limits each of their queries.
+            // The master and maintenance keys have no budget: exports and imports are long. The store limits queries.
             if machine.principal.isPrivileged { budget.lift() }
             switch action {
             case .perform(let step): action = await perform(step, of: &machine)
@@ -183,8 +183,8 @@ final class HTTPFront: Sendable {
             answer.status, to: exchange.head, path: exchange.path, requestId: exchange.requestId, since: exchange.start)
     }
 
-    /// Adds the answer to the response times. Logs failures, and every request where the operator wants that. Files of
-    /// the pages are only recorded.
+    /// Adds the answer to the response times. Logs failures, and every request where the operator wants that. `count`
+    /// calls it; files of the pages, which are not in the usage statistics, call it directly.
     func record(
         _ status: Int, to request: HTTPRequest, path: String, requestId: String, since start: ContinuousClock.Instant
     ) {

@@ -50,8 +50,8 @@ final class ResponseWriter: Sendable {
     /// The response to a request that ended without an answer.
     var failure: Response { Response(status: .internalServerError, headers: [.date: date.text]) }
 
-    /// Status and headers of a response, and the body with the URLs of its files: `shared` when the answer has a final
-    /// body. The body is empty for a client whose copy is current.
+    /// Status and headers of a response, and its body with the URLs of its files: `shared` for an answer with a final
+    /// body, else `body`. A client whose copy is current gets neither.
     private func head(
         of answer: ParseResponse, to request: HTTPRequest, requestId: String, packs: Bool
     ) -> (head: HTTPResponse, body: [UInt8], shared: ByteBuffer?) {
@@ -191,10 +191,10 @@ final class ResponseWriter: Sendable {
         return .bytes(buffer, more: nil)
     }
 
-    /// Limits on bodies that are copied behind their heads: a body that has to be copied anyway, and a shared body.
-    /// Copying a larger body would take up to twice the memory that it is counted for, or longer than writing a second
-    /// buffer.
+    /// The largest body of one answer that is written behind its head into one buffer. The buffer may take twice the
+    /// memory for which a larger body is counted.
     private static let joinedBytesMax = 64 << 10
+    /// The same for a shared body: copying a larger one takes longer than writing a second buffer.
     private static let copiedBytesMax = 4 << 10
 
     // MARK: - Fields

@@ -3,8 +3,8 @@ import ParseProtocol
 
 /// The sentences that tell a developer how to correct a refused request: one table for the whole gateway.
 ///
-/// Where the protocol fixes the text of an error, the sentence is the member `hint`, because SDKs compare the text. A
-/// text of Satchel's own ends with its sentence. No sentence reveals more than `/developers` shows.
+/// Where the protocol fixes the text of an error, the sentence is the member `hint`, because SDKs compare the text.
+/// Otherwise the sentence is added to the text. No sentence reveals more than `/developers` shows.
 ///
 /// A class, so that a request copies nothing of it.
 final class Guidance: Sendable {

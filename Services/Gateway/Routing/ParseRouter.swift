@@ -10,7 +10,7 @@ import ParseProtocol
 final class ParseRouter: Sendable {
     let configuration: GatewayConfiguration
     let mount: Mount
-    /// The mount's first component; nil where pages have the same.
+    /// The mount's first component; nil when a page may begin with the same.
     private let mountFolder: Substring?
     let tunnel: Tunnel
     let guidance: Guidance
@@ -38,7 +38,7 @@ final class ParseRouter: Sendable {
         self.logger = logger
     }
 
-    /// Whether a path is certainly no page. Compares one text, where the folders of the pages are in sets.
+    /// Whether a path is certainly of the mount, and so of no page: one comparison, cheaper than asking the pages.
     func isOfMount(_ path: [Substring]) -> Bool { mountFolder.map { path.first == $0 } ?? false }
 
     // MARK: - Routes

@@ -2,8 +2,8 @@ import MessageBus
 import Messages
 import ParseProtocol
 
-/// The stages of a request between HTTP and its response, without I/O: page, mount, open route, tunnel, keys, session,
-/// admission, viewer, request id, route.
+/// The stages of a request between HTTP and its response, without I/O: page, mount, open (a route without keys),
+/// tunnel, keys, session, admission, viewer, once, route.
 ///
 /// A driver calls `next()` and carries out the action. The event loop drives the machine of a small request. When
 /// `next()` returns `needsTask`, `HTTPFront.complete` continues the same machine in a task. `HTTPFront.response` drives
@@ -39,7 +39,7 @@ struct RequestMachine: Sendable {
         indirect case route(RouteCall)
     }
 
-    /// The next stage. Without payloads, because it changes with each stage.
+    /// The next stage.
     private enum State: Sendable {
         case page, mount, open, brokenLink, tunnel, keys, session, admission, viewer, once, route
         /// The route's handler has to run.
@@ -50,7 +50,7 @@ struct RequestMachine: Sendable {
         case refused
     }
 
-    /// What the message was for whose reply the machine waits for.
+    /// What the machine does with the reply that it waits for.
     enum Pending: Sendable {
         case object(ReadCache.Missing?)
         case file(FileRequest, FileCache.Look)
@@ -146,7 +146,7 @@ struct RequestMachine: Sendable {
         return outcome(of: pending, result)
     }
 
-    /// Waits for a reply.
+    /// The action that sends a message. Its reply is for `pending`.
     mutating func ask(_ pending: Pending, _ message: ServiceMessage) -> Action {
         self.pending = pending
         state = .asked
@@ -228,6 +228,7 @@ struct RequestMachine: Sendable {
             return .respond(router.admission.refusal(byAddress: request, nil) ?? router.guidance.atMount)
         }
         route = RouteTable.mounted.route(request.method, path)
+        // Below `apps` are the links in mails: people open them without keys, and a page answers a wrong link.
         guard route?.access != .anyone, path.first != "apps" else {
             state = .open
             return nil
@@ -255,8 +256,8 @@ struct RequestMachine: Sendable {
 
     /// Takes credentials and method out of a body that carries them.
     private mutating func tunnel() throws(ParseError) -> Action? {
-        let isPlain = request.body.isEmpty ? request.method != .post : router.tunnel.isUnused(request)
-        if !isPlain {
+        let isUntunnelled = request.body.isEmpty ? request.method != .post : router.tunnel.isUnused(request)
+        if !isUntunnelled {
             guard isInTask else { return .needsTask(onLoop: false) }
             if try router.tunnel.open(&request) { route = RouteTable.mounted.route(request.method, request.path) }
         }

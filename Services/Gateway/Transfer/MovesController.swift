@@ -46,11 +46,33 @@ struct MovesController: Sendable {
     func list(
         rowsOf className: String, _ request: ParseRequest, _ principal: Principal
     ) async throws(ParseError) -> ParseResponse {
-        let options = try request.options()
+        try await list(.list, className, try request.options(), principal, request)
+    }
+
+    // MARK: Leaving
+
+    func list(
+        membersOf relation: String, _ request: ParseRequest, _ principal: Principal
+    ) async throws(ParseError) -> ParseResponse {
+        guard ImportedRelation(relation) != nil else { throw .invalidClassName(relation) }
+        return try await list(.members, relation, try request.options(), principal, request)
+    }
+
+    /// A `POST`, so that the read-only key gets no secrets.
+    func list(
+        secretsOf className: String, _ request: ParseRequest, _ principal: Principal
+    ) async throws(ParseError) -> ParseResponse {
+        try await list(.secrets, className, try request.object, principal, request)
+    }
+
+    private func list(
+        _ verb: MoveVerb, _ className: String, _ options: [String: JSON], _ principal: Principal,
+        _ request: ParseRequest
+    ) async throws(ParseError) -> ParseResponse {
         let parameters: JSON = [
             "className": .string(className), "after": options["after"] ?? "", "limit": options["limit"] ?? 1000,
         ]
-        let lines = try await ask(.list, try owner(className), parameters, principal, request.call)
+        let lines = try await ask(verb, try owner(className), parameters, principal, request.call)
         var response = ParseResponse(body: lines)
         response.headers[.contentType] = "text/plain; charset=utf-8"
         return response

@@ -1,6 +1,6 @@
 import ParseProtocol
 
-/// A mail that cloud code wrote itself, without a template.
+/// A mail without a template: cloud code (`sendShopMail`) or an operator (`mailCustomer`) wrote its text.
 package struct WrittenMail: Sendable, Equatable {
     /// The queue stores this instead of a template's name.
     package static let template = "message"

@@ -46,8 +46,8 @@ package enum AddressList {
         Mailbox.isAddress(text) ? MailAddress(text, name: name) : nil
     }
 
-    /// A name without its quotation marks and backslashes. Nil for text that may be the rest of another address with a
-    /// missing quotation mark: no recipient may be dropped silently.
+    /// A name without its quotation marks and backslashes. Nil for a text that may hide another address, because a
+    /// quotation mark or comma is missing: no recipient may be dropped silently.
     private static func name(_ text: String) -> String? {
         guard text.count > 1, text.hasPrefix("\""), text.hasSuffix("\"") else {
             return text.contains { "\"<>,".contains($0) } ? nil : text

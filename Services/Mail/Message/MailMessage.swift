@@ -38,7 +38,8 @@ package struct MailMessage: Sendable {
     /// The mail's bytes, with CRLF line ends. The same mail always has the same bytes.
     package var bytes: [UInt8] { bytes(eightBit: false) }
 
-    /// - Parameter eightBit: keeps letters beyond ASCII, which people read in a file and an old mail server changes.
+    /// - Parameter eightBit: keeps letters beyond ASCII, so that people can read a file of the spool. An old mail
+    ///   server would change them.
     package func bytes(eightBit: Bool) -> [UInt8] {
         var lines = ["Date: \(Self.dateText(date))", "From: \(from.header)"]
         lines += Self.addressLines("To", namedTo.isEmpty ? [to] : namedTo)
@@ -73,7 +74,7 @@ package struct MailMessage: Sendable {
         return ["Content-Type: multipart/mixed;\r\n boundary=\"\(boundary)\"", ""] + parts + ["--\(boundary)--"]
     }
 
-    /// No line of a body contains `=_`: neither in quoted-printable and base64 nor as `PlainBody`.
+    /// No body contains `=_`: quoted-printable writes `=` as `=3D`, base64 has no `_`, `PlainBody` refuses such a text.
     private func boundary(_ name: String) -> String {
         let hash = messageId.utf8.reduce(UInt64(14_695_981_039_346_656_037)) { ($0 ^ UInt64($1)) &* 1_099_511_628_211 }
         return "=_\(name)_\(hash)"

@@ -61,7 +61,7 @@ struct MailFunctions: Sendable {
                 .map(QueuedMail.init)
         }
         guard let mail = found else { throw ParseError.objectNotFound }
-        // Cloud code may have written anything, also a secret.
+        // Its author may have written anything, also a secret.
         if mail.template == WrittenMail.template { try request.requireAdmin() }
         guard !mail.model.isEmpty else {
             throw ParseError(.validationError, "The content of this mail is no longer stored.")

@@ -15,12 +15,11 @@ package struct MailQueue: Sendable {
         self.claimedFor = claimedFor
     }
 
-    /// Queues a mail. Only an unknown template is an error here, because the sender's outbox repeats a message after
-    /// every error. All other problems are found when the mail is sent.
+    /// Queues a mail. Only an unknown template is an error here; all other problems are found when the mail is sent.
     /// - Parameter quotas: nil counts nothing.
     /// - Returns: the result, for the log.
-    /// - Throws: `.validationError` (142) for an unknown template. The sender keeps the message and repeats it, so a
-    ///   mail of a newer release is sent once this service is updated too.
+    /// - Throws: `.validationError` (142) for an unknown template. The outbox of the requesting service repeats the
+    ///   message after every error, so a mail of a newer release is sent once this service is updated too.
     @discardableResult package static func add(
         _ message: SendMailRequest, key: String, quotas: MailQuotas? = nil, in transaction: StoreTransaction
     ) throws -> MailQuotas.Verdict {
@@ -33,8 +32,8 @@ package struct MailQueue: Sendable {
         switch verdict {
         case .send: break
         case .held(let reason): (state, problem) = ("held", .text(reason))
-        case .dropped(let subject):
-            try MailQuotas.drop(subject, in: transaction)
+        case .dropped(let key):
+            try MailQuotas.drop(key, in: transaction)
             return verdict
         }
         let inserted = try transaction.execute(
@@ -56,10 +55,13 @@ package struct MailQueue: Sendable {
 
     /// Mails to send now: mails without attempts first, oldest first.
     ///
-    /// With several sending processes, claims at most `fresh` mails in total for this process. If a claim expires while
-    /// this process still sends the mail, the result may contain that mail again, and the caller must skip it.
+    /// With several sending processes, claims the mails for this process. If a claim expires while this process still
+    /// sends the mail, the result may contain that mail again, and the caller must skip it.
     /// - Parameters:
-    ///   - underWay: mails to leave out when one process sends.
+    ///   - freshMax: the most mails without attempts; with several processes, the most mails in all.
+    ///   - retries: the most mails with attempts.
+    ///   - underWay: mails that this process sends now, which are left out. Claims make it unnecessary, so that several
+    ///     processes do not use it.
     ///   - domains: domains whose mails are left out.
     package func due(
         fresh freshMax: Int, retries: Int, underWay: [Int64], without domains: [String] = []
@@ -119,8 +121,8 @@ package struct MailQueue: Sendable {
         return ("(\(sql))", domains.map { .text("%@\($0)") })
     }
 
-    /// The times to shorten after the clock was set back. With one sending process, a mail without attempts is due
-    /// regardless of `dueAt`.
+    /// The due times that the host brings forward after the clock was set back. With one sending process, a mail
+    /// without attempts is due regardless of `dueAt`.
     static func waits(atMost longest: Duration, _ writers: StoreWriters) -> StoredWaits {
         let tried = writers == .one ? " AND attempts > 0" : ""
         return StoredWaits("dueAt", of: "mails", atMost: longest, where: "state = 'queued'\(tried)")

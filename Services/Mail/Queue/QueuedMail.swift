@@ -45,8 +45,9 @@ package struct QueuedMail: Sendable {
         self.isSuppressed = isSuppressed
     }
 
-    /// The name of its file: when it was queued (UTC), its template, and its number in the table. It has no personal
-    /// data, because people see lists of files. `2026-01-02T030405-order-shipped-42`
+    /// The name by which a transport knows the mail, such as that of its spool file: when it was queued (UTC), its
+    /// template, and its number in the table. Without personal data, because people see lists of files.
+    /// `2026-01-02T030405-order-shipped-42`
     package var name: String {
         "\(queuedAt.iso.prefix(19).filter { $0 != ":" })-\(template)-\(id)"
     }

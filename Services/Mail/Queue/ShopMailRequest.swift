@@ -51,18 +51,18 @@ package struct ShopMailRequest: Sendable {
             throw ParseError(.validationError, "text and html may have at most \(Self.contentBytesMax) bytes together.")
         }
         let from = try Self.address(parameters, "from")
-        let answers = try Self.address(parameters, "replyTo") ?? from
-        let isOwn = answers?.address.lowercased() == sender.address.lowercased()
+        let replyTo = try Self.address(parameters, "replyTo") ?? from
+        let isOwn = replyTo?.address.lowercased() == sender.address.lowercased()
         var mail = WrittenMail(
             subject: try Self.content(parameters, "subject", bytesMax: Self.subjectBytesMax), text: text, html: html,
-            replyTo: isOwn ? nil : answers)
+            replyTo: isOwn ? nil : replyTo)
         mail.attachments = try Self.attachments(parameters)
         mail.cc = cc
-        var copy = mail
-        copy.to = to
-        var blind = copy
-        blind.isBlind = true
-        copies = [(to, mail), (cc, copy), (bcc, blind)].flatMap { recipients, mail in
+        var ccMail = mail
+        ccMail.to = to
+        var bccMail = ccMail
+        bccMail.isBlind = true
+        copies = [(to, mail), (cc, ccMail), (bcc, bccMail)].flatMap { recipients, mail in
             recipients.map { Copy(recipient: $0, mail: mail) }
         }
     }

@@ -23,8 +23,8 @@ package struct MailQuotas: Sendable {
     package enum Verdict: Sendable, Equatable {
         case send
         case held(reason: String)
-        /// Dropped; counted on the mail last held under this subject.
-        case dropped(subject: String)
+        /// Dropped; counted on the mail last held under this key of `mailAllowances`.
+        case dropped(key: String)
     }
 
     /// The part of a mailbox's quota reserved for links, so that mails about orders never block a password reset.
@@ -47,10 +47,10 @@ package struct MailQuotas: Sendable {
             ("user:\(message.userID)", message.userID.isEmpty ? 0 : limits.perUser, 0, "of this user"),
             ("to:\(mailbox)", limits.perRecipient, isLink ? 0 : Self.keptForLinks, "of this address"),
         ]
-        for (subject, perDay, kept, who) in quotas where perDay > 0 {
-            if try take(subject, perDay: perDay, keeping: kept, in: transaction) { continue }
+        for (key, perDay, kept, who) in quotas where perDay > 0 {
+            if try take(key, perDay: perDay, keeping: kept, in: transaction) { continue }
             let held = "held:\(mailbox)"
-            guard try take(held, perDay: Self.heldPerDay, in: transaction) else { return .dropped(subject: held) }
+            guard try take(held, perDay: Self.heldPerDay, in: transaction) else { return .dropped(key: held) }
             return .held(reason: "Held: over the quota \(who), which is \(perDay) mails a day.")
         }
         return .send
@@ -64,28 +64,31 @@ package struct MailQuotas: Sendable {
     }
 
     /// Counts a dropped mail.
-    static func drop(_ subject: String, in transaction: StoreTransaction) throws {
+    static func drop(_ key: String, in transaction: StoreTransaction) throws {
         let counted = try transaction.rows(
             "UPDATE mailAllowances SET dropped = dropped + 1 WHERE subject = ? RETURNING dropped, heldMail",
-            [.text(subject)])
+            [.text(key)])
         guard let row = counted.first, let mail = try row["heldMail"].intValue else { return }
         try transaction.execute(
             "UPDATE mails SET problem = ? WHERE id = ? AND state = 'held'",
             [.text("Held, and \(try row.int("dropped")) more to this address were dropped."), .int(mail)])
     }
 
+    /// Takes one mail from a bucket.
+    /// - Parameter key: the bucket's, in the column `subject`.
+    /// - Returns: false when the bucket is empty.
     private func take(
-        _ subject: String, perDay: Int, keeping kept: Int = 0, in transaction: StoreTransaction
+        _ key: String, perDay: Int, keeping kept: Int = 0, in transaction: StoreTransaction
     ) throws -> Bool {
-        let stored = try transaction.rows("SELECT fullAt FROM mailAllowances WHERE subject = ?", [.text(subject)])
-        var allowance = MailQuotaBucket(perDay: perDay, fullAt: try stored.first?.int("fullAt") ?? 0)
-        guard allowance.take(at: transaction.now.milliseconds, keeping: kept) else { return false }
+        let stored = try transaction.rows("SELECT fullAt FROM mailAllowances WHERE subject = ?", [.text(key)])
+        var bucket = MailQuotaBucket(perDay: perDay, fullAt: try stored.first?.int("fullAt") ?? 0)
+        guard bucket.take(at: transaction.now.milliseconds, keeping: kept) else { return false }
         try transaction.execute(
             """
             INSERT INTO mailAllowances(subject, fullAt) VALUES (?, ?)
             ON CONFLICT(subject) DO UPDATE SET fullAt = excluded.fullAt
             """,
-            [.text(subject), .int(allowance.fullAt)])
+            [.text(key), .int(bucket.fullAt)])
         return true
     }
 

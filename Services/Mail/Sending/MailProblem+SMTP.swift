@@ -14,6 +14,7 @@ extension MailProblem {
                 isOurs ? .configuration : .temporary, affectsAll: isBeforeTheMail, summary, reply: failure.reply)
             return
         }
+        // libcurl may report a denied login without its code, which is 535.
         let code = failure.replyCode ?? 535
         let kind: Kind =
             switch (code, stage) {

@@ -42,7 +42,7 @@ package actor MailSender {
     private var health: ServerHealth
     /// The mails being sent, and whether each is a retry.
     private var underWay: [Int64: Bool] = [:]
-    private var shares: DomainLimits
+    private var domainLimits: DomainLimits
     private var isStopping = false
     /// Whether `startDue` runs, which may claim mails.
     private var isTaking = false
@@ -58,7 +58,7 @@ package actor MailSender {
         self.background = background
         self.logger = logger
         health = ServerHealth(first: settings.schedule.first)
-        shares = DomainLimits(perDomain: settings.perDomain)
+        domainLimits = DomainLimits(perDomain: settings.perDomain)
     }
 
     /// Called when a mail was queued.
@@ -93,18 +93,18 @@ package actor MailSender {
         let busy = underWay
         let due = try await queue.due(
             fresh: room, retries: settings.retriesMax - busy.values.count { $0 }, underWay: Array(busy.keys),
-            without: shares.full)
+            without: domainLimits.full)
         var hasSkippedMails = false
         for mail in due where busy[mail.id] == nil && room > 0 && !isStopping {
             let domain = DomainLimits.domain(of: mail.toAddress)
-            guard shares.begin(domain) else {
+            guard domainLimits.begin(domain) else {
                 hasSkippedMails = hasSkippedMails || MailQueue.canSkipDomain(domain)
                 continue
             }
             underWay[mail.id] = mail.attempts > 0
             if !background.begin({ [self] in await deliver(mail, domain) }) {
                 underWay[mail.id] = nil
-                shares.end(domain, after: nil)
+                domainLimits.end(domain, after: nil)
             }
         }
         try await queue.giveBack(due.map(\.id).filter { underWay[$0] == nil })
@@ -114,7 +114,7 @@ package actor MailSender {
     /// When the next attempt is due; nil when none waits. Running mails wake the sender when they end.
     private func nextDue() async throws -> Timestamp? {
         if let resumesAt = health.resumesAt(from: .now) { return resumesAt }
-        return try await queue.nextAttempt(underWay: Array(underWay.keys), without: shares.full)
+        return try await queue.nextAttempt(underWay: Array(underWay.keys), without: domainLimits.full)
     }
 
     private var room: Int { health.slots(of: settings.connections, at: .now) - underWay.count }
@@ -125,7 +125,7 @@ package actor MailSender {
         let time = ContinuousClock.now - start
         await record(mail, step)
         underWay[mail.id] = nil
-        shares.end(domain, after: time)
+        domainLimits.end(domain, after: time)
         wake()
     }
 

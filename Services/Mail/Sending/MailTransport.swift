@@ -11,7 +11,7 @@ package struct MailProblem: Error, Sendable, Equatable {
         /// A retry may succeed.
         case temporary
         /// Fails until the operator changes something: the settings, the account at the provider, or the shop's
-        /// reputation.
+        /// reputation. Retried like a temporary problem, so that the mail leaves after the change.
         case configuration
         /// The address does not exist.
         case recipient

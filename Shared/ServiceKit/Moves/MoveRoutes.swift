@@ -32,6 +32,8 @@ struct Moves: Sendable {
         case .status: return try await status(request)
         case .list: return try await list(className, parameters, request)
         case .begin: return try begin(parameters, request)
+        case .members: return try await members(className, parameters, request)
+        case .secrets: return try await secrets(className, parameters, request)
         case .schema, .rows, .removals, .undo: break
         }
         guard !run.isRunning else { throw Self.running }
@@ -66,13 +68,39 @@ struct Moves: Sendable {
                 try host.audit.note(.init("undoMove"), by: request, in: transaction)
             }
             return try .result([:])
-        case .status, .list, .begin: throw ParseError.internalError
+        case .status, .list, .begin, .members, .secrets: throw ParseError.internalError
         }
     }
 
-    private func list(_ className: String, _ parameters: JSON, _ request: ServiceRequest) async throws -> BusReply {
-        let after = parameters["after"]?.stringValue ?? ""
+    /// The parameters of a page.
+    private func page(_ parameters: JSON) -> (after: String, limit: Int) {
         let limit = Int(min(max(0, parameters["limit"]?.intValue ?? 0), Int64(MoveStage.listedMax)))
+        return (parameters["after"]?.stringValue ?? "", limit)
+    }
+
+    private func members(_ name: String, _ parameters: JSON, _ request: ServiceRequest) async throws -> BusReply {
+        guard let relation = StagedRelation(name) else { throw ParseError(.invalidClassName, "It is no relation.") }
+        let (after, limit) = page(parameters)
+        let lines = try await host.store.read(for: request.share) {
+            try MoveStage.members(of: relation, after: after, limit: limit, in: $0)
+        }
+        return try BusReply(FunctionReply(), documents: [lines])
+    }
+
+    private func secrets(_ className: String, _ parameters: JSON, _ request: ServiceRequest) async throws -> BusReply {
+        let (after, limit) = page(parameters)
+        let classRules = rules[className]
+        let lines = try await host.store.write(for: request.share) { [host] transaction in
+            let secrets = try classRules?.secrets(after: after, limit: limit, in: transaction) ?? []
+            let note = AuditNote("exportSecrets", className, after: ["rows": .int(Int64(secrets.count))])
+            try host.audit.note(note, by: request, in: transaction)
+            return Array(secrets.map { "\($0.objectId)\t\($0.secrets.serializedText)\n" }.joined().utf8)
+        }
+        return try BusReply(FunctionReply(), documents: [lines])
+    }
+
+    private func list(_ className: String, _ parameters: JSON, _ request: ServiceRequest) async throws -> BusReply {
+        let (after, limit) = page(parameters)
         let lines = try await host.store.read(for: request.share) {
             try MoveStage.list(of: className, after: after, limit: limit, in: $0)
         }

@@ -139,6 +139,25 @@ enum MoveStage {
         return text
     }
 
+    /// The members of a relation that clients see, in the order of the owners' ids and then their own.
+    static func members(
+        of relation: StagedRelation, after id: String, limit: Int, in store: some ObjectReading
+    ) throws -> [UInt8] {
+        let last = StagedRelation.members(id) ?? (owner: "", member: "")
+        let rows = try store.rows(
+            """
+            SELECT owner, target FROM relations WHERE class = (SELECT id FROM classes WHERE name = ?) AND key = ?
+            AND (owner > ? OR (owner = ? AND target > ?)) ORDER BY owner, target LIMIT ?
+            """,
+            [
+                .text(relation.className), .text(relation.field), .text(last.owner), .text(last.owner),
+                .text(last.member), .int(Int64(limit)),
+            ])
+        var text: [UInt8] = []
+        for row in rows { text += "\(try row.text(0)):\(try row.text(1))\n".utf8 }
+        return text
+    }
+
     // MARK: State
 
     /// The last outcome; nil when there is none, or when what is staged changed since.

@@ -85,6 +85,11 @@ public protocol ClassRules: Sendable {
     func replaces(_ change: ProposedChange, in transaction: StoreTransaction) throws -> ChangeOutcome?
     /// Runs in the transaction after the change; throwing rolls the change back.
     func after(_ change: ProposedChange, _ outcome: inout ChangeOutcome, in transaction: StoreTransaction) throws
+    /// What no object shows and another server needs (`scripts/move-out`), of objects in the order of their ids, under
+    /// the names of Parse Server's storage.
+    func secrets(
+        after id: String, limit: Int, in transaction: StoreTransaction
+    ) throws -> [(objectId: String, secrets: JSON)]
 }
 
 extension ClassRules {
@@ -101,6 +106,10 @@ extension ClassRules {
     /// No side effects.
     public func after(_ change: ProposedChange, _ outcome: inout ChangeOutcome, in transaction: StoreTransaction) throws
     {}
+    /// Nothing.
+    public func secrets(
+        after id: String, limit: Int, in transaction: StoreTransaction
+    ) throws -> [(objectId: String, secrets: JSON)] { [] }
 }
 
 extension ChangeOutcome {

@@ -18,7 +18,7 @@ import Testing
             logger.logLevel = .critical
             self.catalog = catalog
             let ledger = CheckoutLedger(
-                store: bag.store, outbox: bag.events, turns: CheckoutLeases(length: turn))
+                store: bag.store, outbox: bag.events, leases: CheckoutLeases(length: turn))
             runner = CheckoutRunner(ledger: ledger, steps: catalog, background: background, logger: logger)
         }
 

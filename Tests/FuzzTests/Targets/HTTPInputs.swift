@@ -27,6 +27,7 @@ struct HTTPInputs {
             "/events/AppOpened",
             "/events/x", "/config", "/export/Thing", "/import/Thing", "/moves",
             "/moves/rows/Thing", "/moves/classes/Thing", "/moves/removals/Thing",
+            "/moves/members/_Join:a:Thing", "/moves/secrets/_User",
             "/schemas", "/schemas/Thing", "/purge/Thing",
             "/push", "/push_audiences",
             "/serverInfo", "/health", "/aggregate/Thing", "/hooks/functions", "/hooks/triggers", "/cloud_code/jobs",

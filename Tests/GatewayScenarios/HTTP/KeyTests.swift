@@ -29,7 +29,7 @@ import Testing
         (.DELETE, "/schemas/Keyed", [:]), (.DELETE, "/purge/Keyed", [:]), (.POST, "/import/Keyed", [:]),
         (.PUT, "/moves/classes/Keyed", [:]), (.POST, "/moves/rows/Keyed", [:]),
         (.POST, "/moves/removals/Keyed", ["ids": []]), (.POST, "/moves/switch", ["rehearses": true]),
-        (.DELETE, "/moves", [:]),
+        (.POST, "/moves/secrets/_User", [:]), (.DELETE, "/moves", [:]),
         (.POST, "/events/Tap", [:]), (.DELETE, "/files/abc_a.txt", [:]), (.POST, "/validate_purchase", [:]),
         (.POST, "/nothing", [:]), (.PUT, "/graphql-config", [:]),
     ]

@@ -79,7 +79,8 @@ import Testing
             ])
         #expect(rows.last?.fields == ["rank": 1])
         #expect(await Set(suite.files.keys) == [one, hosted, plain])
-        #expect(await mover.figures == FileFigures(copied: 3, unchanged: 0, lacking: 0, bytes: 3))
+        // The value without an address is compared with the stored file.
+        #expect(await mover.figures == FileFigures(copied: 3, unchanged: 1, lacking: 0, bytes: 3))
     }
 
     @Test func whatCannotBeMovedIsListedAndKeepsItsName() async throws {

@@ -3,7 +3,8 @@ import Foundation
 import Outbound
 import ParseProtocol
 
-/// `satchel-move-in`: moves the data of a Parse app into a running suite. scripts/move-in runs it.
+/// `satchel-move-in`: moves the data of a Parse app into a running suite, proves that, and moves it out again
+/// (`satchel-move-in out`). scripts/move-in and scripts/move-out run it.
 @main struct MoveIn: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "satchel-move-in", abstract: "Moves the data of a Parse app in.",
@@ -11,7 +12,7 @@ import ParseProtocol
             Without an option that names another step, stages the rows of SOURCE that are new or changed. The suite's \
             address is in SATCHEL_MOVE_URL, its keys in SATCHEL_APP_ID and SATCHEL_MASTER_KEY.
 
-            Ends with 0, with 1 when there are conflicts or refused rows, with 2 when nothing was done.
+            Ends with 0, with 1 when there are conflicts, refused rows or differences, with 2 when nothing was done.
             """)
 
     @Argument(help: "postgresql://…, - to read that from standard input, https://…/parse, a dump file, or a folder.")
@@ -21,14 +22,16 @@ import ParseProtocol
     var files: [String] = []
     @Option(help: "A JSON file that renames and skips classes and fields.") var map: String?
     @Flag(help: "The step; without one, rows are staged.") var step: Step?
-    @Flag(help: "Prints the report of a dry run as JSON.") var json = false
+    @Flag(help: "Prints the report of a dry run or a proof as JSON.") var json = false
+    @Option(help: "The seed of a proof's queries, to repeat them.") var seed: UInt64?
 
     enum Step: String, EnumerableFlag {
-        case dryRun, rehearse, `switch`, undo, status
+        case dryRun, verify, rehearse, `switch`, undo, status
 
         static func help(for step: Step) -> ArgumentHelp? {
             switch step {
             case .dryRun: "Reads everything, sends nothing, and lists conflicts."
+            case .verify: "Reads everything and compares it with what is staged, or with the suite after the switch."
             case .rehearse: "Applies what is staged and takes it back, to show what the switch would refuse."
             case .switch: "Makes what is staged visible, and applies Config and webhooks."
             case .undo: "Drops everything that is staged."
@@ -37,22 +40,33 @@ import ParseProtocol
         }
 
         /// Whether the step reads the old server.
-        var needsSource: Bool { self == .dryRun || self == .switch }
+        var needsSource: Bool { [.dryRun, .verify, .switch].contains(self) }
     }
 
     func validate() throws {
         guard source != nil || step?.needsSource == false else { throw ValidationError("SOURCE is missing.") }
-        guard !json || step == .dryRun else { throw ValidationError("--json belongs to --dry-run.") }
+        guard !json || step == .dryRun || step == .verify else {
+            throw ValidationError("--json belongs to --dry-run and --verify.")
+        }
+        guard seed == nil || step == .verify else { throw ValidationError("--seed belongs to --verify.") }
     }
 
     static func main() async {
+        let arguments = Array(CommandLine.arguments.dropFirst())
+        let isOut = arguments.first == "out"
         do {
-            let command = try parse()
-            try await command.run()
+            if isOut {
+                let command = try MoveOut.parse(Array(arguments.dropFirst()))
+                try await command.run()
+            } else {
+                let command = try parse(arguments)
+                try await command.run()
+            }
         } catch {
             let isHelp = exitCode(for: error).isSuccess
             let isOwn = error is MoveInError || error is SuiteRefusal || error is NoAnswer
-            let text = isOwn ? "satchel-move-in: \(error)" : fullMessage(for: error)
+            let usage = isOut ? MoveOut.fullMessage(for: error) : fullMessage(for: error)
+            let text = isOwn ? "satchel-move-in: \(error)" : usage
             let output = isHelp ? FileHandle.standardOutput : .standardError
             if !text.isEmpty { output.write(Data((text + "\n").utf8)) }
             Foundation.exit(isHelp ? 0 : (error as? ExitCode)?.rawValue ?? 2)
@@ -60,7 +74,7 @@ import ParseProtocol
     }
 
     func run() async throws {
-        let suite = try suite()
+        let suite = try SuiteClient.ofEnvironment()
         switch step {
         case .undo:
             try await suite.drop()
@@ -84,6 +98,10 @@ import ParseProtocol
             ).run()
             Self.say(json ? report.json.serializedText : report.text)
             if report.hasConflicts { throw ExitCode(1) }
+        case .verify:
+            let report = try await proof(suite)
+            Self.say(json ? report.json.serializedText : report.text)
+            if !report.isProven { throw ExitCode(1) }
         case nil: try await stage(suite)
         }
     }
@@ -100,12 +118,29 @@ import ParseProtocol
         if await report.refused + mover.figures.lacking > 0 { throw ExitCode(1) }
     }
 
+    private func proof(_ suite: SuiteClient) async throws -> VerifyReport {
+        let lacking = LackingFiles()
+        let mover = try fileMover(for: suite, stores: false) { await lacking.add($0) }
+        var report = try await VerifyRun(
+            source: try await openedSource(), suite: suite, mapping: try mapping(),
+            seed: seed ?? UInt64(UInt32.random(in: .min ... .max)), withFiles: { try await mover.moved($0) }
+        ).run()
+        report.equalFiles = await mover.figures.unchanged
+        (report.lackingFiles, report.fileExamples) = await (lacking.count, lacking.examples)
+        return report
+    }
+
+    /// - Parameters:
+    ///   - sends: false for a dry run.
+    ///   - stores: false for a proof, which compares with the files that the suite has.
     private func fileMover(
-        for suite: SuiteClient, sends: Bool = true, lack: @escaping @Sendable (RefusedRow) async throws -> Void
+        for suite: SuiteClient, sends: Bool = true, stores: Bool = true,
+        lack: @escaping @Sendable (RefusedRow) async throws -> Void
     ) throws -> FileMover {
         let http = PatientHTTP(OutboundClient())
-        let target = FileSuiteClient(
+        let client = FileSuiteClient(
             url: suite.url, applicationId: suite.applicationId, masterKey: suite.masterKey, http: http)
+        let target: any FileSuite = stores ? client : StoredFiles(suite: client)
         let shelves = try FileShelves.open(files, source: source ?? "", http: http)
         return FileMover(shelves: shelves, suite: target, sends: sends, lack: lack)
     }
@@ -116,14 +151,6 @@ import ParseProtocol
         guard state.phase != .failed, state.failed == 0, rehearses || state.phase == .switched else {
             throw ExitCode(1)
         }
-    }
-
-    private func suite() throws -> SuiteClient {
-        let variables = ProcessInfo.processInfo.environment
-        guard let url = variables["SATCHEL_MOVE_URL"], let key = variables["SATCHEL_MASTER_KEY"] else {
-            throw MoveInError("SATCHEL_MOVE_URL or SATCHEL_MASTER_KEY is missing: start scripts/move-in instead.")
-        }
-        return SuiteClient(url: url, applicationId: variables["SATCHEL_APP_ID"] ?? "satchel", masterKey: key)
     }
 
     private func openedSource() async throws -> any OldServer {

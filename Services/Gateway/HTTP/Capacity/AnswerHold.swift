@@ -1,9 +1,10 @@
 import MessageBus
 import ParseProtocol
 
-/// A request's part of the memory for large answers, from the arrival of a service's reply until the client has it.
+/// Counts large replies in their request's part of the memory for answers, a `ByteHold`, from their arrival until the
+/// client has the answer.
 ///
-/// The request's calls of services carry it (`CallContext.hold`). Small replies are not counted.
+/// The request's calls of services carry the hold (`CallContext.hold`). Small replies are not counted.
 enum AnswerHold {
     /// A reply counts twice: it is in memory as received, and again as decoded or sent.
     static let copies = 2

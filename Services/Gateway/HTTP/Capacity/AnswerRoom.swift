@@ -25,7 +25,8 @@ package struct AnswerRoom {
     package static let usualBytes = 1 << 20
     /// The limit in bytes when memory is scarce: a page of a shop's app.
     package static let scarceBytes = 256 << 10
-    /// Requests with an estimate, which may be too small. The last request has the largest limit that is possible.
+    /// Requests limited by the service's estimate, which may be too small. The request after them has the largest
+    /// possible limit.
     private static let estimatesMax = 2
 
     /// The limit in bytes; 0 for the store's own limit.

@@ -50,7 +50,7 @@ actor BodyGate {
 struct LargeBodyTurns: Sendable {
     enum Sender {
         case stranger, customer
-        /// Never waits.
+        /// A request with the master or maintenance key. Never waits.
         case `operator`
     }
 

@@ -21,8 +21,8 @@ struct BodyReader: Sendable {
     /// The client has ended the stream within the body.
     struct Interrupted: Error {}
 
-    /// Whether a request announces a body that is small enough to be read before the client is known.
-    static func isSmall(_ headers: HTTPFields) -> Bool {
+    /// Whether a request announces a body that never waits for its turn, so that it is read before the client is known.
+    static func isQuick(_ headers: HTTPFields) -> Bool {
         guard !headers.contains(.transferEncoding), !headers.contains(.contentEncoding) else { return false }
         guard let text = headers.value(.contentLength) else { return true }
         return Int(text).map { $0 <= BodyTurns.quickBytes } ?? false

@@ -117,8 +117,8 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
         context.fireChannelReadComplete()
     }
 
-    /// A client that closes its side before its answer has begun has gone; nginx does the same. Its reads are
-    /// abandoned, its changes are completed.
+    /// A client that closes its side before its answer has begun counts as gone, as in nginx: the guard closes the
+    /// connection. Its reads are abandoned, its changes are completed.
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         if case ChannelEvent.inputClosed = event, open > 0, !isAnswering, !pace.isWatching {
             context.close(promise: nil)
@@ -193,7 +193,7 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
 
     /// Closes a connection whose request does not arrive; answers with the reason unless another answer is under way.
     private func refuse(_ context: ChannelHandlerContext) {
-        // The client would take the answer for that to another request.
+        // An earlier request has no answer yet: the client would take this one for it.
         guard open == (pace.isInBody ? 1 : 0) else { return context.close(promise: nil) }
         let body = ByteBuffer(bytes: ParseError(.timeout, "The request came too slowly.").body.serialized)
         let fields: HTTPFields = [

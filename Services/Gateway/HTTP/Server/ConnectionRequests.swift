@@ -83,7 +83,7 @@ package struct ConnectionRequests {
         switch reading {
         case .done: state = .idle
         case .goesOn: state = .dropping
-        // The client would take another answer for that to another request.
+        // Nothing more is answered: the client would take it for the answer to its next request.
         case .broken: return over(.end)
         }
         return nil

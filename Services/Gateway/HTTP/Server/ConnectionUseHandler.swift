@@ -3,7 +3,7 @@ import NIOCore
 import NIOHTTPTypes
 
 /// Closes an idle connection, and when the gateway stops each connection whose requests are answered (`ConnectionUse`).
-/// It precedes all handlers that answer requests.
+/// It precedes `LiveUpgrade` and `RequestHandler`, so that it sees their answers.
 final class ConnectionUseHandler: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPRequestPart
     typealias InboundOut = HTTPRequestPart

@@ -11,7 +11,7 @@ struct HTTPServer: ProcessPart {
     let logger: Logger
     /// The address that the log names.
     let url: String
-    /// Makes the handlers between the decoder and `RequestHandler`.
+    /// Makes the handlers between NIO's codec and `RequestHandler`.
     let handlers: @Sendable () -> [any RemovableChannelHandler]
     let front: HTTPFront
 
@@ -61,6 +61,9 @@ struct HTTPServer: ProcessPart {
         let description = "The listening socket was closed."
     }
 
+    /// Adds the handlers of a connection. From the socket to the last: `ResponseOutlet`, `ByteWatch`, NIO's encoder and
+    /// decoder, `OldClientHandler`, NIO's codec, `handlers`, `RequestHandler`. `RequestHandler` inserts
+    /// `ResponseOutlet`; `ConnectionGuard` inserts `ByteWatch` and `OldClientHandler`.
     /// - Throws: for a closed connection.
     private func setUp(_ channel: any Channel, among connections: OpenConnections) throws {
         let pipeline = channel.pipeline.syncOperations

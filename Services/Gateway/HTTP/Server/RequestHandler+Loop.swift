@@ -73,7 +73,7 @@ extension RequestHandler {
             return leave()
         }
         follow(action, front, exchange, context)
-        goOnAfterReply(context)
+        goOnAfterPause(context)
     }
 
     /// - Parameter hold: the memory of the answer; nil for a file of the pages, which is always in memory.

@@ -313,12 +313,12 @@ package final class RequestHandler: ChannelDuplexHandler, RemovableChannelHandle
         context.eventLoop.scheduleTask(in: Self.rest) {
             let (handler, context) = bound.value
             handler.isResting = false
-            if !handler.isClosed { handler.goOnAfterReply(context) }
+            if !handler.isClosed { handler.goOnAfterPause(context) }
         }
     }
 
-    /// Goes on with the parts that have arrived meanwhile.
-    func goOnAfterReply(_ context: ChannelHandlerContext) {
+    /// Goes on with the parts that have arrived while a service replied or the handler paused.
+    func goOnAfterPause(_ context: ChannelHandlerContext) {
         answeredInRow = 0
         goOn(context)
         start(context)

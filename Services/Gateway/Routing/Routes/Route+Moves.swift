@@ -32,5 +32,17 @@ extension Route {
         ) {
             try await $0.controllers.moves.remove(rowsOf: $0["className"], $0.request, $0.principal)
         },
+        Route(
+            .get, "/moves/members/{className}", .system, "listMembers", "Owners and members of a relation.",
+            access: .master
+        ) {
+            try await $0.controllers.moves.list(membersOf: $0["className"], $0.request, $0.principal)
+        },
+        Route(
+            .post, "/moves/secrets/{className}", .system, "exportSecrets",
+            "What no object shows and another server needs, such as moved password hashes.", access: .master
+        ) {
+            try await $0.controllers.moves.list(secretsOf: $0["className"], $0.request, $0.principal)
+        },
     ]
 }

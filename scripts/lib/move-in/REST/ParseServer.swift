@@ -224,3 +224,14 @@ struct RESTServer: OldServer {
         }
     }
 }
+
+extension RESTServer: QueriedServer {
+    func answer(_ className: String, _ query: SampledQuery) async throws -> QueryAnswer? {
+        do {
+            return QueryAnswer(
+                try await client.get("/classes/\(className)", query.options, bytesMax: Self.answerBytesMax))
+        } catch is RESTRefusal {
+            return nil
+        }
+    }
+}

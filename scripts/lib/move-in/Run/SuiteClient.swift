@@ -133,6 +133,17 @@ struct SuiteClient: MoveSuite {
     private func text(_ body: [UInt8]) -> String { String(decoding: body.prefix(500), as: UTF8.self) }
 }
 
+extension SuiteClient: ServedSuite {
+    func answer(_ path: String, _ options: [String: JSON]) async throws -> [UInt8] {
+        try await send(.get, path + options.queryText)
+    }
+
+    func secrets(of className: String, after id: String, limit: Int) async throws -> [UInt8] {
+        let body: JSON = ["after": .string(id), "limit": .int(Int64(limit))]
+        return try await send(.post, "/moves/secrets/\(Self.path(className))", body.serialized)
+    }
+}
+
 /// The suite gave no answer, answered 503, or does not know what became of the request.
 struct NoAnswer: Error, Sendable, CustomStringConvertible {
     var description: String
