@@ -86,7 +86,7 @@ final class Shadow: Sendable {
         var next: ShadowRead? = first
         while let read = next {
             await compareOne(read)
-            next = state.withLock { state in
+            next = state.withLock { state -> ShadowRead? in
                 guard let read = state.waiting.popFirst() else {
                     state.running -= 1
                     return nil

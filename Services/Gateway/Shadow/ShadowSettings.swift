@@ -33,7 +33,10 @@ package struct ShadowSettings: Sendable {
         guard let address = settings["satchel.shadow.url"] else { return nil }
         guard let url = URLComponents(string: address), url.scheme == "http" || url.scheme == "https",
             url.host?.isEmpty == false, url.user == nil, url.query == nil, url.fragment == nil
-        else { throw settings.wrong("satchel.shadow.url", "is not an http address such as https://old.example/parse.") }
+        else {
+            // Without the value: it may hold a password.
+            throw StartupProblem("SATCHEL_SHADOW_URL is not an http address such as https://old.example/parse.")
+        }
         self.url = address.hasSuffix("/") ? String(address.dropLast()) : address
     }
 }
