@@ -51,6 +51,7 @@ func runGateway() async throws {
         }, onBatchEnd: { traffic.deliver() })
     let services = ServiceClient(broker: broker)
     let meter = RequestMeter()
+    let shadow = Shadow(configuration, logger: logger)
     let outbound = OutboundClient(authorities: configuration.cloud.authorities)
     let standing = GatewayReadiness(name: configuration.replica)
     let unused = UnusedFunctions(codeReplacesOwn: configuration.cloud.codeReplacesFunctions)
@@ -75,14 +76,14 @@ func runGateway() async throws {
     let router = ParseRouter(
         configuration: configuration, admission: admission, principals: principals, hooks: hooks,
         controllers: try Controllers(
-            configuration, standing, broker, services, cache, site, hooks.registry, hub, outbound, logger),
+            configuration, standing, broker, services, cache, site, hooks.registry, hub, outbound, shadow, logger),
         meter: meter, logger: logger)
 
     let gate = ConnectionGate(configuration.capacity, proxies: configuration.admission.trustedProxies)
     let answers = configuration.capacity.answers()
     let front = HTTPFront(
         router: router, configuration: configuration, bodies: bodies, turns: turns, answers: answers, traffic: traffic,
-        logger: logger)
+        shadow: shadow, logger: logger)
     // The parts stop in reverse order: after drain and hub the server, which finishes the requests in flight, then the
     // reporter, then the broker.
     try await ProcessParts.run(
@@ -117,7 +118,7 @@ extension Controllers {
     fileprivate init(
         _ configuration: GatewayConfiguration, _ standing: GatewayReadiness, _ broker: Broker,
         _ services: ServiceClient, _ cache: ReadCache?, _ site: WebSite?, _ registry: HookRegistry, _ hub: LiveHub,
-        _ outbound: OutboundClient, _ logger: Logger
+        _ outbound: OutboundClient, _ shadow: Shadow?, _ logger: Logger
     ) throws {
         let cloud = configuration.cloud
         let federation = Federation(services: services, limitMax: configuration.limitMax)
@@ -163,7 +164,7 @@ extension Controllers {
                 codeFile: configuration.cloud.codeFile, document: document),
             operations: OperationsController(
                 broker: broker, services: services, federation: federation, registry: registry,
-                functions: document.functions, configuration: configuration),
+                functions: document.functions, shadow: shadow, configuration: configuration),
             mails: MailController(services: services))
     }
 }

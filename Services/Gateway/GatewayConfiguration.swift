@@ -56,6 +56,8 @@ struct GatewayConfiguration: Sendable {
     let fileSigner: FileSigner
     /// Settings of webhooks, cloud code, logs and purchases.
     let cloud: CloudSettings
+    /// Nil without an old server that answers a share of the reads, too.
+    let shadow: ShadowSettings?
     let bus: BusConfiguration
     let start: ProcessStart
     /// The settings as read, for operators.
@@ -130,6 +132,7 @@ struct GatewayConfiguration: Sendable {
             "satchel.file.url.seconds", 1...Int(FileSigner.secondsMax), default: 3600)
         fileSigner = FileSigner(key: try filesKey.key(), seconds: Int64(fileSeconds))
         cloud = try CloudSettings(settings, dataDirectory: data)
+        shadow = try ShadowSettings(settings, applicationId: applicationId)
         bus = try BusConfiguration(ofGateway: replica, settings, dataDirectory: data)
         logsRequests = try settings.flag("satchel.log.requests", default: false)
     }

@@ -18,6 +18,7 @@ final class HTTPFront: Sendable {
     private let answers: ByteBudget
     let traffic: BusTraffic
     let writer: ResponseWriter
+    private let shadow: Shadow?
     /// Prefixes of the paths of `/classes/…` and `/events/…`.
     let objectPaths: [[UInt8]]
     /// Prefixes of the paths of uploaded files.
@@ -26,7 +27,7 @@ final class HTTPFront: Sendable {
 
     init(
         router: ParseRouter, configuration: GatewayConfiguration, bodies: BodyReader, turns: LargeBodyTurns,
-        answers: ByteBudget, traffic: BusTraffic, logger: Logger
+        answers: ByteBudget, traffic: BusTraffic, shadow: Shadow?, logger: Logger
     ) {
         self.router = router
         self.configuration = configuration
@@ -34,6 +35,7 @@ final class HTTPFront: Sendable {
         self.turns = turns
         self.answers = answers
         self.traffic = traffic
+        self.shadow = shadow
         writer = ResponseWriter(configuration)
         let mounts = [configuration.mount.map { "/\($0)" }.joined(), "/1"]
         objectPaths = mounts.flatMap { mount in ["classes", "events"].map { Array("\(mount)/\($0)/".utf8) } }
@@ -176,8 +178,9 @@ final class HTTPFront: Sendable {
         answer.bodyBytes > Packing.loopBytesMax && answer.final?.packed?.isMade != true && packs(answer, to: exchange)
     }
 
-    /// Adds the answer to the usage statistics, and records it.
+    /// Adds the answer to the usage statistics, records it, and offers it to the shadow mode.
     func count(_ answer: ParseResponse, to exchange: RequestExchange) {
+        shadow?.offer(exchange.machine, answer)
         if exchange.machine.request.isCounted { router.meter.count(exchange.machine.request, answer) }
         record(
             answer.status, to: exchange.head, path: exchange.path, requestId: exchange.requestId, since: exchange.start)

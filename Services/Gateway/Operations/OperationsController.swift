@@ -13,6 +13,7 @@ struct OperationsController: Sendable {
     let registry: HookRegistry
     /// Satchel's functions (`OpenAPIDocument`).
     let ownFunctions: [JSON]
+    private let shadow: Shadow?
     private let unused: UnusedFunctions
     private let ownName: String
     private let ownReport: ProcessReport
@@ -24,13 +25,14 @@ struct OperationsController: Sendable {
 
     init(
         broker: Broker, services: ServiceClient, federation: Federation, registry: HookRegistry, functions: [JSON],
-        configuration: GatewayConfiguration
+        shadow: Shadow?, configuration: GatewayConfiguration
     ) {
         self.broker = broker
         self.services = services
         self.federation = federation
         self.registry = registry
         ownFunctions = functions
+        self.shadow = shadow
         unused = UnusedFunctions(codeReplacesOwn: configuration.cloud.codeReplacesFunctions)
         ownName = configuration.replica
         ownReport = ProcessReport(replica: configuration.replica, settings: configuration.settings)
@@ -78,6 +80,19 @@ struct OperationsController: Sendable {
             "gateway": ["name": .string(ownName), "answers": times.json], "services": .object(all),
             "processes": .array(processes), "requestsByReplica": .object(sent),
         ])
+    }
+
+    /// Where the old server's answers differ, as this gateway counts it.
+    func shadowReport() -> ParseResponse {
+        var report = shadow?.json ?? [:]
+        report["gateway"] = .string(ownName)
+        report["isOn"] = .bool(shadow != nil)
+        return ParseResponse(report)
+    }
+
+    func resetShadow() -> ParseResponse {
+        shadow?.reset()
+        return ParseResponse([:])
     }
 
     /// The gateway's report first, then the services' by name.

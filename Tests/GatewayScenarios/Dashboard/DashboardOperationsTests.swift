@@ -36,7 +36,7 @@ import Testing
 
     // MARK: - The routes
 
-    @Test(arguments: ["settings", "metrics", "log", "functions", "jobs", "config", "backups"])
+    @Test(arguments: ["settings", "metrics", "shadow", "log", "functions", "jobs", "config", "backups"])
     func onlyOperatorsAreTold(_ name: String) async throws {
         let suite = try await Self.desk.suite
         let customer = try await Customer.signUp(suite)

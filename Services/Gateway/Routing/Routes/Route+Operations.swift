@@ -10,6 +10,17 @@ extension Route {
         {
             await $0.controllers.operations.metrics($0.request, $0.router.meter.times)
         },
+        operation(
+            "shadow", "getShadowReport", "Where the old server's answers to a share of the reads differ.",
+            area: .developers
+        ) {
+            $0.controllers.operations.shadowReport()
+        },
+        operation(
+            "shadow", "resetShadowReport", "Begins the counts of these differences anew.", .delete, area: .developers
+        ) {
+            $0.controllers.operations.resetShadow()
+        },
         operation("log", "followLog", "Lines of the log, and those that came since.", area: .developers) {
             try await $0.controllers.logs.follow($0.request)
         },
@@ -33,9 +44,10 @@ extension Route {
     /// - Parameter area: the operators that may call the route. A route that shows more than `/scriptlog`,
     ///   `/serverInfo` and the classes of jobs is for admins alone.
     private static func operation(
-        _ name: String, _ id: String, _ summary: String, area: OperatorArea = .admins, handler: @escaping Handler
+        _ name: String, _ id: String, _ summary: String, _ method: ParseRequest.Method = .get,
+        area: OperatorArea = .admins, handler: @escaping Handler
     ) -> Route {
-        Route(.get, "/operations/\(name)", .system, id, summary) { call in
+        Route(method, "/operations/\(name)", .system, id, summary) { call in
             try Transfers.requireOperator(call.principal, of: area)
             return try await handler(call)
         }
