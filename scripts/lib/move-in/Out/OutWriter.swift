@@ -108,7 +108,8 @@ final class SQLWriter: OutWriter {
     func close() throws { try file.write("\\.\n" + PostgreSQLForm.indexes(schema)) }
 
     func finish() throws {
-        try file.write("COMMIT;\n")
+        // pg_dump's last line, by which a reader knows a whole file.
+        try file.write("COMMIT;\n\n-- PostgreSQL database dump complete\n")
         try file.close()
     }
 }
