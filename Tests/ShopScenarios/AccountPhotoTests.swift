@@ -3,7 +3,7 @@ import ParseProtocol
 import TestSupport
 import Testing
 
-/// A photo that an account of the storefront shows no longer cannot be opened by its URL, and no other file goes with it.
+/// A photo that an account of the storefront shows no longer cannot be opened by its URL. No other file goes with it.
 @Suite struct AccountPhotoTests {
     private struct Shopper {
         let customer: Customer

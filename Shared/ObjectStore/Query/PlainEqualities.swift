@@ -1,6 +1,6 @@
 import ParseProtocol
 
-/// A condition that only compares fields with values, such as the one for a customer's open order. Except for the values
+/// A condition that only compares fields with values, such as that for a customer's open order. Except for the values
 /// it is always the same, and so is its SQL.
 struct PlainEqualities {
     /// The condition without its values, for `CompiledQuery.Key`: the names of its fields, each followed by 0, or by 1
@@ -10,8 +10,8 @@ struct PlainEqualities {
     let values: [SQLValue]
 
     /// - Parameter members: the members of the condition.
-    /// - Returns: nil for a condition with anything except texts, whole numbers, Booleans and pointers, each for a field
-    ///   of that type.
+    /// - Returns: nil for a condition with anything except texts, whole numbers, Booleans and pointers, each for a
+    ///   field of that type.
     init?(_ members: [String: JSON], of info: ClassInfo) {
         var form: [UInt8] = []
         var values: [SQLValue] = []

@@ -77,7 +77,8 @@ import Testing
 
     private static let copied = #"""
         COPY public."Odd" ("objectId", "createdAt", "updatedAt", _rperm, text, owner) FROM stdin;
-        a1\#t2026-11-27 12:30:39.1+00\#t2026-11-27 12:30:39.123456+05:30\#t{*,"role:a b"}\#ttab\t line\n back\\slash\#tu1
+        a1\#t2026-11-27 12:30:39.1+00\#t2026-11-27 12:30:39.123456+05:30\#t{*,"role:a b"}\#ttab\t line\n back\\slash\#
+        \#tu1
         a2\#t\N\#t\N\#t{}\#t\b\f\r\v \x41 \101\7 \q \\N\#t\N
         a3\#t\N\#t1883-01-01 00:00:00-07:52:58\#t\N\#t\#t
         \.

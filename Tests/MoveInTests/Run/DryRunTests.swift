@@ -57,6 +57,17 @@ import Testing
         #expect(try await Self.run(server, mapping).findings.isEmpty)
     }
 
+    @Test func pricesThatNobodyCanPayAreFoundAndRounded() async throws {
+        var server = MemoryServer()
+        for (id, price) in [("p1", 19.995), ("p2", 0.3), ("p3", 0.99), ("p4", 4.1)] {
+            server.add("Product", id, ["unitPrice": JSON(number: price)])
+        }
+        let finding = try await Self.found(.price, server)
+        #expect(finding.examples.map(\.text) == ["unitPrice: 19.995"])
+        let mapping = try Mapping(json: ["decimals": ["Product.unitPrice": 2]])
+        #expect(try await Self.run(server, mapping).findings.isEmpty)
+    }
+
     @Test func valuesIdsAndSizesAreChecked() async throws {
         var server = MemoryServer()
         server.add("Item", "i1", ["deep": ["a.b": 1]])

@@ -21,6 +21,18 @@ import Testing
         ],
         indexes: ["a": ["_p_next": 1, "length": -1], "b": ["junk": 1], "c": ["_created_at": 1]])
 
+    @Test func numbersAreRoundedAsTheyAreWritten() throws {
+        let mapping = try Mapping(json: ["decimals": ["Item.length": 2], "fields": ["Item.length": "size"]])
+        try mapping.check([Self.item])
+        for (old, new) in [(19.995, 20.0), (0.005, 0.01), (-1.005, -1.01), (3.5, 3.5), (1e300, 1e300)] {
+            let row = mapping.row(MovedRow("Item", "a1", ["length": JSON(number: old)]))
+            #expect(row?.fields["size"] == JSON(number: new))
+        }
+        #expect(mapping.row(MovedRow("Item", "a1", ["length": "x"]))?.fields["size"] == "x")
+        #expect(throws: MoveInError.self) { try Mapping(json: ["decimals": ["Item.length": -1]]) }
+        #expect(throws: MoveInError.self) { try Mapping(json: ["decimals": ["Item.next": 2]]).check([Self.item]) }
+    }
+
     @Test func classesAndFieldsAreRenamedEverywhere() throws {
         let mapping = try Mapping(json: Self.file)
         let log = MovedClass(name: "Log"), relation = MovedClass(name: "_Join:tags:Item")

@@ -85,6 +85,8 @@ import ParseProtocol
             // Opened first: a source that cannot be read must not be found out after the switch.
             let old = try await openedSource(), mapping = try mapping()
             try mapping.check(try await old.classes())
+            // A service that refuses rows would leave those before it switched.
+            try await turn(suite, rehearses: true)
             try await turn(suite, rehearses: false)
             let refused = try await Settings.apply(from: old, mapping, to: suite)
             guard refused.isEmpty else {

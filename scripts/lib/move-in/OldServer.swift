@@ -40,8 +40,8 @@ struct MovedClass: Sendable, Equatable {
 ///
 /// It has `objectId`, `createdAt`, `updatedAt` (ISO 8601 texts) and, if the old server stored permissions, `ACL`.
 /// Values are in the REST form (`{"__type": "Date", …}`); a File is `{"__type": "File", "name": …}` with the old
-/// server's name, and `url` where the source has one. Relations are not part of it: they are rows of `_Join:<field>:<Class>` with
-/// `owningId` and `relatedId`.
+/// server's name, and `url` where the source has one. Relations are not part of it: they are rows of
+/// `_Join:<field>:<Class>` with `owningId` and `relatedId`.
 ///
 /// Rows of `_User` and `_Session` keep what REST never shows, under the names of Parse Server's storage:
 /// `_hashed_password`, `_perishable_token`, `_email_verify_token`, `_failed_login_count`, `_password_history` and so on

@@ -12,8 +12,8 @@ package struct CachedReads<Answer: Sendable, Stamp: Sendable> {
     /// A query, byte for byte as the client sent it. Swift's strings compare by canonical equivalence, such as an
     /// accented letter with a letter and a combining accent, which the database distinguishes.
     package struct Key: Hashable, Sendable {
-        /// The hash of the other members. A key is looked up several times from its read to its eviction, and the hash of
-        /// an array is made byte by byte.
+        /// The hash of the other members. A key is looked up several times from its read to its eviction, and the hash
+        /// of an array is made byte by byte.
         private let digest: Int
         private let isMaster: Bool
         private let className: String

@@ -58,7 +58,7 @@ struct ShopHead {
         return line
     }
 
-    /// The first scalar decides, as in `isWhitespace`, which takes longer because it looks up the properties of ASCII too.
+    /// The first scalar decides, as in `isWhitespace`, which takes longer because it looks up properties of ASCII too.
     private static func isSpace(_ character: Character) -> Bool {
         guard let first = character.utf8.first, first < 0x80 else { return character.isWhitespace }
         return first == UInt8(ascii: " ") || (0x09...0x0D).contains(first)

@@ -4,7 +4,7 @@ import ParseProtocol
 
 /// What a dry run finds, by kind.
 enum ConflictKind: String, CaseIterable, Sendable {
-    case unreadable, reservedClass, reservedField, fieldType, badValue, badId, tooLarge, account, password
+    case unreadable, reservedClass, reservedField, fieldType, badValue, price, badId, tooLarge, account, password
     case danglingPointer, deskRole, missingIndex
 
     /// Whether nothing must be mended before the switch.
@@ -17,6 +17,7 @@ enum ConflictKind: String, CaseIterable, Sendable {
         case .reservedField: "field names that Satchel does not take"
         case .fieldType: "fields whose type differs from Satchel's"
         case .badValue: "values that Satchel does not take"
+        case .price: "prices with more than two decimals"
         case .badId: "ids that Satchel does not take"
         case .tooLarge: "objects over 128 KB"
         case .account: "users whose name or address is missing, or another's in other letters"
@@ -34,6 +35,7 @@ enum ConflictKind: String, CaseIterable, Sendable {
         case .reservedField: "Give the field another name, or null to skip it, under \"fields\" of --map."
         case .fieldType: "The shop's own code needs its type: rename your field under \"fields\" of --map."
         case .badValue: "Change the value on the old server, or skip the field (null) under \"fields\" of --map."
+        case .price: "Change them on the old server, or round them: \"decimals\": {\"Product.unitPrice\": 2} in --map."
         case .badId: "An id is 1 to 64 letters, digits, _ and -. A run leaves these rows out and lists them."
         case .tooLarge: "Move large values into files on the old server, or skip the field under \"fields\" of --map."
         case .account: "Change or merge these users on the old server: names are compared without case."
@@ -148,6 +150,11 @@ struct ConflictFinder: Sendable {
             case .array, .object: remember(value, "\(row.className).\(field)")
             default: break
             }
+        }
+        if row.className == "Product", case .double(let price)? = row.fields["unitPrice"],
+            (price * 100).rounded() / 100 != price
+        {
+            find(.price, row, "unitPrice: \(price)")
         }
         if row.className == "_User" { checkUser(row) }
         if let role = row.deskRole { find(.deskRole, row, role) }

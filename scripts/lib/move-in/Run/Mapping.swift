@@ -1,7 +1,9 @@
+import Foundation
 import ParseProtocol
 
 /// New names for classes and fields, from the file of `--map`:
-/// `{"classes": {"Item": "OldItem", "Log": null}, "fields": {"Item.length": "size"}}`. Null skips a class or a field.
+/// `{"classes": {"Item": "OldItem", "Log": null}, "fields": {"Item.length": "size"}, "decimals": {"Item.price": 2}}`.
+/// Null skips a class or a field. `decimals` rounds numbers, half away from zero.
 ///
 /// Field names are given with the old name of the class. Pointers, relations and `_Join` names follow their class;
 /// pointers to a skipped class keep its name.
@@ -14,16 +16,21 @@ struct Mapping: Sendable, Equatable {
     private var classes: [String: Target] = [:]
     /// By class, then by field.
     private var fields: [String: [String: Target]] = [:]
+    /// By class, then by field.
+    private var decimals: [String: [String: Int]] = [:]
 
     /// Changes nothing.
     init() {}
 
     /// - Throws: `MoveInError` for a file of another form.
     init(json: JSON) throws {
-        guard let members = json.objectValue, Set(members.keys).isSubset(of: ["classes", "fields"]),
-            let classes = (members["classes"] ?? [:]).objectValue, let fields = (members["fields"] ?? [:]).objectValue
+        guard let members = json.objectValue, Set(members.keys).isSubset(of: ["classes", "fields", "decimals"]),
+            let classes = (members["classes"] ?? [:]).objectValue, let fields = (members["fields"] ?? [:]).objectValue,
+            let decimals = (members["decimals"] ?? [:]).objectValue
         else {
-            throw MoveInError(#"The mapping is not of the form {"classes": {"Old": "New"}, "fields": {"Old.a": "b"}}."#)
+            throw MoveInError(
+                #"The mapping is not of the form {"classes": {"Old": "New"}, "fields": {"Old.a": "b"}, "#
+                    + #""decimals": {"Old.price": 2}}."#)
         }
         var problems: [String] = []
         for (name, value) in classes {
@@ -39,6 +46,14 @@ struct Mapping: Sendable, Equatable {
                 self.fields[parts[0], default: [:]][parts[1]] = target
             } else {
                 problems.append("fields: \(name) is not Class.field with a name or null.")
+            }
+        }
+        for (name, value) in decimals {
+            let parts = name.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+            if let count = value.intValue, (0...9).contains(count), parts.count == 2 {
+                self.decimals[parts[0], default: [:]][parts[1]] = Int(count)
+            } else {
+                problems.append("decimals: \(name) is not Class.field with a number from 0 to 9.")
             }
         }
         try Self.report(problems)
@@ -86,6 +101,13 @@ struct Mapping: Sendable, Equatable {
                 "fields: two fields of \(className) would be \($0)."
             }
         }
+        for (className, counts) in decimals {
+            for field in counts.keys where schemas[className]?[field]?["type"] != "Number" {
+                // A source without a schema knows its fields only after reading everything.
+                guard schemas[className]?.isEmpty != true else { continue }
+                problems.append("decimals: the source has no Number \(className).\(field).")
+            }
+        }
         try Self.report(problems)
     }
 
@@ -126,8 +148,11 @@ struct Mapping: Sendable, Equatable {
     /// The row as Satchel gets it; nil when its class is skipped.
     func row(_ row: MovedRow) -> MovedRow? {
         guard let className = className(row.className) else { return nil }
-        guard !classes.isEmpty || fields[row.className] != nil else { return row }
+        guard !classes.isEmpty || fields[row.className] != nil || decimals[row.className] != nil else { return row }
         var row = row
+        for (field, count) in decimals[row.className] ?? [:] {
+            row.fields[field] = row.fields[field].map { Self.rounded($0, to: count) }
+        }
         row.fields = renamed(row.fields, of: row.className).mapValues(value)
         row.className = className
         return row
@@ -149,6 +174,14 @@ struct Mapping: Sendable, Equatable {
         new.classLevelPermissions = old.classLevelPermissions.map { permissions($0, of: old.name) }
         new.indexes = old.indexes.compactMapValues { index($0, of: old.name) }
         return new
+    }
+
+    /// Rounds the number that the text of the value shows: 19.995 becomes 20, though its double is below.
+    private static func rounded(_ value: JSON, to decimals: Int) -> JSON {
+        guard case .double(let number) = value, var exact = Decimal(string: "\(number)") else { return value }
+        var rounded = Decimal()
+        NSDecimalRound(&rounded, &exact, decimals, .plain)
+        return Double("\(rounded)").map { JSON(number: $0) } ?? value
     }
 
     private func renamed(_ members: [String: JSON], of className: String) -> [String: JSON] {

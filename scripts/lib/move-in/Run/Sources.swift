@@ -10,7 +10,7 @@ enum Sources {
             let variables = ProcessInfo.processInfo.environment
             guard let id = variables["SATCHEL_OLD_APP_ID"], let key = variables["SATCHEL_OLD_MASTER_KEY"] else {
                 throw MoveInError(
-                    "Set SATCHEL_OLD_APP_ID and SATCHEL_OLD_MASTER_KEY to the old server's application id and master key."
+                    "Set SATCHEL_OLD_APP_ID and SATCHEL_OLD_MASTER_KEY to the old server's app id and master key."
                 )
             }
             return try await ParseServer.open(url: source, applicationId: id, masterKey: key)
