@@ -19,11 +19,12 @@ enum SuiteFields {
         ],
     ]
 
-    /// Fields that Satchel adds to objects without them: owners' ACLs, and the states of orders and reviews.
+    /// Fields that Satchel adds to objects without them: owners' ACLs, and states of products, orders and reviews.
     static let added: [String: Set<String>] = [
         "_User": ["ACL"], "Address": ["ACL"], "FavoriteProduct": ["ACL"], "PaymentMethod": ["ACL"],
         "Order": ["ACL", "orderState", "orderStatus", "fulfillmentStatus", "paymentStatus"],
         "OrderItem": ["ACL", "customer"],
+        "Product": ["active"],
         "ProductReview": ["ACL", "authorName", "moderation"],
     ]
 
