@@ -88,6 +88,10 @@ import Testing
             let second = try await shopper.upload(photos[1])
             try await expectGone(first)
             try await expectShown(second)
+            // A client that was away sends what it saw last. The account keeps the one photo that there is.
+            try await shopper.set(.file(first))
+            try await shopper.set(.file(second))
+            try await expectShown(second)
             try await shopper.remove()
             try await expectGone(second)
             let third = try await shopper.upload(photos[2])

@@ -206,21 +206,24 @@ package struct OrderLedger: Sendable {
         earlier["until"] = transaction.now.wire
         let known = order.document["trackingCorrections"]?.arrayValue ?? []
         var fields = shipment.replacement
-        fields["trackingCorrections"] = .array(Array(known.suffix(Self.correctionsMax - 1)) + [.object(earlier)])
+        let kept = known.prefix(1) + known.dropFirst().suffix(Self.correctionsMax - 2)
+        fields["trackingCorrections"] = .array(kept + [.object(earlier)])
         let updated = try transaction.update("Order", order.objectId, .object(fields), caller: .master)
         try OrderEntries.follow(updated.before, updated.document, in: transaction)
         try note(wish, order.objectId, before: updated.before, after: updated.document, in: transaction)
         let changed = try OrderRecord(document: updated.document, in: transaction)
         try OrderEvents(
-            order: changed, status: .shipped, name: "tracking:\(transaction.now.milliseconds)", contact: contact,
+            order: changed, status: .shipped, name: "tracking:\(Names.random(16))", contact: contact,
             currency: currency
         )
         .mail(
-            outbox, changed.priced(in: transaction, currency: currency), isTrackingCorrected: true, in: transaction)
+            outbox, changed.priced(in: transaction, currency: currency),
+            // Without earlier details, these are the first.
+            isTrackingCorrected: order.lifecycle.shipment != Shipment(), in: transaction)
         return changed
     }
 
-    /// The earlier shipments that an order keeps. The audit log has all.
+    /// The earlier shipments that an order keeps: the first and the last ones. The audit log has all.
     private static let correctionsMax = 20
 
     private func begin(

@@ -23,10 +23,10 @@ final class Shadow: Sendable {
     private let logger: Logger
     private let state = Mutex(State())
 
-    private static let runningMax = 16
+    private static let runningMax = 4
     private static let waitingMax = 64
     /// Bytes of the answers of waiting reads.
-    private static let waitingBytesMax = 16 << 20
+    private static let waitingBytesMax = 4 << 20
     private static let timeout = Duration.seconds(5)
     /// Between two lines of the log.
     private static let logPause = Duration.seconds(60)

@@ -37,6 +37,10 @@ package struct ShadowSettings: Sendable {
             // Without the value: it may hold a password.
             throw StartupProblem("SATCHEL_SHADOW_URL is not an http address such as https://old.example/parse.")
         }
+        let isHere = ["127.0.0.1", "::1", "[::1]", "localhost"].contains(url.host ?? "")
+        guard sends != .sessions || url.scheme == "https" || isHere else {
+            throw StartupProblem("SATCHEL_SHADOW_SENDS=sessions needs an https address in SATCHEL_SHADOW_URL.")
+        }
         self.url = address.hasSuffix("/") ? String(address.dropLast()) : address
     }
 }

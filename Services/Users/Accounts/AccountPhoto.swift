@@ -18,6 +18,7 @@ enum AccountPhoto {
         let dropped = DropAccountPhoto.with {
             $0.userID = userId
             $0.name = name
+            $0.shown = after?[field]?["name"]?.stringValue ?? ""
         }
         try messages.add(
             FileCalls.dropAccountPhoto, dropped, key: "user:\(userId):photo:\(Names.random(16))", in: transaction)

@@ -22,7 +22,8 @@ extension Shop {
 
     /// `/checkout/return?attempt=…`: where the shopper comes back to, also by Reload.
     func checkoutReturn(_ visit: inout ShopVisit) throws(ShopStop) -> ShopPage {
-        let attempt = visit.query("attempt")
+        // An app's key may begin or end with a space.
+        let attempt = visit.request.query["attempt"] ?? ""
         guard !visit.isNobody, !attempt.isEmpty else { return redirect("/checkout") }
         let answer = try visit.ask(.function("checkoutResult", ["idempotencyKey": .string(attempt)]))[0]
         return try result(&visit, answer, attempt)
@@ -38,8 +39,8 @@ extension Shop {
             return confirmPage(visit, attempt, secret: nil)
         }
         if let next = afterCheckout(answer, attempt) { return next }
-        // Of another shopper, or never made.
-        if answer.code == 101 { return redirect("/checkout") }
+        // Of another shopper, or never made. Not back to a page that led here.
+        if answer.code == 101 { return redirect(visit.query("again").isEmpty ? "/checkout" : "/bag") }
         let words = view(visit).words
         let isUnconfirmed = answer.json["details"]?["code"] == "payment_intent_authentication_failure"
         return try checkout(
@@ -70,7 +71,7 @@ extension Shop {
 
     /// The bank's page of the sandbox, or a shopper who does not want to confirm.
     func changeReturn(_ visit: inout ShopVisit) throws(ShopStop) -> ShopPage {
-        let attempt = visit.field("attempt")
+        let attempt = visit.request.form["attempt"] ?? ""
         guard !visit.isNobody, !attempt.isEmpty else { return redirect("/checkout") }
         var parameters: [String: JSON] = ["idempotencyKey": .string(attempt)]
         guard visit.field("giveUp").isEmpty else {

@@ -141,6 +141,9 @@ public nonisolated struct DropAccountPhoto: Sendable {
 
   public var name: String = String()
 
+  /// The photo that the account shows now; empty for none.
+  public var shown: String = String()
+
   public var unknownFields = SwiftProtobuf.UnknownStorage()
 
   public init() {}
@@ -362,7 +365,7 @@ nonisolated extension DeleteFileRequest: SwiftProtobuf.Message, SwiftProtobuf._M
 
 nonisolated extension DropAccountPhoto: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   public static let protoMessageName: String = _protobuf_package + ".DropAccountPhoto"
-  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}user_id\0\u{1}name\0")
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}user_id\0\u{1}name\0\u{1}shown\0")
 
   public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -372,6 +375,7 @@ nonisolated extension DropAccountPhoto: SwiftProtobuf.Message, SwiftProtobuf._Me
       switch fieldNumber {
       case 1: try { try decoder.decodeSingularStringField(value: &self.userID) }()
       case 2: try { try decoder.decodeSingularStringField(value: &self.name) }()
+      case 3: try { try decoder.decodeSingularStringField(value: &self.shown) }()
       default: break
       }
     }
@@ -384,12 +388,16 @@ nonisolated extension DropAccountPhoto: SwiftProtobuf.Message, SwiftProtobuf._Me
     if !self.name.isEmpty {
       try visitor.visitSingularStringField(value: self.name, fieldNumber: 2)
     }
+    if !self.shown.isEmpty {
+      try visitor.visitSingularStringField(value: self.shown, fieldNumber: 3)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
   public static func ==(lhs: DropAccountPhoto, rhs: DropAccountPhoto) -> Bool {
     if lhs.userID != rhs.userID {return false}
     if lhs.name != rhs.name {return false}
+    if lhs.shown != rhs.shown {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

@@ -43,6 +43,8 @@ func installFiles(_ host: ServiceHost, _ home: FileStorage, _ routes: inout Serv
         }
     }
     routes.accept(FileCalls.dropAccountPhoto) { message, _, transaction in
+        // A late write of a client may name a photo that is deleted. The last one there is stays.
+        guard try message.shown.isEmpty || FileTable.find(message.shown, in: transaction) != nil else { return }
         try keeper.removeAccountPhotos(of: message.userID, named: message.name, in: transaction)
     }
     host.whenOpened { [bucket = home.bucket] in try FileBucket.check(bucket, in: $0) }

@@ -128,6 +128,21 @@ import Testing
         #expect(late.json.text("error") == "The order is delivered and cannot be given another tracking number.")
     }
 
+    /// Nothing was wrong: no details were sent before.
+    @Test func detailsThatCameLaterAreMailedAsTheFirstOnes() async throws {
+        let suite = try await Suite.shared
+        let (customer, order) = try await Self.paid(suite, try await Self.shelf(suite))
+        let admin = try await Customer.admin(suite)
+        #expect(try await admin.run("shipOrder", ["orderId": .string(order)]).status == 200)
+        let number = "L\(Names.random(10))"
+        let details: JSON = ["orderId": .string(order), "carrier": "Post", "trackingNumber": .string(number)]
+        #expect(try await admin.run("correctTracking", details).status == 200)
+        try await eventually("a mail with the details is in the spool", within: .seconds(20)) {
+            Self.mails(suite, to: customer, "on its way").contains { $0.text.contains(number) }
+        }
+        #expect(Self.mails(suite, to: customer, "new tracking number").isEmpty)
+    }
+
     @Test func aCancelledOrderIsRefundedInFullAndItsGoodsComeBack() async throws {
         let suite = try await Suite.shared
         let shelf = try await Self.shelf(suite)

@@ -16,7 +16,7 @@ export function timeline(order, { charge, notes, mails, pushes, refunds, isMine 
   const steps = [
     [charge?.createdAt, t('timeline.charged', { amount: charge ? money(charge.amount, charge.currency) : '' })],
     [order.orderDate, t('timeline.made')],
-    [order.shippedAt, t('timeline.shipped'), parcel(order.trackingCorrections?.[0] ?? order)],
+    [order.shippedAt, t('timeline.shipped'), parcel(order.trackingCorrections?.find(Boolean) ?? order)],
     ...trackingSteps(order),
     [order.deliveredAt, t('timeline.delivered')],
     [order.cancelledAt, t('timeline.cancelled'), order.cancelReason, 'bad'],
@@ -58,7 +58,7 @@ export function refundSteps(order, refunds) {
 
 /** Each correction of the tracking, with the earlier shipment and the one that replaced it. */
 export function trackingSteps(order) {
-  const earlier = order.trackingCorrections ?? [];
+  const earlier = (order.trackingCorrections ?? []).filter(Boolean);
   return earlier.map((was, index) => {
     const now = earlier[index + 1] ?? order;
     return [was.until, t('timeline.tracking'), [wordsOf(was) || '–', ' → ', parcel(now) || '–']];
