@@ -160,6 +160,20 @@ import Testing
         #expect(sink.refusals.first?.reason.contains("yesterday") == true)
     }
 
+    @Test func aColumnMayHaveTheNameExclude() async throws {
+        let rows = """
+            COPY public."Odd" ("objectId", exclude) FROM stdin;
+            a1\tt
+            \\.
+            INSERT INTO public."Odd" VALUES ('a2', NULL, NULL, NULL, 'x', 'u1', false);
+            """
+        let columns = "owner text,\n exclude boolean,\n EXCLUDE USING btree (text WITH =),\n EXCLUDE (text WITH =),"
+        let text = String(decoding: Self.dump(rows), as: UTF8.self).replacing("owner text,", with: columns)
+        let sink = try await Self.read(Array(text.utf8))
+        #expect(sink.rows.map { $0.fields["exclude"] } == [true, false])
+        #expect(sink.refusals.isEmpty)
+    }
+
     /// A truncated dump is refused, unless only the text after its last comment is missing.
     @Test(arguments: [PostgreSQLDumpTests.copied, PostgreSQLDumpTests.inserted])
     func aTruncatedDumpGivesNoWrongRow(_ rows: String) async throws {
