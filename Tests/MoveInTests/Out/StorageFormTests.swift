@@ -98,6 +98,86 @@ import Testing
         }
     }
 
+    @Test func longNamesAreCutAndEqualOnesAreRefused() async throws {
+        let className = String(repeating: "C", count: 128)
+        let field = String(repeating: "f", count: 70)
+        let relation = "_Join:fans:\(className)"
+        let schema = MovedClass(
+            name: className,
+            fields: [
+                "objectId": ["type": "String"], field: ["type": "File"],
+                "fans": ["type": "Relation", "targetClass": "_User"],
+            ], indexes: [String(repeating: "i", count: 70): [field: 1]])
+        let text: JSON = ["type": "String"]
+        let members = MovedClass(name: relation, fields: ["owningId": text, "relatedId": text])
+        try await withFolder { folder in
+            let file = "\(folder)/out.sql"
+            #expect(PostgreSQLForm.table(schema).hasPrefix("CREATE TABLE \"\(className.prefix(63))\" ("))
+            let writer = try SQLWriter(file)
+            try writer.begin([schema])
+            try writer.open(schema)
+            try writer.add(MovedRow(className, "a", ["objectId": "a", field: ["__type": "File", "name": "x.png"]]))
+            try writer.close()
+            try writer.open(members)
+            try writer.add(MovedRow(relation, "a:u", ["owningId": "a", "relatedId": "u"]))
+            try writer.close()
+            try writer.finish()
+
+            let url = try await TestSupport.PostgreSQLServer.shared.newDatabase()
+            _ = try await Command.run(["psql", "-XAtq", "-v", "ON_ERROR_STOP=1", "-d", url, "-f", file])
+            let dump: any OldServer = try #require(try PostgreSQLDump.open(file))
+            let live: any OldServer = try LiveDatabase(url)
+            for server in [dump, live] {
+                let objects = await (try await server.read(className)).objects
+                #expect(objects == [["objectId": "a", field: ["__type": "File", "name": "x.png"]]])
+                #expect(try await server.classNamed(relation)?.rows == 1)
+                let rows = await (try await server.read(relation)).rows
+                #expect(rows.map(\.objectId) == ["a:u"])
+            }
+
+            for (number, other) in [
+                MovedClass(name: "\(className.dropLast())x"),
+                MovedClass(name: "Item", fields: [field: text, field + "x": text]),
+            ].enumerated() {
+                let refusing = try SQLWriter("\(folder)/\(number).sql")
+                let error = #expect(throws: MoveInError.self) { try refusing.begin([schema, other]) }
+                #expect(error?.description.contains("x are equal") == true)
+            }
+        }
+    }
+
+    /// Only `_User` keeps a hash in its place.
+    @Test func aClassMayHaveTheFieldPassword() async throws {
+        let text: JSON = ["type": "String"]
+        let schema = MovedClass(name: "WiFi", fields: ["objectId": text, "password": text])
+        let row = MovedRow("WiFi", "a", ["objectId": "a", "password": "guest"])
+        try await withFolder { folder in
+            let (sql, dump) = ("\(folder)/out.sql", "\(folder)/dump")
+            let writers: [any OutWriter] = [try SQLWriter(sql), try MongoDumpWriter(dump)]
+            for writer in writers {
+                try writer.begin([schema])
+                try writer.open(schema)
+                try writer.add(row)
+                try writer.close()
+                try writer.finish()
+            }
+            let servers: [any OldServer] = [
+                try #require(try PostgreSQLDump.open(sql)), try #require(try MongoDump.open(dump, prefix: "")),
+            ]
+            for server in servers {
+                #expect(try await server.classNamed("WiFi")?.fields["password"] == text, "\(server.name)")
+                let objects = await (try await server.read("WiFi")).objects
+                #expect(objects == [["objectId": "a", "password": "guest"]], "\(server.name)")
+            }
+        }
+        var user = schema
+        user.name = "_User"
+        #expect(!PostgreSQLForm.columns(of: user).contains { $0.name == "password" })
+        #expect(PostgreSQLForm.stored(user)["fields"]?["password"] == nil)
+        let document = try MongoForm.schema(user)
+        #expect(!document.elements.contains { $0.name == "password" })
+    }
+
     @Test func linesOfCopyAreEscaped() throws {
         let types = [
             ("text", "text"), ("list", "jsonb"), ("none", "text"), ("ok", "boolean"), ("n", "double precision"),

@@ -48,6 +48,28 @@ import Testing
         #expect(sink.refusals.contains { $0.reason.contains("price") && $0.reason.contains("NaN") })
     }
 
+    /// PostgreSQL cuts names off after 63 bytes.
+    @Test func longNamesAreReadWhole() async throws {
+        let relation = "_Join:subscribedNewsletterCustomers:PromotionalCampaignRecipients"
+        let className = String(repeating: "C", count: 70)
+        let url = try await ParseServerFixture.database()
+        let fields = #"{"subscribedNewsletterCustomers": {"type": "Relation", "targetClass": "_User"}}"#
+        try await Self.run(
+            """
+            INSERT INTO "_SCHEMA" VALUES
+                ('PromotionalCampaignRecipients', '{"fields": \(fields)}', true), ('\(className)', '{}', true);
+            CREATE TABLE "\(relation)" ("relatedId" text, "owningId" text);
+            INSERT INTO "\(relation)" VALUES ('u1', 'r1');
+            CREATE TABLE "\(className)" ("objectId" text);
+            INSERT INTO "\(className)" VALUES ('c1');
+            """, url)
+        let server = try LiveDatabase(url)
+        #expect(try await server.classNamed(relation)?.rows == 1)
+        #expect(try await server.classNamed(className)?.rows == 1)
+        #expect(try await ParseServerFixture.rows(relation, of: server).map(\.objectId) == ["r1:u1"])
+        #expect(try await ParseServerFixture.rows(className, of: server).map(\.objectId) == ["c1"])
+    }
+
     @Test func aDatabaseOfOtherSoftwareIsRefused() async throws {
         let url = try await TestSupport.PostgreSQLServer.shared.newDatabase()
         try await Self.run("CREATE TABLE products(id integer)", url)

@@ -160,6 +160,52 @@ import Testing
         #expect(sink.refusals.first?.reason.contains("yesterday") == true)
     }
 
+    @Test func aColumnMayHaveTheNameExclude() async throws {
+        let rows = """
+            COPY public."Odd" ("objectId", exclude) FROM stdin;
+            a1\tt
+            \\.
+            INSERT INTO public."Odd" VALUES ('a2', NULL, NULL, NULL, 'x', 'u1', false);
+            """
+        let columns = "owner text,\n exclude boolean,\n EXCLUDE USING btree (text WITH =),\n EXCLUDE (text WITH =),"
+        let text = String(decoding: Self.dump(rows), as: UTF8.self).replacing("owner text,", with: columns)
+        let sink = try await Self.read(Array(text.utf8))
+        #expect(sink.rows.map { $0.fields["exclude"] } == [true, false])
+        #expect(sink.refusals.isEmpty)
+    }
+
+    /// PostgreSQL cuts names off after 63 bytes.
+    @Test func longNamesAreReadWhole() async throws {
+        let owner = "PromotionalCampaignRecipients"
+        let relation = "_Join:subscribedNewsletterCustomers:\(owner)"
+        let (className, field) = (String(repeating: "C", count: 70), String(repeating: "f", count: 70))
+        let related: JSON = ["subscribedNewsletterCustomers": ["type": "Relation", "targetClass": "_User"]]
+        let pointers: JSON = [field: ["type": "Pointer", "targetClass": "_User"]]
+        func schema(_ name: String, _ fields: JSON) -> String {
+            let text = JSON.object(["className": .string(name), "fields": fields]).serializedText
+            return "INSERT INTO public.\"_SCHEMA\" VALUES ('\(name)', '\(text)', true);\n"
+        }
+        let tables = """
+            CREATE TABLE public."\(relation.prefix(63))" ("relatedId" text, "owningId" text);
+            INSERT INTO public."\(relation.prefix(63))" VALUES ('u1', 'r1');
+            CREATE TABLE public."\(className.prefix(63))" ("objectId" text, "\(field.prefix(63))" text);
+            INSERT INTO public."\(className.prefix(63))" VALUES ('c1', 'u1');
+
+            """
+        let rows = tables + schema(owner, related) + schema(className, pointers)
+        let server = try Self.server(Self.dump(rows))
+        let counts = Dictionary(try server.classes().map { ($0.name, $0.rows) }) { $1 }
+        #expect(counts == ["Odd": 0, owner: 0, relation: 1, className: 1])
+        #expect(try await ParseServerFixture.rows(relation, of: server).map(\.objectId) == ["r1:u1"])
+        let objects = await (try await server.read(className)).objects
+        #expect(objects == [["objectId": "c1", field: .pointer("_User", "u1")]])
+
+        let twoRelations = try Self.server(Self.dump(rows + schema("\(owner.dropLast())z", related)))
+        #expect(throws: MoveInError.self) { try twoRelations.classes() }
+        let twoClasses = Self.problem(Self.dump(rows + schema(className + "x", pointers)))
+        #expect(twoClasses.contains(className + "x"))
+    }
+
     /// A truncated dump is refused, unless only the text after its last comment is missing.
     @Test(arguments: [PostgreSQLDumpTests.copied, PostgreSQLDumpTests.inserted])
     func aTruncatedDumpGivesNoWrongRow(_ rows: String) async throws {

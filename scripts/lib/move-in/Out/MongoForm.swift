@@ -143,7 +143,8 @@ enum MongoForm {
     static func schema(_ schema: MovedClass) throws(UnstorableValue) -> BSONDocument {
         var document = BSONDocument(elements: [.init(name: "_id", value: .string(schema.name))])
         var options: [String: JSON] = [:]
-        for (name, field) in schema.fields.sorted(by: { $0.key < $1.key }) where name != "ACL" && name != "password" {
+        for (name, field) in schema.fields.sorted(by: { $0.key < $1.key })
+        where name != "ACL" && (schema.name != "_User" || name != "password") {
             let type = field["type"]?.stringValue ?? "Object"
             let target = field["targetClass"]?.stringValue ?? ""
             let stored =

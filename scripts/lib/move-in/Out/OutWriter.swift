@@ -76,6 +76,7 @@ final class SQLWriter: OutWriter {
     init(_ path: String) throws { file = try OutFile(path) }
 
     func begin(_ schemas: [MovedClass]) throws {
+        try PostgreSQLForm.check(schemas)
         try file.write(
             """
             -- The tables of Parse Server, by scripts/move-out. For an empty database: psql -v ON_ERROR_STOP=1 -f …
@@ -83,7 +84,7 @@ final class SQLWriter: OutWriter {
             SET standard_conforming_strings = on;
             BEGIN;
             CREATE TABLE "_SCHEMA" (
-                "className" character varying(120) NOT NULL, schema jsonb, "isParseClass" boolean,
+                "className" character varying(128) NOT NULL, schema jsonb, "isParseClass" boolean,
                 PRIMARY KEY ("className")
             );
 

@@ -32,7 +32,7 @@ enum PostgreSQLForm {
             return ["relatedId", "owningId"].map { Column(name: $0, type: "character varying(120)") }
         }
         var columns = schema.fields.sorted { $0.key < $1.key }.compactMap { name, field -> Column? in
-            guard name != "password", let type = types[field["type"]?.stringValue ?? ""] else { return nil }
+            guard !isSecret(name, of: schema), let type = types[field["type"]?.stringValue ?? ""] else { return nil }
             return Column(name: name, type: type)
         }
         if schema.fields["ACL"] != nil {
@@ -41,13 +41,42 @@ enum PostgreSQLForm {
         return schema.name == "_User" ? columns + userColumns : columns
     }
 
+    /// Whether `_User` stores the field as a hash. Other classes may have a field of this name.
+    private static func isSecret(_ field: String, of schema: MovedClass) -> Bool {
+        schema.name == "_User" && field == "password"
+    }
+
+    /// - Throws: `MoveInError` when the cut names of two tables, or of two columns of a table, are equal.
+    static func check(_ schemas: [MovedClass]) throws {
+        var tables = schemas.map(\.name)
+        for schema in schemas {
+            let relations = schema.fields.filter { $0.value["type"] == "Relation" }
+            tables += relations.keys.map { "_Join:\($0):\(schema.name)" }
+            try check(columns(of: schema).map(\.name))
+        }
+        try check(tables)
+    }
+
+    private static func check(_ names: [String]) throws {
+        for (_, equal) in Dictionary(grouping: names, by: StoredName.cut) where equal.count > 1 {
+            throw MoveInError(
+                """
+                PostgreSQL keeps \(StoredName.bytesMax) bytes of a name, in which \
+                \(equal.sorted().joined(separator: " and ")) are equal: write --to mongodump:FOLDER.
+                """)
+        }
+    }
+
     /// The columns that identify a row; none for webhooks.
     private static func key(of schema: MovedClass) -> [String] {
         if RelationName(schema.name) != nil { return ["relatedId", "owningId"] }
         return schema.name == ClassKind.hooks ? [] : ["objectId"]
     }
 
-    static func quoted(_ name: String) -> String { "\"\(name.replacing("\"", with: "\"\""))\"" }
+    /// A name as PostgreSQL keeps it.
+    static func quoted(_ name: String) -> String {
+        "\"\(StoredName.cut(name).replacing("\"", with: "\"\""))\""
+    }
 
     /// The statement that makes the class's table.
     static func table(_ schema: MovedClass) -> String {
@@ -74,7 +103,7 @@ enum PostgreSQLForm {
     /// The column `schema` of `_SCHEMA`.
     static func stored(_ schema: MovedClass) -> JSON {
         let texts: JSON = ["type": "Array", "contents": ["type": "String"]]
-        var fields = schema.fields.filter { $0.key != "ACL" && $0.key != "password" }
+        var fields = schema.fields.filter { $0.key != "ACL" && !isSecret($0.key, of: schema) }
         for name in ["_rperm", "_wperm"] { fields[name] = texts }
         if schema.name == "_User" { fields["_hashed_password"] = ["type": "String"] }
         var stored: JSON = ["className": .string(schema.name), "fields": .object(fields)]

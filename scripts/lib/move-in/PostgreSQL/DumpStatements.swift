@@ -100,7 +100,7 @@ final class DumpStatements {
     // MARK: - Tables
 
     private static let kinds: Set = ["unlogged", "foreign", "global", "local", "temporary", "temp"]
-    private static let constraints: Set = ["constraint", "primary", "unique", "check", "foreign", "exclude", "like"]
+    private static let constraints: Set = ["constraint", "primary", "unique", "check", "foreign", "like"]
     private static let typeEnds: Set = [
         "not", "null", "default", "collate", "generated", "constraint", "primary", "unique", "references", "check",
         "storage", "compression",
@@ -136,7 +136,8 @@ final class DumpStatements {
         var type = ""
         var isTyping = true
         var depth = 0
-        var token = try first == .sign(")") ? first : self.token()
+        let second = try first == .sign(")") ? first : self.token()
+        var token = second
         while depth > 0 || (token != .sign(",") && token != .sign(")")) {
             switch token {
             case .symbol(UInt8(ascii: "(")): depth += 1
@@ -151,6 +152,8 @@ final class DumpStatements {
             token = try self.token(keeps: false)
         }
         switch first {
+        // pg_dump does not quote a column of this name.
+        case .word("exclude") where second == .word("using") || second == .sign("("): break
         case .word(let word) where Self.constraints.contains(word): break
         case .word(let name), .name(let name): columns.append(StoredColumn(name: name, type: type))
         default: break

@@ -24,8 +24,6 @@ enum SQLToken: Equatable {
 final class DumpText {
     /// Limit of one value and of one row. Longer ones are skipped: Satchel stores no such object.
     static let valueBytesMax = 16 << 20
-    /// PostgreSQL cuts longer names off.
-    private static let nameBytesMax = 63
     private static let numberBytesMax = 400
     private static let end = Array("-- PostgreSQL database dump complete".utf8)
 
@@ -172,7 +170,7 @@ final class DumpText {
         (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20) || byte == UInt8(ascii: "_") || byte >= 0x80
     }
 
-    private func run(countMax: Int = DumpText.nameBytesMax, while isPart: (UInt8) -> Bool) throws -> String {
+    private func run(countMax: Int = StoredName.bytesMax, while isPart: (UInt8) -> Bool) throws -> String {
         var run: [UInt8] = []
         while let byte = try peek(), isPart(byte) {
             if run.count < countMax { run.append(byte) }
@@ -200,7 +198,7 @@ final class DumpText {
             advance()
             name?.append(quote)
         }
-        return String(decoding: (name ?? []).prefix(Self.nameBytesMax), as: UTF8.self)
+        return String(decoding: (name ?? []).prefix(StoredName.bytesMax), as: UTF8.self)
     }
 
     private func quoted(escapes: Bool, keeps: Bool) throws -> [UInt8] {

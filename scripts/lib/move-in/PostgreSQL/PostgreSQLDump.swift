@@ -49,20 +49,21 @@ struct DumpedServer: OldServer {
     var name: String { "PostgreSQL dump \(index.source.path)" }
 
     private func stored(_ className: String) -> DumpTable? {
-        index.tables[TableName(schema: schemaName, name: className)]
+        index.tables[TableName(schema: schemaName, name: StoredName.cut(className))]
     }
 
-    func classes() -> [MovedClass] {
+    func classes() throws -> [MovedClass] {
         let listed = schemas.map { name, schema -> MovedClass in
             let table = stored(name)
             return schema.movedClass(name, rows: table?.rows ?? 0, bytes: table?.bytes ?? 0)
         }
-        let others = index.tables.values.filter { $0.name.schema == schemaName && schemas[$0.name.name] == nil }
-        return listed
+        let own = Set(schemas.keys.map(StoredName.cut))
+        let others = index.tables.values.filter { $0.name.schema == schemaName && !own.contains($0.name.name) }
+        return try listed
             + others.compactMap { table -> MovedClass? in
                 let name = table.name.name
-                if StoredSchema.isRelation(name, of: schemas) {
-                    return MovedClass(name: name, rows: table.rows, bytes: table.bytes)
+                if let relation = try StoredSchema.relation(name, of: schemas) {
+                    return MovedClass(name: relation, rows: table.rows, bytes: table.bytes)
                 }
                 guard StoredSchema.unlisted.contains(name), table.rows > 0 else { return nil }
                 return StoredSchema(unlisted: name, table.columns ?? [])

@@ -80,7 +80,8 @@ struct LiveDatabase: OldServer {
     func classes() throws -> [MovedClass] {
         let (tables, schemas) = (layout.tables, layout.schemas)
         return try Self.connected(to: target, name) { connection -> [MovedClass] in
-            func measure(_ table: String) throws -> (rows: Int, bytes: Int) {
+            func measure(_ className: String) throws -> (rows: Int, bytes: Int) {
+                let table = StoredName.cut(className)
                 guard tables[table] != nil else { return (0, 0) }
                 let place = "\(quoted(layout.schema)).\(quoted(table))"
                 let row = try connection.rows(
@@ -93,10 +94,11 @@ struct LiveDatabase: OldServer {
                 let size = try measure(name)
                 classes.append(schema.movedClass(name, rows: size.rows, bytes: size.bytes))
             }
-            for (name, columns) in tables where schemas[name] == nil {
-                if StoredSchema.isRelation(name, of: schemas) {
-                    let size = try measure(name)
-                    classes.append(MovedClass(name: name, rows: size.rows, bytes: size.bytes))
+            let own = Set(schemas.keys.map(StoredName.cut))
+            for (name, columns) in tables where !own.contains(name) {
+                if let relation = try StoredSchema.relation(name, of: schemas) {
+                    let size = try measure(relation)
+                    classes.append(MovedClass(name: relation, rows: size.rows, bytes: size.bytes))
                 } else if StoredSchema.unlisted.contains(name) {
                     let size = try measure(name)
                     guard size.rows > 0 else { continue }
@@ -109,9 +111,10 @@ struct LiveDatabase: OldServer {
     }
 
     func read(_ className: String, since: Int64?, into sink: any RowSink) async throws {
-        guard let columns = layout.tables[className] else { return }
+        let table = StoredName.cut(className)
+        guard let columns = layout.tables[table] else { return }
         let form = RowForm(className, columns, layout.schemas[className])
-        var sql = Self.select(columns, layout.schema, className)
+        var sql = Self.select(columns, layout.schema, table)
         var values: [PostgreSQLValue] = []
         if let since, columns.contains(where: { $0.name == "updatedAt" && $0.form == .time }) {
             sql += " WHERE \"updatedAt\" >= $1::text::timestamptz"

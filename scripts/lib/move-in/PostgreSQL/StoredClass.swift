@@ -1,5 +1,13 @@
 import ParseProtocol
 
+/// A name of a table or column as PostgreSQL keeps it.
+enum StoredName {
+    static let bytesMax = 63
+
+    /// PostgreSQL cuts longer names off.
+    static func cut(_ name: String) -> String { String(decoding: name.utf8.prefix(bytesMax), as: UTF8.self) }
+}
+
 /// The schema of a class in the table `_SCHEMA`.
 struct StoredSchema: Sendable {
     /// Fields by name, with Parse's own ones.
@@ -62,13 +70,33 @@ struct StoredSchema: Sendable {
             }
             if name != ignored { all[name] = StoredSchema(name, row.fields["schema"] ?? [:]) }
         }
+        for (table, names) in Dictionary(grouping: all.keys, by: StoredName.cut) where names.count > 1 {
+            throw shared(table, names)
+        }
         return all
     }
 
-    /// Whether a table holds a relation of a class with a schema.
-    static func isRelation(_ table: String, of schemas: [String: StoredSchema]) -> Bool {
+    /// The relation of a class with a schema that a table holds; nil for another table.
+    /// - Throws: `MoveInError` for a table that holds several relations, because PostgreSQL cuts their names off.
+    static func relation(_ table: String, of schemas: [String: StoredSchema]) throws -> String? {
+        guard table.hasPrefix("_Join:") else { return nil }
+        if table.utf8.count == StoredName.bytesMax {
+            let names = schemas.flatMap { className, schema in
+                schema.fields.filter { $0.value["type"] == "Relation" }.keys.map { "_Join:\($0):\(className)" }
+            }.filter { StoredName.cut($0) == table }
+            guard names.count < 2 else { throw shared(table, names) }
+            if let name = names.first { return name }
+        }
         let parts = table.split(separator: ":", omittingEmptySubsequences: false)
-        return parts.count == 3 && parts[0] == "_Join" && schemas[String(parts[2])] != nil
+        return parts.count == 3 && schemas[String(parts[2])] != nil ? table : nil
+    }
+
+    private static func shared(_ table: String, _ names: [String]) -> MoveInError {
+        MoveInError(
+            """
+            The table \(table) holds \(names.sorted().joined(separator: " and ")), whose rows nothing tells apart: \
+            PostgreSQL keeps \(StoredName.bytesMax) bytes of a name. Give them shorter names on the old server.
+            """)
     }
 }
 
@@ -82,8 +110,16 @@ struct RowForm: Sendable {
     /// - Parameter schema: nil for a relation and for `_SCHEMA` itself.
     init(_ className: String, _ columns: [StoredColumn], _ schema: StoredSchema?) {
         self.className = className
-        self.columns = columns
-        fields = schema?.fields ?? [:]
+        let fields = schema?.fields ?? [:]
+        let long = Dictionary(
+            grouping: fields.keys.filter { $0.utf8.count > StoredName.bytesMax }, by: StoredName.cut)
+        self.fields = fields
+        self.columns = columns.map { column in
+            guard let names = long[column.name], names.count == 1 else { return column }
+            var column = column
+            column.name = names[0]
+            return column
+        }
         idIndex = columns.firstIndex { $0.name == "objectId" }
     }
 

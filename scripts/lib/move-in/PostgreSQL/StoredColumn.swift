@@ -14,7 +14,7 @@ struct StoredColumn: Sendable, Equatable {
         case text, texts, time, json, bool, number, point, polygon
     }
 
-    let name: String
+    var name: String
     let form: Form
 
     /// - Parameter type: PostgreSQL's name of the type, such as `timestamp with time zone`.
