@@ -4,7 +4,8 @@ import ParseProtocol
 protocol MoveSuite: Sendable {
     func stage(_ schema: MovedClass) async throws
     func stage(_ batch: Batch, of className: String) async throws
-    func unstage(_ ids: [String], of className: String) async throws
+    /// - Parameter dropsClass: also drops the staged schema, if no row of the class is left.
+    func unstage(_ ids: [String], of className: String, dropsClass: Bool) async throws
     /// The staged rows after an id, in the byte order of ids.
     func staged(_ className: String, after id: String, limit: Int) async throws -> StagedPage
     func state() async throws -> MoveState
