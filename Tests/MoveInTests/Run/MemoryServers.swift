@@ -99,6 +99,9 @@ actor MemorySuite: MoveSuite {
     func schemas() async throws -> [JSON] { wireSchemas }
 
     func apply(_ setting: SettingRequest) async throws {
+        guard setting.verb == .change || !settings.contains(where: { $0.name == setting.name }) else {
+            throw SuiteRefusal(request: setting.path, status: 400, code: 143, message: "It already exists.")
+        }
         guard setting.name != "Config refused" else {
             throw SuiteRefusal(request: setting.path, status: 400, code: 105, message: "no such name")
         }

@@ -87,12 +87,21 @@ import ParseProtocol
             // Opened first: a source that cannot be read must not be found out after the switch.
             let old = try await openedSource(), mapping = try mapping()
             try mapping.check(try await old.classes())
-            // A service that refuses rows would leave those before it switched.
-            try await turn(suite, rehearses: true)
-            try await turn(suite, rehearses: false)
-            let refused = try await Settings.apply(from: old, mapping, to: suite)
+            let lacking = LackingFiles()
+            let mover = try fileMover(for: suite) { await lacking.add($0) }
+            // An earlier run may have been interrupted.
+            if try await !SwitchRun.isSwitched(suite) {
+                // A service that refuses rows would leave those before it switched.
+                try await turn(suite, rehearses: true)
+                try await turn(suite, rehearses: false)
+            } else {
+                Self.say("Everything is switched already.")
+            }
+            var refused = try await Settings.apply(
+                from: old, mapping, to: suite, withFiles: { try await mover.moved($0) })
+            refused += await lacking.examples
             guard refused.isEmpty else {
-                Self.say((["The suite refused these settings:"] + refused).joined(separator: "\n  "))
+                Self.say((["These settings were not applied as they are:"] + refused).joined(separator: "\n  "))
                 throw ExitCode(1)
             }
         case .dryRun:

@@ -27,6 +27,8 @@ struct SettingRequest: Sendable, Equatable {
     var body: JSON
     /// The setting's name in messages.
     var name: String
+    /// The path under which it is changed when it exists.
+    var present: String?
 }
 
 /// An answer by which the suite refuses a request.
