@@ -6,7 +6,7 @@ import ParseProtocol
 /// and a later run sends only changes.
 ///
 /// Rows of relations and sessions stay out when the source lacks their owner: Parse Server leaves such rows behind when
-/// it deletes an object and ignores them, and the switch could not apply them. Those of a refused owner are refused.
+/// it deletes an object and ignores them, and the switch could not apply them. Rows of a refused owner are refused.
 struct MoveRun: Sendable {
     let source: any OldServer
     let suite: any MoveSuite

@@ -35,15 +35,15 @@ struct SwitchRun: Sendable {
     /// Waits for the switch or rehearsal of an interrupted run.
     /// - Returns: whether everything is switched.
     static func isSwitched(_ suite: any MoveSuite, pause: Duration = .seconds(1)) async throws -> Bool {
-        while true {
-            let state = try await suite.state()
-            guard state.phase == .switching else {
-                ProgressLine.end()
-                return state.phase == .switched
-            }
+        var state = try await suite.state()
+        guard state.phase == .switching else { return state.phase == .switched }
+        while state.phase == .switching {
             ProgressLine.show("Waiting for a switch that runs: \(state.progress)")
             try await Task.sleep(for: pause)
+            state = try await suite.state()
         }
+        ProgressLine.end()
+        return state.phase == .switched
     }
 }
 
@@ -128,8 +128,8 @@ extension MoveState.Failure {
 
 /// Parts of an old server that are no rows: Config's parameters and webhooks.
 enum Settings {
-    /// Applies them, also again.
-    /// - Returns: what could not be read and what the suite refused.
+    /// Applies them. A repetition changes nothing more.
+    /// - Returns: a line for each setting that could not be read or that the suite refused.
     static func apply(
         from source: any OldServer, _ mapping: Mapping, to suite: any MoveSuite, withFiles: RowsWithFiles = { $0 }
     ) async throws -> [String] {
