@@ -26,6 +26,13 @@ import Testing
         #expect(try await server.read("Empty").rows == [])
     }
 
+    @Test func aFolderThatCannotBeReadIsNoEmptyOne() async throws {
+        try await withFolder { folder in
+            #expect(try FolderListing.files(folder) == [])
+            #expect(throws: MoveInError.self) { try FolderListing.files("\(folder)/none") }
+        }
+    }
+
     @Test func aClassHasTheTypesOfItsFirstObjects() async throws {
         let item = try #require(try await opened().classNamed("Item"))
         #expect(item.fields["brand"] == ["type": "Pointer", "targetClass": "Brand"])

@@ -101,6 +101,26 @@ import Testing
         #expect(await suite.files.isEmpty)
     }
 
+    @Test func aFileThatOnlyAnEarlierRunFoundKeepsItsNewName() async throws {
+        let (suite, lacking) = (MemoryFileSuite(), Lacking())
+        let rows = ["photo.png", "away.png"].map { Self.row(["file": Self.file($0)], $0) }
+        let shelf = MemoryShelf(["photo.png": [1], "away.png": [2]])
+        let first = try await Self.mover([shelf], suite).moved(rows)
+        #expect(try await Self.mover([], suite, lacking).moved(rows) == first)
+        #expect(await lacking.rows.count == 2)
+        // No answer of the place is no reason either.
+        #expect(try await Self.mover([BrokenShelf()], suite).moved(rows) == first)
+    }
+
+    private struct BrokenShelf: FileShelf {
+        let name = "the broken shelf"
+        let isLocal = false
+
+        func open(_ file: OldFile, bytesMax: Int) async throws -> ShelvedFile? {
+            throw ShelfProblem(reason: "there is no answer", isAway: true)
+        }
+    }
+
     @Test func equalNamesWithOtherContentBecomeTwoFiles() async throws {
         let suite = MemoryFileSuite()
         // The address tells the two apart.

@@ -67,9 +67,12 @@ actor MemorySuite: MoveSuite {
         }
     }
 
-    func unstage(_ ids: [String], of className: String) async throws {
+    func unstage(_ ids: [String], of className: String, dropsClass: Bool) async throws {
         requests.append("removals \(className) \(ids.count)")
         for id in ids { rows[className]?[id] = nil }
+        guard dropsClass, rows[className]?.isEmpty != false else { return }
+        rows[className] = nil
+        stagedSchemas.removeAll { $0.name == className }
     }
 
     func staged(_ className: String, after id: String, limit: Int) async throws -> StagedPage {
@@ -83,7 +86,8 @@ actor MemorySuite: MoveSuite {
     func state() async throws -> MoveState {
         if states.count > 1 { return states.removeFirst() }
         if let last = states.first { return last }
-        let classes = rows.map { MoveState.StagedClass(name: $0.key, rows: $0.value.count, bytes: 0) }
+        let names = Set(rows.keys).union(stagedSchemas.map(\.name))
+        let classes = names.map { MoveState.StagedClass(name: $0, rows: rows[$0]?.count ?? 0, bytes: 0) }
         return MoveState(phase: classes.isEmpty ? .empty : .staged, classes: classes)
     }
 
@@ -91,16 +95,20 @@ actor MemorySuite: MoveSuite {
         if losesStart { throw NoAnswer(description: "lost", retryAfterSeconds: nil) }
     }
 
-    func drop() async throws { rows = [:] }
+    func drop() async throws { (rows, stagedSchemas) = ([:], []) }
     func schemas() async throws -> [JSON] { wireSchemas }
 
     func apply(_ setting: SettingRequest) async throws {
+        guard setting.verb == .change || !settings.contains(where: { $0.name == setting.name }) else {
+            throw SuiteRefusal(request: setting.path, status: 400, code: 143, message: "It already exists.")
+        }
         guard setting.name != "Config refused" else {
             throw SuiteRefusal(request: setting.path, status: 400, code: 105, message: "no such name")
         }
         settings.append(setting)
     }
 
+    func stageWithoutRows(_ className: String) { stagedSchemas.append(MovedClass(name: className)) }
     func forget() { requests = [] }
 }
 

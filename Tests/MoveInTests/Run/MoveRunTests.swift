@@ -18,9 +18,11 @@ import Testing
 
     private static func run(
         _ server: MemoryServer, _ suite: MemorySuite, _ mapping: Mapping = Mapping(),
-        _ refusals: MemoryRefusals = MemoryRefusals()
+        _ refusals: MemoryRefusals = MemoryRefusals(), dropsClasses: Bool = false
     ) async throws -> [String: ClassResult] {
-        let results = try await MoveRun(source: server, suite: suite, mapping: mapping, refusals: refusals).run()
+        let results = try await MoveRun(
+            source: server, suite: suite, mapping: mapping, refusals: refusals, dropsClasses: dropsClasses
+        ).run()
         return Dictionary(results.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
     }
 
@@ -63,11 +65,30 @@ import Testing
     @Test func aClassThatIsSkippedLaterIsTakenBack() async throws {
         let suite = MemorySuite()
         _ = try await Self.run(Self.server(40), suite)
+        await suite.stageWithoutRows("_PushStatus")
         let mapping = try Mapping(json: ["classes": ["Item": "Thing"]])
         let results = try await Self.run(Self.server(40), suite, mapping)
         #expect(results["Item"]?.removed == 40)
         #expect(results["Thing"]?.moved == 40)
-        #expect(await suite.rows["Item"]?.isEmpty == true)
+        #expect(await suite.rows["Item"] == nil)
+        // The switch applies each staged schema.
+        #expect(await Set(suite.stagedSchemas.map(\.name)) == ["Thing", "_Role", "_User"])
+    }
+
+    @Test func aSourceThatLacksAClassRemovesNothing() async throws {
+        let suite = MemorySuite()
+        _ = try await Self.run(Self.server(40), suite)
+        var part = Self.server(40)
+        part.schemas.removeAll { $0.name == "_User" }
+        await suite.forget()
+        let source = part
+        let error = await #expect(throws: MoveInError.self) { try await Self.run(source, suite) }
+        #expect(error?.description.contains("SOURCE has no _User, which is staged.") == true)
+        #expect(await suite.requests.isEmpty)
+        #expect(await suite.rows["_User"]?.count == 1)
+        let results = try await Self.run(source, suite, dropsClasses: true)
+        #expect(results["_User"]?.removed == 1)
+        #expect(await suite.rows["_User"] == nil)
     }
 
     @Test func rowsThatCannotBeMovedAreListed() async throws {
@@ -119,6 +140,22 @@ import Testing
         #expect(results["_Join:users:_Role"]?.orphans == 2)
         #expect(await suite.rows["_Join:users:_Role"]?.keys.sorted() == ["r1:u1"])
         #expect(await refusals.all.map(\.objectId) == ["r2"])
+    }
+
+    @Test func rowsOfARefusedOwnerAreRefused() async throws {
+        var server = Self.server(0)
+        server.add("_User", "u2", ["username": "malformed"])
+        server.add("_User", "u3", ["text": .string(String(repeating: "x", count: RowLine.textBytesMax))])
+        let place = SourcePlace(file: "_User.bson", offset: 12)
+        server.refused = [RefusedRow(className: "_User", objectId: "u4", place: place, reason: "It is cut off.")]
+        for number in 1...5 {
+            server.add("_Session", "s\(number)", ["user": .pointer("_User", "u\(number)")])
+        }
+        let suite = MemorySuite(), refusals = MemoryRefusals()
+        let results = try await Self.run(server, suite, Mapping(), refusals)
+        #expect(await suite.rows["_Session"]?.keys.sorted() == ["s1"])
+        #expect(results["_Session"].map { [$0.moved, $0.refused, $0.orphans] } == [1, 3, 1])
+        #expect(await Set(refusals.all.map(\.objectId)) == ["u2", "u3", "u4", "s2", "s3", "s4"])
     }
 
     @Test func indexesThatSatchelCannotMakeAreNotSent() {

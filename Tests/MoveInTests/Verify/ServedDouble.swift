@@ -81,7 +81,7 @@ struct ServedDouble: MoveSuite, ServedSuite {
     func schemas() async throws -> [JSON] { wireSchemas }
     func stage(_ schema: MovedClass) async throws {}
     func stage(_ batch: Batch, of className: String) async throws {}
-    func unstage(_ ids: [String], of className: String) async throws {}
+    func unstage(_ ids: [String], of className: String, dropsClass: Bool) async throws {}
     func startSwitch(rehearses: Bool) async throws {}
     func drop() async throws {}
     func apply(_ setting: SettingRequest) async throws {}

@@ -111,6 +111,31 @@ import Testing
         #expect(classes["OldItem"].map { [$0.different, $0.missing, $0.extra, $0.equal] } == [1, 1, 1, 28])
     }
 
+    @Test func refusedRowsAndStagedClassesOfNoPlanProveNothing() async throws {
+        var server = MemoryServer()
+        server.add("Item", "i1")
+        var suite = ServedDouble()
+        let line = try #require(RowLine(MovedRow("Item", "i1")))
+        suite.stagedRows["Item"] = ["i1": line.checksum]
+        #expect(try await Self.proof(server, suite).report.isProven)
+
+        let place = SourcePlace(file: "Item.bson", offset: 12)
+        var damaged = server
+        damaged.refused = [RefusedRow(className: "Item", objectId: nil, place: place, reason: "It is cut off.")]
+        damaged.add("Item", "bad id")
+        damaged.add("Item", "i2", ["text": .string(String(repeating: "x", count: RowLine.textBytesMax))])
+        let (report, classes) = try await Self.proof(damaged, suite)
+        #expect(!report.isProven)
+        #expect(classes["Item"].map { [$0.there, $0.equal, $0.leftOut, $0.refused] } == [4, 1, 0, 3])
+        #expect(report.json["classes"]?.arrayValue?.first?["refused"] == 3)
+
+        // Staged before the class was skipped.
+        suite.stagedRows["Log"] = ["l1": 5, "l2": 6]
+        let (other, others) = try await Self.proof(server, suite)
+        #expect(!other.isProven)
+        #expect(others["Log"].map { [$0.there, $0.here, $0.extra] } == [0, 2, 2])
+    }
+
     /// An old server that sorts in another way than by the bytes of texts.
     private struct Queried: QueriedServer {
         let rows: MemoryServer

@@ -22,6 +22,7 @@ import ParseProtocol
     var files: [String] = []
     @Option(help: "A JSON file that renames and skips classes and fields.") var map: String?
     @Flag(help: "The step; without one, rows are staged.") var step: Step?
+    @Flag(help: "Un-stages classes that SOURCE lacks; otherwise these end the run.") var dropClasses = false
     @Flag(help: "Prints the report of a dry run or a proof as JSON.") var json = false
     @Option(help: "The seed of a proof's queries, to repeat them.") var seed: UInt64?
 
@@ -48,6 +49,7 @@ import ParseProtocol
         guard !json || step == .dryRun || step == .verify else {
             throw ValidationError("--json belongs to --dry-run and --verify.")
         }
+        guard !dropClasses || step == nil else { throw ValidationError("--drop-classes belongs to staging.") }
         guard seed == nil || step == .verify else { throw ValidationError("--seed belongs to --verify.") }
     }
 
@@ -85,12 +87,21 @@ import ParseProtocol
             // Opened first: a source that cannot be read must not be found out after the switch.
             let old = try await openedSource(), mapping = try mapping()
             try mapping.check(try await old.classes())
-            // A service that refuses rows would leave those before it switched.
-            try await turn(suite, rehearses: true)
-            try await turn(suite, rehearses: false)
-            let refused = try await Settings.apply(from: old, mapping, to: suite)
+            let lacking = LackingFiles()
+            let mover = try fileMover(for: suite) { await lacking.add($0) }
+            // An earlier run may have been interrupted.
+            if try await !SwitchRun.isSwitched(suite) {
+                // A service that refuses rows would leave those before it switched.
+                try await turn(suite, rehearses: true)
+                try await turn(suite, rehearses: false)
+            } else {
+                Self.say("Everything is switched already.")
+            }
+            var refused = try await Settings.apply(
+                from: old, mapping, to: suite, withFiles: { try await mover.moved($0) })
+            refused += await lacking.examples
             guard refused.isEmpty else {
-                Self.say((["The suite refused these settings:"] + refused).joined(separator: "\n  "))
+                Self.say((["These settings were not applied as they are:"] + refused).joined(separator: "\n  "))
                 throw ExitCode(1)
             }
         case .dryRun:
@@ -113,7 +124,8 @@ import ParseProtocol
         let refusals = RefusalFile(path: "\(folder)/move-in-refused.ndjson")
         let mover = try fileMover(for: suite) { try await refusals.add($0) }
         let run = MoveRun(
-            source: try await openedSource(), suite: suite, mapping: try mapping(), refusals: refusals, files: mover)
+            source: try await openedSource(), suite: suite, mapping: try mapping(), refusals: refusals, files: mover,
+            dropsClasses: dropClasses)
         let results = try await run.run()
         let report = RunReport(results, refusalPath: refusals.path, files: await mover.figures)
         Self.say(report.text)

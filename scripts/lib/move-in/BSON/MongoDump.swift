@@ -30,8 +30,8 @@ enum MongoDump {
     }
 
     /// The folder of a database, or those in the folder of a dump.
-    private static func folders(_ path: String) -> [String] {
-        [path] + FolderListing.names(path).map { "\(path)/\($0)" }.filter(FolderListing.isFolder)
+    private static func folders(_ path: String) throws -> [String] {
+        try [path] + FolderListing.paths(path).filter(FolderListing.isFolder)
     }
 
     private static func collections(in folder: String) throws -> [MongoCollection] {

@@ -35,7 +35,8 @@ actor FileMover {
 
     private enum Fate: Sendable, Equatable {
         case moved(name: String)
-        case lacking(reason: String)
+        /// - Parameter name: under which an earlier run stored the file; nil when the suite lacks it.
+        case lacking(reason: String, name: String?)
     }
 
     private let shelves: [any FileShelf]
@@ -66,8 +67,8 @@ actor FileMover {
 
     /// Moves the files of rows.
     ///
-    /// A File that could not be moved keeps its name. Satchel stores no address, so that clients get one of the suite,
-    /// which answers 404 until a later run moves the file.
+    /// A File that could not be moved has the name under which an earlier run stored it, or else keeps its own. Satchel
+    /// stores no address, so that clients get one of the suite, which answers 404 until a later run moves the file.
     /// - Returns: the rows, with the names under which the suite stores the files.
     /// - Throws: `MoveInError` when the suite or a shelf does not work; errors of `lack`.
     func moved(_ rows: [MovedRow]) async throws -> [MovedRow] {
@@ -87,7 +88,7 @@ actor FileMover {
                 continue
             }
             for file in files {
-                guard case .lacking(let reason)? = fates[file] else { continue }
+                guard case .lacking(let reason, _)? = fates[file] else { continue }
                 try await lack(
                     RefusedRow(
                         className: row.className, objectId: row.objectId, place: row.place,
@@ -96,6 +97,7 @@ actor FileMover {
             var row = row
             row.fields = FileValues.renamed(row.fields) { file in
                 if case .moved(let name)? = fates[file] { return name }
+                if case .lacking(_, let name?)? = fates[file] { return name }
                 let fits = file.name.utf8.count <= Self.nameBytesMax && !file.name.hasNull
                 return fits ? file.name : file.storedName
             }
@@ -137,14 +139,19 @@ actor FileMover {
             awayInARow = 0
             return fate
         } catch is AnswerTooLarge {
-            return .lacking(reason: "it has more than \(Self.bytesMax) bytes")
+            return try await lacking(name, "it has more than \(Self.bytesMax) bytes")
         } catch let problem as ShelfProblem {
             awayInARow = problem.isAway ? awayInARow + 1 : 0
             guard awayInARow < Self.awayMax else {
                 throw MoveInError("\(Self.awayMax) files in a row got no answer. The last one: \(problem.reason)")
             }
-            return .lacking(reason: problem.reason)
+            return try await lacking(name, problem.reason)
         }
+    }
+
+    private func lacking(_ name: String, _ reason: String) async throws -> Fate {
+        let stored = sends ? try await suite.checksum(of: name) : nil
+        return .lacking(reason: reason, name: stored == nil ? nil : name)
     }
 
     private func copiedWithinLimits(_ file: OldFile, as name: String) async throws -> Fate {
@@ -170,12 +177,15 @@ actor FileMover {
             }
             guard sends else {
                 let isElsewhere = shelves.contains { !$0.isLocal && $0.mayHave(file) }
-                return isElsewhere ? .moved(name: name) : .lacking(reason: lackingReason)
+                return isElsewhere ? .moved(name: name) : .lacking(reason: lackingReason, name: nil)
             }
             nearest = try await found(file, bytesMax, isLocal: false)
         }
-        guard let shelved = nearest else { return .lacking(reason: lackingReason) }
-        guard !shelved.content.isEmpty else { return .lacking(reason: "it is empty, and Satchel takes no empty file") }
+        let former = stored == nil ? nil : name
+        guard let shelved = nearest else { return .lacking(reason: lackingReason, name: former) }
+        guard !shelved.content.isEmpty else {
+            return .lacking(reason: "it is empty, and Satchel takes no empty file", name: former)
+        }
         let checksum = SHA256.hash(data: shelved.content).hex
         var target = name
         var present = stored

@@ -19,7 +19,7 @@ enum FileShelves {
             }
         }
         if FolderListing.isFolder(source) {
-            let folders = FolderListing.names(source).map { "\(source)/\($0)" }.filter(FolderListing.isFolder)
+            let folders = try FolderListing.paths(source).filter(FolderListing.isFolder)
             for folder in [source] + folders {
                 if let dumped = try GridFSShelf.open(folder) { shelves.append(dumped) }
             }

@@ -9,7 +9,7 @@ enum ExportFolder {
         guard FolderListing.isFolder(path) else { return nil }
         var classes: [String: String] = [:]
         var isExport = false
-        for file in FolderListing.files(path) {
+        for file in try FolderListing.files(path) {
             guard let stem = FolderListing.stem(file, ".json") else { continue }
             classes[FolderListing.decoded(stem)] = file
             guard let row = FolderListing.firstRow(file), row["_id"] == nil else { continue }

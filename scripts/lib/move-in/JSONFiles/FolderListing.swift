@@ -9,15 +9,22 @@ enum FolderListing {
         return FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) && isFolder.boolValue
     }
 
-    /// Sorted.
+    /// Sorted; none of a folder that does not exist.
     static func names(_ folder: String) -> [String] {
         ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []).sorted()
     }
 
-    /// The paths of the files in a folder.
-    static func files(_ folder: String) -> [String] {
-        names(folder).map { "\(folder)/\($0)" }.filter { !isFolder($0) }
+    /// The paths of a folder's files and folders, sorted.
+    /// - Throws: `MoveInError` when the folder cannot be read.
+    static func paths(_ folder: String) throws -> [String] {
+        do {
+            return try FileManager.default.contentsOfDirectory(atPath: folder).sorted().map { "\(folder)/\($0)" }
+        } catch { throw MoveInError("The folder \(folder) cannot be read: \(error.localizedDescription)") }
     }
+
+    /// The paths of the files in a folder.
+    /// - Throws: `MoveInError` when the folder cannot be read.
+    static func files(_ folder: String) throws -> [String] { try paths(folder).filter { !isFolder($0) } }
 
     /// The size of a file; nil for a compressed one, whose content is larger.
     /// - Throws: `MoveInError`.

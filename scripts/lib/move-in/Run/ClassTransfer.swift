@@ -18,6 +18,13 @@ struct ClassResult: Sendable, Equatable {
     var rows: Int { moved + unchanged + refused + orphans }
 }
 
+/// Hashes of the ids of a class whose objects own the rows of others.
+struct OwnerIds: Sendable {
+    var present = HashSet()
+    /// Of objects that stay out, so that rows of theirs cannot be applied.
+    var refused: Set<UInt64> = []
+}
+
 /// Stages the rows of one class that are new or differ from the staged ones.
 ///
 /// Converts packs of rows while the source reads on, and has at most two requests in flight. So a class of any size
@@ -34,10 +41,10 @@ actor ClassTransfer: RowSink {
     private var result: ClassResult
     private var progress: ProgressLine
     /// The ids of the class whose objects own the rows; nil when no row needs an owner.
-    private let owners: HashSet?
+    private let owners: OwnerIds?
     private let collectsIds: Bool
     /// The ids of all rows, if they are collected.
-    private(set) var ids = HashSet()
+    private(set) var ids = OwnerIds()
 
     private static let requestsAtOnce = 2
     private static let packsAhead = 4
@@ -45,17 +52,26 @@ actor ClassTransfer: RowSink {
     private enum Conversion: Sendable {
         case line(RowLine)
         case refused(RefusedRow)
+        /// Its members are not listed: the role itself is.
+        case deskRole(RefusedRow)
         case orphan
 
         /// - Parameter row: under its names in Satchel.
-        init(_ row: MovedRow, _ owners: HashSet?) {
+        init(_ row: MovedRow, _ owners: OwnerIds?) {
             if let role = row.deskRole {
-                self = .refused(RefusedRow(row, "The role \(role) grants rights in Satchel: invite its members."))
+                self = .deskRole(RefusedRow(row, "The role \(role) grants rights in Satchel: invite its members."))
                 return
             }
-            if let owners, !owners.contains(IdHash.of(row.ownerId.utf8)) {
-                self = .orphan
-                return
+            if let owners {
+                let owner = IdHash.of(row.ownerId.utf8)
+                guard !owners.refused.contains(owner) else {
+                    self = .refused(RefusedRow(row, "Its owner was refused."))
+                    return
+                }
+                guard owners.present.contains(owner) else {
+                    self = .orphan
+                    return
+                }
             }
             guard let line = RowLine(row) else {
                 self = .refused(RefusedRow(row, "Satchel takes no such id: 1 to 64 letters, digits, _ and -."))
@@ -75,7 +91,7 @@ actor ClassTransfer: RowSink {
     ///   - collectsIds: whether `ids` has the rows' ids at the end.
     ///   - files: nil when Files keep their old names.
     init(
-        _ className: String, staged: StagedRows, owners: HashSet?, collectsIds: Bool, suite: any MoveSuite,
+        _ className: String, staged: StagedRows, owners: OwnerIds?, collectsIds: Bool, suite: any MoveSuite,
         mapping: Mapping, refusals: any RefusalList, files: FileMover? = nil
     ) {
         (self.staged, self.suite, self.mapping, self.refusals) = (staged, suite, mapping, refusals)
@@ -98,6 +114,11 @@ actor ClassTransfer: RowSink {
     }
 
     func refuse(_ refusal: RefusedRow) async throws {
+        if collectsIds, let id = refusal.objectId { ids.refused.insert(IdHash.of(id.utf8)) }
+        try await list(refusal)
+    }
+
+    private func list(_ refusal: RefusedRow) async throws {
         result.refused += 1
         try await refusals.add(refusal)
     }
@@ -125,9 +146,10 @@ actor ClassTransfer: RowSink {
         for conversion in pack {
             switch conversion {
             case .refused(let refusal): try await refuse(refusal)
+            case .deskRole(let refusal): try await list(refusal)
             case .orphan: result.orphans += 1
             case .line(let line):
-                if collectsIds { ids.insert(line.idHash) }
+                if collectsIds { ids.present.insert(line.idHash) }
                 guard staged.meet(id: line.idHash, checksum: line.checksum) != .same else {
                     result.unchanged += 1
                     continue
@@ -180,12 +202,12 @@ actor ClassTransfer: RowSink {
         for try await page in StagedPages(suite, result.name) {
             gone += page.rows.lazy.filter { staged.isMissing(id: IdHash.of($0.id.utf8)) }.map { $0.id }
             while gone.count >= Batches.rowsMax {
-                try await suite.unstage(Array(gone.prefix(Batches.rowsMax)), of: result.name)
+                try await suite.unstage(Array(gone.prefix(Batches.rowsMax)), of: result.name, dropsClass: false)
                 result.removed += Batches.rowsMax
                 gone.removeFirst(Batches.rowsMax)
             }
         }
-        if !gone.isEmpty { try await suite.unstage(gone, of: result.name) }
+        if !gone.isEmpty { try await suite.unstage(gone, of: result.name, dropsClass: false) }
         result.removed += gone.count
     }
 }

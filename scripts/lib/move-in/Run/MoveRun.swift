@@ -6,22 +6,35 @@ import ParseProtocol
 /// and a later run sends only changes.
 ///
 /// Rows of relations and sessions stay out when the source lacks their owner: Parse Server leaves such rows behind when
-/// it deletes an object and ignores them, and the switch could not apply them.
+/// it deletes an object and ignores them, and the switch could not apply them. Rows of a refused owner are refused.
 struct MoveRun: Sendable {
     let source: any OldServer
     let suite: any MoveSuite
     let mapping: Mapping
     let refusals: any RefusalList
     var files: FileMover?
+    /// Whether staged classes that the source lacks are un-staged: it may be a part of the whole.
+    var dropsClasses = false
 
-    /// - Throws: `MoveInError` before anything is sent when the mapping or a class's name is wrong.
+    /// - Throws: `MoveInError` before anything is sent when the mapping or a class's name is wrong, or when the source
+    ///   lacks a staged class.
     func run() async throws -> [ClassResult] {
         let plan = try ClassPlan(try await source.classes(), mapping)
         let state = try await suite.state()
         guard state.phase != .switching else { throw MoveInError("The suite is switching: see --status.") }
+        let kept = Set(plan.staged.map(\.schema.name))
+        let gone = state.classes.filter { !kept.contains($0.name) }
+        let lost = gone.filter { $0.rows > 0 && !plan.leaving.contains($0.name) }.map(\.name).sorted()
+        guard dropsClasses || lost.isEmpty else {
+            throw MoveInError(
+                """
+                SOURCE has no \(lost.joined(separator: ", ")), which \(lost.count == 1 ? "is" : "are") staged. \
+                Give the whole source, or --drop-classes.
+                """)
+        }
         let rows = Dictionary(state.classes.map { ($0.name, $0.rows) }, uniquingKeysWith: max)
         var results: [ClassResult] = []
-        var ids: [String: HashSet] = [:]
+        var ids: [String: OwnerIds] = [:]
         let owners = plan.owners
         for planned in plan.staged {
             let name = planned.schema.name
@@ -32,14 +45,14 @@ struct MoveRun: Sendable {
             results.append(try await move(planned, transfer))
             guard owners.contains(name) else { continue }
             var collected = await transfer.ids
-            collected.compact()
+            collected.present.compact()
             ids[name] = collected
         }
-        // Classes that the source or the mapping no longer has.
-        let kept = Set(plan.staged.map(\.schema.name))
-        for staged in state.classes where !kept.contains(staged.name) && staged.rows > 0 {
+        for staged in gone {
             let transfer = try await transfer(staged.name, expecting: staged.rows)
             results.append(try await transfer.finish(isWhole: true))
+            // The switch would apply the schema, though no row is left.
+            try await suite.unstage([], of: staged.name, dropsClass: true)
         }
         return results
     }
@@ -55,7 +68,7 @@ struct MoveRun: Sendable {
     }
 
     private func transfer(
-        _ className: String, expecting rows: Int, owners: HashSet? = nil, collectsIds: Bool = false
+        _ className: String, expecting rows: Int, owners: OwnerIds? = nil, collectsIds: Bool = false
     ) async throws -> ClassTransfer {
         var staged = StagedRows(expecting: rows)
         if rows > 0 {
@@ -79,13 +92,17 @@ struct ClassPlan: Sendable {
 
     /// Users first, then the other classes, then relations; so owners precede their rows.
     private(set) var staged: [Planned] = []
+    /// The source's classes that the mapping skips or renames, under their old names.
+    private(set) var leaving: Set<String> = []
 
     /// - Throws: `MoveInError` that names every wrong name of the mapping, or every class that has no place in Satchel.
     init(_ classes: [MovedClass], _ mapping: Mapping) throws {
         try mapping.check(classes)
         var impossible: [String] = []
         for old in classes {
-            guard let schema = mapping.schema(old) else { continue }
+            let mapped = mapping.schema(old)
+            if mapped?.name != old.name { leaving.insert(old.name) }
+            guard let schema = mapped else { continue }
             switch ClassKind(schema.name) {
             case .staged: staged.append(Planned(oldName: old.name, schema: schema))
             case .impossible: impossible.append(schema.name)

@@ -4,7 +4,8 @@ import ParseProtocol
 protocol MoveSuite: Sendable {
     func stage(_ schema: MovedClass) async throws
     func stage(_ batch: Batch, of className: String) async throws
-    func unstage(_ ids: [String], of className: String) async throws
+    /// - Parameter dropsClass: also drops the staged schema, if no row of the class is left.
+    func unstage(_ ids: [String], of className: String, dropsClass: Bool) async throws
     /// The staged rows after an id, in the byte order of ids.
     func staged(_ className: String, after id: String, limit: Int) async throws -> StagedPage
     func state() async throws -> MoveState
@@ -26,6 +27,8 @@ struct SettingRequest: Sendable, Equatable {
     var body: JSON
     /// The setting's name in messages.
     var name: String
+    /// The path under which it is changed when it exists.
+    var present: String?
 }
 
 /// An answer by which the suite refuses a request.

@@ -33,8 +33,9 @@ struct SuiteClient: MoveSuite {
         _ = try await send(.post, "/moves/rows/\(Self.path(className))", batch.bytes, type: "text/plain")
     }
 
-    func unstage(_ ids: [String], of className: String) async throws {
-        let body: JSON = ["ids": .array(ids.map(JSON.string))]
+    func unstage(_ ids: [String], of className: String, dropsClass: Bool) async throws {
+        var body: JSON = ["ids": .array(ids.map(JSON.string))]
+        if dropsClass { body["dropsClass"] = true }
         _ = try await send(.post, "/moves/removals/\(Self.path(className))", body.serialized)
     }
 

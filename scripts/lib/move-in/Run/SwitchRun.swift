@@ -26,9 +26,24 @@ struct SwitchRun: Sendable {
                 ProgressLine.end()
                 return state
             case .notStarted:
-                throw MoveInError("The suite did not start the switch. Try again when it is healthy: scripts/status.")
+                let problem = rehearses ? "rehearse in every service" : "start the switch"
+                throw MoveInError("The suite did not \(problem). Try again when it is healthy: scripts/status.")
             }
         }
+    }
+
+    /// Waits for the switch or rehearsal of an interrupted run.
+    /// - Returns: whether everything is switched.
+    static func isSwitched(_ suite: any MoveSuite, pause: Duration = .seconds(1)) async throws -> Bool {
+        var state = try await suite.state()
+        guard state.phase == .switching else { return state.phase == .switched }
+        while state.phase == .switching {
+            ProgressLine.show("Waiting for a switch that runs: \(state.progress)")
+            try await Task.sleep(for: pause)
+            state = try await suite.state()
+        }
+        ProgressLine.end()
+        return state.phase == .switched
     }
 }
 
@@ -54,19 +69,29 @@ struct SwitchWatch: Sendable {
         switch state.phase {
         case .switching:
             (isStarted, looksLeft) = (true, 10)
-            let parts = state.services.map { "\($0.name) \($0.applied) of \($0.rows)" }
-            return .wait((rehearses ? "Rehearsing: " : "Switching: ") + parts.joined(separator: ", "))
-        case .switched, .failed: return .done
-        case .empty, .staged:
-            // A rehearsal leaves the rows staged. Between two services another gateway may see no switch.
-            if isStarted, rehearses { return .done }
+            return .wait((rehearses ? "Rehearsing: " : "Switching: ") + state.progress)
+        case .switched: return .done
+        case .failed where !rehearses: return .done
+        case .empty, .staged, .failed:
+            // A rehearsal leaves the rows staged. Between two services another gateway may see no switch, and a
+            // service that was killed has no result.
+            if isStarted, rehearses, state.services.allSatisfy(\.isRehearsed) { return .done }
             looksLeft -= 1
             return looksLeft > 0 ? .wait("Waiting for the suite") : .notStarted
         }
     }
 }
 
+extension MoveState.Service {
+    /// Whether a rehearsal went through all rows, or found refusals.
+    fileprivate var isRehearsed: Bool { applied >= rows || failed > 0 }
+}
+
 extension MoveState {
+    fileprivate var progress: String {
+        services.map { "\($0.name) \($0.applied) of \($0.rows)" }.joined(separator: ", ")
+    }
+
     /// The state for people.
     var text: String {
         var lines = ["Phase: \(phase.rawValue)"]
@@ -103,25 +128,43 @@ extension MoveState.Failure {
 
 /// Parts of an old server that are no rows: Config's parameters and webhooks.
 enum Settings {
-    /// Applies them, and returns what the suite refused.
+    /// Applies them. A repetition changes nothing more.
+    /// - Returns: a line for each setting that could not be read or that the suite refused.
     static func apply(
-        from source: any OldServer, _ mapping: Mapping, to suite: any MoveSuite
+        from source: any OldServer, _ mapping: Mapping, to suite: any MoveSuite, withFiles: RowsWithFiles = { $0 }
     ) async throws -> [String] {
         let known = Set(try await source.classes().map(\.name))
         var requests: [SettingRequest] = []
+        var refused: [String] = []
         for name in [ClassKind.config, ClassKind.hooks] where known.contains(name) {
             let rows = CollectedRows()
             try await source.read(name, since: nil, into: rows)
-            for row in await rows.rows { requests += Self.requests(row, mapping) }
+            refused += await rows.problems
+            let mapped = try await withFiles(await rows.rows.compactMap { mapping.row($0) })
+            for row in mapped { requests += Self.requests(row, mapping) }
         }
-        var refused: [String] = []
         for request in requests {
-            do { try await suite.apply(request) } catch let refusal as SuiteRefusal {
+            do { try await apply(request, to: suite) } catch let refusal as SuiteRefusal {
                 refused.append("\(request.name): \(refusal.message)")
             }
         }
         return refused
     }
+
+    /// Changes a webhook that exists.
+    private static func apply(_ request: SettingRequest, to suite: any MoveSuite) async throws {
+        do {
+            try await suite.apply(request)
+        } catch let refusal as SuiteRefusal where refusal.code == webhookError {
+            guard let present = request.present else { throw refusal }
+            var change = request
+            (change.verb, change.path) = (.change, present)
+            // A refused change says nothing new.
+            do { try await suite.apply(change) } catch is SuiteRefusal { throw refusal }
+        }
+    }
+
+    private static let webhookError: Int64 = 143
 
     /// One request for each parameter and each webhook, so that a refused one stops no other.
     static func requests(_ row: MovedRow, _ mapping: Mapping) -> [SettingRequest] {
@@ -138,24 +181,29 @@ enum Settings {
             return [
                 SettingRequest(
                     verb: .create, path: "/hooks/functions", body: ["functionName": .string(function), "url": url],
-                    name: "webhook \(function)")
+                    name: "webhook \(function)", present: "/hooks/functions/\(function.percentEncoded)")
             ]
         }
         guard let oldName = row.fields["className"]?.stringValue, let className = mapping.className(oldName),
-            let trigger = row.fields["triggerName"]
+            let trigger = row.fields["triggerName"]?.stringValue
         else { return [] }
         return [
             SettingRequest(
                 verb: .create, path: "/hooks/triggers",
-                body: ["className": .string(className), "triggerName": trigger, "url": url],
-                name: "webhook \(trigger.stringValue ?? "") of \(className)")
+                body: ["className": .string(className), "triggerName": .string(trigger), "url": url],
+                name: "webhook \(trigger) of \(className)",
+                present: "/hooks/triggers/\(className.percentEncoded)/\(trigger.percentEncoded)")
         ]
     }
 }
 
 private actor CollectedRows: RowSink {
     private(set) var rows: [MovedRow] = []
+    private(set) var problems: [String] = []
 
     func take(_ rows: [MovedRow]) async throws { self.rows += rows }
-    func refuse(_ refusal: RefusedRow) async throws {}
+
+    func refuse(_ refusal: RefusedRow) async throws {
+        problems.append("\(refusal.className) (\(refusal.place)): \(refusal.reason)")
+    }
 }

@@ -45,8 +45,12 @@ actor ClassCheck: RowSink {
     func take(_ rows: [MovedRow]) async throws {
         for row in try await withFiles(rows.compactMap { mapping.row($0) }) {
             result.there += 1
-            guard isMoved(row), let line = RowLine(row), line.bytes.count <= RowLine.textBytesMax else {
+            guard isMoved(row) else {
                 result.leftOut += 1
+                continue
+            }
+            guard let line = RowLine(row), line.bytes.count <= RowLine.textBytesMax else {
+                result.refused += 1
                 continue
             }
             if collectsIds { ids.insert(line.idHash) }
@@ -58,7 +62,7 @@ actor ClassCheck: RowSink {
 
     func refuse(_ refusal: RefusedRow) async throws {
         result.there += 1
-        result.leftOut += 1
+        result.refused += 1
     }
 
     /// Ends the comparison, and asks the sampled queries.

@@ -15,8 +15,10 @@ struct ClassProof: Sendable, Equatable {
     /// Rows of the old server that the suite lacks, and the other way round.
     var missing = 0
     var extra = 0
-    /// Rows that a run does not move: unreadable or orphaned ones, ended sessions, roles of Satchel's own.
+    /// Rows that a run does not move: orphaned ones, ended sessions, roles of Satchel's own.
     var leftOut = 0
+    /// Rows that could not be read, or that Satchel does not take.
+    var refused = 0
     /// Objects that changed in Satchel after the old server's row.
     var newer = 0
     var queries = 0
@@ -35,7 +37,7 @@ struct ClassProof: Sendable, Equatable {
     var hasOwnObjects: Bool { extra + newer > 0 }
 
     func isProven(isStaged: Bool) -> Bool {
-        different + missing == 0 && (failedQueries.isEmpty || hasOwnObjects) && (!isStaged || extra == 0)
+        different + missing + refused == 0 && (failedQueries.isEmpty || hasOwnObjects) && (!isStaged || extra == 0)
     }
 }
 
@@ -60,7 +62,7 @@ struct VerifyReport: Sendable, Equatable {
     private static let columns: [(title: String, value: @Sendable (ClassProof) -> Int)] = [
         ("there", { $0.there }), ("here", { $0.here }), ("equal", { $0.equal }), ("different", { $0.different }),
         ("missing", { $0.missing }), ("extra", { $0.extra }), ("left out", { $0.leftOut }),
-        ("newer here", { $0.newer }), ("queries", { $0.queries }),
+        ("refused", { $0.refused }), ("newer here", { $0.newer }), ("queries", { $0.queries }),
     ]
 
     private var examples: [FieldDifference] {

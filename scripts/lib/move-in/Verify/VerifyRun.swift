@@ -41,6 +41,15 @@ struct VerifyRun: Sendable {
             ids[name] = collected
         }
         ProgressLine.end()
+        if isStaged {
+            // The switch would show them.
+            let planned = Set(plan.staged.map(\.schema.name))
+            for staged in state.classes where staged.rows > 0 && !planned.contains(staged.name) {
+                var proof = ClassProof(name: staged.name, here: staged.rows)
+                proof.extra = staged.rows
+                proofs.append(proof)
+            }
+        }
         let differences =
             isStaged ? [] : plan.staged.flatMap { Self.differences(of: $0.schema, in: schemas) }
         return VerifyReport(
