@@ -247,6 +247,22 @@ import Testing
         }
     }
 
+    @Test func aClassIsDroppedWithItsSchemaOnceItHasNoRows() async throws {
+        try await withShop { shop in
+            let schema: JSON = ["fields": ["old": ["type": "String"]]]
+            try await shop.ask(.schema, ["className": "Item"], schema.serialized)
+            try await shop.stage("Item", Self.line("a1", 0, [:]) + Self.line("b2", 0, [:]))
+            let rowsLeft = { (ids: JSON, dropsClass: JSON) async throws -> [Int64]? in
+                try await shop.ask(.removals, ["className": "Item", "ids": ids, "dropsClass": dropsClass])
+                return try await shop.status()["classes"]?.arrayValue?.compactMap { $0["rows"]?.intValue }
+            }
+            #expect(try await rowsLeft(["a1"], true) == [1])
+            #expect(try await rowsLeft(["b2"], false) == [0])
+            #expect(try await rowsLeft([], true) == [])
+            #expect(try await shop.status()["phase"] == "empty")
+        }
+    }
+
     @Test func malformedLinesAreRefusedAndNothingIsStaged() async throws {
         try await withShop { shop in
             let good = Self.line("a1", 0, [:])

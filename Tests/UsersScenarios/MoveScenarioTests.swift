@@ -179,6 +179,13 @@ import Testing
             let removed = try await master.call(
                 .POST, "/moves/removals/_Join:users:_Role", ["ids": [.string("nobodyHere:\(Self.ann)"), "x"]])
             #expect(removed["removed"] == 1, "\(removed.text)")
+            let dropped = try await master.call(
+                .POST, "/moves/removals/Club", ["ids": ["clubMoved1"], "dropsClass": true])
+            #expect(dropped["removed"] == 1, "\(dropped.text)")
+            let staged = try await Self.status(suite)["classes"]?.arrayValue ?? []
+            #expect(!staged.contains { $0["className"] == "Club" }, "Its schema is dropped as well.")
+            let bad = try await master.call(.POST, "/moves/removals/Club", ["ids": [], "dropsClass": 1])
+            #expect(bad.code == 107, "\(bad.text)")
             #expect(try await master.call(.DELETE, "/moves").status == 200)
             #expect(try await Self.status(suite)["phase"] == "empty")
             #expect(try await master.call(.POST, "/moves/switch", ["rehearses": false]).code == 119)

@@ -37,10 +37,12 @@ struct MovesController: Sendable {
     func remove(
         rowsOf className: String, _ request: ParseRequest, _ principal: Principal
     ) async throws(ParseError) -> ParseResponse {
-        guard let ids = try request.object["ids"]?.arrayValue else {
-            throw ParseError(.invalidJSON, "ids must be an array.")
-        }
-        return try await change(.removals, of: className, ["ids": .array(ids)], data: nil, request, principal)
+        let body = try request.object
+        guard let ids = body["ids"]?.arrayValue else { throw ParseError(.invalidJSON, "ids must be an array.") }
+        let dropsClass: JSON = body["dropsClass"] ?? false
+        guard dropsClass.boolValue != nil else { throw ParseError(.invalidJSON, "dropsClass must be true or false.") }
+        let parameters: [String: JSON] = ["ids": .array(ids), "dropsClass": dropsClass]
+        return try await change(.removals, of: className, parameters, data: nil, request, principal)
     }
 
     func list(

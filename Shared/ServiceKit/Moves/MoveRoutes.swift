@@ -56,8 +56,9 @@ struct Moves: Sendable {
             guard ids.count <= StagedRow.rowsMax else {
                 throw ParseError(.objectTooLarge, "A request removes at most \(StagedRow.rowsMax) rows.")
             }
+            let dropsClass = parameters["dropsClass"]?.boolValue ?? false
             let removed = try await host.store.write(for: request.share) {
-                try MoveStage.remove(ids, of: className, in: $0)
+                try MoveStage.remove(ids, of: className, dropsClass: dropsClass, in: $0)
             }
             return try .result(["removed": .int(removed)])
         case .undo:
