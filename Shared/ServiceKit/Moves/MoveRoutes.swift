@@ -65,7 +65,7 @@ struct Moves: Sendable {
             try await host.store.write(for: request.share) { transaction in
                 guard try !MoveStage.classes(in: transaction).isEmpty else { return }
                 try MoveStage.clear(in: transaction)
-                try transaction.execute("DELETE FROM moveState")
+                try MoveStage.forgetOutcome(in: transaction)
                 try host.audit.note(.init("undoMove"), by: request, in: transaction)
             }
             return try .result([:])

@@ -101,7 +101,7 @@ enum MoveStage {
             ON CONFLICT(className) DO UPDATE SET rowCount = stagedClasses.rowCount + excluded.rowCount,
             bytes = stagedClasses.bytes + excluded.bytes
             """, [.text(className), .int(rows), .int(bytes)])
-        try transaction.execute("DELETE FROM moveState")
+        try forgetOutcome(in: transaction)
     }
 
     private static func list(_ ids: [String]) -> SQLValue {
@@ -177,8 +177,12 @@ enum MoveStage {
             failures: try JSON(parsing: row.text(3)).arrayValue ?? [])
     }
 
-    static func note(_ outcome: MoveOutcome, in transaction: StoreTransaction) throws {
+    static func forgetOutcome(in transaction: StoreTransaction) throws {
         try transaction.execute("DELETE FROM moveState")
+    }
+
+    static func note(_ outcome: MoveOutcome, in transaction: StoreTransaction) throws {
+        try forgetOutcome(in: transaction)
         try transaction.execute(
             "INSERT INTO moveState(phase, applied, failed, failures) VALUES (?, ?, ?, ?)",
             [
