@@ -32,7 +32,7 @@ struct MoveSwitch: Sendable {
         do {
             guard try await forgetOutcome() else { return }
             // A rehearsal stores no files.
-            let prepared = try await rehearses ? [:] : prepareFiles()
+            let prepared: Prepared = try await rehearses ? [:] : prepareFiles()
             try await host.store.write(for: nil) { try apply(prepared, in: $0) }
             run.noteSwitched()
             host.logger.notice("The switch is done.", metadata: ["move.rows": "\(run.applied)"])
