@@ -21,7 +21,22 @@ import Testing
             _ change: ProposedChange, _ outcome: inout ChangeOutcome, in transaction: StoreTransaction
         ) throws {
             try transaction.execute("INSERT INTO marks(objectId) VALUES (?)", [.text(outcome.objectId)])
+            if outcome.after?["first"] != nil, try !transaction.rows("SELECT phase FROM moveState").isEmpty {
+                throw ParseError(.duplicateValue, "The end of an earlier switch is stored.")
+            }
             if outcome.after?["refused"] != nil { throw ParseError(.duplicateValue, "Refused afterwards.") }
+        }
+    }
+
+    /// Stores a file for each row.
+    private struct Filing: ClassRules {
+        static let stored = Mutex(0)
+        let preparesFiles = true
+
+        func prepare(_ change: inout ProposedChange) async throws {
+            Self.stored.withLock { $0 += 1 }
+            change.notes["file"] = true
+            change.object["filed"] = true
         }
     }
 
@@ -33,9 +48,9 @@ import Testing
     }
 
     private static let plan = ServicePlan(
-        name: "shop", classes: [ClassDefinition("Marked")],
+        name: "shop", classes: [ClassDefinition("Marked"), ClassDefinition("Filed")],
         migrations: [Migration(1, "tables", ["CREATE TABLE marks(objectId TEXT)"])], ownsUnknownClasses: true
-    ) { _ in ["Marked": Marking()] }
+    ) { _ in ["Marked": Marking(), "Filed": Filing()] }
 
     /// The service, as the gateway uses it.
     private struct Shop {
@@ -134,6 +149,7 @@ import Testing
             #expect(switched["phase"] == "switched", "\(switched.serializedText)")
             #expect(switched["applied"] == 6)
             #expect(switched["classes"] == [])
+            #expect(try await shop.end()["applied"] == 6, "A repeated call changes nothing.")
             let player = try await shop.document("Player", "a1")
             #expect(player["createdAt"] == "2020-01-02T03:04:05.678Z")
             #expect(player["updatedAt"] == .string(Self.old), "A relation does not change its owner.")
@@ -195,6 +211,29 @@ import Testing
         }
     }
 
+    /// If the process is killed, the state shows no earlier end.
+    @Test func theEndOfARehearsalIsForgottenWhenTheNextOneStarts() async throws {
+        try await withShop { shop in
+            try await shop.stage("Marked", Self.line("a1", 0, ["first": true]))
+            for _ in 0..<2 {
+                let rehearsed = try await shop.end(rehearses: true)
+                #expect(rehearsed["applied"] == 1, "\(rehearsed.serializedText)")
+                #expect(rehearsed["failed"] == 0)
+            }
+        }
+    }
+
+    @Test func aRehearsalStoresNoFiles() async throws {
+        try await withShop { shop in
+            try await shop.stage("Filed", Self.line("a1", 0, ["n": 1]))
+            #expect(try await shop.end(rehearses: true)["applied"] == 1)
+            #expect(Filing.stored.withLock { $0 } == 0)
+            #expect(try await shop.end()["phase"] == "switched")
+            #expect(Filing.stored.withLock { $0 } == 1)
+            #expect(try await shop.document("Filed", "a1")["filed"] == true)
+        }
+    }
+
     @Test func aLaterChangeStaysAndAnEarlierOneIsReplaced() async throws {
         try await withShop { shop in
             try await shop.host.store.write { transaction in
@@ -243,6 +282,22 @@ import Testing
             #expect(try await list("a1", 10) == "b2\t5\t40211a8955e63203\n")
             try await shop.ask(.undo)
             #expect(try await list("", 10).isEmpty)
+            #expect(try await shop.status()["phase"] == "empty")
+        }
+    }
+
+    @Test func aClassIsDroppedWithItsSchemaOnceItHasNoRows() async throws {
+        try await withShop { shop in
+            let schema: JSON = ["fields": ["old": ["type": "String"]]]
+            try await shop.ask(.schema, ["className": "Item"], schema.serialized)
+            try await shop.stage("Item", Self.line("a1", 0, [:]) + Self.line("b2", 0, [:]))
+            let rowsLeft = { (ids: JSON, dropsClass: JSON) async throws -> [Int64]? in
+                try await shop.ask(.removals, ["className": "Item", "ids": ids, "dropsClass": dropsClass])
+                return try await shop.status()["classes"]?.arrayValue?.compactMap { $0["rows"]?.intValue }
+            }
+            #expect(try await rowsLeft(["a1"], true) == [1])
+            #expect(try await rowsLeft(["b2"], false) == [0])
+            #expect(try await rowsLeft([], true) == [])
             #expect(try await shop.status()["phase"] == "empty")
         }
     }

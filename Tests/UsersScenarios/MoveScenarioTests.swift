@@ -78,6 +78,10 @@ import Testing
     private static func end(_ suite: Suite, rehearses: Bool = false) async throws -> ParseClient.Answer {
         let begun = try await ParseClient.master(suite).call(.POST, "/moves/switch", ["rehearses": .bool(rehearses)])
         #expect(begun.status == 200, "\(begun.text)")
+        return try await ended(suite)
+    }
+
+    private static func ended(_ suite: Suite) async throws -> ParseClient.Answer {
         try await eventually("the switch ends", within: .seconds(60)) {
             let answer = try await status(suite)
             return answer.status == 200 && answer["phase"] != "switching"
@@ -115,7 +119,11 @@ import Testing
             #expect(rehearsed["phase"] == "staged", "\(rehearsed.text)")
             #expect(try await Self.logIn(suite, 0).code == 101)
 
-            let switched = try await Self.end(suite)
+            _ = try await master.call(.POST, "/moves/switch", ["rehearses": false])
+            let users = try await Self.status(suite)["services"]?.arrayValue?.first
+            let phase = users?["phase"]?.stringValue ?? ""
+            #expect(["switching", "switched"].contains(phase), "The end of the rehearsal is not shown any more.")
+            let switched = try await Self.ended(suite)
             #expect(switched["phase"] == "switched", "\(switched.text)")
             #expect(switched["classes"] == [])
             let applied = (switched["services"]?.arrayValue ?? []).compactMap { $0["applied"]?.intValue }
@@ -179,6 +187,13 @@ import Testing
             let removed = try await master.call(
                 .POST, "/moves/removals/_Join:users:_Role", ["ids": [.string("nobodyHere:\(Self.ann)"), "x"]])
             #expect(removed["removed"] == 1, "\(removed.text)")
+            let dropped = try await master.call(
+                .POST, "/moves/removals/Club", ["ids": ["clubMoved1"], "dropsClass": true])
+            #expect(dropped["removed"] == 1, "\(dropped.text)")
+            let staged = try await Self.status(suite)["classes"]?.arrayValue ?? []
+            #expect(!staged.contains { $0["className"] == "Club" }, "Its schema is dropped as well.")
+            let bad = try await master.call(.POST, "/moves/removals/Club", ["ids": [], "dropsClass": 1])
+            #expect(bad.code == 107, "\(bad.text)")
             #expect(try await master.call(.DELETE, "/moves").status == 200)
             #expect(try await Self.status(suite)["phase"] == "empty")
             #expect(try await master.call(.POST, "/moves/switch", ["rehearses": false]).code == 119)

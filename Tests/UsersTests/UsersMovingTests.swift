@@ -114,6 +114,16 @@ import UsersService
         }
     }
 
+    @Test func aTimeOutsideOfTheCalendarIsLeftOut() async throws {
+        try await withUsersSandbox { sandbox in
+            for time in [["$numberLong": "-9223372036854775808"], 9_223_372_036_854_775_807] as [JSON] {
+                try await add("_User", Self.changed(["_password_changed_at": ["$date": time]]), to: sandbox)
+                let known = "SELECT count(*) FROM passwordHistory WHERE chosenAt BETWEEN 0 AND 253402300799999"
+                #expect(try await sandbox.count(known) == 1, "\(time)")
+            }
+        }
+    }
+
     /// An import is a change of an account that is here; a move keeps the times (`MoveSwitch`).
     @Test func aMoveKeepsTheTimesOfAnAccountThatIsHere() async throws {
         try await withUsersSandbox { sandbox in

@@ -56,6 +56,7 @@ struct FilesController: Sendable {
         let upload = try FileUpload(
             request, named: FileNames.original(name), bytesMax: configuration.fileBytesMax,
             types: configuration.fileTypes)
+        guard !upload.isPrivate else { throw ParseError(.invalidFileName, "A moved file is public.") }
         return try await save(upload, as: name, principal, request)
     }
 

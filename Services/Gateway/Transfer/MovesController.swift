@@ -37,10 +37,12 @@ struct MovesController: Sendable {
     func remove(
         rowsOf className: String, _ request: ParseRequest, _ principal: Principal
     ) async throws(ParseError) -> ParseResponse {
-        guard let ids = try request.object["ids"]?.arrayValue else {
-            throw ParseError(.invalidJSON, "ids must be an array.")
-        }
-        return try await change(.removals, of: className, ["ids": .array(ids)], data: nil, request, principal)
+        let body = try request.object
+        guard let ids = body["ids"]?.arrayValue else { throw ParseError(.invalidJSON, "ids must be an array.") }
+        let dropsClass: JSON = body["dropsClass"] ?? false
+        guard dropsClass.boolValue != nil else { throw ParseError(.invalidJSON, "dropsClass must be true or false.") }
+        let parameters: [String: JSON] = ["ids": .array(ids), "dropsClass": dropsClass]
+        return try await change(.removals, of: className, parameters, data: nil, request, principal)
     }
 
     func list(
@@ -134,17 +136,22 @@ struct MovesController: Sendable {
             throw ParseError(.invalidJSON, "rehearses must be true or false.")
         }
         guard conductor.begin() else { throw Self.running }
+        let context = CallContext(trace: request.requestId)
         let waiting: [String]
         do throws(ParseError) {
             waiting = try await stagingServices(principal, request.call)
+            // Before the answer: from then on no gateway shows an earlier end.
+            if let first = waiting.first { try await start(first, rehearses: rehearses, principal, context) }
         } catch {
             conductor.end()
             throw error
         }
-        let context = CallContext(trace: request.requestId)
         Task {
             for service in waiting {
-                let isSwitched = await conduct(service, rehearses: rehearses, principal, context)
+                if service != waiting.first {
+                    try? await start(service, rehearses: rehearses, principal, context)
+                }
+                let isSwitched = await watch(service, principal, context)
                 if !isSwitched, !rehearses { break }
             }
             conductor.end()
@@ -170,16 +177,20 @@ struct MovesController: Sendable {
     /// A service that was killed starts again within this time.
     private static let silenceMax = Duration.seconds(60)
 
-    /// Runs the switch of one service to its end.
-    /// - Returns: false unless its rows are visible now.
-    private func conduct(
+    /// Starts the switch of one service. A repeated call, whose first answer was lost, finds it running.
+    private func start(
         _ service: String, rehearses: Bool, _ principal: Principal, _ context: CallContext
-    ) async -> Bool {
+    ) async throws(ParseError) {
         do throws(ParseError) {
             _ = try await change(.begin, service, ["rehearses": .bool(rehearses)], data: nil, principal, context)
         } catch {
-            return false
+            guard error.code == .operationForbidden else { throw error }
         }
+    }
+
+    /// Waits for the end of the switch of one service.
+    /// - Returns: false unless its rows are visible now.
+    private func watch(_ service: String, _ principal: Principal, _ context: CallContext) async -> Bool {
         var heard = ContinuousClock.now
         while heard > .now - Self.silenceMax {
             try? await Task.sleep(for: Self.pause)

@@ -74,12 +74,18 @@ struct MovedRow {
     /// A time as ISO 8601 text, also with a space in the middle, as a Date, or in MongoDB's extended JSON.
     static func time(_ value: JSON) -> Timestamp? {
         if let milliseconds = value["$date"]?["$numberLong"]?.stringValue.flatMap({ Int64($0) }) {
-            return Timestamp(milliseconds: milliseconds)
+            return moment(milliseconds)
         }
-        if let milliseconds = value["$date"]?.intValue { return Timestamp(milliseconds: milliseconds) }
+        if let milliseconds = value["$date"]?.intValue { return moment(milliseconds) }
         let given = value.stringValue ?? value["iso"]?.stringValue ?? value["$date"]?.stringValue
         guard var text = given else { return nil }
         if let space = text.firstIndex(of: " ") { text.replaceSubrange(space...space, with: "T") }
         return Timestamp(iso: text)
+    }
+
+    /// Nil outside of the years 1 to 9999, so that no sum of times overflows.
+    private static func moment(_ milliseconds: Int64) -> Timestamp? {
+        guard (-62_135_596_800_000...253_402_300_799_999).contains(milliseconds) else { return nil }
+        return Timestamp(milliseconds: milliseconds)
     }
 }

@@ -56,15 +56,16 @@ struct Moves: Sendable {
             guard ids.count <= StagedRow.rowsMax else {
                 throw ParseError(.objectTooLarge, "A request removes at most \(StagedRow.rowsMax) rows.")
             }
+            let dropsClass = parameters["dropsClass"]?.boolValue ?? false
             let removed = try await host.store.write(for: request.share) {
-                try MoveStage.remove(ids, of: className, in: $0)
+                try MoveStage.remove(ids, of: className, dropsClass: dropsClass, in: $0)
             }
             return try .result(["removed": .int(removed)])
         case .undo:
             try await host.store.write(for: request.share) { transaction in
                 guard try !MoveStage.classes(in: transaction).isEmpty else { return }
                 try MoveStage.clear(in: transaction)
-                try transaction.execute("DELETE FROM moveState")
+                try MoveStage.forgetOutcome(in: transaction)
                 try host.audit.note(.init("undoMove"), by: request, in: transaction)
             }
             return try .result([:])

@@ -57,14 +57,21 @@ enum MoveStage {
             "UPDATE stagedClasses SET definition = ? WHERE className = ?", [.text(definition), .text(className)])
     }
 
+    /// - Parameter dropsClass: drops the staged schema as well if no rows are left.
     /// - Returns: the number of rows that were staged.
-    static func remove(_ ids: [String], of className: String, in transaction: StoreTransaction) throws -> Int64 {
+    static func remove(
+        _ ids: [String], of className: String, dropsClass: Bool, in transaction: StoreTransaction
+    ) throws -> Int64 {
         let former = try size(of: ids, className, in: transaction)
         let listed = transaction.dialect.isIn("?", as: .text)
         try transaction.execute(
             "DELETE FROM stagedRows WHERE className = ? AND objectId\(listed)", [.text(className), list(ids)])
         try add(-former.rows, -former.bytes, to: className, in: transaction)
         try transaction.execute("DELETE FROM stagedClasses WHERE rowCount = 0 AND definition IS NULL")
+        if dropsClass {
+            try transaction.execute(
+                "DELETE FROM stagedClasses WHERE className = ? AND rowCount = 0", [.text(className)])
+        }
         return former.rows
     }
 
@@ -94,7 +101,7 @@ enum MoveStage {
             ON CONFLICT(className) DO UPDATE SET rowCount = stagedClasses.rowCount + excluded.rowCount,
             bytes = stagedClasses.bytes + excluded.bytes
             """, [.text(className), .int(rows), .int(bytes)])
-        try transaction.execute("DELETE FROM moveState")
+        try forgetOutcome(in: transaction)
     }
 
     private static func list(_ ids: [String]) -> SQLValue {
@@ -170,8 +177,12 @@ enum MoveStage {
             failures: try JSON(parsing: row.text(3)).arrayValue ?? [])
     }
 
-    static func note(_ outcome: MoveOutcome, in transaction: StoreTransaction) throws {
+    static func forgetOutcome(in transaction: StoreTransaction) throws {
         try transaction.execute("DELETE FROM moveState")
+    }
+
+    static func note(_ outcome: MoveOutcome, in transaction: StoreTransaction) throws {
+        try forgetOutcome(in: transaction)
         try transaction.execute(
             "INSERT INTO moveState(phase, applied, failed, failures) VALUES (?, ?, ?, ?)",
             [

@@ -30,7 +30,9 @@ struct MoveSwitch: Sendable {
 
     func perform() async {
         do {
-            let prepared = try await prepareFiles()
+            guard try await forgetOutcome() else { return }
+            // A rehearsal stores no files.
+            let prepared: Prepared = try await rehearses ? [:] : prepareFiles()
             try await host.store.write(for: nil) { try apply(prepared, in: $0) }
             run.noteSwitched()
             host.logger.notice("The switch is done.", metadata: ["move.rows": "\(run.applied)"])
@@ -44,6 +46,16 @@ struct MoveSwitch: Sendable {
             let failure = BusFailure(error, of: ObjectCalls(of: host.plan.name).move.kind)
             outcome.refuse("", "", failure.map { ParseError($0) } ?? ParseError.internalError)
             await note(outcome)
+        }
+    }
+
+    /// Removes the end of the last switch, which the state would show again if the process were killed.
+    /// - Returns: false if nothing is staged, as in a repeated call after the switch.
+    private func forgetOutcome() async throws -> Bool {
+        try await host.store.write(for: nil) { transaction in
+            guard try !MoveStage.classes(in: transaction).isEmpty else { return false }
+            try MoveStage.forgetOutcome(in: transaction)
+            return true
         }
     }
 

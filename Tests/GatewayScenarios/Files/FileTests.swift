@@ -77,13 +77,15 @@ import Testing
     @Test func aMovedFileKeepsItsStoredName() async throws {
         let suite = try await Suite.shared
         let master = ParseClient.master(suite)
-        func move(_ name: String, _ client: ParseClient) async throws -> ParseClient.Answer {
+        func move(
+            _ name: String, _ client: ParseClient, _ more: [(String, String)] = []
+        ) async throws -> ParseClient.Answer {
             let headers = [
                 ("Content-Type", "application/octet-stream"), ("X-Satchel-File-Moved", "true"),
                 ("X-Parse-Upload-Mode", "stream"), ("X-Parse-File-Metadata", #"{"sha256":"ab"}"#),
             ]
             return try await client.send(
-                .POST, "/files/\(name.replacing(" ", with: "%20"))", headers: client.credentials + headers,
+                .POST, "/files/\(name.replacing(" ", with: "%20"))", headers: client.credentials + headers + more,
                 body: Self.text)
         }
         let digits = Hex.random(bytes: 16)
@@ -99,6 +101,7 @@ import Testing
         for name in ["short.txt", "\(digits)-private.txt", "\(digits)_~photo.txt", "\(digits)_page.html"] {
             #expect(try await move(name, master).status == 400, "\(name)")
         }
+        #expect(try await move("\(digits)_b.txt", master, [("X-Satchel-File-Private", "true")]).code == 122)
         let customer = try await Customer.signUp(suite).client
         #expect(try await move("\(digits)_b.txt", customer).code == 119)
         #expect(try await master.download("/files/satchel/\(digits)_b.txt").status == 404)

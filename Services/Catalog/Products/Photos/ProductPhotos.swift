@@ -20,11 +20,13 @@ struct ProductPhotos: Sendable {
 
     private static let noteName = "pictures"
 
-    /// Makes the pictures, before the transaction. Their files are orphans until `record`.
+    /// Makes the pictures, before the transaction. Their files are orphans until `record`. A move (`MoveSwitch`) leaves
+    /// photos as they are: they have the sizes of the old shop, and their files may come later or never.
     /// - Throws: `.invalidImageData` (150) for a file that is not an image or was never uploaded, `.operationForbidden`
     ///   (119) and `.objectNotFound` (101) for callers that may not change products, `.serviceUnavailable` (2) when the
     ///   bucket of files is unavailable.
     func prepare(_ change: inout ProposedChange) async throws {
+        guard !(change.isImported && change.principal.maintenance) else { return }
         guard change.verb != .delete, let file = change.object["fullsizeImage"], file.wireType == "File",
             change.object["thumbnail"] == nil || change.object["thumbnail"] == .null
         else { return }
