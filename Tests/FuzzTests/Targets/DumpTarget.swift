@@ -71,7 +71,7 @@ struct DumpTarget: FuzzTarget {
         let sink = Sink()
         do {
             let server = try DumpedServer(DumpSource(path: "dump.sql", form: .memory(input)))
-            for moved in server.classes() { try await server.read(moved.name, since: nil, into: sink) }
+            for moved in try server.classes() { try await server.read(moved.name, since: nil, into: sink) }
             return sink.counts.withLock { "\($0)" }
         } catch let error as MoveInError {
             return "\(error.description.suffix(40))"
