@@ -55,7 +55,7 @@ import Testing
         #expect(products == [])
     }
 
-    /// A bag still shows a product that is no longer sold, and never one that its owner may not see.
+    /// A bag still shows a product that is no longer sold, and never a product that its owner may not see.
     @Test func whatIsNotSoldHasNoPriceAndWhatIsHiddenIsNotThere() async throws {
         let inactive = try await product(["active": false])
         let hidden = try await product(["ACL": ["role:admins": ["read": true]]])

@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    /// Ids of changes that live queries are told of.
+    /// Ids of changes that reach live queries.
     private final class Told: Sendable {
         private let told = Mutex<[String]>([])
         var ids: [String] { told.withLock { $0 } }

@@ -88,7 +88,7 @@ import Testing
             let second = try await shopper.upload(photos[1])
             try await expectGone(first)
             try await expectShown(second)
-            // A client that was away sends what it saw last. The account keeps the one photo that there is.
+            // A client that was away sends the photo that it saw last. The account keeps the existing one.
             try await shopper.set(.file(first))
             try await shopper.set(.file(second))
             try await expectShown(second)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import MoveIn
 
-/// Moving the files of rows: where File values are found, what they become, and what a killed run leaves.
+/// Moving the files of rows: the places of File values, their new form, and the state after a killed run.
 @Suite struct FileMoverTests {
     private static let digits = "0123456789abcdef0123456789abcdef"
     private static let hosted = "tfss-01234567-89ab-cdef-0123-456789abcdef-photo.png"
@@ -123,7 +123,7 @@ import Testing
 
     @Test func equalNamesWithOtherContentBecomeTwoFiles() async throws {
         let suite = MemoryFileSuite()
-        // The address tells the two apart.
+        // The addresses differ.
         let (one, two) = (OldFile(name: "logo.png", url: "https://a/"), OldFile(name: "logo.png", url: "https://b/"))
         let shelf = MemoryShelf(files: [one: [1], two: [2]], isLocal: false)
         let row = Self.row(["a": Self.file("logo.png", "https://a/"), "b": Self.file("logo.png", "https://b/")])

@@ -108,7 +108,7 @@ import Testing
             try write(entries.flatMap(\.self), "\(folder)/fs.files.bson")
             try write(chunks.flatMap(\.self), "\(folder)/fs.chunks.bson")
             let shelf = try #require(try GridFSShelf.open(folder))
-            // Of two files of one name, the latest.
+            // The latest of two files of one name.
             let file = try await shelf.open(OldFile(name: "one.png"), bytesMax: 5)
             #expect(file == ShelvedFile(content: [1, 2, 3, 4, 5], contentType: "image/png"))
             #expect(try await open(shelf, "other.png") == nil)

@@ -5,7 +5,7 @@ import Testing
 
 /// What of a suite in memory moves out.
 @Suite struct OutRunTests {
-    /// Keeps what is written.
+    /// Keeps the written rows.
     private final class Kept: OutWriter {
         var listed: [MovedClass] = []
         var opened: [MovedClass] = []

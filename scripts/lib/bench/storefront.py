@@ -84,7 +84,7 @@ def product_paths(port):
 
 
 def weight(port, page):
-    """Bytes of the page's script and style as they are sent, with all that they import."""
+    """Bytes of the page's script and style as sent, with all their imports."""
     waiting = re.findall(r'(?:href|src)="(/shop/assets/[^"]+\.(?:css|js))"', text(port, page))
     if not waiting:
         raise Failed(f"{page} names no script and no style")

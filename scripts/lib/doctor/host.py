@@ -102,7 +102,7 @@ def open_files(limits, connections):
 
 
 def certificate_days(host, port):
-    """Returns: the days that are left, and those of the certificate's whole time."""
+    """Returns: the days until its end, and the days of the certificate's whole time."""
     with contextlib.closing(socket.create_connection((host, port), timeout=10)) as plain:
         with ssl.create_default_context().wrap_socket(plain, server_hostname=host) as secure:
             begin, end = (ssl.cert_time_to_seconds(secure.getpeercert()[name]) for name in ("notBefore", "notAfter"))

@@ -67,7 +67,7 @@ struct SourcePlace: Sendable, Equatable, CustomStringConvertible {
 
 /// Receives what a source reads.
 protocol RowSink: Sendable {
-    /// Takes rows of one class, at most some hundred at a time. Suspends while earlier rows are on their way.
+    /// Takes rows of one class, at most some hundred at a time. Suspends while earlier rows are being sent.
     func take(_ rows: [MovedRow]) async throws
     /// Takes a row that cannot be moved. Reading goes on.
     func refuse(_ refusal: RefusedRow) async throws
@@ -85,11 +85,11 @@ struct RefusedRow: Sendable, Equatable {
     /// The id, when it could be read.
     var objectId: String?
     var place: SourcePlace
-    /// A sentence that says what is wrong.
+    /// A sentence that names the fault.
     var reason: String
 }
 
-/// The end of a move, in a sentence for the operator: what is wrong, where, and what to do.
+/// The end of a move, in a sentence for the operator: the fault, its place, and the remedy.
 struct MoveInError: Error, Sendable, CustomStringConvertible {
     var description: String
 

@@ -1,4 +1,4 @@
-/// What follows in a file of documents.
+/// The next item in a file of documents.
 enum BSONPart {
     case document([UInt8], SourcePlace)
     /// The end of a block of an archive.

@@ -49,7 +49,7 @@ private struct BSONCursor {
         return document
     }
 
-    /// An array is a document whose names nobody needs.
+    /// An array is a document whose names have no use.
     private mutating func array(limit: Int, depth: Int) throws -> [BSON] {
         let last = try last(limit: limit, depth: depth)
         var elements: [BSON] = []

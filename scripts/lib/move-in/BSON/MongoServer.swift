@@ -6,7 +6,7 @@ struct MongoServer: OldServer {
     private let collections: [String: MongoCollection]
     private let known: [String: MovedClass]
 
-    /// Collections that are not classes, or that nobody needs after a move.
+    /// Collections that are not classes, or that have no use after a move.
     private static let ignored: Set<String> = ["_SCHEMA", "_Idempotency", "_dummy"]
 
     /// - Parameters:
@@ -124,7 +124,7 @@ struct MongoServer: OldServer {
     }
 }
 
-/// Rows on their way to a sink: at most some hundred, and some megabytes.
+/// Rows for a sink: at most some hundred, and some megabytes.
 struct RowPortion {
     private var rows: [MovedRow] = []
     private var start = 0

@@ -30,7 +30,7 @@ extension MovedClass {
         indexes["_id_"] = nil
     }
 
-    /// A permission that a stored schema does not have is nobody's.
+    /// A permission that a stored schema lacks is given to no client.
     private static let closedPermissions = Dictionary(
         uniqueKeysWithValues: [
             "find", "count", "get", "create", "update", "delete", "addField", "protectedFields",

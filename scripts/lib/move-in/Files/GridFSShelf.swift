@@ -45,7 +45,7 @@ struct GridFSShelf: FileShelf {
             var place = FilePlace(offset: offset, uploadedAt: .min)
             if case .date(let time)? = document["uploadDate"] { place.uploadedAt = time }
             let hash = FNV1a.hash(name.utf8)
-            // Of several files of one name the latest one counts, as for Parse Server.
+            // The latest of several files of one name counts, as in Parse Server.
             if let other = files[hash], other.uploadedAt > place.uploadedAt { return }
             files[hash] = place
         }

@@ -128,7 +128,7 @@ struct ExportServer: OldServer {
         var entry = MovedClass(name: className)
         let rows = JSONRows(try ByteReader(path: path))
         for _ in 0..<sampleRows {
-            // Reading the rows reports what is wrong with them.
+            // Reading the rows reports their faults.
             guard let text = (try? rows.next())?.text else { break }
             guard case .object(let members)? = try? JSON(parsing: text) else { continue }
             for (name, value) in members where entry.fields[name] == nil { entry.fields[name] = fieldType(name, value) }

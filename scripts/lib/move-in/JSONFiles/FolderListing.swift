@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import ParseProtocol
 
-/// What is in a folder, and what the names of its files say.
+/// The files of a folder, and the meaning of their names.
 enum FolderListing {
     static func isFolder(_ path: String) -> Bool {
         var isFolder: ObjCBool = false

@@ -83,7 +83,7 @@ final class JSONRows {
         return true
     }
 
-    /// Passes over what follows the results in their object. It must end as an object does.
+    /// Passes over the members after the results. It must end as an object does.
     private func finishWrapper(_ first: UInt8) throws {
         var last = first
         while let (byte, _) = try nextSign() { last = byte }

@@ -7,7 +7,7 @@ protocol HTTPTransport: Sendable {
 
 extension OutboundClient: HTTPTransport {}
 
-/// Sends idempotent requests, and repeats those that failed for a reason that passes: no connection, 429 and 5xx.
+/// Sends idempotent requests, and repeats requests that failed for a passing reason: no connection, 429 and 5xx.
 struct PatientHTTP: Sendable {
     private let transport: any HTTPTransport
     private let pause: @Sendable (Duration) async throws -> Void

@@ -12,7 +12,7 @@ struct RESTClient: Sendable {
 
     private static let timeout = Duration.seconds(120)
 
-    /// - Throws: `MoveInError` for what is no URL of a server.
+    /// - Throws: `MoveInError` for a text that is no URL of a server.
     init(url: String, applicationId: String, masterKey: String, http: PatientHTTP) throws {
         guard var parts = URLComponents(string: url), ["http", "https"].contains(parts.scheme?.lowercased()),
             parts.host?.isEmpty == false, parts.query == nil, parts.fragment == nil

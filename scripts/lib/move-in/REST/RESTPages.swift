@@ -24,7 +24,7 @@ struct RESTPages: Sendable {
 
     init(_ client: RESTClient) { self.client = client }
 
-    /// Calls `body` with each page while the next one is on its way.
+    /// Calls `body` with each page while the next one is being fetched.
     /// - Parameters:
     ///   - condition: the `where`, without `objectId`.
     ///   - keys: the wanted fields; all if empty.
@@ -107,7 +107,7 @@ struct RESTPages: Sendable {
         guard let rows = answer["results"]?.arrayValue else {
             throw MoveInError("\(client.name): the answer to a query of \(query.className) has no results.")
         }
-        // Bounds what is held, whatever the server answers.
+        // Bounds the memory, whatever the server answers.
         guard rows.count <= limit else {
             throw MoveInError("\(client.name): \(query.className) answers more rows than were asked for.")
         }

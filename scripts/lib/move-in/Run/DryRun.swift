@@ -5,7 +5,7 @@ struct DryRun: Sendable {
     let source: any OldServer
     let suite: any MoveSuite
     let mapping: Mapping
-    /// Of a dry run.
+    /// Rows and bytes of a dry run.
     var files: FileMover?
 
     /// - Throws: `MoveInError` when the mapping is wrong or the source cannot be read.

@@ -24,7 +24,7 @@ protocol QueriedServer: OldServer {
 /// The answer to a sampled query.
 struct QueryAnswer: Sendable, Equatable {
     var count: Int?
-    /// Of the first objects, if their order was asked for.
+    /// Ids of the first objects, if the query has an order.
     var ids: [String] = []
 
     init(count: Int?, ids: [String]) { (self.count, self.ids) = (count, ids) }

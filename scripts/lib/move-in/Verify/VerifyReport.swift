@@ -12,7 +12,7 @@ struct ClassProof: Sendable, Equatable {
     var there = 0
     var equal = 0
     var different = 0
-    /// Rows of the old server that the suite lacks, and the other way round.
+    /// Rows of the old server that the suite lacks, and rows of the suite that the old server lacks.
     var missing = 0
     var extra = 0
     /// Rows that a run does not move: orphaned ones, ended sessions, roles of Satchel's own.
