@@ -5,7 +5,7 @@ struct DryRun: Sendable {
     let source: any OldServer
     let suite: any MoveSuite
     let mapping: Mapping
-    /// Rows and bytes of a dry run.
+    /// Stores nothing.
     var files: FileMover?
 
     /// - Throws: `MoveInError` when the mapping is wrong or the source cannot be read.
