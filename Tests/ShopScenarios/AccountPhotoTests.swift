@@ -91,7 +91,13 @@ import Testing
             // A client that was away sends the photo that it saw last. The account keeps the existing one.
             try await shopper.set(.file(first))
             try await shopper.set(.file(second))
+            // Messages of the users service arrive in their order.
+            let other = try await Shopper(suite)
+            let later = try await other.upload(photos[2])
+            try await other.remove()
+            try await expectGone(later)
             try await expectShown(second)
+            try await shopper.set(.file(first))
             try await shopper.remove()
             try await expectGone(second)
             let third = try await shopper.upload(photos[2])

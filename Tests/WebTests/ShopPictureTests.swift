@@ -98,11 +98,12 @@ import WebService
         #expect(!html.contains("/width/"))
     }
 
+    /// A moved product may have no thumbnail: its card shows the large picture.
     @Test func theFirstCardsLoadAtOnce() throws {
         let products = (0..<10).map { number -> JSON in
             [
                 "objectId": .string("p\(number)"), "name": .string("A\(number)"), "unitPrice": 1,
-                "thumbnail": Self.file(FileNames.kept("a.jpg")),
+                number == 9 ? "fullsizeImage" : "thumbnail": Self.file(FileNames.kept("a.jpg")),
             ]
         }
         let brand: JSON = ["objectId": "b", "title": "Bloom"]

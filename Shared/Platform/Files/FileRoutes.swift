@@ -43,9 +43,15 @@ func installFiles(_ host: ServiceHost, _ home: FileStorage, _ routes: inout Serv
         }
     }
     routes.accept(FileCalls.dropAccountPhoto) { message, _, transaction in
+        let shown = message.shown
         // A late write of a client may name a photo that is deleted. The last one there is stays.
-        guard try message.shown.isEmpty || FileTable.find(message.shown, in: transaction) != nil else { return }
-        try keeper.removeAccountPhotos(of: message.userID, named: message.name, in: transaction)
+        guard
+            try shown.isEmpty || !FileNames.isAccountPhoto(shown) || FileTable.find(shown, in: transaction) != nil
+        else { return }
+        let isThere = try FileTable.find(message.name, in: transaction) != nil
+        // After such a write the account's other photo has to go.
+        try keeper.removeAccountPhotos(
+            of: message.userID, named: isThere ? message.name : nil, except: shown, in: transaction)
     }
     host.whenOpened { [bucket = home.bucket] in try FileBucket.check(bucket, in: $0) }
     bucketKeeper?.begin()
@@ -105,11 +111,13 @@ package struct FileKeeper: Sendable {
     }
 
     /// Deletes photos that the storefront stored for an account.
-    /// - Parameter name: of one photo; nil for all.
+    /// - Parameters:
+    ///   - name: of one photo; nil for all.
+    ///   - kept: the name of a photo that stays.
     package func removeAccountPhotos(
-        of userId: String, named name: String? = nil, in transaction: StoreTransaction
+        of userId: String, named name: String? = nil, except kept: String = "", in transaction: StoreTransaction
     ) throws {
-        for photo in try FileTable.accountPhotos(of: userId, named: name, in: transaction) {
+        for photo in try FileTable.accountPhotos(of: userId, named: name, in: transaction) where photo != kept {
             _ = try remove(photo, in: transaction)
         }
     }

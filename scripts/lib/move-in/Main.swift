@@ -20,7 +20,7 @@ import ParseProtocol
     @Option(help: "The prefix of the collections' names in MongoDB.") var prefix = ""
     @Option(help: "A folder with the old server's files, or an https:// prefix under which they can be read.")
     var files: [String] = []
-    @Option(help: "A JSON file that renames and skips classes and fields.") var map: String?
+    @Option(help: "A JSON file that renames and skips classes and fields, and rounds numbers.") var map: String?
     @Flag(help: "The step; without one, rows are staged.") var step: Step?
     @Flag(help: "Un-stages classes that SOURCE lacks; otherwise these end the run.") var dropClasses = false
     @Flag(help: "Prints the report of a dry run or a proof as JSON.") var json = false
@@ -34,7 +34,7 @@ import ParseProtocol
             case .dryRun: "Reads everything, sends nothing, and lists conflicts."
             case .verify: "Reads everything and compares it with what is staged, or with the suite after the switch."
             case .rehearse: "Applies what is staged and takes it back, to show what the switch would refuse."
-            case .switch: "Makes what is staged visible, and applies Config and webhooks."
+            case .switch: "Rehearses, makes what is staged visible, and applies Config and webhooks."
             case .undo: "Drops everything that is staged."
             case .status: "Prints what is staged and how far a switch is."
             }
@@ -106,8 +106,11 @@ import ParseProtocol
             }
         case .dryRun:
             let mover = try fileMover(for: suite, sends: false) { _ in }
+            let code = ProcessInfo.processInfo.environment["SATCHEL_CURRENCY"]
+            let currency = code.flatMap { try? Currency($0) } ?? .standard
             let report = try await DryRun(
-                source: try await openedSource(), suite: suite, mapping: try mapping(), files: mover
+                source: try await openedSource(), suite: suite, mapping: try mapping(), files: mover,
+                currency: currency
             ).run()
             Self.say(json ? report.json.serializedText : report.text)
             if report.hasConflicts { throw ExitCode(1) }

@@ -25,7 +25,7 @@ struct ShopView {
             "id": product["objectId"]?.stringValue ?? "", "name": name, "href": Self.href("products", product, name),
             "price": priceText(product),
         ]
-        values.merge(Self.picture(product["thumbnail"], upTo: 640)) { $1 }
+        values.merge(Self.picture(product["thumbnail"] ?? product["fullsizeImage"], upTo: 640)) { $1 }
         if let brand = product["brand"]?["title"]?.stringValue { values["brand"] = brand }
         if let rating = rating(product) { values["rating"] = rating }
         if isSoldOut(product) { values["soldOut"] = true }
@@ -128,7 +128,7 @@ struct ShopView {
                 "lessLabel": words("bag.less", ["name": name]), "moreLabel": words("bag.more", ["name": name]),
                 "removeLabel": words("bag.removeName", ["name": name]),
             ]
-            values.merge(Self.picture(product["thumbnail"], upTo: 320)) { $1 }
+            values.merge(Self.picture(product["thumbnail"] ?? product["fullsizeImage"], upTo: 320)) { $1 }
             switch line["availability"]?.stringValue {
             case "notForSale"?: values["lineProblem"] = words("bag.notForSale")
             case "soldOut"?: values["lineProblem"] = words("bag.soldOut")

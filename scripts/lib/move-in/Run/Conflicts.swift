@@ -17,7 +17,7 @@ enum ConflictKind: String, CaseIterable, Sendable {
         case .reservedField: "field names that Satchel does not take"
         case .fieldType: "fields whose type differs from Satchel's"
         case .badValue: "values that Satchel does not take"
-        case .price: "prices with more than two decimals"
+        case .price: "prices with more decimals than the currency has"
         case .badId: "ids that Satchel does not take"
         case .tooLarge: "objects over 128 KB"
         case .account: "users whose name or address is missing, or another's in other letters"
@@ -35,7 +35,7 @@ enum ConflictKind: String, CaseIterable, Sendable {
         case .reservedField: "Give the field another name, or null to skip it, under \"fields\" of --map."
         case .fieldType: "The shop's own code needs its type: rename your field under \"fields\" of --map."
         case .badValue: "Change the value on the old server, or skip the field (null) under \"fields\" of --map."
-        case .price: "Change them on the old server, or round them: \"decimals\": {\"Product.unitPrice\": 2} in --map."
+        case .price: "Change them on the old server, or round them by \"decimals\" of --map."
         case .badId: "An id is 1 to 64 letters, digits, _ and -. A run leaves these rows out and lists them."
         case .tooLarge: "Move large values into files on the old server, or skip the field under \"fields\" of --map."
         case .account: "Change or merge these users on the old server: names are compared without case."
@@ -83,6 +83,7 @@ struct ConflictFinder: Sendable {
     /// Types of the suite's fields by class and field, in the form of `typeName`.
     private let types: [String: [String: String]]
     private var schemas: [String: MovedClass] = [:]
+    private let minorUnits: Double
     private var ids: [String: HashSet] = [:]
     /// Targets by class of the target, then by field as `Class.field`.
     private var targets: [String: [String: HashSet]] = [:]
@@ -94,8 +95,11 @@ struct ConflictFinder: Sendable {
     private static let costMax = 14
     private static let fixedFields: Set<String> = ["objectId", "createdAt", "updatedAt", "ACL", "className", "__type"]
 
-    /// - Parameter schemas: the suite's classes, in the form of Parse's schema route.
-    init(schemas: [JSON]) {
+    /// - Parameters:
+    ///   - schemas: the suite's classes, in the form of Parse's schema route.
+    ///   - currency: the suite's.
+    init(schemas: [JSON], currency: Currency = .standard) {
+        minorUnits = Double(currency.minorUnitsOfOne)
         var types: [String: [String: String]] = [:]
         for schema in schemas {
             guard let name = schema["className"]?.stringValue else { continue }
@@ -152,7 +156,7 @@ struct ConflictFinder: Sendable {
             }
         }
         if row.className == "Product", case .double(let price)? = row.fields["unitPrice"],
-            (price * 100).rounded() / 100 != price
+            (price * minorUnits).rounded() / minorUnits != price
         {
             find(.price, row, "unitPrice: \(price)")
         }

@@ -7,13 +7,16 @@ struct DryRun: Sendable {
     let mapping: Mapping
     /// Stores nothing.
     var files: FileMover?
+    /// The suite's.
+    var currency = Currency.standard
 
     /// - Throws: `MoveInError` when the mapping is wrong or the source cannot be read.
     func run() async throws -> DryRunReport {
         let start = ContinuousClock.now
         let classes = try await source.classes()
         try mapping.check(classes)
-        let finder = ConflictReader(schemas: try await suite.schemas(), mapping: mapping, files: files)
+        let finder = ConflictReader(
+            ConflictFinder(schemas: try await suite.schemas(), currency: currency), mapping: mapping, files: files)
         var oldNames: [String: String] = [:]
         for old in classes.sorted(by: { $0.name < $1.name }) {
             guard let schema = mapping.schema(old), await finder.take(schema) else { continue }
@@ -42,9 +45,8 @@ private actor ConflictReader: RowSink {
     private var suspected: ConflictFinder.Suspects?
     private var classes: [String: DryRunReport.ClassSize] = [:]
 
-    init(schemas: [JSON], mapping: Mapping, files: FileMover?) {
-        (self.mapping, self.files) = (mapping, files)
-        finder = ConflictFinder(schemas: schemas)
+    init(_ finder: ConflictFinder, mapping: Mapping, files: FileMover?) {
+        (self.finder, self.mapping, self.files) = (finder, mapping, files)
     }
 
     func take(_ schema: MovedClass) -> Bool {

@@ -24,7 +24,10 @@ struct MoveRun: Sendable {
         guard state.phase != .switching else { throw MoveInError("The suite is switching: see --status.") }
         let kept = Set(plan.staged.map(\.schema.name))
         let gone = state.classes.filter { !kept.contains($0.name) }
-        let lost = gone.filter { $0.rows > 0 && !plan.leaving.contains($0.name) }.map(\.name).sorted()
+        // Some classes are listed only while they have rows.
+        let lost = gone.filter {
+            $0.rows > 0 && !plan.leaving.contains($0.name) && !StoredSchema.unlisted.contains($0.name)
+        }.map(\.name).sorted()
         guard dropsClasses || lost.isEmpty else {
             throw MoveInError(
                 """

@@ -60,6 +60,8 @@ struct SwitchWatch: Sendable {
     private var isStarted = true
     /// The number of states without a running switch before the watch gives up.
     private var looksLeft = 10
+    /// Looks in a row at a rehearsal that seems to be over.
+    private var endsSeen = 0
 
     init(rehearses: Bool) { self.rehearses = rehearses }
 
@@ -68,14 +70,18 @@ struct SwitchWatch: Sendable {
     mutating func take(_ state: MoveState) -> Action {
         switch state.phase {
         case .switching:
-            (isStarted, looksLeft) = (true, 10)
+            (isStarted, looksLeft, endsSeen) = (true, 10, 0)
             return .wait((rehearses ? "Rehearsing: " : "Switching: ") + state.progress)
         case .switched: return .done
         case .failed where !rehearses: return .done
         case .empty, .staged, .failed:
-            // A rehearsal leaves the rows staged. Between two services another gateway may see no switch, and a
-            // service that was killed has no result.
-            if isStarted, rehearses, state.services.allSatisfy(\.isRehearsed) { return .done }
+            // A rehearsal leaves the rows staged. Between two services another gateway may see no switch and results
+            // of an earlier rehearsal, and a service that was killed has no result.
+            if isStarted, rehearses, state.services.allSatisfy(\.isRehearsed) {
+                endsSeen += 1
+                return endsSeen > 1 ? .done : .wait("Rehearsing: " + state.progress)
+            }
+            endsSeen = 0
             looksLeft -= 1
             return looksLeft > 0 ? .wait("Waiting for the suite") : .notStarted
         }

@@ -14,6 +14,7 @@ enum SuiteFields {
             "restricted": "Parse Server has no restricted sessions.",
             "ACL": "A session is its user's alone.",
         ],
+        "_Product": ["download": "Satchel gives the product a private copy under a new name."],
         "Product": [
             "ratingAverage": "Satchel computes it from the reviews.", "ratingCount": "Satchel counts the reviews.",
         ],
