@@ -104,14 +104,15 @@ final class ResponseWriter: Sendable {
         _ answer: ParseResponse, to request: HTTPRequest, requestId: String, _ hold: ByteHold, bytesMax: Int,
         packs: Bool
     ) -> OutgoingResponse {
-        // A tunnelled GET, which is a POST, may have a final body.
+        // A tunnelled GET, which is a POST, may have a final body, and may be compressed without one.
         let isRead = request.method == .get
         if isRead, answer.bodyBytes <= bytesMax, let page = answer.page, let body = answer.final,
             request.headerFields[.origin] == nil
         {
             return shared(body, to: request, page.reads, page.packedReads, requestId, packs: packs)
         }
-        guard answer.bodyBytes <= bytesMax, isRead || answer.final == nil, let heads = heads(of: answer, to: request)
+        guard answer.bodyBytes <= bytesMax, isRead || answer.final == nil && !packs,
+            let heads = heads(of: answer, to: request)
         else { return .response(response(answer, to: request, requestId: requestId, hold, packs: packs)) }
         return isRead
             ? read(answer, to: request, heads, requestId, packs: packs) : change(answer, heads, requestId)
