@@ -72,9 +72,11 @@ def role_taken_away(visit, given):
     sign_in(visit, given, keep=True)
     expect(page.get_by_role("navigation", name="Menu")).to_be_visible()
     opened(visit, page.locator("#content h1"), "today")
-    leave(given)
-    page.reload()
-    expect(page.get_by_role("alert").filter(has_text="does not belong to the shop")).to_be_visible()
+    # An order of another flow may make the page look before it is left.
+    with visit.refused("/parse/functions/", 400):
+        leave(given)
+        page.reload()
+        expect(page.get_by_role("alert").filter(has_text="does not belong to the shop")).to_be_visible()
     step(page.evaluate("sessionStorage.length") == 0, "A session was kept that leads nowhere.")
     everybody(page, "sign-in after leaving")
 

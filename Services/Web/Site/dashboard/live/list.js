@@ -29,10 +29,12 @@ export function followList(className, query, list, signal) {
   const { shown, news } = list;
   const told = new Map();
   const look = paced(async () => {
+    const events = new Map(told);
     const found = await list.load();
     if (signal.aborted) return;
-    const { isSame, added, renewed } = compared(shown.rows, found.results, told);
-    told.clear();
+    const { isSame, added, renewed } = compared(shown.rows, found.results, events);
+    // Not the events that came during the request.
+    for (const [id, object] of events) if (told.get(id) === object) told.delete(id);
     if (!isSame && isFree(shown)) {
       put(found);
       return news.say(list.words(added));

@@ -14,9 +14,9 @@ export function followProducts(products, shown, signal) {
   const look = paced(async () => {
     const wanted = [...stale];
     if (wanted.length) {
-      const where = { objectId: { $in: wanted } };
-      const { results } = await find('Product', { where, include: 'brand', limit: wanted.length, signal });
-      for (const id of wanted) stale.delete(id);
+      // Before the request: an event that comes during it marks its row again.
+      stale.clear();
+      const { results } = await read(wanted);
       const others = results.filter(({ objectId, updatedAt }) => products.get(objectId).updatedAt !== updatedAt);
       for (const { objectId } of products.put(others)) late.add(objectId);
     }
@@ -27,6 +27,16 @@ export function followProducts(products, shown, signal) {
     }
     if (late.size) look();
   }, signal);
+  async function read(wanted) {
+    const where = { objectId: { $in: wanted } };
+    try {
+      return await find('Product', { where, include: 'brand', limit: wanted.length, signal });
+    } catch (error) {
+      for (const id of wanted) stale.add(id);
+      throw error;
+    }
+  }
+
   listen(
     'Product',
     { where: { objectId: { $in: ids } } },
