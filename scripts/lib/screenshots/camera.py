@@ -153,7 +153,11 @@ def picture(page, base, name, seen, folder):
 def save(page, name, folder):
     page.wait_for_load_state("networkidle")
     page.evaluate("document.activeElement?.blur()")
-    page.evaluate("Promise.all([document.fonts.ready, ...[...document.images].map((image) => image.decode().catch(() => {}))])")
+    # Lazy images below the picture are never decoded.
+    page.evaluate("""() => {
+        const seen = [...document.images].filter((image) => image.getBoundingClientRect().top < innerHeight);
+        return Promise.all([document.fonts.ready, ...seen.map((image) => image.decode().catch(() => {}))]);
+    }""")
     small = smaller(page.screenshot())
     if len(small) > BYTES_MAX:
         sys.exit(f"{name} has {len(small)} bytes, more than {BYTES_MAX}")
