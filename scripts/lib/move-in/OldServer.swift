@@ -24,6 +24,9 @@ protocol OldServer: Sendable {
 
 /// A class of the old server.
 struct MovedClass: Sendable, Equatable {
+    /// Classes of Parse Server that have no schema and that its schema route does not list.
+    static let unlisted: Set<String> = ["_Audience", "_JobSchedule", "_JobStatus", "_PushStatus"]
+
     var name: String
     /// Fields by name, each as Parse's schema route has it: `{"type": "Pointer", "targetClass": "Brand"}`.
     var fields: [String: JSON] = [:]

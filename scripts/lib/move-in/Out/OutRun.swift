@@ -6,14 +6,11 @@ struct OutRun {
     let suite: any ServedSuite
     let writer: any OutWriter
 
-    /// Classes that Parse Server does not list in `_SCHEMA`.
-    private static let unlisted: Set<String> = ["_Audience", "_PushStatus", "_JobStatus", "_JobSchedule"]
-
     func run() async throws -> OutReport {
         var report = OutReport()
         let schemas = try await suite.servedSchemas().compactMap { MovedClass(served: $0) }
             .sorted { $0.name < $1.name }
-        try writer.begin(schemas.filter { !Self.unlisted.contains($0.name) })
+        try writer.begin(schemas.filter { !MovedClass.unlisted.contains($0.name) })
         for schema in schemas {
             ProgressLine.show("Writing \(schema.name)")
             try writer.open(schema)

@@ -17,8 +17,8 @@ struct StoredSchema: Sendable {
 
     /// The table with all schemas.
     static let table = "_SCHEMA"
-    /// Classes of Parse Server that have no schema in the table.
-    static let unlisted: Set = ["_Audience", "_GlobalConfig", "_Hooks", "_JobSchedule", "_JobStatus", "_PushStatus"]
+    /// Tables of Parse Server that have no schema in the table of schemas.
+    static let unlisted = MovedClass.unlisted.union(["_GlobalConfig", "_Hooks"])
     /// The table of requests that Parse Server answered not long ago.
     private static let ignored = "_Idempotency"
     /// Rights that the schema route always shows.

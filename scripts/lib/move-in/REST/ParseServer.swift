@@ -23,8 +23,6 @@ struct RESTServer: OldServer {
         The old server shows no passwords over REST. Users keep their sessions and their links to other providers; to \
         sign in with a password, they have to reset it first.
         """
-    /// Classes of Parse Server that its schema route does not list.
-    private static let unlisted = ["_Audience", "_JobSchedule", "_JobStatus", "_PushStatus"]
     private static let config = "_GlobalConfig", hooks = "_Hooks"
     private static let answerBytesMax = 32 << 20
     /// Rows that a sink takes at once.
@@ -62,7 +60,7 @@ struct RESTServer: OldServer {
                 MovedClass(name: "_Join:\($0.key):\(name)")
             }
         }
-        for name in Self.unlisted where schemas[name] == nil {
+        for name in MovedClass.unlisted.sorted() where schemas[name] == nil {
             if try await hasRows(name) { classes.append(MovedClass(name: name)) }
         }
         if try await configRow() != nil { classes.append(MovedClass(name: Self.config)) }

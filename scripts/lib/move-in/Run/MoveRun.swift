@@ -26,7 +26,7 @@ struct MoveRun: Sendable {
         let gone = state.classes.filter { !kept.contains($0.name) }
         // Some classes are listed only while they have rows.
         let lost = gone.filter {
-            $0.rows > 0 && !plan.leaving.contains($0.name) && !StoredSchema.unlisted.contains($0.name)
+            $0.rows > 0 && !plan.leaving.contains($0.name) && !MovedClass.unlisted.contains($0.name)
         }.map(\.name).sorted()
         guard dropsClasses || lost.isEmpty else {
             throw MoveInError(
