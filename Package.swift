@@ -62,6 +62,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio-extras", exact: "1.35.2"),
         .package(url: "https://github.com/apple/swift-http-types", exact: "1.8.0", traits: []),
         .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-metrics", exact: "2.13.0"),
         .package(url: "https://github.com/apple/swift-collections", exact: "1.6.0"),
         .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
     ],
@@ -104,6 +105,7 @@ let package = Package(
             name: "ObjectStore",
             dependencies: [
                 "CPCRE2", "CSQLite", "ParseProtocol", "PostgreSQL",
+                .product(name: "CoreMetrics", package: "swift-metrics"),
                 .product(name: "Logging", package: "swift-log"),
             ],
             path: "Shared/ObjectStore"
@@ -112,6 +114,7 @@ let package = Package(
             name: "ProcessKit",
             dependencies: [
                 "Cryptography", "MessageBus", "Messages", "ParseProtocol",
+                .product(name: "CoreMetrics", package: "swift-metrics"),
                 .product(name: "Logging", package: "swift-log"),
             ],
             path: "Shared/ProcessKit"

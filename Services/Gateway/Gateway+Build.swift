@@ -9,6 +9,7 @@ import Synchronization
 /// Wires the gateway and runs it until SIGTERM or SIGINT.
 func runGateway() async throws {
     ProcessStart.setUpLogging()
+    EventCounters.setUp()
     ProcessMemory.keepSmall()
     let configuration = try GatewayConfiguration()
     let logger = configuration.start.makeLogger(configuration.replica)
@@ -73,13 +74,14 @@ func runGateway() async throws {
         decoder: LiveDecoder(bodies: bodies, turns: turns), broker: broker, links: configuration.fileLinks,
         place: configuration.replica, logger: logger)
     invalidations.set(hub)
+    let gate = ConnectionGate(configuration.capacity, proxies: configuration.admission.trustedProxies)
     let router = ParseRouter(
         configuration: configuration, admission: admission, principals: principals, hooks: hooks,
         controllers: try Controllers(
-            configuration, standing, broker, services, cache, site, hooks.registry, hub, outbound, shadow, logger),
+            configuration, standing, broker, services, cache, site, hooks.registry, hub, gate, outbound, shadow,
+            logger),
         meter: meter, logger: logger)
 
-    let gate = ConnectionGate(configuration.capacity, proxies: configuration.admission.trustedProxies)
     let answers = configuration.capacity.answers()
     let front = HTTPFront(
         router: router, configuration: configuration, bodies: bodies, turns: turns, answers: answers, traffic: traffic,
@@ -118,7 +120,7 @@ extension Controllers {
     fileprivate init(
         _ configuration: GatewayConfiguration, _ standing: GatewayReadiness, _ broker: Broker,
         _ services: ServiceClient, _ cache: ReadCache?, _ site: WebSite?, _ registry: HookRegistry, _ hub: LiveHub,
-        _ outbound: OutboundClient, _ shadow: Shadow?, _ logger: Logger
+        _ gate: ConnectionGate, _ outbound: OutboundClient, _ shadow: Shadow?, _ logger: Logger
     ) throws {
         let cloud = configuration.cloud
         let federation = Federation(services: services, limitMax: configuration.limitMax)
@@ -129,6 +131,12 @@ extension Controllers {
         let files = FileCache(configuration, boards: cache)
         let document = try OpenAPIDocument(
             routes: RouteTable.mounted.routes, outside: RouteTable.outside.routes, publicURL: configuration.publicURL)
+        let system = SystemController(
+            standing: standing, broker: broker, cache: cache, files: files, hooks: registry.cache,
+            codeFile: configuration.cloud.codeFile, document: document)
+        let operations = OperationsController(
+            broker: broker, services: services, federation: federation, registry: registry,
+            functions: document.functions, shadow: shadow, configuration: configuration)
         self.init(
             objects: objects,
             aggregates: AggregateController(services: services, federation: federation),
@@ -159,12 +167,10 @@ extension Controllers {
             logs: LogController(directory: cloud.logDirectory, secrets: configuration.secrets),
             security: SecurityController(
                 configuration: configuration, settings: cloud, services: services, broker: broker, registry: registry),
-            system: SystemController(
-                standing: standing, broker: broker, cache: cache, files: files, hooks: registry.cache,
-                codeFile: configuration.cloud.codeFile, document: document),
-            operations: OperationsController(
-                broker: broker, services: services, federation: federation, registry: registry,
-                functions: document.functions, shadow: shadow, configuration: configuration),
+            system: system, operations: operations,
+            metrics: MetricsController(
+                access: try MetricsAccess(token: configuration.admission.metricsToken), operations: operations,
+                system: system, hub: hub, gate: gate),
             mails: MailController(services: services))
     }
 }

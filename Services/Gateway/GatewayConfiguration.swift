@@ -148,8 +148,8 @@ struct GatewayConfiguration: Sendable {
 
     /// All keys: texts that must be redacted in logs.
     var secrets: [String] {
-        [masterKey, cloud.webhookKey, admission.readOnlyMasterKey, admission.maintenanceKey].compactMap(\.self)
-            + clientKeys.values
+        [masterKey, cloud.webhookKey, admission.readOnlyMasterKey, admission.maintenanceKey, admission.metricsToken]
+            .compactMap(\.self) + clientKeys.values
     }
 
     /// Compares secrets in constant time.

@@ -2,6 +2,7 @@ import MessageBus
 import Messages
 import ObjectStore
 import Outbound
+import ProcessKit
 import ServiceKit
 
 package let mailPlan = ServicePlan(name: "mail", migrations: mailMigrations)
@@ -47,6 +48,10 @@ package func buildMail(_ host: ServiceHost, _ routes: inout ServiceRoutes) throw
             try MailQuotas.forgetFull(in: $0)
         }
         return .idle
+    }
+    host.report { reader in
+        let count = try reader.rows("SELECT count(*) AS count FROM mails WHERE state = 'queued'").first?.int("count")
+        return [Figure(.mailsQueued, Double(count ?? 0))]
     }
     host.whenStopping { await sender.stop(within: $0) }
 }

@@ -2,6 +2,7 @@ import MessageBus
 import Messages
 import ObjectStore
 import ParseProtocol
+import ProcessKit
 import ServiceKit
 
 package let pushPlan = ServicePlan(
@@ -61,5 +62,9 @@ package func buildPush(_ host: ServiceHost, _ routes: inout ServiceRoutes) throw
     host.shorten(PushSender.waits, Pushes.waits)
     host.background.add(spreader.work)
     host.background.add(sender.work)
+    host.report { reader in
+        let count = try reader.rows("SELECT count(*) AS count FROM deliveries").first?.int("count")
+        return [Figure(.pushesQueued, Double(count ?? 0))]
+    }
     host.whenStopping { await sender.stop(within: $0) }
 }

@@ -9,6 +9,7 @@ struct Web {
     static func main() async {
         ProcessMemory.keepSmall()
         ProcessStart.setUpLogging()
+        EventCounters.setUp()
         do {
             try await runWeb()
         } catch {

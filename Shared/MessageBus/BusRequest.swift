@@ -23,6 +23,9 @@ public struct BusRequest: Sendable {
     public var traceId = ""
     /// The budget of the request that the call is made for; nil for work that belongs to no request.
     public var budget: RequestBudget?
+    /// The replica that a gateway's own read is for, by its name. When that replica is gone, another one gets the read.
+    /// Nil for any replica.
+    public var replica: String?
 
     /// A read or a write of `message` with a timeout.
     public init<Request, Reply>(

@@ -173,6 +173,14 @@ public final class ClassStore: Sendable {
     /// The number of transactions that were retried after a conflict with another process.
     package var repeatedGroups: Int { repetitions.count }
 
+    /// What waits now, and the sizes of the files.
+    public var figures: StoreFigures {
+        StoreFigures(
+            waitingWrites: writer.waitingCount, waitingReads: readers.waitingCount,
+            fileBytes: isServed ? nil : StoreFigures.bytes(of: path),
+            logBytes: isServed ? nil : StoreFigures.bytes(of: path + "-wal"))
+    }
+
     /// The board (`ChangeBoard`) on which this process, as the writer, announces changes; 0 for none.
     public var boardIdentity: UInt64 { writer.boardIdentity }
 

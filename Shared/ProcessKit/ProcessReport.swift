@@ -20,11 +20,22 @@ public struct ProcessReport: Sendable {
         self.settings = settings
     }
 
+    /// The figures of every process, and its counters.
+    private var figures: [Figure] {
+        [
+            Figure(.residentMemory, Double(ProcessMemory.residentBytes)),
+            Figure(.openFiles, Double(ProcessUse.openFiles)),
+            Figure(.openFilesMax, Double(ProcessUse.openFilesMax)),
+            Figure(.processorTime, ProcessUse.processorSeconds),
+            Figure(.startTime, Double(startedAt.milliseconds) / 1000),
+        ] + EventCounters.shared.figures
+    }
+
     /// The current report, without the parts that only services have. It contains no secret.
     public var json: JSON {
         [
             "replica": .string(replica), "release": .string(satchelRelease), "startedAt": .string(startedAt.iso),
-            "memoryBytes": .int(Int64(ProcessMemory.residentBytes)),
+            "memoryBytes": .int(Int64(ProcessMemory.residentBytes)), "figures": .array(figures.map(\.json)),
             "settings": .array(
                 settings.inForce.map { setting in
                     [

@@ -38,6 +38,7 @@ public final class ServiceHost: Sendable {
     private let idleActions = Mutex<[@Sendable (_ limit: Duration) async -> Void]>([])
     private let storedWaits = Mutex<[StoredWaits]>([])
     private let openingLooks = Mutex<[@Sendable (_ reader: StoreReader) throws -> Void]>([])
+    private let storedFigures = Mutex<[@Sendable (_ reader: StoreReader) throws -> [Figure]]>([])
 
     package convenience init(plan: ServicePlan, configuration: ServiceConfiguration, logger: Logger) throws {
         let quotas = try Quotas(configuration)
@@ -188,6 +189,28 @@ public final class ServiceHost: Sendable {
     /// need. The action returns within the given time. Called while the service is built.
     public func whenIdle(_ action: @escaping @Sendable (_ limit: Duration) async -> Void) {
         idleActions.withLock { $0.append(action) }
+    }
+
+    /// Registers figures that the database has, such as the length of a queue, for operators. Only the writer reports
+    /// them, because all replicas have the same. They are read each time that a monitoring system asks, so they need an
+    /// index. Called while the service is built.
+    public func report(_ figures: @escaping @Sendable (_ reader: StoreReader) throws -> [Figure]) {
+        storedFigures.withLock { $0.append(figures) }
+    }
+
+    /// The figures of this replica, without those of every process.
+    func figures(_ reader: StoreReader) throws -> [Figure] {
+        let now = store.figures
+        var figures = [
+            Figure(.storeQueue, Double(now.waitingWrites), ["queue": "writes"]),
+            Figure(.storeQueue, Double(now.waitingReads), ["queue": "reads"]),
+        ]
+        guard store.role == .writer else { return figures }
+        if let bytes = now.fileBytes { figures.append(Figure(.storeFile, Double(bytes))) }
+        if let bytes = now.logBytes { figures.append(Figure(.storeLog, Double(bytes))) }
+        figures += try outbox.figures(reader)
+        for make in storedFigures.withLock({ $0 }) { figures += try make(reader) }
+        return figures
     }
 
     func runOpeningChecks() async throws {

@@ -23,6 +23,7 @@ public func runService(
 ) async {
     ProcessMemory.keepSmall()
     ProcessStart.setUpLogging()
+    EventCounters.setUp()
     do {
         let (plan, build) = try make()
         try await run(plan, build)

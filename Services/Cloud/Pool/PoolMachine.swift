@@ -399,4 +399,14 @@ package enum RunOutcome: Equatable, Sendable {
     case ended(String)
     /// It was certainly not started. A text for the client, which may retry.
     case notRun(String)
+
+    /// Its name in counts of calls.
+    var name: String {
+        switch self {
+        case .result: "done"
+        case .failed: "failed"
+        case .ended: "ended"
+        case .notRun: "not_run"
+        }
+    }
 }

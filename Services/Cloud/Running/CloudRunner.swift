@@ -256,7 +256,8 @@ final class CloudRunner: Sendable {
             code.leave()
             throw error
         }
-        code.run(run) { outcome in
+        code.run(run) { [kind = message.kind] outcome in
+            Metric.codeCalls.count(("kind", kind), ("outcome", outcome.name))
             completion(Result { try BusReply(CodeOutcome(), documents: [Self.document(of: outcome)]) })
         }
     }

@@ -9,6 +9,8 @@ struct AdmissionSettings: Sendable {
     let maintenanceKey: String?
     /// Networks from which the maintenance key is accepted.
     let maintenanceKeyNetworks: [Network]
+    /// Opens `GET /metrics` to other hosts.
+    let metricsToken: String?
     /// Proxies whose `X-Forwarded-For` is trusted.
     let trustedProxies: [Network]
     /// The routes that clients without the master key may use; nil for all.
@@ -28,6 +30,7 @@ struct AdmissionSettings: Sendable {
         maintenanceKey = settings["satchel.maintenance.key"]
         maintenanceKeyNetworks = try Network.list(
             settings.text("satchel.maintenance.key.ips", default: "127.0.0.0/8,::1"))
+        metricsToken = settings["satchel.metrics.token"]
         trustedProxies = try Network.list(settings.text("satchel.trusted.proxies", default: ""))
         clientRoutes = try settings["satchel.client.routes"].map(RoutePattern.list)
         rateRules = try RateRule.list(settings.text("satchel.rate.limits", default: ""))
@@ -43,6 +46,7 @@ struct AdmissionSettings: Sendable {
         var privileged = ["SATCHEL_MASTER_KEY": master]
         privileged["SATCHEL_READ_ONLY_MASTER_KEY"] = readOnlyMasterKey
         privileged["SATCHEL_MAINTENANCE_KEY"] = maintenanceKey
+        privileged["SATCHEL_METRICS_TOKEN"] = metricsToken
         for (name, key) in privileged {
             let all = privileged.merging(others) { key, _ in key }
             guard let same = all.filter({ $0.key != name && $0.value == key }).keys.min() else { continue }

@@ -7,7 +7,7 @@ import SwiftProtobuf
 /// Sends requests to services for a client and maps their failures to Parse errors.
 struct ServiceClient: Sendable {
     let broker: Broker
-    /// Response times by service.
+    /// Response times by kind of call.
     let times = ServiceTimes()
 
     /// A request that changes nothing; a reading cloud function carries its parameters as a document.
@@ -41,10 +41,11 @@ struct ServiceClient: Sendable {
     ///   - writes: nil to derive it from `key`.
     ///   - shared: see `Envelope.shared`.
     ///   - reserved: bytes of `context.hold` that the reply may use.
+    ///   - replica: see `BusRequest.replica`.
     func send<Request, Reply>(
         _ call: Call<Request, Reply>, _ message: Request, _ documents: [[UInt8]] = [], _ principal: Principal,
         _ context: CallContext, key: String = "", writes: Bool? = nil, shared: Bool = false,
-        timeout: Duration = .seconds(10), reserved: Int = 0
+        timeout: Duration = .seconds(10), reserved: Int = 0, replica: String? = nil
     ) async throws(ParseError) -> ServiceReply<Reply> {
         guard var request = try? Self.request(call, message, principal, context, timeout) else {
             throw .internalError  // Only for a message that does not encode; Satchel's messages always do.
@@ -53,14 +54,15 @@ struct ServiceClient: Sendable {
         request.writes = writes ?? !key.isEmpty
         request.shared = shared || call.spreads
         request.idempotencyKey = key
-        return ServiceReply(try await answer(to: request, of: call.service, context.hold, reserved: reserved))
+        request.replica = replica
+        return ServiceReply(try await answer(to: request, context.hold, reserved: reserved))
     }
 
     /// Separate from `send`, which the compiler specializes for every message type.
     private func answer(
-        to request: BusRequest, of service: String, _ hold: ByteHold?, reserved: Int
+        to request: BusRequest, _ hold: ByteHold?, reserved: Int
     ) async throws(ParseError) -> BusReply {
-        let start = ContinuousClock.now
+        let (start, place) = (ContinuousClock.now, times.place(of: request.kind))
         do throws(BusFailure) {
             let writes = request.writes
             if writes { hold?.changes() }
@@ -74,11 +76,11 @@ struct ServiceClient: Sendable {
                     }
                 }
             }
-            times[service]?.record(.done, since: start)
+            times.record(.done, at: place, since: start)
             return reply
         } catch {
             let problem = ParseError(error)
-            times[service]?.record(.init(problem), since: start)
+            times.record(.init(problem), at: place, since: start)
             throw problem
         }
     }
@@ -94,7 +96,7 @@ extension ServiceClient {
         guard let request = try? Self.request(call, message, principal, context, .seconds(10)) else {
             return completion(.failure(.internalError))  // Only for a message that does not encode.
         }
-        send(request, of: call.service, context.hold, completion: completion)
+        send(request, context.hold, completion: completion)
     }
 
     /// A change outside a task, as `write`. The caller must call `broker.wake` after it.
@@ -113,22 +115,23 @@ extension ServiceClient {
         request.writes = true
         request.idempotencyKey = RequestIds.next()
         context.hold?.changes()
-        send(request, of: call.service, context.hold, completion: completion)
+        send(request, context.hold, completion: completion)
     }
 
     private func send<Reply>(
-        _ request: BusRequest, of service: String, _ hold: ByteHold?,
+        _ request: BusRequest, _ hold: ByteHold?,
         completion: @escaping @Sendable (Result<ServiceReply<Reply>, ParseError>) -> Void
     ) {
-        let (times, start, isChange) = (times[service], ContinuousClock.now, request.writes)
+        let (times, start, isChange) = (times, ContinuousClock.now, request.writes)
+        let place = times.place(of: request.kind)
         broker.call(request, wakes: false) { result in
             switch AnswerHold.admit(result, hold, reserved: 0, isDone: isChange) {
             case .success(let reply):
-                times?.record(.done, since: start)
+                times.record(.done, at: place, since: start)
                 completion(.success(ServiceReply(reply)))
             case .failure(let failure):
                 let error = ParseError(failure)
-                times?.record(.init(error), since: start)
+                times.record(.init(error), at: place, since: start)
                 completion(.failure(error))
             }
         }

@@ -178,20 +178,28 @@ final class HTTPFront: Sendable {
         answer.bodyBytes > Packing.loopBytesMax && answer.final?.packed?.isMade != true && packs(answer, to: exchange)
     }
 
-    /// Adds the answer to the usage statistics, records it, and offers it to the shadow mode.
+    /// Adds the answer to the usage statistics and the response times, logs it, and offers it to the shadow mode.
     func count(_ answer: ParseResponse, to exchange: RequestExchange) {
         shadow?.offer(exchange.machine, answer)
         if exchange.machine.request.isCounted { router.meter.count(exchange.machine.request, answer) }
-        record(
-            answer.status, to: exchange.head, path: exchange.path, requestId: exchange.requestId, since: exchange.start)
+        router.meter.times.record(
+            answer.status, exchange.machine.request.method, exchange.machine.route, isPage: exchange.machine.isAtPage,
+            since: exchange.start, trace: exchange.requestId)
+        log(answer.status, to: exchange.head, path: exchange.path, requestId: exchange.requestId, since: exchange.start)
     }
 
-    /// Adds the answer to the response times. Logs failures, and every request where the operator wants that. `count`
-    /// calls it; files of the pages, which are not in the usage statistics, call it directly.
-    func record(
+    /// Records the answer to a request for a file of the pages, which is not in the usage statistics.
+    func countFile(
         _ status: Int, to request: HTTPRequest, path: String, requestId: String, since start: ContinuousClock.Instant
     ) {
-        router.meter.times.record(.init(status: status), since: start)
+        router.meter.times.record(status, .get, nil, isPage: true, since: start, trace: requestId)
+        log(status, to: request, path: path, requestId: requestId, since: start)
+    }
+
+    /// Logs failures, and every request where the operator wants that.
+    private func log(
+        _ status: Int, to request: HTTPRequest, path: String, requestId: String, since start: ContinuousClock.Instant
+    ) {
         guard status >= 500 || configuration.logsRequests else { return }
         // 503 occurs under load and while a service restarts; 500 is a fault. The query is left out: it may hold
         // secrets.

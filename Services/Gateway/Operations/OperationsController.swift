@@ -49,8 +49,9 @@ struct OperationsController: Sendable {
         let asked = try request.options()["names"]?.stringValue
         let names = asked.map { Set($0.split(separator: ",").map(String.init)) }
         let processes = await reports(in: request.call).map { report -> JSON in
-            guard let names else { return report }
             var report = report
+            report["figures"] = nil
+            guard let names else { return report }
             let settings = report["settings"]?.arrayValue ?? []
             report["settings"] = .array(settings.filter { names.contains($0["name"]?.stringValue ?? "") })
             return report
@@ -58,27 +59,37 @@ struct OperationsController: Sendable {
         return ParseResponse(["processes": .array(processes)])
     }
 
+    /// The figures of the suite, as this gateway sees it.
+    func figures(in context: CallContext) async -> SuiteFigures {
+        SuiteFigures(
+            health: SuiteHealth(broker.services, hasCode: registry.last?.hasCode ?? true),
+            waiting: await broker.waitingByService, sent: await broker.requestsByReplica,
+            lanes: await broker.lanesByService, unanswered: await broker.unansweredByService,
+            calls: services.times.parts,
+            reports: await reports(ofEachReplica: true, in: context).map { report in
+                var report = report
+                report["settings"] = nil
+                return report
+            })
+    }
+
     /// Counters run from the start of their process; a reader takes two samples to get rates.
-    func metrics(_ request: ParseRequest, _ times: AnswerTimes) async -> ParseResponse {
-        let processes = await reports(in: request.call).map { report -> JSON in
-            var report = report
-            report["settings"] = nil
-            return report
-        }
-        let waiting = await broker.waitingByService
+    func metrics(_ request: ParseRequest, _ times: RouteTimes) async -> ParseResponse {
+        let figures = await figures(in: request.call)
         var all: [String: JSON] = [:]
-        for (name, service) in SuiteHealth(broker.services, hasCode: registry.last?.hasCode ?? true).services {
+        for (name, service) in figures.health.services {
             all[name] = [
                 "status": .string(service.state.rawValue), "problem": .string(service.seen.trouble),
                 "replicas": .array(service.seen.replicas.map(JSON.string)), "writer": .bool(service.seen.hasWriter),
-                "waiting": .int(Int64(waiting[name] ?? 0)), "answers": services.times[name]?.json ?? .null,
+                "waiting": .int(Int64(figures.waiting[name] ?? 0)),
+                "answers": ServiceTimes.json(of: name, in: figures.calls),
             ]
         }
-        let sent = await broker.requestsByReplica.mapValues { JSON.int(Int64($0)) }
         return ParseResponse([
             "at": .string(Timestamp.now.iso), "bounds": .array(AnswerTimes.bounds.map(JSON.int)),
             "gateway": ["name": .string(ownName), "answers": times.json], "services": .object(all),
-            "processes": .array(processes), "requestsByReplica": .object(sent),
+            "processes": .array(figures.reports),
+            "requestsByReplica": .object(figures.sent.mapValues { .int(Int64($0)) }),
         ])
     }
 
@@ -96,28 +107,32 @@ struct OperationsController: Sendable {
     }
 
     /// The gateway's report first, then the services' by name.
-    private func reports(in context: CallContext) async -> [JSON] {
-        let present = broker.services.filter { !$0.value.replicas.isEmpty }.keys
-        let answers = await withTaskGroup(of: (String, JSON?).self) { group in
-            for name in present { group.addTask { (name, await report(of: name, in: context)) } }
-            return await group.reduce(into: [String: JSON]()) { $0[$1.0] = $1.1 }
+    /// - Parameter ofEachReplica: else of one replica of each service.
+    private func reports(ofEachReplica: Bool = false, in context: CallContext) async -> [JSON] {
+        let answers = await withTaskGroup(of: JSON?.self) { group in
+            for (name, service) in broker.services {
+                for replica in service.replicas.prefix(ofEachReplica ? .max : 1) {
+                    group.addTask { await report(of: name, ofEachReplica ? replica : nil, in: context) }
+                }
+            }
+            // By replica: another one answers for a replica that has just left.
+            return await group.reduce(into: [String: JSON]()) { answers, answer in
+                if let answer, let name = answer["replica"]?.stringValue { answers[name] = answer }
+            }
         }
         var first = ownReport.json
         first["service"] = "gateway"
-        return [first]
-            + answers.sorted { $0.key < $1.key }.map { name, answer in
-                var answer = answer
-                answer["service"] = .string(name)
-                return answer
-            }
+        return [first] + answers.sorted { $0.key < $1.key }.map(\.value)
     }
 
     /// Nil when the service does not reply, which health reports.
-    private func report(of service: String, in context: CallContext) async -> JSON? {
+    private func report(of service: String, _ replica: String?, in context: CallContext) async -> JSON? {
         let reply = try? await services.send(
             ObjectCalls(of: service).function, FunctionRequest.with { $0.name = ProcessReport.function },
-            [Array("{}".utf8)], .ofHooks, context, timeout: Self.timeout)
-        return try? reply.map { try JSON(reply: try $0.document, in: context) }
+            [Array("{}".utf8)], .ofHooks, context, timeout: Self.timeout, replica: replica)
+        guard var report = try? reply.map({ try JSON(reply: try $0.document, in: context) }) else { return nil }
+        report["service"] = .string(service)
+        return report
     }
 
     // MARK: - Cloud code
@@ -176,4 +191,20 @@ struct OperationsController: Sendable {
         let backups = await backupLog.entries()
         return ParseResponse(["backups": .array(backups), "now": .string(Timestamp.now.iso)])
     }
+}
+
+/// The figures of all processes, and of the bus between them.
+struct SuiteFigures {
+    let health: SuiteHealth
+    /// Requests that wait for a lane, by service.
+    let waiting: [String: Int]
+    /// Requests sent to each replica since it joined.
+    let sent: [String: Int]
+    /// By service.
+    let lanes: [String: Int]
+    /// Requests that lanes work on, by service.
+    let unanswered: [String: Int]
+    let calls: [ServiceTimes.Part]
+    /// Of the gateway and of each replica (`ProcessReport`).
+    let reports: [JSON]
 }

@@ -2,91 +2,196 @@ import Foundation
 import ParseProtocol
 import Synchronization
 
-/// Counts responses since the start by duration and outcome. A reader takes two samples to get the rate and the
-/// percentiles of the time between; nothing is reset. Recording takes one lock, which threads hardly ever share.
-final class AnswerTimes: Sendable {
-    enum End: Sendable {
-        case done
-        /// The caller's error: 4xx.
-        case refused
-        /// Satchel's error: 5xx.
-        case failed
+/// Counts responses since the start by duration, in one row for each kind of response. A reader takes two samples to
+/// get the rate and the percentiles of the time between; nothing is reset. Recording takes one lock, which threads
+/// hardly ever share, and no memory after a thread's first response of its kind.
+package final class AnswerTimes: Sendable {
+    /// A response that shows what a bucket of `exported` counts.
+    package struct Exemplar: Sendable {
+        /// The id of its request, by which logs find it.
+        package let trace: String
+        package let seconds: Double
+        /// When it was answered.
+        package let at: Timestamp
+        fileprivate let taken: ContinuousClock.Instant
+    }
 
-        init(status: Int) { self = status >= 500 ? .failed : status >= 400 ? .refused : .done }
+    /// The counts of one kind of response.
+    package struct Row: Sendable {
+        /// In the order of `bounds` plus one; empty before the first response.
+        package fileprivate(set) var buckets: [UInt64] = []
+        /// The sum of all durations.
+        package fileprivate(set) var microseconds = 0.0
+        /// In the order of `exported` plus one; empty without exemplars.
+        package fileprivate(set) var exemplars: [Exemplar?] = []
 
-        /// A service's error.
-        init(_ error: ParseError) {
-            switch error.code {
-            case .internalServerError, .serviceUnavailable, .timeout: self = .failed
-            default: self = .refused
+        package var count: UInt64 { buckets.reduce(0, +) }
+
+        /// A row without responses.
+        package init() {}
+
+        package mutating func add(_ other: Row) {
+            guard !other.buckets.isEmpty else { return }
+            if buckets.isEmpty { buckets = AnswerTimes.noBuckets }
+            for index in buckets.indices { buckets[index] += other.buckets[index] }
+            microseconds += other.microseconds
+            guard !other.exemplars.isEmpty else { return }
+            if exemplars.isEmpty { exemplars = AnswerTimes.noExemplars }
+            for (index, exemplar) in other.exemplars.enumerated() {
+                guard let exemplar else { continue }
+                if let known = exemplars[index], known.taken > exemplar.taken { continue }
+                exemplars[index] = exemplar
             }
+        }
+
+        fileprivate mutating func record(_ microseconds: Double, _ trace: String?, now: ContinuousClock.Instant) {
+            if buckets.isEmpty { buckets = AnswerTimes.noBuckets }
+            let bucket = AnswerTimes.bucket(microseconds)
+            buckets[bucket] += 1
+            self.microseconds += microseconds
+            guard let trace else { return }
+            if exemplars.isEmpty { exemplars = AnswerTimes.noExemplars }
+            let place = AnswerTimes.exportedPlace(ofBucket: bucket)
+            if let last = exemplars[place]?.taken, now - last < AnswerTimes.exemplarsEvery { return }
+            exemplars[place] = Exemplar(trace: trace, seconds: microseconds / 1_000_000, at: .now, taken: now)
         }
     }
 
-    private struct Counts {
-        var buckets: [UInt64]
-        var refused: UInt64 = 0
-        var failed: UInt64 = 0
-    }
-
     private final class Shard: Sendable {
-        let counts = Mutex(Counts(buckets: [UInt64](repeating: 0, count: AnswerTimes.bounds.count + 1)))
+        let rows: Mutex<[Row]>
+        init(_ count: Int) { rows = Mutex([Row](repeating: Row(), count: count)) }
     }
 
     /// Upper ends of the buckets in microseconds, four for each doubling from 50 µs to 30 s: percentiles are exact to a
     /// fifth. One more bucket counts slower responses.
-    static let bounds: [Int64] = (0..<78).map { Int64((50 * pow(2, Double($0) / 4)).rounded()) }
+    package static let bounds: [Int64] = (0..<78).map { Int64((50 * pow(2, Double($0) / 4)).rounded()) }
 
-    private let shards = (0..<8).map { _ in Shard() }
+    /// The indexes in `bounds` that monitoring gets: each doubling from 200 µs to 13 s.
+    package static let exported: [Int] = Array(stride(from: 8, through: 72, by: 4))
 
-    func record(_ end: End, since start: ContinuousClock.Instant) {
-        record(end, microseconds: (ContinuousClock.now - start) / .microseconds(1))
+    fileprivate static let noBuckets = [UInt64](repeating: 0, count: bounds.count + 1)
+    fileprivate static let noExemplars = [Exemplar?](repeating: nil, count: exported.count + 1)
+    /// Reading the wall clock for each response would take longer than counting it.
+    fileprivate static let exemplarsEvery = Duration.seconds(5)
+
+    private let shards: [Shard]
+
+    /// - Parameter rows: the number of kinds.
+    package init(rows: Int) { shards = (0..<8).map { _ in Shard(rows) } }
+
+    /// - Parameter trace: the id of the request; nil for a response that is never an exemplar.
+    package func record(_ row: Int, since start: ContinuousClock.Instant, trace: String? = nil) {
+        let now = ContinuousClock.now
+        record(row, microseconds: (now - start) / .microseconds(1), trace: trace, now: now)
     }
 
-    func record(_ end: End, microseconds: Double) {
-        let bucket = Self.bucket(microseconds)
-        shards[Self.shardOfThisThread].counts.withLock { counts in
-            counts.buckets[bucket] += 1
-            switch end {
-            case .done: break
-            case .refused: counts.refused += 1
-            case .failed: counts.failed += 1
-            }
+    package func record(_ row: Int, microseconds: Double, trace: String? = nil, now: ContinuousClock.Instant = .now) {
+        shards[Self.shardOfThisThread].rows.withLock { rows in
+            guard rows.indices.contains(row) else { return }
+            rows[row].record(microseconds, trace, now: now)
         }
     }
 
-    private static func bucket(_ microseconds: Double) -> Int {
+    fileprivate static func bucket(_ microseconds: Double) -> Int {
         guard microseconds > 50 else { return 0 }
         return min(bounds.count, Int((log2(microseconds / 50) * 4).rounded(.up)))
     }
 
-    /// `buckets` are counts, in the order of `bounds` plus one.
-    var json: JSON {
-        var buckets = [UInt64](repeating: 0, count: Self.bounds.count + 1)
-        var (refused, failed): (UInt64, UInt64) = (0, 0)
+    /// The bucket of `exported`, plus one, that contains a bucket of `bounds`.
+    package static func exportedPlace(ofBucket bucket: Int) -> Int { min(max(0, (bucket + 3) / 4 - 2), exported.count) }
+
+    /// The counts of all threads.
+    package var rows: [Row] {
+        var sums: [Row] = []
         for shard in shards {
-            let counts = shard.counts.withLock { $0 }
-            for index in buckets.indices { buckets[index] += counts.buckets[index] }
-            refused += counts.refused
-            failed += counts.failed
+            // Added under the lock: a copy would make the next recording copy the counts.
+            shard.rows.withLock { rows in
+                if sums.isEmpty { sums = [Row](repeating: Row(), count: rows.count) }
+                for index in rows.indices { sums[index].add(rows[index]) }
+            }
         }
-        return [
-            "buckets": .array(buckets.map { .int(Int64(clamping: $0)) }), "refused": .int(Int64(clamping: refused)),
-            "failed": .int(Int64(clamping: failed)),
-        ]
+        return sums
     }
 
     private static var shardOfThisThread: Int {
         // Thread structures are far apart in memory, so the low bits carry no information.
         Int(truncatingIfNeeded: (UInt(pthread_self()) >> 12) % 8)
     }
+
+    /// Rows as operators get them: `buckets` are counts, in the order of `bounds` plus one.
+    /// - Parameters:
+    ///   - refused: of these rows, those of the caller's errors.
+    ///   - failed: those of Satchel's errors.
+    static func json(_ all: [Row], refused: [Row], failed: [Row]) -> JSON {
+        var sum = Row()
+        for row in all { sum.add(row) }
+        let buckets = sum.buckets.isEmpty ? noBuckets : sum.buckets
+        func count(_ rows: [Row]) -> JSON { .int(Int64(clamping: rows.reduce(0) { $0 + $1.count })) }
+        return [
+            "buckets": .array(buckets.map { .int(Int64(clamping: $0)) }), "refused": count(refused),
+            "failed": count(failed),
+        ]
+    }
 }
 
-/// The services' response times as the gateway measures them: they include the bus and the wait for a lane.
-struct ServiceTimes: Sendable {
-    private let times: [String: AnswerTimes]
+/// The gateway's response times by route, verb and class of the status.
+final class RouteTimes: Sendable {
+    /// The counts of a route's responses of one class.
+    struct Part: Sendable {
+        let method: String
+        /// The path of the route, as OpenAPI has it: `/classes/{className}`.
+        let route: String
+        /// `2xx`.
+        let status: String
+        let row: AnswerTimes.Row
+    }
 
-    init() { times = Dictionary(uniqueKeysWithValues: ServiceDirectory.services.map { ($0, AnswerTimes()) }) }
+    private static let methods: [ParseRequest.Method] = [.get, .post, .put, .delete]
+    private static let classes = 5
+    /// What has no route: pages and their files, and paths that lead nowhere.
+    private static let others = ["pages", "none"]
 
-    subscript(service: String) -> AnswerTimes? { times[service] }
+    private let names: [(method: String, route: String)]
+    private let places: [ObjectIdentifier: Int]
+    private let times: AnswerTimes
+
+    init(_ routes: [Route] = RouteTable.mounted.routes + RouteTable.outside.routes) {
+        let others = Self.others.flatMap { name in Self.methods.map { (method: $0.rawValue, route: name) } }
+        names = others + routes.map { (method: $0.method.rawValue, route: $0.path) }
+        places = Dictionary(
+            routes.enumerated().map { (ObjectIdentifier($1), others.count + $0) },
+            uniquingKeysWith: { first, _ in first })
+        times = AnswerTimes(rows: names.count * Self.classes)
+    }
+
+    /// - Parameters:
+    ///   - route: nil for a request without one.
+    ///   - isPage: whether it is for a page or a file of one.
+    ///   - trace: the id of the request.
+    func record(
+        _ status: Int, _ method: ParseRequest.Method, _ route: Route?, isPage: Bool,
+        since start: ContinuousClock.Instant, trace: String
+    ) {
+        let other = (isPage ? 0 : Self.methods.count) + (Self.methods.firstIndex(of: method) ?? 0)
+        let place = route.flatMap { places[ObjectIdentifier($0)] } ?? other
+        times.record(
+            place * Self.classes + min(max(status / 100, 1), Self.classes) - 1, since: start, trace: trace)
+    }
+
+    /// The counts that are not zero.
+    var parts: [Part] {
+        times.rows.enumerated().compactMap { index, row in
+            guard !row.buckets.isEmpty else { return nil }
+            let (method, route) = names[index / Self.classes]
+            return Part(method: method, route: route, status: "\(index % Self.classes + 1)xx", row: row)
+        }
+    }
+
+    /// The sum of all routes.
+    var json: JSON {
+        let parts = parts
+        return AnswerTimes.json(
+            parts.map(\.row), refused: parts.filter { $0.status == "4xx" }.map(\.row),
+            failed: parts.filter { $0.status == "5xx" }.map(\.row))
+    }
 }

@@ -13,7 +13,7 @@ final class RequestMeter: Sendable {
     }
 
     /// Response times.
-    let times = AnswerTimes()
+    let times = RouteTimes()
 
     /// Classes that responses have shown to exist, on any thread: they may be counted by name.
     private let classes = Mutex(RequestMeter.shopClasses)

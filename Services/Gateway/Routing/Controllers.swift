@@ -28,5 +28,6 @@ struct Controllers: Sendable {
     let security: SecurityController
     let system: SystemController
     let operations: OperationsController
+    let metrics: MetricsController
     let mails: MailController
 }

@@ -101,6 +101,9 @@ struct RequestMachine: Sendable {
     /// The memory of the request's answers. To be called before the first `next()`.
     mutating func counts(answersIn hold: ByteHold) { request.call.hold = hold }
 
+    /// Whether the request is at its first stage, where pages are answered.
+    var isAtPage: Bool { state == .page }
+
     /// Whether the request ends without any stage.
     var isRefused: Bool { refusal != nil }
 

@@ -71,5 +71,5 @@ struct RouteTable: Sendable {
             + Route.schemas + Route.moves + Route.system + Route.operations + Route.pages)
 
     /// Everything beside the mount.
-    static let outside = RouteTable(Route.crashReports)
+    static let outside = RouteTable(Route.crashReports + [Route.metrics])
 }

@@ -1,6 +1,7 @@
 import Messages
 import ObjectStore
 import ParseProtocol
+import ProcessKit
 
 /// The table of mails. The service never removes a row: it is the record of sent mails. A link that opens an account
 /// is removed once it is sent, the rest of the content some days later.
@@ -180,8 +181,10 @@ package struct MailQueue: Sendable {
         try await store.write(for: nil) { transaction in
             let now = transaction.now
             func set(_ change: String, _ values: [SQLValue]) throws {
-                try transaction.execute(
+                let count = try transaction.execute(
                     "UPDATE mails SET \(change) WHERE id = ? AND state = 'queued'", values + [.int(id)])
+                guard count > 0, let outcome = step.outcome else { return }
+                transaction.afterCommit { Metric.mails.count(("outcome", outcome)) }
             }
             switch step {
             case .sent:

@@ -24,6 +24,17 @@ package struct RetrySchedule: Sendable {
         case failed(problem: String)
         /// Not sent, because the address is on the suppression list.
         case suppressed
+
+        /// The name of the outcome in counts of mails; nil for a mail that stays in the queue.
+        var outcome: String? {
+            switch self {
+            case .sent: "sent"
+            case .again: nil
+            case .bounced: "bounced"
+            case .failed: "failed"
+            case .suppressed: "suppressed"
+            }
+        }
     }
 
     /// - Parameters:

@@ -1,6 +1,7 @@
 import Messages
 import ObjectStore
 import ParseProtocol
+import ProcessKit
 
 /// The outcome of a charge. It never changes once it is stored.
 package enum ChargeOutcome: Sendable, Hashable {
@@ -81,11 +82,15 @@ package enum ChargeLedger {
                 ["succeeded", .text(charge.id), .text(charge.brand), .text(charge.lastFourDigits), .null]
             case .declined(let failure): ["declined", .null, .null, .null, .text(failure.stored)]
             }
-        _ = try transaction.execute(
+        let count = try transaction.execute(
             """
             UPDATE charges SET state = ?, chargeId = ?, brand = ?, lastFour = ?, failure = ?, changedAt = ?
             WHERE operationId = ? AND state = 'created'
             """, values + [.int(transaction.now.milliseconds), .text(operationId)])
+        if count > 0 {
+            let name = if case .succeeded = outcome { "succeeded" } else { "declined" }
+            transaction.afterCommit { Metric.payments.count(("kind", "charges"), ("outcome", name)) }
+        }
         try UndecidedReasons.clear(operationId, in: transaction)
         guard let row = try row(operationId, in: transaction) else { throw ParseError.internalError }
         if try row.text("state") == "abandoned", case .succeeded(let charge) = outcome {

@@ -1,6 +1,7 @@
 import Messages
 import ObjectStore
 import ParseProtocol
+import ProcessKit
 import ServiceKit
 
 /// The outcome of a refund. It never changes once it is stored.
@@ -68,11 +69,15 @@ package enum RefundLedger {
             case .success(let refund): ["succeeded", .text(refund.id), .null]
             case .failure(let failure): ["refused", .null, .text(failure.stored)]
             }
-        _ = try transaction.execute(
+        let count = try transaction.execute(
             """
             UPDATE refunds SET state = ?, refundId = ?, failure = ?, changedAt = ?
             WHERE operationId = ? AND state = 'created'
             """, values + [.int(transaction.now.milliseconds), .text(operationId)])
+        if count > 0 {
+            let name = if case .success = outcome { "succeeded" } else { "refused" }
+            transaction.afterCommit { Metric.payments.count(("kind", "refunds"), ("outcome", name)) }
+        }
         try UndecidedReasons.clear(operationId, in: transaction)
         guard let row = try row(operationId, in: transaction), case .answer(let stored) = try step(row, in: transaction)
         else { throw ParseError.internalError }

@@ -1,5 +1,6 @@
 import ObjectStore
 import ParseProtocol
+import ProcessKit
 
 /// The report on a push, always computed from the counts of its finished deliveries.
 package enum PushProgress {
@@ -18,6 +19,7 @@ package enum PushProgress {
                 .text(delivery.push), .int(isSent ? 1 : 0), .text(reason), .text(delivery.deviceType),
                 .text(delivery.utcOffset.map(String.init) ?? ""),
             ])
+        transaction.afterCommit { Metric.pushes.count(("outcome", isSent ? "sent" : "failed")) }
     }
 
     /// Ends a push that has nothing left to send.

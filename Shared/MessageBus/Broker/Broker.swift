@@ -19,12 +19,15 @@ public final class Broker: Sendable {
     public typealias Told = @Sendable (_ forget: Forget, _ isGap: Bool, _ done: @escaping @Sendable () -> Void) -> Void
 
     enum Work: Sendable {
-        case request(BusMessage, Completion)
+        /// - replica: as `BusRequest.replica`.
+        case request(BusMessage, replica: String?, Completion)
         case answer(BusMessage, lane: [UInt8])
         /// This gateway has applied the invalidation of a round (`InvalidationRounds`).
         case forgot(round: UInt64, lane: [UInt8])
         case countRequests(@Sendable ([String: Int]) -> Void)
         case countWaiting(@Sendable ([String: Int]) -> Void)
+        case countLanes(@Sendable ([String: Int]) -> Void)
+        case countUnanswered(@Sendable ([String: Int]) -> Void)
         /// The completion is called once.
         case leave(until: ContinuousClock.Instant, @Sendable () -> Void)
         case stop
@@ -151,7 +154,7 @@ public final class Broker: Sendable {
         logger.debug(
             "Asks a service.", metadata: ["bus.kind": "\(request.kind)", "request.id": "\(request.traceId)"])
         let message = BusMessage(envelope: request.envelope, body: request.body, documents: request.documents)
-        if !thread.mailbox.post(.request(message, completion), wakes: wakes) {
+        if !thread.mailbox.post(.request(message, replica: request.replica, completion), wakes: wakes) {
             completion(.failure(.unavailable("Satchel is stopping.")))
         }
     }
@@ -175,6 +178,12 @@ public final class Broker: Sendable {
 
     /// Requests that wait for a lane, by service, without services that have none. Empty while the broker stops.
     public var waitingByService: [String: Int] { get async { await counted(Work.countWaiting) } }
+
+    /// Connected lanes by service. Empty while the broker stops.
+    public var lanesByService: [String: Int] { get async { await counted(Work.countLanes) } }
+
+    /// Requests that a lane has and did not answer yet, by service. Empty while the broker stops.
+    public var unansweredByService: [String: Int] { get async { await counted(Work.countUnanswered) } }
 
     private func counted(_ work: (@escaping @Sendable ([String: Int]) -> Void) -> Work) async -> [String: Int] {
         await withCheckedContinuation { continuation in

@@ -55,6 +55,8 @@ final class BrokerDriver: SocketDriver {
         case .stop: stop()
         case .countRequests(let completion): completion(dispatcher.requestsByReplica)
         case .countWaiting(let completion): completion(dispatcher.waitingByService)
+        case .countLanes(let completion): completion(dispatcher.lanesByService)
+        case .countUnanswered(let completion): completion(dispatcher.unansweredByService)
         case .leave(let until, let left):
             leaving = (until, left)
             sayGoodbye()
@@ -65,8 +67,8 @@ final class BrokerDriver: SocketDriver {
         case .forgot(let round, let lane):
             sendReply(leases.answer(toRound: round), to: lane)
             act()
-        case .request(let message, let completion):
-            dispatcher.request(message, from: .gateway(completion), now: BusClock.now, &actions)
+        case .request(let message, let replica, let completion):
+            dispatcher.request(message, from: .gateway(completion), to: replica, now: BusClock.now, &actions)
             act()
         }
     }
@@ -262,8 +264,10 @@ final class BrokerDriver: SocketDriver {
         endLeaving()
         for work in left {
             switch work {
-            case .request(_, let completion): completion(.failure(.unavailable("Satchel is stopping.")))
-            case .countRequests(let completion), .countWaiting(let completion): completion([:])
+            case .request(_, _, let completion): completion(.failure(.unavailable("Satchel is stopping.")))
+            case .countRequests(let completion), .countWaiting(let completion), .countLanes(let completion),
+                .countUnanswered(let completion):
+                completion([:])
             case .leave(_, let heard): heard()
             case .stop, .answer, .forgot: break
             }

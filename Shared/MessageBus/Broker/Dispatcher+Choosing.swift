@@ -9,6 +9,14 @@ extension Dispatcher {
             && (lane.inFlight.count < Self.windowMax || withoutWindow.contains(lane.hello.service))
     }
 
+    /// The least loaded lane of a replica; nil when it has none. Such requests are few, so they ignore the window.
+    func lane(of service: Substring, in replica: String) -> LaneID? {
+        let own = (lanesOfService[service] ?? []).filter {
+            lanes[$0].map { !$0.isLeaving && $0.hello.replica == replica } ?? false
+        }
+        return own.min { lanes[$0]?.inFlight.count ?? 0 < lanes[$1]?.inFlight.count ?? 0 }
+    }
+
     /// The lane for a request to a service.
     mutating func chosenLane(of service: Substring, for envelope: Envelope) -> LaneID? {
         guard let ids = lanesOfService[service], !ids.isEmpty else { return nil }

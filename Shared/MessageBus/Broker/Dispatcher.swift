@@ -247,13 +247,25 @@ package struct Dispatcher<Origin> {
         waiting.reduce(into: [:]) { if !$1.value.isEmpty { $0[String($1.key)] = $1.value.count } }
     }
 
+    /// Connected lanes by service.
+    package var lanesByService: [String: Int] {
+        lanes.values.reduce(into: [:]) { $0[$1.hello.service, default: 0] += 1 }
+    }
+
+    /// Requests that a lane has and did not answer yet, by service.
+    package var unansweredByService: [String: Int] {
+        lanes.values.reduce(into: [:]) { $0[$1.hello.service, default: 0] += $1.inFlight.count }
+    }
+
     /// The edition that receives a service's shared writes; nil if no writer named one.
     package func edition(of service: String) -> UInt64? { editions[service[...]] }
 
     // MARK: Requests
 
+    /// - Parameter replica: the replica that the request is for, if it is connected; nil for any.
     package mutating func request(
-        _ message: BusMessage, from origin: Origin, now: BusClock.Milliseconds, _ actions: inout [Action]
+        _ message: BusMessage, from origin: Origin, to replica: String? = nil, now: BusClock.Milliseconds,
+        _ actions: inout [Action]
     ) {
         let envelope = message.envelope
         guard envelope.deadline > now else {
@@ -268,7 +280,7 @@ package struct Dispatcher<Origin> {
             message: forwarded, origin: origin, originCorrelation: envelope.correlation,
             laneDeadline: now + Self.laneWaitMax)
         let service = envelope.destination
-        if let lane = chosenLane(of: service, for: envelope) {
+        if let lane = replica.flatMap({ self.lane(of: service, in: $0) }) ?? chosenLane(of: service, for: envelope) {
             return send(correlation, to: lane, &actions)
         }
         let client = message.client

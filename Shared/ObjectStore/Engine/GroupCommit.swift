@@ -98,6 +98,7 @@ final class GroupCommit {
                 pieces.append(piece)
             case .overtaken(let reason):
                 settings.repetitions.note()
+                CommitCounters.repeats.increment()
                 logger.debug(
                     "store.group.repeated",
                     metadata: ["store.jobs": "\(piece.jobs.count)", "store.reason": "\(reason)"])
@@ -140,6 +141,10 @@ final class GroupCommit {
             if !piece.isExclusive { try requireCurrent(generation) }
             outcome.changes = transaction.takeChanges(since: schemaBefore)
             try writer.commit(outcome.changes, hasChanged: hasChanged)
+            if hasChanged {
+                CommitCounters.commits.increment()
+                CommitCounters.writes.increment(by: piece.jobs.count)
+            }
             isStale = false
             return .ended(outcome)
         } catch {

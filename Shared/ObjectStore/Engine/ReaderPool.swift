@@ -55,6 +55,9 @@ final class ReaderPool: @unchecked Sendable {
         if let refused { refused.job.finish(refused.error) }
     }
 
+    /// Reads that wait for a thread.
+    var waitingCount: Int { condition.withLock { queue.waitingCount } }
+
     private static func error(_ refusal: ReadQueue.Refusal) -> ParseError {
         switch refusal {
         case .clientHasTooMany:

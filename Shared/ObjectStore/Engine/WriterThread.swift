@@ -111,6 +111,9 @@ final class WriterThread: @unchecked Sendable {
     /// Whether jobs are accepted.
     var mayWrite: Bool { condition.withLock { state == .writing && !isStopping } }
 
+    /// Jobs that wait for the next group.
+    var waitingCount: Int { condition.withLock { jobs.count } }
+
     /// The board on which this process announces changes; 0 for none, and before it writes.
     var boardIdentity: UInt64 { condition.withLock { announcedOn } }
 

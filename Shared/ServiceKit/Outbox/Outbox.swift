@@ -4,6 +4,7 @@ import MessageBus
 import Messages
 import ObjectStore
 import ParseProtocol
+import ProcessKit
 import SwiftProtobuf
 import Synchronization
 
@@ -28,6 +29,8 @@ public final class Outbox: Sendable {
     /// Lease on messages being delivered: the duration of a bus call, plus time to store the outcome.
     private static let claimedFor = Duration.seconds(20)
     private let wakeUp = WakeUp()
+    /// The oldest message when figures were last read, and since when it was seen.
+    private let oldest = Mutex<(key: String, since: ContinuousClock.Instant)?>(nil)
     /// Continuations of tasks that wait for a delivery, by the message's key.
     private let waiters = Mutex<[String: [UUID: AsyncStream<Void>.Continuation]]>([:])
 
@@ -61,6 +64,27 @@ public final class Outbox: Sendable {
             turns.withLock { $0.added(for: destination) }
             wakeUp.ring()
         }
+    }
+
+    /// The waiting and parked messages, for operators.
+    func figures(_ reader: StoreReader) throws -> [Figure] {
+        let waiting = try reader.rows("SELECT count(*) AS count FROM outbox").first?.int("count") ?? 0
+        let parked = try reader.rows("SELECT count(*) AS count FROM parkedMessages").first?.int("count") ?? 0
+        let key = try reader.rows("SELECT key FROM outbox ORDER BY id LIMIT 1").first?.text("key")
+        let age = oldest.withLock { oldest -> Duration in
+            guard let key else {
+                oldest = nil
+                return .zero
+            }
+            let now = ContinuousClock.now
+            if oldest?.key != key { oldest = (key: key, since: now) }
+            return oldest.map { now - $0.since } ?? .zero
+        }
+        return [
+            Figure(.outboxMessages, Double(waiting), ["state": "waiting"]),
+            Figure(.outboxMessages, Double(parked), ["state": "parked"]),
+            Figure(.outboxAge, age / .seconds(1)),
+        ]
     }
 
     /// Waits until a committed message is delivered, for replies that are better when the other service already has it.

@@ -87,6 +87,7 @@ public final class Quotas: SchemaQuota, Sendable {
             return nil
         }
         guard let (pace, wait) = refusal else { return }
+        Metric.quotaRefusals.count(("quota", pace.name))
         let seconds = Int(wait / 1_000_000_000) + 1
         throw ParseError.tooManyRequests(
             "Too many \(pace.noun) at once. Try again in \(seconds) s.", retryAfterSeconds: seconds)

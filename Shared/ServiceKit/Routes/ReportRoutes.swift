@@ -6,13 +6,15 @@ import ProcessKit
 extension ServiceRoutes {
     /// Installs the process report for operators. Each replica reports only about itself.
     mutating func installReport() {
-        let configuration = host.configuration
+        let (host, configuration) = (host, host.configuration)
         let report = ProcessReport(replica: configuration.replica, settings: configuration.settings)
         readingFunction(ProcessReport.function) { _, request, reader in
             try request.requireAdmin()
             let waiting = try reader.rows("SELECT count(*) AS count FROM outbox").first?.int("count") ?? 0
+            let figures = try host.figures(reader)
             return {
                 var answer = report.json
+                answer["figures"] = .array((answer["figures"]?.arrayValue ?? []) + figures.map(\.json))
                 // Messages to other services that are not delivered yet.
                 answer["outbox"] = .int(waiting)
                 return try .result(answer)

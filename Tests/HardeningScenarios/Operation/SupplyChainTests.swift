@@ -17,7 +17,6 @@ import Testing
         "apple/swift-crypto": "4.5.2",
         "apple/swift-distributed-tracing": "1.7.3",
         "apple/swift-http-structured-headers": "1.7.0",
-        "apple/swift-metrics": "2.13.0",
         "apple/swift-nio-http2": "1.46.0",
         "apple/swift-nio-ssl": "2.37.6",
         "apple/swift-nio-transport-services": "1.28.0",

@@ -27,5 +27,8 @@ final class ConnectionGate: Sendable {
         return shares.withLock { $0.enter(network) } ? Place(network: network) : nil
     }
 
+    /// The open connections.
+    var count: Int { shares.withLock { $0.open } }
+
     func leave(_ place: Place) { shares.withLock { $0.leave(place.network) } }
 }

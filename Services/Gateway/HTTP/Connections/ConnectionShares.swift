@@ -3,7 +3,7 @@ import ParseProtocol
 /// The connections of all clients, by network. Pure; `ConnectionGate` shares one between event loops.
 package struct ConnectionShares {
     private let max: Int
-    private var open = 0
+    package private(set) var open = 0
     private var amounts: NetworkAmounts
 
     /// The last eighth of the connections is for networks that have fewer than these.

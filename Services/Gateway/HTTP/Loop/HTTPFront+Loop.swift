@@ -61,7 +61,7 @@ extension HTTPFront {
             let (form, isKnown) = router.controllers.site?.ready?.found(by: head), Self.areFew(head.headerFields)
         else { return nil }
         let requestId = RequestIds.next()
-        record(isKnown ? 304 : 200, to: head, path: path, requestId: requestId, since: request.start)
+        countFile(isKnown ? 304 : 200, to: head, path: path, requestId: requestId, since: request.start)
         return writer.outgoing(form.body, form.heads, requestId: requestId, isKnown: isKnown)
     }
 

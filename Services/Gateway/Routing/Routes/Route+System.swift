@@ -48,6 +48,13 @@ extension Route {
         },
     ]
 
+    /// Where monitoring systems look for it, outside the mount.
+    static let metrics = Route(
+        .get, "/metrics", .system, "scrapeMetrics", "Metrics of all processes for Prometheus.", access: .anyone
+    ) {
+        await $0.controllers.metrics.page($0.request, $0.router.meter.times)
+    }
+
     /// The routes on which Sentry's SDKs send crash reports. They are outside the mount, because the SDK makes the path
     /// from its DSN.
     static let crashReports: [Route] = [
