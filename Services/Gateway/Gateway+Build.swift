@@ -169,7 +169,7 @@ extension Controllers {
                 configuration: configuration, settings: cloud, services: services, broker: broker, registry: registry),
             system: system, operations: operations,
             metrics: MetricsController(
-                access: try MetricsAccess(token: configuration.admission.metricsToken), operations: operations,
+                access: MetricsAccess(token: configuration.admission.metricsToken), operations: operations,
                 system: system, hub: hub, gate: gate),
             mails: MailController(services: services))
     }

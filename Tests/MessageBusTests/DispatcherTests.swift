@@ -12,6 +12,21 @@ import Testing
         #expect(lanes.filter { $0 == second }.count == 3)
     }
 
+    @Test func aRequestForAReplicaGoesThereWhileItIsConnected() {
+        _ = after { $0.hello(first, hello(replica: "catalog-1"), now: 0, &$1) }
+        _ = after { $0.hello(second, hello(replica: "catalog-2"), now: 0, &$1) }
+        func lanes(_ replica: String) -> [[UInt8]] {
+            after { $0.request(request(), from: "gateway", to: replica, now: 0, &$1) }.sent.map(\.lane)
+        }
+        for _ in 0..<4 { #expect(lanes("catalog-2") == [second]) }
+        #expect(lanes("catalog-1") == [first])
+        #expect(lanes("catalog-3") == [first])
+        #expect(subject.lanesByService == ["catalog": 2])
+        #expect(subject.unansweredByService == ["catalog": 6])
+        _ = after { dispatcher, _ in dispatcher.goodbye(second, now: 0) }
+        #expect(lanes("catalog-2") == [first])
+    }
+
     /// The number of requests that each lane got in a closed loop: each client waits for its answer before the next
     /// request, and `lanes` gives the steps that a lane needs for one request.
     private func closedLoop(

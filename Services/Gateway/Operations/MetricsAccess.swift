@@ -5,19 +5,13 @@ import ParseProtocol
 /// Who may read `GET /metrics`: with `SATCHEL_METRICS_TOKEN` only holders of the token; without it only programs on the
 /// gateway's host that connect directly.
 struct MetricsAccess: Sendable {
-    private let token: String?
-    private let hosts: [Network]
+    let token: String?
 
+    private static let loopback = ["127.0.0.0/8", "::1"].compactMap { try? Network($0) }
     /// Headers of proxies, which forward requests of other hosts over a connection of this one.
     private static let forwarding = [
         "Forwarded", "Via", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-IP",
     ].map(headerName)
-
-    /// - Throws: never; the networks are valid.
-    init(token: String?) throws {
-        self.token = token
-        hosts = try Network.list("127.0.0.0/8,::1")
-    }
 
     /// The answer to a client that may not read the metrics; nil for one that may.
     func refusal(_ request: ParseRequest) -> ParseResponse? {
@@ -34,7 +28,7 @@ struct MetricsAccess: Sendable {
             response.headers[.wwwAuthenticate] = "Bearer"
             return response
         }
-        guard !Self.forwarding.contains(where: { headers[$0] != nil }), isOnHost(request.clientAddress) else {
+        guard !Self.forwarding.contains(where: { headers[$0] != nil }), Self.isOnHost(request.clientAddress) else {
             let error = ParseError(
                 .operationForbidden, "Metrics for other hosts, or through a proxy, need SATCHEL_METRICS_TOKEN.")
             return ParseResponse(status: 403, error.body)
@@ -42,8 +36,8 @@ struct MetricsAccess: Sendable {
         return nil
     }
 
-    private func isOnHost(_ address: SocketAddress?) -> Bool {
-        if case .unixDomainSocket? = address { return true }
-        return hosts.contains { $0.contains(address) }
+    private static func isOnHost(_ address: SocketAddress?) -> Bool {
+        if case .unixDomainSocket = address { return true }
+        return loopback.contains { $0.contains(address) }
     }
 }

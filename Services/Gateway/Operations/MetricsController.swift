@@ -47,7 +47,8 @@ struct MetricsController: Sendable {
     private func add(_ figures: SuiteFigures, to page: inout MetricsPage) {
         for (name, service) in figures.health.services.sorted(by: { $0.key < $1.key }) {
             let labels = [(name: "service", value: name)]
-            page.add(.serviceUp, [.ok, .degraded].contains(service.state) ? 1 : 0, labels)
+            let works = service.state == .ok || service.state == .degraded
+            page.add(.serviceUp, works ? 1 : 0, labels)
             page.add(.serviceReplicas, Double(service.seen.replicas.count), labels)
             page.add(.busLanes, Double(figures.lanes[name] ?? 0), labels)
             page.add(.busWaiting, Double(figures.waiting[name] ?? 0), labels)

@@ -34,7 +34,8 @@ package struct MetricsPage {
     /// Adds a sample of a counter or a gauge. No two samples of a metric have the same labels.
     package mutating func add(_ metric: Metric, _ value: Double, _ labels: Labels = []) {
         let suffix = metric.kind == .counter ? "_total" : ""
-        families[place(of: metric)].lines += Self.line(metric.name + suffix, labels, Self.number(value)) + "\n"
+        let place = place(of: metric)
+        families[place].lines += Self.line(metric.name + suffix, labels, Self.number(value)) + "\n"
     }
 
     /// Adds durations, in seconds.
@@ -60,13 +61,14 @@ package struct MetricsPage {
         bucket("+Inf", AnswerTimes.exported.count)
         lines += Self.line("\(metric.name)_sum", labels, Self.number(row.microseconds / 1_000_000)) + "\n"
         lines += Self.line("\(metric.name)_count", labels, "\(count)") + "\n"
-        families[place(of: metric)].lines += lines
+        let place = place(of: metric)
+        families[place].lines += lines
     }
 
     private mutating func place(of metric: Metric) -> Int {
         if let place = places[metric.name] { return place }
         places[metric.name] = families.count
-        families.append((metric, ""))
+        families.append((metric: metric, lines: ""))
         return families.count - 1
     }
 

@@ -33,8 +33,10 @@ import Testing
         let values = ["{className}": "Note", "{applicationId}": "satchel", "{fileName}": "a.txt", "{eventName}": "Tap"]
         var routes: [(HTTPMethod, String)] = []
         for (path, operations) in paths.sorted(by: { $0.key < $1.key }) {
-            // Pages and crash reports have their own answers: see routesWithoutKeysRevealNothing.
-            guard !path.hasPrefix("/apps/"), !path.hasPrefix("/api/"), path != "/logout" else { continue }
+            // Pages, crash reports and metrics have their own answers: see routesWithoutKeysRevealNothing.
+            guard !path.hasPrefix("/apps/"), !path.hasPrefix("/api/"), !["/logout", "/metrics"].contains(path) else {
+                continue
+            }
             let filled = path.split(separator: "/").map { part in
                 part.hasPrefix("{") ? values[String(part)] ?? "abc" : String(part)
             }

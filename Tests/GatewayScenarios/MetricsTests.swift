@@ -1,0 +1,148 @@
+import NIOHTTP1
+import ParseProtocol
+import TestSupport
+import Testing
+
+/// `GET /metrics`, as a monitoring system reads it.
+@Suite struct MetricsTests {
+    /// A sample's name with its labels, and its value.
+    private typealias Samples = [String: Double]
+
+    private static func scrape(
+        _ suite: Suite, _ headers: [(String, String)] = [], _ path: String = "/metrics"
+    ) async throws -> ParseClient.Answer {
+        var root = ParseClient(suite)
+        root.url = suite.origin
+        return try await root.send(.GET, path, headers: headers)
+    }
+
+    private static func samples(_ suite: Suite, _ headers: [(String, String)] = []) async throws -> Samples {
+        let answer = try await scrape(suite, headers)
+        guard answer.status == 200 else { throw Unexpected("GET /metrics", answer) }
+        var samples: Samples = [:]
+        for line in answer.text.split(separator: "\n") where !line.hasPrefix("#") {
+            let space = try #require(line.lastIndex(of: " "))
+            let name = String(line[..<space])
+            #expect(samples[name] == nil, "\(name) is there twice")
+            samples[name] = try #require(Double(line[line.index(after: space)...].replacing("+Inf", with: "inf")))
+        }
+        return samples
+    }
+
+    private static func count(_ method: String, _ route: String, _ status: String) -> String {
+        "satchel_http_request_duration_seconds_count"
+            + "{method=\"\(method)\",route=\"\(route)\",status=\"\(status)\"}"
+    }
+
+    @Test func requestsAreCountedByRouteAndStatus() async throws {
+        let suite = try await Suite.shared
+        let client = ParseClient(suite)
+        let className = "Metered\(Names.random(6))"
+        let (reads, failures) = (
+            Self.count("GET", "/classes/{className}/{objectId}", "2xx"),
+            Self.count("GET", "/classes/{className}/{objectId}", "4xx")
+        )
+        let made = try await client.create(className, ["a": 1])
+        #expect(made.status == 201)
+        let before = try await Self.samples(suite)
+        for _ in 0..<20 { #expect(try await client.get("/classes/\(className)/\(made.objectId)").status == 200) }
+        for _ in 0..<7 { #expect(try await client.get("/classes/\(className)/nobody").status == 404) }
+        let after = try await Self.samples(suite)
+        // Other tests use the suite at the same time.
+        #expect((after[reads] ?? 0) >= (before[reads] ?? 0) + 20)
+        #expect((after[failures] ?? 0) >= (before[failures] ?? 0) + 7)
+        #expect(!after.keys.contains { $0.contains(className) || $0.contains(made.objectId) })
+        let sum = reads.replacing("_count{", with: "_sum{")
+        #expect((after[sum] ?? 0) > (before[sum] ?? 0))
+        let isCalled = after.contains {
+            $0.key.hasPrefix("satchel_service_call_duration_seconds_count{service=\"catalog\"") && $0.value > 0
+        }
+        #expect(isCalled)
+    }
+
+    @Test func everyProcessReportsItself() async throws {
+        try await Suite.with(scale: "catalog=2") { suite in
+            let master = ParseClient.master(suite)
+            #expect(try await master.create("Metered", ["a": 1]).status == 201)
+            #expect(try await master.find("Metered").status == 200)
+            let services = ["users", "bag", "payments", "mail", "push", "analytics", "crash", "cloud", "web"]
+            let processes = [("gateway", "gateway-1"), ("catalog", "catalog-1"), ("catalog", "catalog-2")]
+            try await eventually("every process reports its memory") {
+                let samples = try await Self.samples(suite)
+                return (processes + services.map { ($0, "\($0)-1") }).allSatisfy { service, process in
+                    let labels = "{service=\"\(service)\",process=\"\(process)\"}"
+                    return (samples["satchel_process_resident_memory_bytes\(labels)"] ?? 0) > 1_000_000
+                        && (samples["satchel_process_open_fds\(labels)"] ?? 0) > 2
+                        && (samples["satchel_process_start_time_seconds\(labels)"] ?? 0) > 1_700_000_000
+                }
+            }
+            let samples = try await Self.samples(suite)
+            func values(_ prefix: String) -> [Double] { samples.filter { $0.key.hasPrefix(prefix) }.map(\.value) }
+            // One of the replicas writes, and only that one counts what the database has.
+            #expect(values("satchel_outbox_messages{service=\"catalog\"").count == 2)
+            #expect(values("satchel_store_commits_total{service=\"catalog\"").reduce(0, +) >= 1)
+            let writes = values("satchel_store_writes_total{service=\"catalog\"").reduce(0, +)
+            #expect(writes >= values("satchel_store_commits_total{service=\"catalog\"").reduce(0, +))
+            #expect(values("satchel_mails_queued{service=\"mail\"").count == 1)
+            #expect(values("satchel_payments_open{service=\"payments\"").count == 2)
+            #expect(values("satchel_bus_lanes{service=\"catalog\"}") == [4])
+            #expect(values("satchel_service_up{service=\"users\"}") == [1])
+            #expect(values("satchel_live_subscriptions") == [0])
+            #expect(values("satchel_http_connections").first ?? 0 >= 1)
+            let operations = try await master.get("/operations/metrics").json["processes"]?.arrayValue ?? []
+            #expect(operations.filter { $0["service"] == "catalog" }.count == 2)
+        }
+    }
+
+    @Test func exemplarsNameRequestsForThoseWhoAskForThem() async throws {
+        let suite = try await Suite.shared
+        let accept = ("Accept", "application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5")
+        let plain = try await Self.scrape(suite)
+        #expect(plain.headers.first(name: "Content-Type") == "text/plain; version=0.0.4; charset=utf-8")
+        #expect(!plain.text.contains("trace_id"))
+        #expect(!plain.text.contains("# EOF"))
+        let open = try await Self.scrape(suite, [accept])
+        #expect(open.headers.first(name: "Content-Type")?.hasPrefix("application/openmetrics-text") == true)
+        #expect(open.text.hasSuffix("# EOF\n"))
+        #expect(open.text.contains(" # {trace_id=\""))
+        for text in [plain.text, open.text] {
+            let names = text.split(separator: "\n").filter { $0.hasPrefix("# TYPE") }
+            #expect(names.count > 15)
+            #expect(Set(names).count == names.count)
+        }
+    }
+
+    @Test func withoutATokenOnlyProgramsOnTheHostReadThem() async throws {
+        let suite = try await Suite.shared
+        #expect(try await Self.scrape(suite).status == 200)
+        for name in ["X-Forwarded-For", "Forwarded", "X-Real-IP", "Via", "X-Forwarded-Proto"] {
+            let answer = try await Self.scrape(suite, [(name, "127.0.0.1")])
+            #expect(answer.status == 403, "\(name)")
+            #expect(!answer.text.contains("satchel_"), "\(name)")
+        }
+        // A session or the master key opens nothing more.
+        let master = ParseClient.master(suite).credentials
+        #expect(try await Self.scrape(suite, master + [("X-Forwarded-For", "203.0.113.7")]).status == 403)
+    }
+
+    @Test func aTokenIsNeededWhereOneIsSet() async throws {
+        let token = Names.random(24)
+        try await Suite.with(settings: ["SATCHEL_METRICS_TOKEN": token]) { suite in
+            let wrong: [[(String, String)]] = [
+                [], [("Authorization", "Bearer \(token)x")], [("Authorization", "Basic \(token)")],
+                [("Authorization", "Bearer")], ParseClient.master(suite).credentials,
+            ]
+            for headers in wrong {
+                let answer = try await Self.scrape(suite, headers)
+                #expect(answer.status == 401, "\(headers)")
+                #expect(answer.headers.first(name: "WWW-Authenticate") == "Bearer")
+                #expect(!answer.text.contains(token))
+            }
+            let forwarded = [("Authorization", "Bearer \(token)"), ("X-Forwarded-For", "203.0.113.7")]
+            #expect(try await Self.scrape(suite, forwarded).status == 200)
+            let settings = try await ParseClient.master(suite).get("/operations/settings").text
+            #expect(settings.contains("SATCHEL_METRICS_TOKEN"))
+            #expect(!settings.contains(token))
+        }
+    }
+}
