@@ -112,6 +112,13 @@ import Testing
         }
     }
 
+    /// Debian's checker of syntax, names and units.
+    @Test func promtoolHasNoObjection() async throws {
+        let suite = try await Suite.shared
+        let script = #"set -o pipefail; curl -sSf "$0/metrics" | promtool check metrics 2>&1"#
+        #expect(try await Command.run(["bash", "-c", script, suite.origin]) == "")
+    }
+
     @Test func withoutATokenOnlyProgramsOnTheHostReadThem() async throws {
         let suite = try await Suite.shared
         #expect(try await Self.scrape(suite).status == 200)
@@ -125,9 +132,9 @@ import Testing
         #expect(try await Self.scrape(suite, master + [("X-Forwarded-For", "203.0.113.7")]).status == 403)
     }
 
-    @Test func aTokenIsNeededWhereOneIsSet() async throws {
+    @Test func aTokenIsNeededWhereOneIsSetAndReadsEachGateway() async throws {
         let token = Names.random(24)
-        try await Suite.with(settings: ["SATCHEL_METRICS_TOKEN": token]) { suite in
+        try await Suite.with(scale: "gateway=2", settings: ["SATCHEL_METRICS_TOKEN": token]) { suite in
             let wrong: [[(String, String)]] = [
                 [], [("Authorization", "Bearer \(token)x")], [("Authorization", "Basic \(token)")],
                 [("Authorization", "Bearer")], ParseClient.master(suite).credentials,
@@ -138,8 +145,12 @@ import Testing
                 #expect(answer.headers.first(name: "WWW-Authenticate") == "Bearer")
                 #expect(!answer.text.contains(token))
             }
-            let forwarded = [("Authorization", "Bearer \(token)"), ("X-Forwarded-For", "203.0.113.7")]
-            #expect(try await Self.scrape(suite, forwarded).status == 200)
+            let right = [("Authorization", "Bearer \(token)"), ("X-Forwarded-For", "203.0.113.7")]
+            for name in ["gateway-1", "gateway-2", "gateway-1"] {
+                let answer = try await Self.scrape(suite, right, "/metrics?gateway=\(name)")
+                #expect(answer.status == 200)
+                #expect(answer.text.contains("service=\"gateway\",process=\"\(name)\""), "\(name)")
+            }
             let settings = try await ParseClient.master(suite).get("/operations/settings").text
             #expect(settings.contains("SATCHEL_METRICS_TOKEN"))
             #expect(!settings.contains(token))
