@@ -122,7 +122,7 @@ import Testing
     @Test func withoutATokenOnlyProgramsOnTheHostReadThem() async throws {
         let suite = try await Suite.shared
         #expect(try await Self.scrape(suite).status == 200)
-        for name in ["X-Forwarded-For", "Forwarded", "X-Real-IP", "Via", "X-Forwarded-Proto"] {
+        for name in ["X-Forwarded-For", "Forwarded", "X-Real-IP", "Via", "X-Forwarded-Proto", "Origin"] {
             let answer = try await Self.scrape(suite, [(name, "127.0.0.1")])
             #expect(answer.status == 403, "\(name)")
             #expect(!answer.text.contains("satchel_"), "\(name)")

@@ -8,9 +8,9 @@ struct MetricsAccess: Sendable {
     let token: String?
 
     private static let loopback = ["127.0.0.0/8", "::1"].compactMap { try? Network($0) }
-    /// Headers of proxies, which forward requests of other hosts over a connection of this one.
-    private static let forwarding = [
-        "Forwarded", "Via", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-IP",
+    /// Headers of requests that only pass through a program on this host: of proxies, and of browsers for other sites.
+    private static let foreign = [
+        "Forwarded", "Via", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-IP", "Origin",
     ].map(headerName)
 
     /// The answer to a client that may not read the metrics; nil for one that may.
@@ -28,7 +28,7 @@ struct MetricsAccess: Sendable {
             response.headers[.wwwAuthenticate] = "Bearer"
             return response
         }
-        guard !Self.forwarding.contains(where: { headers[$0] != nil }), Self.isOnHost(request.clientAddress) else {
+        guard !Self.foreign.contains(where: { headers[$0] != nil }), Self.isOnHost(request.clientAddress) else {
             let error = ParseError(
                 .operationForbidden, "Metrics for other hosts, or through a proxy, need SATCHEL_METRICS_TOKEN.")
             return ParseResponse(status: 403, error.body)
