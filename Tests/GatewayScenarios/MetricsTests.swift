@@ -119,6 +119,35 @@ import Testing
         #expect(try await Command.run(["bash", "-c", script, suite.origin]) == "")
     }
 
+    /// The value that a Prometheus has of a sample; nil while it has none.
+    private static func value(of query: String, at peer: Peer, _ suite: Suite) async -> Double? {
+        var client = ParseClient(suite)
+        client.url = peer.url
+        let answer = try? await client.send(.GET, "/api/v1/query?" + ParseClient.queryText(["query": .string(query)]))
+        let sample = answer?.json["data"]?["result"]?.arrayValue?.first
+        return sample?["value"]?.arrayValue?.last?.stringValue.flatMap { Double($0) }
+    }
+
+    @Test func prometheusCountsWhatClientsSent() async throws {
+        try await Suite.with { suite in
+            try await Peer.with("prometheus.py", [suite.origin.replacing("http://", with: "")]) { peer in
+                let client = ParseClient(suite)
+                let reads = Self.count("GET", "/classes/{className}/{objectId}", "2xx")
+                let made = try await client.create("Scraped", ["a": 1])
+                let before = try await Self.samples(suite)[reads] ?? 0
+                for _ in 0..<250 {
+                    #expect(try await client.get("/classes/Scraped/\(made.objectId)").status == 200)
+                }
+                try await eventually("Prometheus has counted the reads") {
+                    await Self.value(of: reads, at: peer, suite) == before + 250
+                }
+                #expect(await Self.value(of: "up", at: peer, suite) == 1)
+                let all = await Self.value(of: "count(satchel_process_resident_memory_bytes)", at: peer, suite)
+                #expect(all == 11)
+            }
+        }
+    }
+
     @Test func withoutATokenOnlyProgramsOnTheHostReadThem() async throws {
         let suite = try await Suite.shared
         #expect(try await Self.scrape(suite).status == 200)
