@@ -1,4 +1,4 @@
-"""Debian's Prometheus, which reads /metrics of a suite each second.
+"""Debian's Prometheus, which reads /metrics of a suite every two seconds.
 
 Argument: the suite's address, such as 127.0.0.1:1337.
 """
@@ -10,7 +10,7 @@ import tempfile
 import time
 
 CONFIGURATION = """
-global: {{scrape_interval: 1s}}
+global: {{scrape_interval: 2s, scrape_timeout: 2s}}
 scrape_configs:
   - job_name: satchel
     static_configs:
@@ -26,13 +26,17 @@ with socket.socket() as free:
 
 server = os.getpid()
 if os.fork() == 0:
-    # The test kills the server, and then its data goes.
+    # Prometheus takes the other process, whose end the test decides: then its data goes.
+    listens = False
     while os.getppid() == server:
-        time.sleep(0.5)
+        if not listens:
+            with socket.socket() as probe:
+                listens = probe.connect_ex(("127.0.0.1", port)) == 0
+            if listens:
+                print(f"listening {port}", flush=True)
+        time.sleep(0.2)
     shutil.rmtree(folder, ignore_errors=True)
     os._exit(0)
-# Prometheus takes this process, whose end the test decides; the test waits until it answers.
-print(f"listening {port}", flush=True)
 os.execvp("prometheus", [
     "prometheus", f"--config.file={folder}/prometheus.yml", f"--storage.tsdb.path={folder}/data",
     f"--web.listen-address=127.0.0.1:{port}", "--log.level=warn",
