@@ -141,9 +141,9 @@ import Testing
                 try await eventually("Prometheus has counted the reads") {
                     await Self.value(of: reads, at: peer, suite) == before + 250
                 }
-                #expect(await Self.value(of: "up", at: peer, suite) == 1)
-                let all = await Self.value(of: "count(satchel_process_resident_memory_bytes)", at: peer, suite)
-                #expect(all == 11)
+                try await eventually("Prometheus has every process") {
+                    await Self.value(of: "count(satchel_process_resident_memory_bytes)", at: peer, suite) == 11
+                }
             }
         }
     }
