@@ -40,11 +40,12 @@ package struct MetricsPage {
 
     /// Adds durations, in seconds.
     package mutating func add(_ metric: Metric, _ row: AnswerTimes.Row, _ labels: Labels = []) {
+        let hasExemplars = form == .openMetrics && !row.exemplars.isEmpty
         var lines = ""
         var (count, next) = (UInt64(0), 0)
         func bucket(_ end: String, _ exported: Int) {
             lines += Self.line("\(metric.name)_bucket", labels + [(name: "le", value: end)], "\(count)")
-            if form == .openMetrics, row.exemplars.indices.contains(exported), let exemplar = row.exemplars[exported] {
+            if hasExemplars, let exemplar = row.exemplars[exported] {
                 lines += " # " + Self.text(of: [(name: "trace_id", value: exemplar.trace)])
                 lines += " \(Self.number(exemplar.seconds)) \(Double(exemplar.at.milliseconds) / 1000)"
             }

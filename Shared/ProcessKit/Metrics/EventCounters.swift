@@ -49,7 +49,8 @@ public final class EventCounters: MetricsFactory {
             counters[key] = made
             return made
         }
-        return counter ?? NOOPMetricsHandler.instance
+        guard let counter else { return NOOPMetricsHandler.instance }
+        return counter
     }
 
     /// A recorder that does nothing.
