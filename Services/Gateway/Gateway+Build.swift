@@ -51,6 +51,7 @@ func runGateway() async throws {
         }, onBatchEnd: { traffic.deliver() })
     let services = ServiceClient(broker: broker)
     let meter = RequestMeter()
+    let books = BooksClerk(ServiceBookSource(services: services), logger: logger)
     let shadow = Shadow(configuration, logger: logger)
     let outbound = OutboundClient(authorities: configuration.cloud.authorities)
     let standing = GatewayReadiness(name: configuration.replica)
@@ -76,7 +77,8 @@ func runGateway() async throws {
     let router = ParseRouter(
         configuration: configuration, admission: admission, principals: principals, hooks: hooks,
         controllers: try Controllers(
-            configuration, standing, broker, services, cache, site, hooks.registry, hub, outbound, shadow, logger),
+            configuration, standing, broker, services, cache, site, hooks.registry, hub, outbound, shadow, books,
+            logger),
         meter: meter, logger: logger)
 
     let gate = ConnectionGate(configuration.capacity, proxies: configuration.admission.trustedProxies)
@@ -90,6 +92,7 @@ func runGateway() async throws {
         [
             BrokerLife(broker: broker, code: CodeRequests(router: router, answers: answers)),
             RequestReporter(meter: meter, services: services, logger: logger),
+            books,
             server(front, gate, configuration, hub, router.mount, logger),
             // Stops before the server, because its streams have no end.
             hub,
@@ -118,7 +121,7 @@ extension Controllers {
     fileprivate init(
         _ configuration: GatewayConfiguration, _ standing: GatewayReadiness, _ broker: Broker,
         _ services: ServiceClient, _ cache: ReadCache?, _ site: WebSite?, _ registry: HookRegistry, _ hub: LiveHub,
-        _ outbound: OutboundClient, _ shadow: Shadow?, _ logger: Logger
+        _ outbound: OutboundClient, _ shadow: Shadow?, _ books: BooksClerk, _ logger: Logger
     ) throws {
         let cloud = configuration.cloud
         let federation = Federation(services: services, limitMax: configuration.limitMax)
@@ -164,7 +167,7 @@ extension Controllers {
                 codeFile: configuration.cloud.codeFile, document: document),
             operations: OperationsController(
                 broker: broker, services: services, federation: federation, registry: registry,
-                functions: document.functions, shadow: shadow, configuration: configuration),
+                functions: document.functions, shadow: shadow, books: books, configuration: configuration),
             mails: MailController(services: services))
     }
 }
