@@ -141,7 +141,8 @@ let package = Package(
         .executableTarget(
             name: "GatewayService",
             dependencies: [
-                "Books", "Compression", "Cryptography", "MessageBus", "Messages", "Outbound", "ParseProtocol", "ProcessKit",
+                "Books", "Compression", "Cryptography", "MessageBus", "Messages", "Outbound", "ParseProtocol",
+                "ProcessKit",
                 .product(name: "DequeModule", package: "swift-collections"),
                 // Only the codec: a framework's HTTP server added a minute to every first build (`HTTP/Server`).
                 .product(name: "HTTPTypes", package: "swift-http-types"),
@@ -300,6 +301,7 @@ if Context.environment["SATCHEL_SHOP_ONLY"] != "1" {
         .testTarget(
             name: "CryptographyTests", dependencies: ["Cryptography", "SignedTokens", "ParseProtocol"],
             swiftSettings: unoptimised),
+        .testTarget(name: "BooksTests", dependencies: ["Books", "ParseProtocol"], swiftSettings: unoptimised),
         .testTarget(
             name: "ProcessKitTests", dependencies: ["ProcessKit", "MessageBus"], swiftSettings: unoptimised),
         .testTarget(
@@ -358,7 +360,8 @@ if Context.environment["SATCHEL_SHOP_ONLY"] != "1" {
         .testTarget(
             name: "ServiceTests",
             dependencies: [
-                "ServiceKit", "ServiceSupport", "ProcessKit", "ObjectStore", "MessageBus", "Messages", "ParseProtocol",
+                "Books", "ServiceKit", "ServiceSupport", "ProcessKit", "ObjectStore", "MessageBus", "Messages",
+                "ParseProtocol",
                 "TestSupport", "AnalyticsService", "BagService", "CatalogService", "CloudService", "CrashService",
                 "GatewayService", "MailService", "PaymentsService", "PushService", "UsersService", "WebService",
             ], swiftSettings: unoptimised),
