@@ -332,6 +332,7 @@ if Context.environment["SATCHEL_SHOP_ONLY"] != "1" {
             name: "GatewayTests",
             dependencies: [
                 "Books", "GatewayService", "MessageBus", "Messages", "ParseProtocol", "ProcessKit", "TestSupport",
+                .product(name: "Logging", package: "swift-log"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOEmbedded", package: "swift-nio"),
