@@ -34,7 +34,7 @@ package struct BookAudit: Sendable {
 
     private func look() async -> BookReport {
         var report = BookReport(at: now())
-        for check in BookCheck.all where !report.missing.contains(check.service) {
+        for check in BookCheck.all where report.missing[check.service] == nil {
             guard let answer = await ask(["check": .string(check.name)], check.service, &report) else { continue }
             let found = (answer["found"]?.arrayValue ?? []).compactMap { row -> BookFinding? in
                 guard let name = row["name"]?.stringValue else { return nil }
@@ -43,7 +43,7 @@ package struct BookAudit: Sendable {
             report.findings += found
             report.rows[check.name] = answer["rows"]?.intValue ?? 0
         }
-        for check in CrossCheck.all where check.lists.allSatisfy({ !report.missing.contains($0.service) }) {
+        for check in CrossCheck.all where check.lists.allSatisfy({ report.missing[$0.service] == nil }) {
             await merge(check, &report)
         }
         return report
@@ -102,9 +102,10 @@ private struct Pages {
     var first: String? { rows.first?.key }
 
     mutating func add(_ page: [BookRow]) {
-        rows = page[...]
-        if let key = page.last?.key { last = key }
-        isAtEnd = page.isEmpty
+        // A page in another order would never end.
+        rows = page.filter { precedes(last, $0.key) }[...]
+        last = rows.last?.key ?? last
+        isAtEnd = rows.isEmpty
     }
 
     /// Removes and returns the row with this key.

@@ -13,7 +13,7 @@ extension ServiceRoutes {
             try request.requireMaster()
             let question = try request.document()
             // Among the costly reads, so that no client waits for it.
-            let answer = try await withCheckedThrowingContinuation { continuation in
+            let answer: JSON = try await withCheckedThrowingContinuation { continuation in
                 store.submitRead(for: request.share, isCostly: true) { reader in
                     try reader.onOneSnapshot { try ServiceBooks(reader, files: files).answer(question) }
                 } completion: {
