@@ -76,7 +76,7 @@ extension BookList {
     /// The names of files on the disk: no SQL, see `ServiceBooks`.
     static let filesOnDisk = BookList("catalog", "filesOnDisk", [], "")
 
-    static let all = [
+    package static let all = [
         checkouts, charges, reservations, confirmations, paidOrders, sales, fileRows, filesOnDisk,
     ]
 }

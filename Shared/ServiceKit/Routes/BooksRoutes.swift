@@ -12,9 +12,9 @@ extension ServiceRoutes {
         task(framed: ObjectCalls(of: host.plan.name).books) { _, request in
             try request.requireMaster()
             let question = try request.document()
-            // Among the costly reads, so that no client waits for it.
+            // Among the costly reads, so that no client waits for it, and without a limit of time.
             let answer: JSON = try await withCheckedThrowingContinuation { continuation in
-                store.submitRead(for: request.share, isCostly: true) { reader in
+                store.submitRead(for: nil, isCostly: true) { reader in
                     try reader.onOneSnapshot { try ServiceBooks(reader, files: files).answer(question) }
                 } completion: {
                     continuation.resume(with: $0)
