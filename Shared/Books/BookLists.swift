@@ -18,15 +18,18 @@ extension BookList {
         FROM checkouts c WHERE c.id > ? ORDER BY c.id LIMIT ?
         """)
 
-    /// Charges by their operation's id. Those that cloud code made have another one.
+    /// Charges by their operation's id. Those that cloud code made have another one. `ledger`: what the sandbox has of a
+    /// charge, less its refunds there.
     static let charges = BookList(
-        "payments", "charges", ["state", "amount", "currency", "charge", "refunded", "pending"],
+        "payments", "charges", ["state", "amount", "currency", "charge", "refunded", "pending", "ledger"],
         """
         SELECT c.operationId AS key, c.state AS state, c.amount AS amount, c.currency AS currency,
         coalesce(c.chargeId, '') AS charge,
         (SELECT coalesce(sum(r.amount), 0) FROM refunds r WHERE r.chargeOperationId = c.operationId
         AND r.state = 'succeeded') AS refunded,
-        (SELECT count(*) FROM refunds r WHERE r.chargeOperationId = c.operationId AND r.state = 'created') AS pending
+        (SELECT count(*) FROM refunds r WHERE r.chargeOperationId = c.operationId AND r.state = 'created') AS pending,
+        (SELECT s.amount - (SELECT coalesce(sum(b.amount), 0) FROM sandboxRefunds b WHERE b.chargeId = s.chargeId)
+        FROM sandboxCharges s WHERE s.key = c.operationId AND s.failure IS NULL) AS ledger
         FROM charges c WHERE c.operationId > ? ORDER BY c.operationId LIMIT ?
         """)
 

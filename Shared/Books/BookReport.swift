@@ -37,6 +37,7 @@ package struct BookReport: Sendable {
                 "day": .string(String(Timestamp(milliseconds: day.day &* BookTables.day).iso.prefix(10))),
                 "currency": .string(day.currency), "orders": .int(sums.orders), "bag": .int(sums.bag),
                 "payments": .int(sums.payments), "analytics": .int(sums.analytics),
+                "provider": sums.provider.map(JSON.int) ?? .null,
             ]
         }
         return [

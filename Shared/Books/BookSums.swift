@@ -12,6 +12,8 @@ struct BookSums {
     private(set) var bag: Int64 = 0
     private(set) var payments: Int64 = 0
     private(set) var analytics: Int64 = 0
+    /// Of the sandbox; nil without a charge there.
+    private(set) var provider: Int64?
 
     /// Adds the rows of one checkout or of one order.
     static func add(_ group: CrossCheck.Group, to days: inout [Day: BookSums]) {
@@ -21,6 +23,10 @@ struct BookSums {
             days[day, default: BookSums()].bag &+= rest(checkout)
             if let charge = group[.charges], charge.text("state") == "succeeded" {
                 days[day, default: BookSums()].payments &+= rest(charge)
+                if charge.has("ledger") {
+                    let before = days[day]?.provider ?? 0
+                    days[day, default: BookSums()].provider = before &+ charge.int("ledger")
+                }
             }
         }
         if let order = group[.paidOrders], let sale = group[.sales] {

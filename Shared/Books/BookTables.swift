@@ -87,6 +87,8 @@ package struct BookRow: Sendable, Equatable {
         self.values = values
     }
 
+    /// Whether the column is not NULL.
+    func has(_ column: String) -> Bool { values[column] != nil }
     func int(_ column: String) -> Int64 { if case .int(let value)? = values[column] { value } else { 0 } }
     func text(_ column: String) -> String { if case .text(let value)? = values[column] { value } else { "" } }
 }

@@ -54,7 +54,7 @@ import Testing
         row(
             [
                 "key": key, "state": "succeeded", "amount": 700, "currency": "usd", "charge": "ch", "refunded": 0,
-                "pending": 0,
+                "pending": 0, "ledger": 600,
             ], more)
     }
 
@@ -100,6 +100,7 @@ import Testing
             report.json["sums"] == [
                 [
                     "day": "1970-04-11", "currency": "usd", "orders": 1, "bag": 700, "payments": 700, "analytics": 700,
+                    "provider": 600,
                 ]
             ])
     }

@@ -21,6 +21,7 @@ import Testing
             for day in sums {
                 #expect(day["bag"] == day["payments"])
                 #expect(day["bag"] == day["analytics"])
+                #expect(day["bag"] == day["provider"])
             }
 
             let folder = try TemporaryFolder()

@@ -44,11 +44,11 @@ private final class BookFile {
         var opened: OpaquePointer?
         let name = URL(fileURLWithPath: path).absoluteString + "?immutable=1"
         let flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX
-        guard sqlite3_open_v2(name, &opened, flags, nil) == SQLITE_OK, let opened else {
+        guard sqlite3_open_v2(name, &opened, flags, nil) == SQLITE_OK, let connection = opened else {
             sqlite3_close_v2(opened)
             throw .invalid("\(path) cannot be opened.")
         }
-        handle = opened
+        handle = connection
     }
 
     deinit { sqlite3_close_v2(handle) }
