@@ -120,10 +120,11 @@ let package = Package(
             path: "Shared/ProcessKit"
         ),
         .target(name: "Outbound", dependencies: ["CCurl"], path: "Shared/Outbound"),
+        .target(name: "Books", dependencies: ["ParseProtocol"], path: "Shared/Books"),
         .target(
             name: "ServiceKit",
             dependencies: [
-                "Cryptography", "MessageBus", "Messages", "ObjectStore", "ParseProtocol", "ProcessKit",
+                "Books", "Cryptography", "MessageBus", "Messages", "ObjectStore", "ParseProtocol", "ProcessKit",
                 .product(name: "Logging", package: "swift-log"),
             ],
             path: "Shared/ServiceKit"
@@ -143,7 +144,8 @@ let package = Package(
         .executableTarget(
             name: "GatewayService",
             dependencies: [
-                "Compression", "Cryptography", "MessageBus", "Messages", "Outbound", "ParseProtocol", "ProcessKit",
+                "Books", "Compression", "Cryptography", "MessageBus", "Messages", "Outbound", "ParseProtocol",
+                "ProcessKit",
                 .product(name: "DequeModule", package: "swift-collections"),
                 // Only the codec: a framework's HTTP server added a minute to every first build (`HTTP/Server`).
                 .product(name: "HTTPTypes", package: "swift-http-types"),
@@ -187,11 +189,11 @@ let package = Package(
             resources: [.copy("Pages"), .copy("Site"), .copy("Storefront")]
         ),
 
-        // The tool behind scripts/up and scripts/add-products. It parses its dozen options itself: ArgumentParser would
+        // The tool behind scripts/up, scripts/verify and scripts/add-products. It parses its dozen options itself: ArgumentParser would
         // add a minute to every first build.
         .executableTarget(
             name: "Setup",
-            dependencies: ["Outbound", "ParseProtocol"],
+            dependencies: ["Books", "CSQLite", "Outbound", "ParseProtocol"],
             path: "scripts/lib/setup",
             swiftSettings: unoptimised
         ),
@@ -302,6 +304,7 @@ if Context.environment["SATCHEL_SHOP_ONLY"] != "1" {
         .testTarget(
             name: "CryptographyTests", dependencies: ["Cryptography", "SignedTokens", "ParseProtocol"],
             swiftSettings: unoptimised),
+        .testTarget(name: "BooksTests", dependencies: ["Books", "ParseProtocol"], swiftSettings: unoptimised),
         .testTarget(
             name: "ProcessKitTests", dependencies: ["ProcessKit", "MessageBus"], swiftSettings: unoptimised),
         .testTarget(
@@ -331,7 +334,8 @@ if Context.environment["SATCHEL_SHOP_ONLY"] != "1" {
         .testTarget(
             name: "GatewayTests",
             dependencies: [
-                "GatewayService", "MessageBus", "Messages", "ParseProtocol", "ProcessKit", "TestSupport",
+                "Books", "GatewayService", "MessageBus", "Messages", "ParseProtocol", "ProcessKit", "TestSupport",
+                .product(name: "Logging", package: "swift-log"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOEmbedded", package: "swift-nio"),
@@ -360,7 +364,8 @@ if Context.environment["SATCHEL_SHOP_ONLY"] != "1" {
         .testTarget(
             name: "ServiceTests",
             dependencies: [
-                "ServiceKit", "ServiceSupport", "ProcessKit", "ObjectStore", "MessageBus", "Messages", "ParseProtocol",
+                "Books", "ServiceKit", "ServiceSupport", "ProcessKit", "ObjectStore", "MessageBus", "Messages",
+                "ParseProtocol",
                 "TestSupport", "AnalyticsService", "BagService", "CatalogService", "CloudService", "CrashService",
                 "GatewayService", "MailService", "PaymentsService", "PushService", "UsersService", "WebService",
             ], swiftSettings: unoptimised),

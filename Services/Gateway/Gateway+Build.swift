@@ -52,6 +52,7 @@ func runGateway() async throws {
         }, onBatchEnd: { traffic.deliver() })
     let services = ServiceClient(broker: broker)
     let meter = RequestMeter()
+    let books = BooksClerk(ServiceBookSource(services: services), logger: logger)
     let shadow = Shadow(configuration, logger: logger)
     let outbound = OutboundClient(authorities: configuration.cloud.authorities)
     let standing = GatewayReadiness(name: configuration.replica)
@@ -79,7 +80,7 @@ func runGateway() async throws {
         configuration: configuration, admission: admission, principals: principals, hooks: hooks,
         controllers: try Controllers(
             configuration, standing, broker, services, cache, site, hooks.registry, hub, gate, outbound, shadow,
-            logger),
+            books, logger),
         meter: meter, logger: logger)
 
     let answers = configuration.capacity.answers()
@@ -92,6 +93,7 @@ func runGateway() async throws {
         [
             BrokerLife(broker: broker, code: CodeRequests(router: router, answers: answers)),
             RequestReporter(meter: meter, services: services, logger: logger),
+            books,
             server(front, gate, configuration, hub, router.mount, logger),
             // Stops before the server, because its streams have no end.
             hub,
@@ -120,7 +122,7 @@ extension Controllers {
     fileprivate init(
         _ configuration: GatewayConfiguration, _ standing: GatewayReadiness, _ broker: Broker,
         _ services: ServiceClient, _ cache: ReadCache?, _ site: WebSite?, _ registry: HookRegistry, _ hub: LiveHub,
-        _ gate: ConnectionGate, _ outbound: OutboundClient, _ shadow: Shadow?, _ logger: Logger
+        _ gate: ConnectionGate, _ outbound: OutboundClient, _ shadow: Shadow?, _ books: BooksClerk, _ logger: Logger
     ) throws {
         let cloud = configuration.cloud
         let federation = Federation(services: services, limitMax: configuration.limitMax)
@@ -136,7 +138,7 @@ extension Controllers {
             codeFile: configuration.cloud.codeFile, document: document)
         let operations = OperationsController(
             broker: broker, services: services, federation: federation, registry: registry,
-            functions: document.functions, shadow: shadow, configuration: configuration)
+            functions: document.functions, shadow: shadow, books: books, configuration: configuration)
         self.init(
             objects: objects,
             aggregates: AggregateController(services: services, federation: federation),

@@ -1,3 +1,4 @@
+import Books
 import Messages
 import Testing
 
@@ -14,6 +15,7 @@ import Testing
     @Test func everyCallIsAnswered() throws {
         let built = try BuiltServices()
         #expect(built.keepers == ObjectCalls.keepers)
+        #expect(BookCheck.services == ObjectCalls.bookkeepers)
         let answered = built.answered.values.reduce(into: Set<String>()) { $0.formUnion($1) }
         // The gateway itself answers one: `CodeRequests`.
         #expect(Self.declared.subtracting(answered).sorted() == [CloudCalls.ask.kind])

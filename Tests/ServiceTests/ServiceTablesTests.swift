@@ -1,10 +1,12 @@
 import AnalyticsService
 import BagService
+import Books
 import CatalogService
 import CrashService
 import Foundation
 import Logging
 import MailService
+import Messages
 import ObjectStore
 import ParseProtocol
 import PaymentsService
@@ -72,6 +74,20 @@ import UsersService
             try reader.rows("SELECT 1 AS found FROM outbox WHERE dueAt > ?", [.int(Timestamp.now.milliseconds)]).count
         }
         #expect(left == 0)
+    }
+
+    /// The SQL of each check is valid for the engine.
+    @Test(arguments: ObjectCalls.bookkeepers) func theBooksOfANewDatabaseAreClean(_ service: String) async throws {
+        let sandbox = try await SandboxStore(try #require(Self.plans[service]))
+        func answer(_ question: JSON) async throws -> JSON {
+            try await sandbox.store.read { try ServiceBooks($0, files: nil).answer(question) }
+        }
+        for check in BookCheck.all where check.service == service {
+            #expect(try await answer(["check": .string(check.name)])["found"] == [], "\(check.name)")
+        }
+        for list in BookList.all where list.service == service {
+            #expect(try await answer(["list": .string(list.name)])["rows"] == [], "\(list.name)")
+        }
     }
 
     /// A new suite has a first crash project, and the next project gets the next number.

@@ -14,6 +14,7 @@ struct OperationsController: Sendable {
     /// Satchel's functions (`OpenAPIDocument`).
     let ownFunctions: [JSON]
     private let shadow: Shadow?
+    private let clerk: BooksClerk
     private let unused: UnusedFunctions
     private let ownName: String
     private let ownReport: ProcessReport
@@ -25,7 +26,7 @@ struct OperationsController: Sendable {
 
     init(
         broker: Broker, services: ServiceClient, federation: Federation, registry: HookRegistry, functions: [JSON],
-        shadow: Shadow?, configuration: GatewayConfiguration
+        shadow: Shadow?, books: BooksClerk, configuration: GatewayConfiguration
     ) {
         self.broker = broker
         self.services = services
@@ -33,6 +34,7 @@ struct OperationsController: Sendable {
         self.registry = registry
         ownFunctions = functions
         self.shadow = shadow
+        clerk = books
         unused = UnusedFunctions(codeReplacesOwn: configuration.cloud.codeReplacesFunctions)
         ownName = configuration.replica
         ownReport = ProcessReport(replica: configuration.replica, settings: configuration.settings)
@@ -104,6 +106,14 @@ struct OperationsController: Sendable {
     func resetShadow() -> ParseResponse {
         shadow?.reset()
         return ParseResponse([:])
+    }
+
+    /// This gateway's last check of the books, and whether one is running.
+    func books() -> ParseResponse { ParseResponse(clerk.json) }
+
+    func checkBooks() -> ParseResponse {
+        clerk.begin()
+        return ParseResponse(clerk.json)
     }
 
     /// The gateway's report first, then the services' by name.

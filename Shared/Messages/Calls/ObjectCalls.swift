@@ -33,6 +33,10 @@ public struct ObjectCalls: Sendable {
     /// One step of a move: the name is a `MoveVerb`. Parameters and data are documents.
     public var move: Call<FunctionRequest, FunctionReply> { Call("\(service).move.v1") }
 
+    // Checks of the books. Sender: gateway.
+    /// The wrong rows of a check, or a page of a list. Question and answer are documents (`ServiceBooks.answer`).
+    public var books: Call<FunctionRequest, FunctionReply> { Call("\(service).books.v1") }
+
     // Live queries. Sender: gateway.
     /// Creates or replaces a client's subscription.
     public var liveSubscribe: Call<LiveSubscribe, LiveSubscribed> { Call("\(service).liveSubscribe.v1") }
@@ -53,6 +57,8 @@ public struct ObjectCalls: Sendable {
 
     /// The services that own classes.
     public static let keepers = ["bag", "catalog", "payments", "push", "users"]
+    /// The services whose books are checked.
+    public static let bookkeepers = ["analytics", "bag", "catalog", "crash", "mail", "payments", "push", "users"]
     /// The services with cloud functions; each also has the process report.
     public static let performers = FunctionTable.services
 
@@ -65,6 +71,7 @@ public struct ObjectCalls: Sendable {
 
     static let all: [any DeclaredCall] = {
         let functions: [any DeclaredCall] = performers.map { ObjectCalls(of: $0).function }
-        return keepers.flatMap { ObjectCalls(of: $0).ofObjects } + functions
+        let books: [any DeclaredCall] = bookkeepers.map { ObjectCalls(of: $0).books }
+        return keepers.flatMap { ObjectCalls(of: $0).ofObjects } + functions + books
     }()
 }

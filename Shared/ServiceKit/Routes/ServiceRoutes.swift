@@ -75,6 +75,7 @@ public struct ServiceRoutes: Sendable {
         installPreview()
         installSchemas()
         installMoves()
+        installBooks()
         installLive()
         installDeliveries()
         installReport()

@@ -10,7 +10,7 @@ import Testing
     private static let paths: [JSON] = [
         "/operations", "/operations/logs?level=verbose", "/operations/jobs", "/operations/functions",
         "/operations/functions/checkout", "/operations/webhooks", "/operations/config", "/operations/settings",
-        "/operations/backups", "/operations/audit",
+        "/operations/backups", "/operations/books", "/operations/audit",
     ]
 
     @Test(.timeLimit(.minutes(10)), arguments: Desk.Screen.allCases)
@@ -36,7 +36,7 @@ import Testing
 
     // MARK: - The routes
 
-    @Test(arguments: ["settings", "metrics", "shadow", "log", "functions", "jobs", "config", "backups"])
+    @Test(arguments: ["settings", "metrics", "shadow", "log", "functions", "jobs", "config", "backups", "books"])
     func onlyOperatorsAreTold(_ name: String) async throws {
         let suite = try await Self.desk.suite
         let customer = try await Customer.signUp(suite)

@@ -123,6 +123,7 @@ import Testing
         Row(.GET, "/operations/log?size=1", nil, developers), Row(.GET, "/operations/metrics", nil, developers),
         Row(.GET, "/operations/jobs?limit=1", nil, developers), Row(.GET, "/operations/functions", nil, developers),
         Row(.GET, "/operations/shadow", nil, developers), Row(.DELETE, "/operations/shadow", nil, developers),
+        Row(.GET, "/operations/books"), Row(.POST, "/operations/books", [:]),
         Row(.GET, "/operations/settings"), Row(.GET, "/operations/config"), Row(.GET, "/operations/backups"),
         Row(.POST, "/push", [:]), Row(.GET, "/push_audiences"),
         Row.masterKeys(.DELETE, "/purge/NeverThere"), Row.masterKeys(.POST, "/loginAs", ["userId": "nobody1234"]),

@@ -205,9 +205,12 @@ def settings(visit, given):
 
 
 def backups(visit, given):
-    """The records of scripts/backup: the last backup is old, and the view says so."""
+    """The records of scripts/backup: the last backup is old, and the view says so. The books are checked."""
     page = visit.page
     visit.open("/dashboard/operations/backups")
     expect(page.locator(".backupWarning")).to_be_visible()
+    visit.open("/dashboard/operations/books")
+    page.get_by_role("button", name="Check now").click()
+    expect(page.locator("s-table").last).to_contain_text("order.charge", timeout=60_000)
     visit.open("/dashboard/operations/audit")
     expect(page.get_by_role("heading", name="Audit log")).to_be_visible()

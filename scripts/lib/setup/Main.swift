@@ -15,6 +15,9 @@ enum SatchelSetup {
             takes the marks of earlier releases from the demo's objects.
         satchel-setup products --count N [--data FILE] [--url URL]
             Adds generated products until the catalog has N of them, for benchmarks.
+        satchel-setup verify [--backup FOLDER] [--json] [--url URL]
+            Checks the books of the shop or of a backup. Exits with 1 when something is wrong, with 2 when a part
+            could not be checked.
 
           --url    the gateway with its mount path; else SATCHEL_PUBLIC_URL, else from SATCHEL_HOST, SATCHEL_PORT and
                    SATCHEL_MOUNT
@@ -28,7 +31,7 @@ enum SatchelSetup {
             try await run(CommandLine.arguments.dropFirst())
         } catch {
             FileHandle.standardError.write(Data("Error: \(error)\n".utf8))
-            exit(1)
+            exit(CommandLine.arguments.dropFirst().first == "verify" ? 2 : 1)
         }
     }
 
@@ -39,6 +42,7 @@ enum SatchelSetup {
         case "first-admin": try await FirstAdmin(options).run()
         case "demo-shop": try await DemoShop(options).run()
         case "products": try await Products(options).run()
+        case "verify": exit(try await Verify(options).run())
         default: throw SetupError.invalid("There is no command \(words.first ?? ""); see satchel-setup --help.")
         }
     }

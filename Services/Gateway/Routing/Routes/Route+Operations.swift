@@ -33,6 +33,12 @@ extension Route {
         operation("config", "getWholeConfig", "The parameters of the app, those for the master key as well.") {
             try await $0.controllers.operations.config($0.request)
         },
+        operation("books", "getBooks", "The last check of the books by this gateway.") {
+            $0.controllers.operations.books()
+        },
+        operation("books", "checkBooks", "Starts a check of the books, unless one is running.", .post) {
+            $0.controllers.operations.checkBooks()
+        },
         operation("backups", "listBackups", "The last backups, as scripts/backup noted them.") {
             await $0.controllers.operations.backups()
         },

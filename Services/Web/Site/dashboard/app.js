@@ -71,6 +71,7 @@ const routes = {
     load: () => import('./pages/operations/settings.js'),
   },
   '/operations/backups': { area: 'operations', sheet: 'backups', load: () => import('./pages/operations/backups.js') },
+  '/operations/books': { area: 'operations', sheet: 'books', load: () => import('./pages/operations/books.js') },
   '/team': { area: 'team', load: () => import('./pages/team.js') },
   '/own': { area: 'own', load: () => import('./pages/own.js') },
   '/operations/audit': { area: 'operations', sheet: 'audit', load: () => import('./pages/operations/audit.js') },

@@ -15,11 +15,12 @@ const tabs = {
   config: '/operations/config',
   settings: '/operations/settings',
   backups: '/operations/backups',
+  books: '/operations/books',
   audit: '/operations/audit',
 };
 
 /** Views for admins only, with their own rules in `shell/areas.js`. */
-const own = ['settings', 'backups', 'audit'];
+const own = ['settings', 'backups', 'books', 'audit'];
 
 function tabsOf(router, current) {
   const link = ([name, path]) =>

@@ -1,0 +1,55 @@
+import Books
+import MessageBus
+import Messages
+import ObjectStore
+import ParseProtocol
+
+extension ServiceRoutes {
+    /// Answers the questions of the checks of the books (`ServiceBooks`), each from one snapshot.
+    mutating func installBooks() {
+        let store = host.store
+        let files = host.plan.name == "catalog" ? host.configuration.dataDirectory + "/files" : nil
+        task(framed: ObjectCalls(of: host.plan.name).books) { _, request in
+            try request.requireMaster()
+            let question = try request.document()
+            // Among the costly reads, so that no client waits for it, and without a limit of time.
+            let answer: JSON = try await withCheckedThrowingContinuation { continuation in
+                store.submitRead(for: nil, isCostly: true) { reader in
+                    try reader.onOneSnapshot { try ServiceBooks(reader, files: files).answer(question) }
+                } completion: {
+                    continuation.resume(with: $0)
+                }
+            }
+            return try .result(answer)
+        }
+    }
+}
+
+extension ServiceBooks {
+    /// - Parameter files: the folder of catalog's files.
+    package init(_ reader: StoreReader, files: String?) throws {
+        try self.init(
+            isPostgreSQL: reader.dialect == .postgresql, now: Timestamp.now.milliseconds, files: files
+        ) { sql, columns, after, limit in
+            let arguments: [SQLValue] = after.map { [.text($0), .int(limit)] } ?? []
+            return try reader.rows(sql, arguments).map { row in
+                var values: [String: BookValue] = [:]
+                for column in columns { values[column] = BookValue(try row[column]) }
+                return values
+            }
+        }
+    }
+}
+
+extension BookValue {
+    fileprivate init?(_ value: SQLValue) {
+        switch value {
+        case .text(let text): self = .text(text)
+        case .int(let number): self = .int(number)
+        case .real(let number):
+            guard let whole = Int64(exactly: number.rounded()) else { return nil }
+            self = .int(whole)
+        case .null, .blob: return nil
+        }
+    }
+}
