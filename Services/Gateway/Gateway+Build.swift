@@ -165,6 +165,7 @@ extension Controllers {
             operations: OperationsController(
                 broker: broker, services: services, federation: federation, registry: registry,
                 functions: document.functions, shadow: shadow, configuration: configuration),
+            parked: ParkedController(broker: broker, services: services),
             mails: MailController(services: services))
     }
 }

@@ -28,5 +28,6 @@ struct Controllers: Sendable {
     let security: SecurityController
     let system: SystemController
     let operations: OperationsController
+    let parked: ParkedController
     let mails: MailController
 }

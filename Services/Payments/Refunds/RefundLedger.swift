@@ -68,11 +68,13 @@ package enum RefundLedger {
             case .success(let refund): ["succeeded", .text(refund.id), .null]
             case .failure(let failure): ["refused", .null, .text(failure.stored)]
             }
+        var isParked = false
+        if case .failure = outcome { isParked = operationId.contains(ChargeUndo.suffix) }
         _ = try transaction.execute(
             """
-            UPDATE refunds SET state = ?, refundId = ?, failure = ?, changedAt = ?
+            UPDATE refunds SET state = ?, refundId = ?, failure = ?, changedAt = ?, isParked = ?
             WHERE operationId = ? AND state = 'created'
-            """, values + [.int(transaction.now.milliseconds), .text(operationId)])
+            """, values + [.int(transaction.now.milliseconds), .int(isParked ? 1 : 0), .text(operationId)])
         try UndecidedReasons.clear(operationId, in: transaction)
         guard let row = try row(operationId, in: transaction), case .answer(let stored) = try step(row, in: transaction)
         else { throw ParseError.internalError }

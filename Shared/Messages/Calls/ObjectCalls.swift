@@ -33,6 +33,10 @@ public struct ObjectCalls: Sendable {
     /// One step of a move: the name is a `MoveVerb`. Parameters and data are documents.
     public var move: Call<FunctionRequest, FunctionReply> { Call("\(service).move.v1") }
 
+    // Work that was refused for good. Sender: gateway.
+    /// Lists, retries or drops it: the name is a `ParkedVerb`. Parameters are a document.
+    public var parked: Call<FunctionRequest, FunctionReply> { Call("\(service).parked.v1") }
+
     // Live queries. Sender: gateway.
     /// Creates or replaces a client's subscription.
     public var liveSubscribe: Call<LiveSubscribe, LiveSubscribed> { Call("\(service).liveSubscribe.v1") }
@@ -53,7 +57,7 @@ public struct ObjectCalls: Sendable {
 
     /// The services that own classes.
     public static let keepers = ["bag", "catalog", "payments", "push", "users"]
-    /// The services with cloud functions; each also has the process report.
+    /// The services with cloud functions; each also has the process report and parked work.
     public static let performers = FunctionTable.services
 
     private var ofObjects: [any DeclaredCall] {
@@ -64,7 +68,9 @@ public struct ObjectCalls: Sendable {
     }
 
     static let all: [any DeclaredCall] = {
-        let functions: [any DeclaredCall] = performers.map { ObjectCalls(of: $0).function }
-        return keepers.flatMap { ObjectCalls(of: $0).ofObjects } + functions
+        let ofAll: [any DeclaredCall] = performers.flatMap { service -> [any DeclaredCall] in
+            [ObjectCalls(of: service).function, ObjectCalls(of: service).parked]
+        }
+        return keepers.flatMap { ObjectCalls(of: $0).ofObjects } + ofAll
     }()
 }

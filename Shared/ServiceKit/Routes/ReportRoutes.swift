@@ -8,13 +8,15 @@ extension ServiceRoutes {
     mutating func installReport() {
         let configuration = host.configuration
         let report = ProcessReport(replica: configuration.replica, settings: configuration.settings)
-        readingFunction(ProcessReport.function) { _, request, reader in
+        readingFunction(ProcessReport.function) { [parkedKinds] _, request, reader in
             try request.requireAdmin()
             let waiting = try reader.rows("SELECT count(*) AS count FROM outbox").first?.int("count") ?? 0
+            let parked = try parkedKinds.parkedCounts(in: reader)
             return {
                 var answer = report.json
                 // Messages to other services that are not delivered yet.
                 answer["outbox"] = .int(waiting)
+                answer["parked"] = .object(parked)
                 return try .result(answer)
             }
         }
