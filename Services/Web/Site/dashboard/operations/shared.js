@@ -8,6 +8,7 @@ import { sees } from '../shell/areas.js';
 
 const tabs = {
   metrics: '/operations',
+  parked: '/operations/parked',
   logs: '/operations/logs',
   jobs: '/operations/jobs',
   functions: '/operations/functions',
@@ -18,8 +19,8 @@ const tabs = {
   audit: '/operations/audit',
 };
 
-/** Views for admins only, with their own rules in `shell/areas.js`. */
-const own = ['settings', 'backups', 'audit'];
+/** Views with their own rules in `shell/areas.js`. */
+const own = ['parked', 'settings', 'backups', 'audit'];
 
 function tabsOf(router, current) {
   const link = ([name, path]) =>
