@@ -24,7 +24,7 @@ package struct ParkedRefunds: Sendable {
     }
 
     package var kind: ParkedKind {
-        ParkedKind("refund", for: .orders) { limit, reader in
+        ParkedKind("refund", for: [.orders]) { limit, reader in
             try reader.rows(
                 "SELECT * FROM refunds WHERE isParked = 1 ORDER BY changedAt DESC LIMIT ?", [.int(limit)]
             ).map { try item($0, in: reader) }

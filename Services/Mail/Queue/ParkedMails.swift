@@ -10,7 +10,7 @@ package enum ParkedMails {
 
     /// - Parameter wake: called when a mail became due.
     package static func kind(wake: @escaping @Sendable () -> Void) -> ParkedKind {
-        ParkedKind("mail", for: .support) { limit, reader in
+        ParkedKind("mail", for: [.support]) { limit, reader in
             try reader.rows("SELECT \(columns) FROM mails WHERE \(isParked) ORDER BY id DESC LIMIT ?", [.int(limit)])
                 .map(item)
         } count: { reader in

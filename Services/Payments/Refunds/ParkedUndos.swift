@@ -18,7 +18,7 @@ package enum ParkedUndos {
         """
 
     package static var kind: ParkedKind {
-        ParkedKind("refund", for: .orders) { limit, reader in
+        ParkedKind("refund", for: [.orders]) { limit, reader in
             try reader.rows("\(parked) ORDER BY refunds.changedAt DESC LIMIT ?", [.int(limit)]).map(item)
         } count: { reader in
             try reader.rows("SELECT count(*) AS count FROM refunds WHERE isParked = 1", []).first?.int("count") ?? 0

@@ -42,7 +42,7 @@ package enum ParkedDeliveries {
 
     /// - Parameter wake: called when deliveries became due.
     package static func kind(wake: @escaping @Sendable () -> Void) -> ParkedKind {
-        ParkedKind("push", for: .admins) { limit, reader in
+        ParkedKind("push", for: [.admins]) { limit, reader in
             try items("", [], limit, in: reader)
         } count: { reader in
             try reader.rows(

@@ -63,7 +63,7 @@ public struct ParkedKind: Sendable {
 
     /// A kind whose items the operators of these areas see and change.
     public init(
-        _ name: String, for areas: OperatorArea..., list: @escaping List, count: @escaping Count,
+        _ name: String, for areas: [OperatorArea], list: @escaping List, count: @escaping Count,
         retry: @escaping Change, drop: @escaping Change
     ) {
         self.name = name
