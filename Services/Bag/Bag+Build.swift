@@ -120,10 +120,10 @@ package func buildBag(_ host: ServiceHost, _ routes: inout ServiceRoutes, _ curr
         ledger: RefundLedger(store: host.store, outbox: host.outbox, currency: currency),
         steps: RefundSteps(bus: host.bus),
         background: host.background, logger: host.logger, contact: { await contacts.contact(of: $0, for: nil) })
-    OrderFunctions(
-        host: host, ledger: OrderLedger(store: host.store, outbox: host.outbox, currency: currency),
-        checkouts: ledger, runner: refunds, contacts: contacts
-    ).install(in: &routes)
+    let orders = OrderLedger(store: host.store, outbox: host.outbox, currency: currency)
+    OrderFunctions(host: host, ledger: orders, checkouts: ledger, runner: refunds, contacts: contacts)
+        .install(in: &routes)
+    routes.park(ParkedRefunds(orders: orders) { refunds.begin($0) }.kind)
     OrderNoteFunctions(host: host, contacts: contacts).install(in: &routes)
     let totals = CustomerTotals(currency: currency.code)
     CustomerFunctions(host: host, contacts: contacts, totals: totals).install(in: &routes)

@@ -20,6 +20,7 @@ let bagMigrations = [
     Migration(15, "actions", actions),
     Migration(16, "orderEntries", OrderEntries.tables),
     Migration(17, "importedOrders", importedOrders),
+    Migration(18, "parkedRefunds", ParkedRefunds.columns),
 ]
 
 /// Orders that an import created. Checks of the books expect neither a charge nor a mail of theirs.

@@ -173,6 +173,7 @@ extension Controllers {
             metrics: MetricsController(
                 access: MetricsAccess(token: configuration.admission.metricsToken), operations: operations,
                 system: system, hub: hub, gate: gate),
+            parked: ParkedController(broker: broker, services: services),
             mails: MailController(services: services))
     }
 }

@@ -37,6 +37,7 @@ package func buildMail(_ host: ServiceHost, _ routes: inout ServiceRoutes) throw
     let written = ShopMailQueue(sender: configuration.sender, staff: configuration.staff, quotas: quotas)
     MailFunctions(store: host.store, sender: sender, composer: composer, written: written, audit: host.audit)
         .install(in: &routes)
+    routes.park(ParkedMails.kind { sender.wake() })
 
     host.shorten(
         MailQueue.waits(atMost: configuration.sending.longestWait, host.writers),

@@ -6,6 +6,7 @@ let paymentsMigrations = [
     Migration(1, "tables", paymentsTables),
     Migration(2, "unanswered", unanswered),
     Migration(3, "actions", actions),
+    Migration(4, "parkedRefunds", ParkedUndos.columns),
 ]
 
 /// Charges that the customer may confirm with the bank, and those that wait for it.

@@ -30,6 +30,7 @@ package func buildPayments(_ host: ServiceHost, _ routes: inout ServiceRoutes) t
             .undo(message.operationID, for: request.share)
         return Accepted()
     }
+    routes.park(ParkedUndos.kind)
     let news = NotificationCalls(to: paymentsPlan.name)
     // Idempotent: the maximum does not change when a message arrives twice.
     routes.accept(news.orderMade, keyed: false) { message, _, transaction in

@@ -6,6 +6,7 @@ let pushMigrations = [
     Migration(1, "tables", pushTables),
     Migration(2, "notificationsOfOrders", notificationsOfOrders),
     Migration(3, "pushTimes", statements: pushTimes),
+    Migration(4, "parkedDeliveries", ParkedDeliveries.tables),
 ]
 
 /// Adds the time of a push's request, by which a promotion's newest pushes are found. Existing pushes get their SQLite

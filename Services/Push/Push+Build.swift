@@ -53,6 +53,13 @@ package func buildPush(_ host: ServiceHost, _ routes: inout ServiceRoutes) throw
             .array(await host.store.read(for: request.share) { try Notifications.list(ofOrder: id, in: $0) }))
     }
     PromotionFunctions(host: host, spreader: spreader).install(in: &routes)
+    routes.park(ParkedDeliveries.kind { sender.wake() })
+    host.whenWriter(
+        "push.parked", every: ParkedDeliveries.pause, problem: "Old parked deliveries could not be removed."
+    ) {
+        try await host.store.write(for: nil) { try ParkedDeliveries.forget(in: $0) }
+        return .idle
+    }
     let thumbnails = PromotionThumbnails(host: host)
     host.whenWriter(
         "promotions.thumbnails", every: PromotionThumbnails.pause, problem: "The thumbnail of a promotion failed."

@@ -5,7 +5,7 @@ import { loadView } from './pages.mjs';
 
 const { areas, runs, sees } = await loadView('shell/areas.js');
 const entries = ['today', 'orders', 'products', 'reviews', 'customers', 'data', 'promotions', 'crashes', 'analytics'];
-const sheets = ['codes', 'storefront', 'operations', 'schema', 'settings', 'backups', 'audit'];
+const sheets = ['codes', 'storefront', 'operations', 'parked', 'schema', 'settings', 'backups', 'audit'];
 
 async function learn(answer) {
   globalThis.fetch = async () => ({ ok: true, json: async () => ({ result: answer }) });
@@ -15,9 +15,9 @@ async function learn(answer) {
 test('each role sees what is its own', async () => {
   const own = {
     catalog: ['today', 'products', 'reviews', 'data'],
-    orders: ['today', 'orders', 'customers', 'codes'],
-    support: ['today', 'orders', 'reviews', 'customers', 'crashes', 'codes'],
-    developers: ['today', 'data', 'crashes', 'analytics', 'storefront', 'operations', 'schema'],
+    orders: ['today', 'orders', 'customers', 'codes', 'parked'],
+    support: ['today', 'orders', 'reviews', 'customers', 'crashes', 'codes', 'parked'],
+    developers: ['today', 'data', 'crashes', 'analytics', 'storefront', 'operations', 'parked', 'schema'],
     admins: [...entries, ...sheets],
   };
   for (const [area, seen] of Object.entries(own)) {

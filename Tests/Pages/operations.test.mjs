@@ -10,6 +10,7 @@ const { maskedURL, merged } = await loadView('operations/settings-list.js');
 const { backupState } = await loadView('operations/backup-age.js');
 const { change } = await loadView('operations/config-change.js');
 const { planOf } = await loadView('operations/job-plan.js');
+const { pathOf, total } = await loadView('operations/parked.js');
 
 /** A server that returns at most `size` lines per request, from the cursor on. */
 function served(all, after, size) {
@@ -173,4 +174,18 @@ test('a plan is what the form says, or a word about what is wrong', () => {
   ]) {
     assert.throws(() => planOf({ ...form, ...wrong }), Error, JSON.stringify(wrong));
   }
+});
+
+test('parked work is counted over all services and leads to the view that shows it', () => {
+  assert.equal(total({ mail: { mail: 2, message: 0 }, bag: { refund: 1, message: 3 }, crash: {} }), 6);
+  assert.equal(total({}), 0);
+  const all = () => true;
+  assert.equal(pathOf({ kind: 'mail', id: '7' }, all), '/mails/7');
+  assert.equal(pathOf({ kind: 'push', id: 'a:b' }, all), '/pushes');
+  assert.equal(pathOf({ kind: 'refund', id: 'rf', orderId: 'o1' }, all), '/orders/o1');
+  assert.equal(pathOf({ kind: 'message', id: '1' }, all), null);
+  assert.equal(
+    pathOf({ kind: 'mail', id: '7' }, (entry) => entry !== 'mails'),
+    null,
+  );
 });

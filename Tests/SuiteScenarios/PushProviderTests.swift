@@ -110,6 +110,25 @@ import Testing
             }
             // Nothing was sent twice.
             #expect(peer.reports().count { $0["status"] != nil } == 8)
+
+            // Refusals for another reason than a dead token are parked, by reason.
+            func parked() async throws -> [JSON] {
+                let answer = try await master.get("/operations/parked").json
+                return (answer["results"]?.arrayValue ?? []).filter { $0["kind"] == "push" }
+            }
+            let items = try await parked()
+            #expect(Set(items.map { $0.text("reason") }) == ["DeviceTokenNotForTopic", "Status400"], "\(items)")
+            let topic = try #require(items.first { $0["reason"] == "DeviceTokenNotForTopic" })
+            #expect(topic["about"] == .string("push \(id) to 1 devices"))
+            let body: JSON = ["service": "push", "kind": "push", "id": topic["id"] ?? .null]
+            #expect(try await master.call(.POST, "/operations/parked/retry", body).status == 200)
+            try await eventually("it is sent again, refused and parked again") {
+                guard peer.reports().count(where: { $0["status"] != nil }) == 9 else { return false }
+                return try await parked().contains { $0["id"] == topic["id"] }
+            }
+            #expect(try await master.pushEnded(id)["numFailed"] == 6)
+            #expect(try await master.call(.POST, "/operations/parked/drop", body).status == 200)
+            #expect(try await parked().map { $0.text("reason") } == ["Status400"])
         }
     }
 

@@ -226,7 +226,9 @@ package struct OrderLedger: Sendable {
     /// The earlier shipments that an order keeps: the first and the last ones. The audit log has all.
     private static let correctionsMax = 20
 
-    private func begin(
+    /// Stores a refund that the lifecycle allows.
+    /// - Returns: its id.
+    func begin(
         _ wish: Wish, _ order: OrderRecord, _ lifecycle: OrderLifecycle, _ amount: Int64, _ status: OrderStatus,
         in transaction: StoreTransaction
     ) throws -> String {

@@ -64,6 +64,9 @@ package struct RefundLedger: Sendable {
     static func insert(
         _ refund: Refund, _ wish: OrderLedger.Wish, charged: Int64?, in transaction: StoreTransaction
     ) throws {
+        // An earlier, refused refund of the order needs no decision any more.
+        _ = try transaction.execute(
+            "UPDATE refunds SET isParked = 0 WHERE orderId = ? AND isParked = 1", [.text(refund.orderId)])
         _ = try transaction.execute(
             """
             INSERT INTO refunds(id, orderId, checkoutId, purpose, amount, reason, restock, lines, madeBy, state,
@@ -144,7 +147,7 @@ package struct RefundLedger: Sendable {
         }
     }
 
-    /// Payments refused the refund. The order keeps its state and records the failure.
+    /// Payments refused the refund. The order keeps its state and records the failure; the refund is parked.
     package func fail(_ refund: Refund, _ error: ParseError) async throws {
         try await store.write(for: nil) { transaction in
             try Self.settle(refund.id, "failed", problem: error, in: transaction)
@@ -159,12 +162,13 @@ package struct RefundLedger: Sendable {
     ) throws {
         let changed = try transaction.execute(
             """
-            UPDATE refunds SET state = ?, providerId = ?, problemCode = ?, problem = ?, changedAt = ?
+            UPDATE refunds SET state = ?, providerId = ?, problemCode = ?, problem = ?, changedAt = ?, isParked = ?
             WHERE id = ? AND state = 'pending'
             """,
             [
                 .text(state), providerId, problem.map { .int(Int64($0.code.rawValue)) } ?? .null,
-                problem.map { .text($0.message) } ?? .null, .int(transaction.now.milliseconds), .text(id),
+                problem.map { .text($0.message) } ?? .null, .int(transaction.now.milliseconds),
+                .int(problem == nil ? 0 : 1), .text(id),
             ])
         // Another driver already counted the refund.
         guard changed == 1 else { throw StepAlreadyTaken() }

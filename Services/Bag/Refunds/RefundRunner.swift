@@ -41,11 +41,14 @@ package final class RefundRunner: Sendable {
         }
     }
 
+    /// Starts a stored refund that no request waits for.
+    func begin(_ id: String) { flights.begin(id) { [self] in await drive(id) } }
+
     /// Continues interrupted refunds. Called when this process becomes the writer.
     /// - Throws: the store's errors; nothing was started then.
     package func resumeUnfinished() async throws {
         let ids = try await ledger.unfinished()
-        for id in ids { flights.begin(id) { [self] in await drive(id) } }
+        for id in ids { begin(id) }
         if !ids.isEmpty { logger.notice("Refunds continue.", metadata: ["refund.count": "\(ids.count)"]) }
     }
 

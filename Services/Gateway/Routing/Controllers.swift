@@ -29,5 +29,6 @@ struct Controllers: Sendable {
     let system: SystemController
     let operations: OperationsController
     let metrics: MetricsController
+    let parked: ParkedController
     let mails: MailController
 }

@@ -107,7 +107,7 @@ struct MailFunctions: Sendable {
     }
 
     /// Queues a mail again that was held or given up; its age starts again. A queued mail becomes due now.
-    private static func retry(_ id: Int64, in transaction: StoreTransaction) throws {
+    static func retry(_ id: Int64, in transaction: StoreTransaction) throws {
         guard
             let row = try transaction.rows("SELECT state, length(model) AS size FROM mails WHERE id = ?", [.int(id)])
                 .first

@@ -15,6 +15,10 @@ package struct ChargeUndo: Sendable {
         self.logger = logger
     }
 
+    /// Ends the operation id of the refund of a charge that is no longer wanted. A refund that an operator retries has
+    /// a longer one.
+    static let suffix = ":undo"
+
     /// Returns when the charge is abandoned or fully refunded, or when the provider permanently refuses the refund.
     /// - Throws: `.serviceUnavailable` (2) while that is undecided; the caller must retry.
     package func undo(_ operationId: String, for share: WorkShare?) async throws {
@@ -24,7 +28,7 @@ package struct ChargeUndo: Sendable {
             return
         }
         let refund = RefundRequest.with {
-            $0.operationID = "\(operationId):undo"
+            $0.operationID = operationId + Self.suffix
             $0.chargeOperationID = operationId
             $0.amountMinorUnits = 0  // Everything that is left.
         }
@@ -37,7 +41,7 @@ package struct ChargeUndo: Sendable {
             return  // Nothing is left to refund.
         } catch let error as ParseError where error.code == .scriptFailed {
             logger.critical(
-                "A charge without an order cannot be refunded; refund it at the provider.",
+                "A charge without an order cannot be refunded. The refund is parked.",
                 metadata: ["charge.operation": "\(operationId)", "error": "\(error)"])
         }
     }

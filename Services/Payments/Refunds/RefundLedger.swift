@@ -69,11 +69,13 @@ package enum RefundLedger {
             case .success(let refund): ["succeeded", .text(refund.id), .null]
             case .failure(let failure): ["refused", .null, .text(failure.stored)]
             }
+        var isParked = false
+        if case .failure = outcome { isParked = operationId.contains(ChargeUndo.suffix) }
         let count = try transaction.execute(
             """
-            UPDATE refunds SET state = ?, refundId = ?, failure = ?, changedAt = ?
+            UPDATE refunds SET state = ?, refundId = ?, failure = ?, changedAt = ?, isParked = ?
             WHERE operationId = ? AND state = 'created'
-            """, values + [.int(transaction.now.milliseconds), .text(operationId)])
+            """, values + [.int(transaction.now.milliseconds), .int(isParked ? 1 : 0), .text(operationId)])
         if count > 0 {
             let name = if case .success = outcome { "succeeded" } else { "refused" }
             transaction.afterCommit { Metric.payments.count(("kind", "refunds"), ("outcome", name)) }

@@ -3,7 +3,7 @@ import ServiceKit
 
 /// The state machine of one delivery. No I/O.
 ///
-/// waiting → sending → sent | failed | dead token, and back to waiting when a retry makes sense.
+/// waiting → sending → sent | failed | refused | dead token, and back to waiting when a retry makes sense.
 package struct DeliveryMachine: Sendable {
     private enum State { case waiting, sending, ended }
 
@@ -11,7 +11,10 @@ package struct DeliveryMachine: Sendable {
     package enum Step: Sendable, Hashable {
         case send
         case sent
+        /// It would come too late, or no provider reaches the device.
         case failed(String)
+        /// The provider refuses it for a reason that an operator may remove; it is parked.
+        case refused(String)
         /// The device no longer has this token; the installation loses it.
         case tokenIsDead(String)
         case again(at: Timestamp, reason: String)
@@ -59,7 +62,7 @@ package struct DeliveryMachine: Sendable {
             case (403, "ExpiredProviderToken"), (403, "InvalidProviderToken"), (403, "MissingProviderToken"),
                 (429, _), (408, _), (500..., _):
                 return again(reason, retryAfter, now)
-            default: return end(.failed(reason))
+            default: return end(.refused(reason))
             }
         }
     }
@@ -72,7 +75,7 @@ package struct DeliveryMachine: Sendable {
     private mutating func again(_ reason: String, _ retryAfter: Duration?, _ now: Timestamp) -> Step {
         let pause = max(Self.backoff.pause(afterFailures: attempts + 1), min(retryAfter ?? .zero, Self.retryAfterMax))
         let next = now.advanced(by: pause)
-        guard next < endsAt else { return end(.failed(expiresAt == nil ? reason : "Expired")) }
+        guard next < endsAt else { return end(expiresAt == nil ? .refused(reason) : .failed("Expired")) }
         state = .waiting
         return .again(at: next, reason: reason)
     }

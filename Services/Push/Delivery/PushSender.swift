@@ -158,6 +158,9 @@ package final class PushSender: Sendable {
         case .send: break
         case .sent: try PushProgress.end(delivery, isSent: true, reason: "", in: transaction)
         case .failed(let reason): try PushProgress.end(delivery, isSent: false, reason: reason, in: transaction)
+        case .refused(let reason):
+            try ParkedDeliveries.park(delivery.id, reason, in: transaction)
+            try PushProgress.end(delivery, isSent: false, reason: reason, in: transaction)
         case .tokenIsDead(let reason):
             try PushProgress.end(delivery, isSent: false, reason: reason, in: transaction)
             let stored = try transaction.documentIfFound("_Installation", delivery.installation, caller: .master)

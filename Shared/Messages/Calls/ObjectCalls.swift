@@ -37,6 +37,10 @@ public struct ObjectCalls: Sendable {
     /// The wrong rows of a check, or a page of a list. Question and answer are documents (`ServiceBooks.answer`).
     public var books: Call<FunctionRequest, FunctionReply> { Call("\(service).books.v1") }
 
+    // Work that was refused for good. Sender: gateway.
+    /// Lists, retries or drops it: the name is a `ParkedVerb`. Parameters are a document.
+    public var parked: Call<FunctionRequest, FunctionReply> { Call("\(service).parked.v1") }
+
     // Live queries. Sender: gateway.
     /// Creates or replaces a client's subscription.
     public var liveSubscribe: Call<LiveSubscribe, LiveSubscribed> { Call("\(service).liveSubscribe.v1") }
@@ -59,7 +63,7 @@ public struct ObjectCalls: Sendable {
     public static let keepers = ["bag", "catalog", "payments", "push", "users"]
     /// The services whose books are checked.
     public static let bookkeepers = ["analytics", "bag", "catalog", "crash", "mail", "payments", "push", "users"]
-    /// The services with cloud functions; each also has the process report.
+    /// The services with cloud functions; each also has the process report and parked work.
     public static let performers = FunctionTable.services
 
     private var ofObjects: [any DeclaredCall] {
@@ -70,8 +74,10 @@ public struct ObjectCalls: Sendable {
     }
 
     static let all: [any DeclaredCall] = {
-        let functions: [any DeclaredCall] = performers.map { ObjectCalls(of: $0).function }
+        let ofAll: [any DeclaredCall] = performers.flatMap { service -> [any DeclaredCall] in
+            [ObjectCalls(of: service).function, ObjectCalls(of: service).parked]
+        }
         let books: [any DeclaredCall] = bookkeepers.map { ObjectCalls(of: $0).books }
-        return keepers.flatMap { ObjectCalls(of: $0).ofObjects } + functions + books
+        return keepers.flatMap { ObjectCalls(of: $0).ofObjects } + ofAll + books
     }()
 }

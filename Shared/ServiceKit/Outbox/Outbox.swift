@@ -164,6 +164,14 @@ public final class Outbox: Sendable {
             }, tell: tell)
     }
 
+    /// The messages that their receivers refuse, for operators.
+    package var parkedKind: ParkedKind {
+        parked.kind { [self] destination in
+            turns.withLock { $0.added(for: destination) }
+            wakeUp.ring()
+        }
+    }
+
     /// The services with due messages; empty when it is not yet time to check.
     private func dueDestinations() async throws -> [String] {
         guard looks.withLock({ $0.begins(at: .now) }) else { return [] }

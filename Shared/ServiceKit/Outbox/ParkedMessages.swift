@@ -4,8 +4,8 @@ import ObjectStore
 import ParseProtocol
 import Synchronization
 
-/// Outbox messages that their receivers refuse repeatedly. They are moved to a separate table and sent again when a
-/// process of the service becomes the writer, that is after a restart or an upgrade.
+/// Outbox messages that their receivers refuse repeatedly. They are moved to a separate table and sent again when an
+/// operator retries them, or when a process of the service becomes the writer, that is after a restart or an upgrade.
 package final class ParkedMessages: Sendable {
     /// Refusals after which a message is parked; this takes about 15 minutes.
     package static let refusalsMax: Int64 = 20
@@ -75,6 +75,50 @@ package final class ParkedMessages: Sendable {
             tell(count ?? 0)
             return .idle
         }
+    }
+
+    /// The kind of parked work that operators see.
+    /// - Parameter returned: called with the receiver of a message that is back in the outbox.
+    func kind(returned: @escaping @Sendable (_ destination: String) -> Void) -> ParkedKind {
+        ParkedKind("message", for: [.developers]) { limit, reader in
+            try reader.rows("SELECT * FROM parkedMessages ORDER BY id DESC LIMIT ?", [.int(limit)]).map(Self.item)
+        } count: { reader in
+            try reader.rows("SELECT count(*) AS count FROM parkedMessages", []).first?.int("count") ?? 0
+        } retry: { [self] id, transaction in
+            guard let row = try take(id, in: transaction) else { return nil }
+            // The next refusal parks it again. A message with an attempt travels alone.
+            _ = try transaction.execute(
+                """
+                INSERT INTO outbox(key, kind, body, attempts, refusals, dueAt) VALUES (?, ?, ?, 1, ?, ?)
+                ON CONFLICT(key) DO NOTHING
+                """,
+                [
+                    row["key"], row["kind"], row["body"], .int(Self.refusalsMax - 1),
+                    .int(transaction.now.milliseconds),
+                ])
+            let destination = try String(row.text("kind").prefix { $0 != "." })
+            transaction.afterCommit { returned(destination) }
+            return try Self.item(row)
+        } drop: { [self] id, transaction in
+            try take(id, in: transaction).map(Self.item)
+        }
+    }
+
+    /// Removes a parked message. Nil when there is none with this id.
+    private func take(_ id: String, in transaction: StoreTransaction) throws -> SQLRow? {
+        guard let id = Int64(id),
+            let row = try transaction.rows("SELECT * FROM parkedMessages WHERE id = ?", [.int(id)]).first
+        else { return nil }
+        _ = try transaction.execute("DELETE FROM parkedMessages WHERE id = ?", [.int(id)])
+        transaction.afterCommit { [wakeUp] in wakeUp.ring() }
+        return row
+    }
+
+    private static func item(_ row: SQLRow) throws -> ParkedKind.Item {
+        let event = try row.text("key").dropFirst(KeyedReplies.outboxPrefix.count)
+        return try ParkedKind.Item(
+            id: String(row.int("id")), about: "\(row.text("kind")) \(event)", reason: row.text("problem"),
+            since: Timestamp(milliseconds: row.int("parkedAt")), attempts: refusalsMax)
     }
 
     /// - Returns: whether there were any.

@@ -8,15 +8,17 @@ extension ServiceRoutes {
     mutating func installReport() {
         let (host, configuration) = (host, host.configuration)
         let report = ProcessReport(replica: configuration.replica, settings: configuration.settings)
-        readingFunction(ProcessReport.function) { _, request, reader in
+        readingFunction(ProcessReport.function) { [parkedKinds] _, request, reader in
             try request.requireAdmin()
             let waiting = try reader.rows("SELECT count(*) AS count FROM outbox").first?.int("count") ?? 0
             let figures = try host.figures(reader)
+            let parked = try parkedKinds.parkedCounts(in: reader)
             return {
                 var answer = report.json
                 answer["figures"] = .array((answer["figures"]?.arrayValue ?? []) + figures.map(\.json))
                 // Messages to other services that are not delivered yet.
                 answer["outbox"] = .int(waiting)
+                answer["parked"] = .object(parked)
                 return try .result(answer)
             }
         }

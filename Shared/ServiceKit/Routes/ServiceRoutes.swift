@@ -61,6 +61,7 @@ public struct ServiceRoutes: Sendable {
     var routes: [String: Route] = [:]
     private var functions: [String: Function] = [:]
     private var readingFunctions: [String: ReadingFunction] = [:]
+    var parkedKinds: [ParkedKind] = []
     let host: ServiceHost
     /// The rules of the service's classes, by class name.
     let rules: [String: any ClassRules]
@@ -78,8 +79,10 @@ public struct ServiceRoutes: Sendable {
         installBooks()
         installLive()
         installDeliveries()
-        installReport()
+        park(host.outbox.parkedKind)
         try build(host, &self)
+        installParked()
+        installReport()
         installFunctions()
     }
 

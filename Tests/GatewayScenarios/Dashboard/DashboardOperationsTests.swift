@@ -10,7 +10,7 @@ import Testing
     private static let paths: [JSON] = [
         "/operations", "/operations/logs?level=verbose", "/operations/jobs", "/operations/functions",
         "/operations/functions/checkout", "/operations/webhooks", "/operations/config", "/operations/settings",
-        "/operations/backups", "/operations/books", "/operations/audit",
+        "/operations/backups", "/operations/books", "/operations/audit", "/operations/parked",
     ]
 
     @Test(.timeLimit(.minutes(10)), arguments: Desk.Screen.allCases)
@@ -30,13 +30,37 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(10)), arguments: Desk.Screen.allCases)
+    func refusedWorkIsTriedAgainOrDropped(_ screen: Desk.Screen) async throws {
+        let suite = try await Self.desk.suite
+        let hosts = (0..<2).map { _ in "m\(Names.random(8).lowercased()).example" }
+        for host in hosts {
+            let made = try await ParseClient.master(suite).run(
+                "sendShopMail", ["to": .string("ada@\(host)"), "subject": "Hi", "text": "Hello"])
+            let id = try #require(made.result.at("mails", 0, "id")?.intValue, "\(made.text)")
+            try await eventually("the mail is sent") {
+                try await suite.rows("mail", "SELECT state FROM mails WHERE id = \(id)") == [["sent"]]
+            }
+            try await suite.tamper(
+                "mail", "UPDATE mails SET state = 'failed', problem = '550 No such user' WHERE id = \(id)")
+        }
+        try await Self.desk.check("parked", on: screen, ["again": .string(hosts[0]), "gone": .string(hosts[1])])
+        try await eventually("the retried mail is sent, the other one is only recorded") {
+            try await suite.rows(
+                "mail", "SELECT state FROM mails WHERE toAddress LIKE 'ada@m%.example' ORDER BY id DESC LIMIT 2")
+                == [["failed"], ["sent"]]
+        }
+    }
+
+    @Test(.timeLimit(.minutes(10)), arguments: Desk.Screen.allCases)
     func operationsViewsAreAccessible(_ screen: Desk.Screen) async throws {
         try await Self.desk.checkAccess(to: Self.paths, on: screen)
     }
 
     // MARK: - The routes
 
-    @Test(arguments: ["settings", "metrics", "shadow", "log", "functions", "jobs", "config", "backups", "books"])
+    @Test(arguments: [
+        "settings", "metrics", "shadow", "log", "functions", "jobs", "config", "backups", "books", "parked",
+    ])
     func onlyOperatorsAreTold(_ name: String) async throws {
         let suite = try await Self.desk.suite
         let customer = try await Customer.signUp(suite)

@@ -59,13 +59,15 @@ extension Desk {
                 "/analytics", "/analytics?show=requests", "/crashes", try await crashPath(), "/data", "/data/Product",
                 "/data/Product/schema", "/data/Product/permissions", "/data/console", "/operations",
                 "/operations/logs", "/operations/jobs", "/operations/functions", "/operations/functions/checkout",
-                "/operations/webhooks", "/operations/config",
+                "/operations/webhooks", "/operations/config", "/operations/parked",
             ]
         default:
             let (customer, orderNo) = try await paid()
             let orders = try await ParseClient.master(suite).find("Order", ["orderNo": orderNo]).results
             let order = "/orders/\(orders.first?.text("objectId") ?? "")"
-            let both = ["/orders", order, "/customers", "/customers/\(customer.userId)", "/codes"]
+            let both = [
+                "/orders", order, "/customers", "/customers/\(customer.userId)", "/codes", "/operations/parked",
+            ]
             guard share.role == "support" else { return both }
             let never = try await Customer.signUp(suite)
             return both + [

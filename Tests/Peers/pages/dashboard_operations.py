@@ -214,3 +214,31 @@ def backups(visit, given):
     expect(page.locator("s-table").last).to_contain_text("order.charge", timeout=60_000)
     visit.open("/dashboard/operations/audit")
     expect(page.get_by_role("heading", name="Audit log")).to_be_visible()
+
+
+@flow
+def parked(visit, given):
+    """Today counts refused work; one mail is tried again, another is dropped by keyboard."""
+    page = visit.page
+    enter(visit, given)
+    page.locator("#content").get_by_role("link", name="Refused work").click()
+    expect(page.locator("#content h1")).to_have_text("Refused work")
+    again, gone = row_of(page, given["again"]), row_of(page, given["gone"])
+    expect(again).to_contain_text("550 No such user")
+    expect(gone).to_contain_text("Mail")
+    report["failures"] += browser_checks.problems(page, "refused work")
+    again.get_by_role("button", name="Try again").click()
+    toast(page, "It is tried again.")
+    expect(again).to_have_count(0)
+    gone.locator("td").last.focus()
+    page.keyboard.press("Enter")
+    box = page.locator(DIALOG)
+    expect(box).to_contain_text("It is not done any more.")
+    report["failures"] += browser_checks.problems(page, "dropping refused work")
+    press(page, "Cancel")
+    expect(box).to_have_count(0)
+    expect(gone).to_have_count(1)
+    gone.get_by_role("button", name="Drop").click()
+    press(page, "Drop")
+    toast(page, "It was dropped.")
+    expect(gone).to_have_count(0)

@@ -42,6 +42,18 @@ extension Route {
         operation("backups", "listBackups", "The last backups, as scripts/backup noted them.") {
             await $0.controllers.operations.backups()
         },
+        Route(
+            .get, "/operations/parked", .system, "listParked",
+            "Work that was refused for good: mails, messages between services, refunds, pushes."
+        ) {
+            try await $0.controllers.parked.list($0.request, $0.principal)
+        },
+        Route(.post, "/operations/parked/retry", .system, "retryParked", "Has such work done again.") {
+            try await $0.controllers.parked.change(.retry, $0.request, $0.principal)
+        },
+        Route(.post, "/operations/parked/drop", .system, "dropParked", "Gives such work up.") {
+            try await $0.controllers.parked.change(.drop, $0.request, $0.principal)
+        },
         Route(.post, "/mails/{mailId}", .system, "showMail", "A mail as a page.", access: .desk(.support)) {
             try await $0.controllers.mails.page($0["mailId"], $0.request, $0.principal)
         },

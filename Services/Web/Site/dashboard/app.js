@@ -59,6 +59,7 @@ const routes = {
   '/crashes': { area: 'crashes', load: () => import('./pages/crashes.js') },
   '/crashes/:id': { area: 'crashes', load: () => import('./pages/crash.js') },
   '/operations': { area: 'operations', load: () => import('./pages/operations/metrics.js') },
+  '/operations/parked': { area: 'operations', sheet: 'parked', load: () => import('./pages/operations/parked.js') },
   '/operations/functions': { area: 'operations', load: () => import('./pages/operations/functions.js') },
   '/operations/functions/:name': { area: 'operations', load: () => import('./pages/operations/function.js') },
   '/operations/webhooks': { area: 'operations', load: () => import('./pages/operations/webhooks.js') },

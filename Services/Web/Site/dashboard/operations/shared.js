@@ -8,6 +8,7 @@ import { sees } from '../shell/areas.js';
 
 const tabs = {
   metrics: '/operations',
+  parked: '/operations/parked',
   logs: '/operations/logs',
   jobs: '/operations/jobs',
   functions: '/operations/functions',
@@ -19,8 +20,8 @@ const tabs = {
   audit: '/operations/audit',
 };
 
-/** Views for admins only, with their own rules in `shell/areas.js`. */
-const own = ['settings', 'backups', 'books', 'audit'];
+/** Views with their own rules in `shell/areas.js`. */
+const own = ['parked', 'settings', 'backups', 'books', 'audit'];
 
 function tabsOf(router, current) {
   const link = ([name, path]) =>

@@ -64,6 +64,7 @@ async function asked(signal) {
     mails: runs('support') && unsentMails(signal),
     declined: runs('orders') && ask('charges', { state: 'declined', from: week, limit: 1, count: true }, signal),
     pushes: sees('promotions') && ask('pushes', { status: 'failed', from: week, limit: 1 }, signal),
+    parked: sees('parked') && call('GET', '/operations/parked', { signal }),
     health: runs('developers') && call('GET', '/health', { signal }),
   };
   const answers = await Promise.all(Object.values(questions));

@@ -23,6 +23,7 @@ const needs = {
   crashes: ['developers', 'support'],
   analytics: ['developers'],
   operations: ['developers'],
+  parked: ['orders', 'support', 'developers'],
   own: ['catalog', 'orders', 'support', 'developers'],
 };
 

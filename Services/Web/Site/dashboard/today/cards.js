@@ -3,6 +3,7 @@
 import { h } from '../../shared/dom.js';
 import { ago, number } from '../../shared/format.js';
 import { t } from '../../shared/i18n.js';
+import { total as parkedTotal } from '../operations/parked.js';
 import { nameOf, total } from '../orders/shared.js';
 import { picture } from '../products/picture.js';
 
@@ -69,14 +70,15 @@ export function toModerate({ results, count }, router) {
   return card(t('today.reviews', { n: count }), router.href('/reviews'), rows, t('today.noReviews'));
 }
 
-/** Failures of services, mails, payments and pushes; null when the operator may see none of them. */
-export function troubles({ health, mails, declined, pushes }, router) {
+/** Failures of services, mails, payments and pushes, and refused work; null when the operator may see none of them. */
+export function troubles({ health, mails, declined, pushes, parked }, router) {
   const link = (key, path, query) => h('a', { href: router.href(path, query) }, t(key));
   const rows = [
     health && [link('today.services', '/operations'), ...services(health)],
     mails && [link('today.mails', '/mails', { state: mails.state }), ...counted(mails, 'bad')],
     declined && [link('today.declined', '/charges', { state: 'declined' }), ...counted(declined, 'warn')],
     pushes && [link('today.pushes', '/pushes', { status: 'failed' }), ...counted(pushes, 'warn')],
+    parked && [link('today.parked', '/operations/parked'), ...counted({ count: parkedTotal(parked.counts) }, 'bad')],
   ].filter(Boolean);
   if (!rows.length) return null;
   return h(

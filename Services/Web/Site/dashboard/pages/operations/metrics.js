@@ -4,6 +4,7 @@ import { call } from '../../../shared/api.js';
 import { fill, h, svg } from '../../../shared/dom.js';
 import { number } from '../../../shared/format.js';
 import { hasText, t } from '../../../shared/i18n.js';
+import { total } from '../../operations/parked.js';
 import { History } from '../../operations/rates.js';
 import { every, guarded, head } from '../../operations/shared.js';
 
@@ -77,6 +78,7 @@ function card(name, service, process, requestsByReplica) {
       row(t('ops.memory'), process ? t('ops.megabytes', { n: number(Math.round(process.memoryBytes / 1e6)) }) : null),
       row(t('ops.waiting'), service ? number(service.waiting) : null),
       row(t('ops.outbox'), process?.outbox === undefined ? null : number(process.outbox)),
+      row(t('ops.tab.parked'), process?.parked ? number(total({ [name]: process.parked })) : null),
       row(t('ops.replicas'), service ? replicas(service, requestsByReplica) : null),
     ),
   );

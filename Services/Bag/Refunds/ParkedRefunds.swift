@@ -1,0 +1,83 @@
+import ObjectStore
+import ParseProtocol
+import ServiceKit
+
+/// The refunds that the provider refused, as parked work: the newest refund of each order, until another one of the
+/// order begins.
+package struct ParkedRefunds: Sendable {
+    let orders: OrderLedger
+    /// Drives a refund that has begun.
+    let drive: @Sendable (_ refundId: String) -> Void
+
+    static let columns = [
+        "ALTER TABLE refunds ADD COLUMN isParked INTEGER NOT NULL DEFAULT 0",
+        """
+        UPDATE refunds SET isParked = 1 WHERE state = 'failed' AND NOT EXISTS(SELECT 1 FROM refunds AS later
+        WHERE later.orderId = refunds.orderId AND later.createdAt > refunds.createdAt)
+        """,
+        "CREATE INDEX refundsParked ON refunds(changedAt) WHERE isParked = 1",
+    ]
+
+    package init(orders: OrderLedger, drive: @escaping @Sendable (_ refundId: String) -> Void) {
+        self.orders = orders
+        self.drive = drive
+    }
+
+    package var kind: ParkedKind {
+        ParkedKind("refund", for: [.orders]) { limit, reader in
+            try reader.rows(
+                "SELECT * FROM refunds WHERE isParked = 1 ORDER BY changedAt DESC LIMIT ?", [.int(limit)]
+            ).map { try item($0, in: reader) }
+        } count: { reader in
+            try reader.rows("SELECT count(*) AS count FROM refunds WHERE isParked = 1", []).first?.int("count") ?? 0
+        } retry: { [drive] id, transaction in
+            guard let row = try Self.row(id, in: transaction) else { return nil }
+            let item = try item(row, in: transaction)
+            let next = try orders.begin(again: row, in: transaction)
+            transaction.afterCommit { drive(next) }
+            return item
+        } drop: { id, transaction in
+            guard let row = try Self.row(id, in: transaction) else { return nil }
+            try transaction.execute("UPDATE refunds SET isParked = 0 WHERE id = ?", [.text(id)])
+            return try item(row, in: transaction)
+        }
+    }
+
+    private static func row(_ id: String, in transaction: StoreTransaction) throws -> SQLRow? {
+        try transaction.rows("SELECT * FROM refunds WHERE id = ? AND isParked = 1", [.text(id)]).first
+    }
+
+    private func item(_ row: SQLRow, in store: some ObjectReading) throws -> ParkedKind.Item {
+        let orderId = try row.text("orderId")
+        let number = try store.documentIfFound("Order", orderId, caller: .master)?["orderNo"]?.intValue ?? 0
+        let what = try row.text("purpose") == RefundPurpose.cancel.rawValue ? "cancellation" : "refund"
+        return try ParkedKind.Item(
+            id: row.text("id"), about: "\(what) of order \(number)",
+            reason: row["problem"].textValue ?? "", since: Timestamp(milliseconds: row.int("changedAt")), attempts: 1,
+            more: [
+                "orderId": .string(orderId), "amount": .int(row.int("amount")),
+                "currency": .string(orders.currency.code),
+            ])
+    }
+}
+
+extension OrderLedger {
+    /// Begins a refused refund again, as another refund: payments never changes the outcome of the first one.
+    /// - Returns: the id of the new refund.
+    /// - Throws: `.validationError` (142) when the order no longer allows it.
+    func begin(again row: SQLRow, in transaction: StoreTransaction) throws -> String {
+        guard try row["charged"].intValue == nil else {
+            throw ParseError(.validationError, "This order was paid elsewhere: refund it anew on its page.")
+        }
+        let refused = try Refund(row)
+        let order = try OrderRecord(refused.orderId, in: transaction)
+        let step: OrderLifecycle.Step = refused.purpose == .cancel ? .cancel : .refund(refused.amount)
+        guard case .giveBack(let amount, let status) = try order.lifecycle.decide(step) else {
+            throw ParseError(.validationError, "Nothing is left to refund, or a refund of the order is pending.")
+        }
+        var wish = Wish(step, by: nil, reason: try row.text("reason"), restock: try row.int("restock") == 1)
+        wish.lines = try RefundLines(stored: row["lines"].textValue)
+        wish.madeBy = try row["madeBy"].textValue
+        return try begin(wish, order, order.lifecycle, amount, status, in: transaction)
+    }
+}

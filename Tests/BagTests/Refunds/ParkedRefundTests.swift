@@ -1,0 +1,79 @@
+import BagService
+import ParseProtocol
+import ServiceKit
+import ServiceSupport
+import Testing
+
+/// A refund that the provider refused waits for an operator.
+@Suite struct ParkedRefundTests {
+    /// A bag with a paid order whose refund was refused.
+    private static func refused(
+        _ step: OrderLifecycle.Step
+    ) async throws -> (bag: BagStore, kind: ParkedKind, order: String, id: String) {
+        let (bag, order) = try await BagStore.paid()
+        let id = try await bag.begin(step, order, reason: "Broken", restock: true)
+        let payments = RefundPayments(refusal: ParseError(.scriptFailed, "The charge is disputed."))
+        _ = await bag.runner(payments).progress(of: id, within: .seconds(20))
+        return (bag, ParkedRefunds(orders: bag.orders) { _ in }.kind, order, id)
+    }
+
+    private static func parked(_ kind: ParkedKind, _ bag: BagStore) async throws -> [ParkedKind.Item] {
+        let (items, count) = try await bag.store.read { (try kind.list(10, $0), try kind.count($0)) }
+        #expect(count == Int64(items.count))
+        return items
+    }
+
+    private static func pending(_ bag: BagStore) async throws -> String? {
+        try await bag.store.read { reader in
+            try reader.rows("SELECT id FROM refunds WHERE state = 'pending'", []).first?.text("id")
+        }
+    }
+
+    @Test func itIsMadeAgainUnderAnotherId() async throws {
+        let (bag, kind, order, id) = try await Self.refused(.refund(200))
+        let item = try #require(try await Self.parked(kind, bag).first)
+        #expect(item.id == id)
+        #expect(item.reason == "The charge is disputed.")
+        #expect(item.more["orderId"] == .string(order))
+        #expect(item.more["amount"] == 200)
+        #expect(try await bag.store.write { try kind.retry(id, $0) }?.id == id)
+        #expect(try await Self.parked(kind, bag).isEmpty)
+        let next = try #require(try await Self.pending(bag))
+        #expect(next != id)
+        #expect(await bag.runner(RefundPayments()).progress(of: next, within: .seconds(20)) == .done)
+        let document = try #require(await bag.document("Order", order))
+        #expect(document["refundedTotal"] == 200)
+        #expect(document["refundState"] == "done")
+        #expect(try await bag.store.write { try kind.retry(id, $0) } == nil, "It is no longer parked.")
+    }
+
+    @Test func aCancellationIsMadeAgainAsLongAsTheOrderAllowsIt() async throws {
+        let (bag, kind, order, id) = try await Self.refused(.cancel)
+        _ = try await bag.take(.ship(Shipment()), order)
+        #expect(await parseCode { _ = try await bag.store.write { try kind.retry(id, $0) } } == 142)
+        #expect(try await Self.parked(kind, bag).map(\.id) == [id])
+        let (other, otherKind, otherOrder, otherId) = try await Self.refused(.cancel)
+        _ = try await other.store.write { try otherKind.retry(otherId, $0) }
+        let next = try #require(try await Self.pending(other))
+        #expect(await other.runner(RefundPayments()).progress(of: next, within: .seconds(20)) == .done)
+        #expect(try await other.document("Order", otherOrder)?["orderState"] == "cancelled")
+    }
+
+    @Test func aDroppedOneStaysInTheTimeline() async throws {
+        let (bag, kind, order, id) = try await Self.refused(.refund(200))
+        #expect(try await bag.store.write { try kind.drop(id, $0) }?.id == id)
+        #expect(try await bag.store.write { try kind.drop(id, $0) } == nil)
+        #expect(try await Self.parked(kind, bag).isEmpty)
+        #expect(try await bag.refunds.list(order, for: nil).arrayValue?.first?["state"] == "failed")
+    }
+
+    @Test func anotherRefundOfTheOrderTakesItsPlace() async throws {
+        let (bag, kind, order, id) = try await Self.refused(.refund(200))
+        let second = try await bag.begin(.refund(300), order)
+        #expect(try await Self.parked(kind, bag).isEmpty)
+        let payments = RefundPayments(refusal: ParseError(.scriptFailed, "No."))
+        _ = await bag.runner(payments).progress(of: second, within: .seconds(20))
+        #expect(try await Self.parked(kind, bag).map(\.id) == [second])
+        #expect(second != id)
+    }
+}
