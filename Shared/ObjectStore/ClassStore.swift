@@ -284,6 +284,12 @@ public final class ClassStore: Sendable {
         var result: T?
         // The job may run several times.
         var (runs, charged) = (0, Int64(0))
+        let trace = RequestTrace.current
+        let span = RunningSpan("store transaction", .internal, of: trace?.context)
+        let perform: (StoreTransaction) throws -> T = { transaction in
+            guard let trace else { return try body(transaction) }
+            return try RequestTrace.$current.withValue(trace) { try body(transaction) }
+        }
         writer.submit(
             WriterThread.Job(
                 client: share?.client ?? .shop, weight: share?.weight ?? 1,
@@ -291,9 +297,12 @@ public final class ClassStore: Sendable {
                     transaction.isRepeated = runs > 0
                     runs += 1
                     defer { transaction.isRepeated = false }
-                    result = try transaction.accounted(share, beyond: &charged) { try body(transaction) }
+                    result = try transaction.accounted(share, beyond: &charged) { try perform(transaction) }
                 },
-                finish: { completion(ClassStore.outcome(result, $0)) }, changesAtOnce: changesAtOnce))
+                finish: {
+                    span?.end(isError: $0 != nil)
+                    completion(ClassStore.outcome(result, $0))
+                }, changesAtOnce: changesAtOnce))
     }
 
     /// Claims rows that represent pending work, where every process writes. The rows come in no particular order.

@@ -150,6 +150,13 @@ public final class Broker: Sendable {
     public func call(_ request: BusRequest, wakes: Bool = true, completion: @escaping Completion) {
         logger.debug(
             "Asks a service.", metadata: ["bus.kind": "\(request.kind)", "request.id": "\(request.traceId)"])
+        var (request, completion) = (request, completion)
+        if let span = request.beginSpan() {
+            completion = { [completion] result in
+                span.end(isError: result.isFault)
+                completion(result)
+            }
+        }
         let message = BusMessage(envelope: request.envelope, body: request.body, documents: request.documents)
         if !thread.mailbox.post(.request(message, completion), wakes: wakes) {
             completion(.failure(.unavailable("Satchel is stopping.")))
