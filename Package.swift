@@ -108,15 +108,15 @@ let package = Package(
             ],
             path: "Shared/ObjectStore"
         ),
+        .target(name: "Outbound", dependencies: ["CCurl"], path: "Shared/Outbound"),
         .target(
             name: "ProcessKit",
             dependencies: [
-                "Cryptography", "MessageBus", "Messages", "ParseProtocol",
+                "Cryptography", "MessageBus", "Messages", "Outbound", "ParseProtocol",
                 .product(name: "Logging", package: "swift-log"),
             ],
             path: "Shared/ProcessKit"
         ),
-        .target(name: "Outbound", dependencies: ["CCurl"], path: "Shared/Outbound"),
         .target(
             name: "ServiceKit",
             dependencies: [

@@ -53,14 +53,16 @@ struct ServiceClient: Sendable {
         request.writes = writes ?? !key.isEmpty
         request.shared = shared || call.spreads
         request.idempotencyKey = key
-        return ServiceReply(try await answer(to: request, of: call.service, context.hold, reserved: reserved))
+        return ServiceReply(
+            try await answer(to: request, of: call.service, context.hold, context.parts, reserved: reserved))
     }
 
     /// Separate from `send`, which the compiler specializes for every message type.
     private func answer(
-        to request: BusRequest, of service: String, _ hold: ByteHold?, reserved: Int
+        to request: BusRequest, of service: String, _ hold: ByteHold?, _ parts: RequestParts?, reserved: Int
     ) async throws(ParseError) -> BusReply {
         let start = ContinuousClock.now
+        defer { parts?.waited(since: start) }
         do throws(BusFailure) {
             let writes = request.writes
             if writes { hold?.changes() }
@@ -94,7 +96,7 @@ extension ServiceClient {
         guard let request = try? Self.request(call, message, principal, context, .seconds(10)) else {
             return completion(.failure(.internalError))  // Only for a message that does not encode.
         }
-        send(request, of: call.service, context.hold, completion: completion)
+        send(request, of: call.service, context.hold, context.parts, completion: completion)
     }
 
     /// A change outside a task, as `write`. The caller must call `broker.wake` after it.
@@ -113,15 +115,16 @@ extension ServiceClient {
         request.writes = true
         request.idempotencyKey = RequestIds.next()
         context.hold?.changes()
-        send(request, of: call.service, context.hold, completion: completion)
+        send(request, of: call.service, context.hold, context.parts, completion: completion)
     }
 
     private func send<Reply>(
-        _ request: BusRequest, of service: String, _ hold: ByteHold?,
+        _ request: BusRequest, of service: String, _ hold: ByteHold?, _ parts: RequestParts?,
         completion: @escaping @Sendable (Result<ServiceReply<Reply>, ParseError>) -> Void
     ) {
         let (times, start, isChange) = (times[service], ContinuousClock.now, request.writes)
         broker.call(request, wakes: false) { result in
+            parts?.waited(since: start)
             switch AnswerHold.admit(result, hold, reserved: 0, isDone: isChange) {
             case .success(let reply):
                 times?.record(.done, since: start)
@@ -141,6 +144,7 @@ extension ServiceClient {
         var request = try BusRequest(call, message, timeout: timeout)
         request.principal = principal
         request.traceId = context.trace
+        request.trace = context.span?.context
         request.budget = context.budget
         if let limit = context.deadline { request.deadline = min(request.deadline, limit) }
         return request
