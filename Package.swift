@@ -300,7 +300,10 @@ if Context.environment["SATCHEL_SHOP_ONLY"] != "1" {
             name: "CryptographyTests", dependencies: ["Cryptography", "SignedTokens", "ParseProtocol"],
             swiftSettings: unoptimised),
         .testTarget(
-            name: "ProcessKitTests", dependencies: ["ProcessKit", "MessageBus"], swiftSettings: unoptimised),
+            name: "ProcessKitTests",
+            dependencies: [
+                "ProcessKit", "MessageBus", "ParseProtocol", .product(name: "Logging", package: "swift-log"),
+            ], swiftSettings: unoptimised),
         .testTarget(
             name: "OutboundTests", dependencies: ["Outbound", "TestSupport", "ParseProtocol"],
             swiftSettings: unoptimised),

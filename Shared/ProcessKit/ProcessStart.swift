@@ -13,7 +13,7 @@ public struct ProcessStart: Sendable {
     public let logLevel: Logger.Level
     /// The collector of spans; nil when none are recorded.
     public let traces: TraceSettings?
-    /// `SATCHEL_SLOW_REQUEST_MILLISECONDS`: longer requests and queries are logged; nil for none.
+    /// `SATCHEL_LOG_SLOW_MILLISECONDS`: longer requests and queries are logged; nil for none.
     public let slowAfter: Duration?
 
     /// `SATCHEL_LOG_FORMAT`
@@ -29,7 +29,7 @@ public struct ProcessStart: Sendable {
         logLevel = try settings.choice("satchel.log.level", default: Logger.Level.info)
         _ = try settings.choice("satchel.log.format", default: LogFormat.text)
         traces = try TraceSettings(settings)
-        let slow = try settings.number("satchel.slow.request.milliseconds", 0...3_600_000, default: 1000)
+        let slow = try settings.number("satchel.log.slow.milliseconds", 0...3_600_000, default: 1000)
         slowAfter = slow > 0 ? .milliseconds(slow) : nil
     }
 

@@ -9,8 +9,6 @@ public struct TraceSettings: Sendable {
     let url: String
     /// The share of the clients' requests whose spans are recorded, 0 to 1.
     public let share: Double
-    /// `SATCHEL_CA_FILE`
-    let authorities: String?
 
     /// Nil without a collector.
     /// - Throws: `StartupProblem`.
@@ -19,7 +17,6 @@ public struct TraceSettings: Sendable {
             throw settings.wrong("satchel.traces.share", "must be a number from 0 to 1.")
         }
         self.share = share
-        authorities = settings["satchel.ca.file"]
         guard let address = settings["satchel.traces.url"] else { return nil }
         guard let url = URLComponents(string: address), url.scheme == "http" || url.scheme == "https",
             url.host?.isEmpty == false, url.user == nil, url.query == nil, url.fragment == nil
@@ -53,7 +50,7 @@ package final class SpanExporter: Sendable {
         self.settings = settings
         self.resource = resource
         self.logger = logger
-        client = OutboundClient(authorities: settings.authorities)
+        client = OutboundClient()
     }
 
     /// Exports until the process ends.

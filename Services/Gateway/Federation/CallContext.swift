@@ -26,10 +26,10 @@ extension CallContext {
 }
 
 /// The span of a client's request in its trace.
-struct RequestSpan: Sendable {
-    let context: TraceContext
+package struct RequestSpan: Sendable {
+    package let context: TraceContext
     /// The client's own span; nil when the client named none.
-    let parent: TraceContext?
+    package let parent: TraceContext?
 }
 
 extension RequestSpan {
@@ -40,7 +40,7 @@ extension RequestSpan {
     ///   - mayRaise: whether the client's decision about sampling counts. Spans cost the shop, so that only the master
     ///     key decides; the share applies to all others, whatever ids and flags they send.
     /// - Returns: nil without a trace.
-    init?(header: String?, samples: (() -> Bool)?, mayRaise: () -> Bool) {
+    package init?(header: String?, samples: (() -> Bool)?, mayRaise: () -> Bool) {
         guard header != nil || samples != nil else { return nil }
         let named = header.flatMap { TraceContext($0) }
         let decided = named.flatMap { mayRaise() ? $0.isSampled : nil }

@@ -58,11 +58,12 @@ struct LogLine: Equatable, Sendable {
     }
 
     private init?(json line: Substring) {
-        guard let line = try? JSON(parsing: Array(line.utf8)), let level = line["level"]?.stringValue,
-            let level = Level(logged: level[...]), let time = line["time"]?.stringValue.flatMap(Timestamp.init(iso:)),
-            let process = line["process"]?.stringValue, let message = line["message"]?.stringValue
+        guard let object = try? JSON(parsing: Array(line.utf8)),
+            let level = object["level"]?.stringValue.flatMap({ Level(logged: $0[...]) }),
+            let time = object["time"]?.stringValue.flatMap({ Timestamp(iso: $0) }),
+            let process = object["process"]?.stringValue, let message = object["message"]?.stringValue
         else { return nil }
-        let metadata = line["metadata"]?.objectValue ?? [:]
+        let metadata = object["metadata"]?.objectValue ?? [:]
         self.init(
             time: time, level: level, process: process, message: message,
             metadata: metadata.compactMapValues(\.stringValue))

@@ -7,7 +7,7 @@ extension Query {
     public var outline: JSON {
         let condition: JSON? =
             switch self.condition {
-            case .text(let text): text.isEmpty ? .object([:]) : try? JSON(parsing: text)
+            case .text(let text): try? JSON(parsing: text.isEmpty ? Array("{}".utf8) : text)
             case .value(let value): value
             }
         return [

@@ -1,9 +1,10 @@
 /// A position in a trace: the header `traceparent` (W3C Trace Context, level 1).
 public struct TraceContext: Sendable, Hashable {
     /// The halves of the trace's id, which is never 0.
-    let trace: (high: UInt64, low: UInt64)
+    private let high: UInt64
+    private let low: UInt64
     /// The id of the span, never 0.
-    let span: UInt64
+    private let span: UInt64
     /// Whether the spans of the trace are recorded.
     public let isSampled: Bool
 
@@ -12,8 +13,9 @@ public struct TraceContext: Sendable, Hashable {
     /// Bytes of the header in version 00.
     private static let length = 55
 
-    init(trace: (high: UInt64, low: UInt64), span: UInt64, isSampled: Bool) {
-        self.trace = trace
+    private init(_ high: UInt64, _ low: UInt64, span: UInt64, isSampled: Bool) {
+        self.high = high
+        self.low = low
         self.span = span
         self.isSampled = isSampled
     }
@@ -21,9 +23,7 @@ public struct TraceContext: Sendable, Hashable {
     /// Begins a trace with random ids.
     public init(isSampled: Bool) {
         let ids = 1...UInt64.max
-        self.init(
-            trace: (UInt64.random(in: ids), UInt64.random(in: ids)), span: UInt64.random(in: ids),
-            isSampled: isSampled)
+        self.init(.random(in: ids), .random(in: ids), span: .random(in: ids), isSampled: isSampled)
     }
 
     /// Reads a header: `00-<trace id>-<span id>-<flags>` in lower-case hexadecimal digits. Nil for an invalid one, which
@@ -40,39 +40,29 @@ public struct TraceContext: Sendable, Hashable {
         else { return nil }
         // A later version may have more fields.
         guard bytes.count == Self.length || version > 0 && bytes[Self.length] == dash else { return nil }
-        self.init(trace: (high, low), span: span, isSampled: flags & 1 == 1)
+        self.init(high, low, span: span, isSampled: flags & 1 == 1)
     }
 
     /// The header, of version 00.
     public var text: String { "00-\(traceId)-\(spanId)-\(isSampled ? "01" : "00")" }
 
     /// 32 hexadecimal digits.
-    public var traceId: String { Self.hex(trace.high) + Self.hex(trace.low) }
+    public var traceId: String { Self.hex(high) + Self.hex(low) }
 
     /// 16 hexadecimal digits.
     public var spanId: String { Self.hex(span) }
 
     /// The same position with another decision about the trace's spans.
     public func sampled(_ isSampled: Bool) -> TraceContext {
-        TraceContext(trace: trace, span: span, isSampled: isSampled)
+        TraceContext(high, low, span: span, isSampled: isSampled)
     }
 
     /// A new span of the same trace.
     public func child(isSampled: Bool) -> TraceContext {
-        TraceContext(trace: trace, span: UInt64.random(in: 1...UInt64.max), isSampled: isSampled)
+        TraceContext(high, low, span: .random(in: 1...UInt64.max), isSampled: isSampled)
     }
 
-    public static func == (a: TraceContext, b: TraceContext) -> Bool {
-        a.trace == b.trace && a.span == b.span && a.isSampled == b.isSampled
-    }
-
-    public func hash(into hasher: inout Hasher) {
-        hasher.combine(trace.high)
-        hasher.combine(trace.low)
-        hasher.combine(span)
-    }
-
-    static func hex(_ number: UInt64) -> String {
+    private static func hex(_ number: UInt64) -> String {
         let digits = String(number, radix: 16)
         return String(repeating: "0", count: 16 - digits.utf8.count) + digits
     }
