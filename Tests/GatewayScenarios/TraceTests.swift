@@ -135,6 +135,21 @@ import Testing
         }
     }
 
+    @Test func aCollectorThatFailsCostsSpansAlone() async throws {
+        try await Self.with(["SATCHEL_TRACES_SHARE": "1"]) { host in
+            try await host.answer("v1/traces", ["status": 503])
+            let answer = try await ParseClient(host.suite).create("Note", [:])
+            #expect(answer.status == 201)
+            for process in ["gateway-1", "catalog-1"] {
+                try await eventually("\(process) counts what it dropped") {
+                    try Self.log(host.suite).lines.contains {
+                        $0["process"] == .string(process) && $0["message"] == "Spans were dropped."
+                    }
+                }
+            }
+        }
+    }
+
     @Test func logsAreJSONAndSlowQueriesHaveAPlanWithoutValues() async throws {
         try await Self.with(["SATCHEL_LOG_SLOW_MILLISECONDS": "1", "SATCHEL_LOG_REQUESTS": "true"]) { host in
             let (master, name) = (host.master, "Slow\(Names.random(8))")

@@ -26,13 +26,18 @@ extension CallContext {
 }
 
 /// The span of a client's request in its trace.
-package struct RequestSpan: Sendable {
+///
+/// A class, so that requests without a trace stay small.
+package final class RequestSpan: Sendable {
     package let context: TraceContext
     /// The client's own span; nil when the client named none.
     package let parent: TraceContext?
-}
 
-extension RequestSpan {
+    init(context: TraceContext, parent: TraceContext?) {
+        self.context = context
+        self.parent = parent
+    }
+
     /// - Parameters:
     ///   - header: the client's `traceparent`.
     ///   - samples: whether a new trace is recorded; nil when this process exports no spans. The client's span is then
@@ -46,11 +51,12 @@ extension RequestSpan {
         let decided = named.flatMap { mayRaise() ? $0.isSampled : nil }
         if let samples {
             let isSampled = decided ?? samples()
-            let context = named?.child(isSampled: isSampled) ?? TraceContext(isSampled: isSampled)
-            self.init(context: context, parent: named)
+            context = named?.child(isSampled: isSampled) ?? TraceContext(isSampled: isSampled)
+            parent = named
         } else {
             guard let named else { return nil }
-            self.init(context: named.sampled(decided ?? false), parent: nil)
+            context = named.sampled(decided ?? false)
+            parent = nil
         }
     }
 }

@@ -26,8 +26,8 @@ public struct TraceContext: Sendable, Hashable {
         self.init(.random(in: ids), .random(in: ids), span: .random(in: ids), isSampled: isSampled)
     }
 
-    /// Reads a header: `00-<trace id>-<span id>-<flags>` in lower-case hexadecimal digits. Nil for an invalid one, which
-    /// counts as missing. Of a later version only the known fields count, as the specification demands.
+    /// Reads a header: `00-<trace id>-<span id>-<flags>` in lower-case hexadecimal digits. Nil for an invalid one,
+    /// which counts as missing. Of a later version only the known fields count, as the specification demands.
     public init?(_ text: String) {
         guard !text.isEmpty else { return nil }
         let bytes = Array(text.utf8.prefix(Self.length + 1))
