@@ -274,17 +274,19 @@ public final class ClassStore: Sendable {
     ///
     /// Where every process writes, `body` runs again after a conflict with another process. Its side effects outside
     /// the transaction may happen several times; only the last result counts.
-    /// - Parameter changesAtOnce: called before the job; true if the job throws only before its first change and so
-    ///   needs no savepoint.
+    /// - Parameters:
+    ///   - trace: the request that the job is for.
+    ///   - changesAtOnce: called before the job; true if the job throws only before its first change and so needs no
+    ///     savepoint.
     public func submit<T: Sendable>(
-        for share: WorkShare?, _ body: @escaping @Sendable (StoreTransaction) throws -> T,
+        for share: WorkShare?, of trace: RequestTrace? = RequestTrace.current,
+        _ body: @escaping @Sendable (StoreTransaction) throws -> T,
         completion: @escaping @Sendable (Result<T, any Error>) -> Void,
         changesAtOnce: @escaping @Sendable (StoreTransaction) -> Bool = { _ in false }
     ) {
         var result: T?
         // The job may run several times.
         var (runs, charged) = (0, Int64(0))
-        let trace = RequestTrace.current
         let span = RunningSpan("store transaction", .internal, of: trace?.context)
         let perform: (StoreTransaction) throws -> T = { transaction in
             guard let trace else { return try body(transaction) }

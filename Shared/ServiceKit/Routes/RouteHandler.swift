@@ -143,22 +143,14 @@ package final class RouteHandler: LaneHandler {
         do {
             let work = try work(request)
             load.began()
-            let submit = { [store, seal, load, batch] in
-                store.submit(for: request.share) {
-                    keyed ? try KeyedReplies.once(request, seal, in: $0, work) : try work($0)
-                } completion: { result in
-                    let reply = result.mapError { Self.failure($0, request, logger) }
-                    request.reply(reply, used: request.budget.used, in: batch)
-                    load.ended()
-                } changesAtOnce: {
-                    atOnce($0)
-                }
-            }
-            // The transaction's own messages belong to the trace, too.
-            if request.envelope.traceParent.isEmpty {
-                submit()
-            } else {
-                RequestTrace.$current.withValue(request.trace, operation: submit)
+            store.submit(for: request.share, of: request.trace) { [seal] in
+                keyed ? try KeyedReplies.once(request, seal, in: $0, work) : try work($0)
+            } completion: { [load, batch] result in
+                let reply = result.mapError { Self.failure($0, request, logger) }
+                request.reply(reply, used: request.budget.used, in: batch)
+                load.ended()
+            } changesAtOnce: {
+                atOnce($0)
             }
         } catch {
             request.reply(.failure(Self.failure(error, request, logger)))
@@ -195,7 +187,7 @@ package final class RouteHandler: LaneHandler {
         }
         load.began()
         do {
-            try body(request, answer)
+            try RequestTrace.$current.withValue(request.trace) { try body(request, answer) }
         } catch {
             answer(.failure(error))
         }
