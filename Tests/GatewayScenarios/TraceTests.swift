@@ -198,7 +198,7 @@ import Testing
 
     @Test func everyErrorNamesItsRequest() async throws {
         let client = ParseClient(try await Suite.shared)
-        for path in ["/nowhere", "/classes/_User/x", "/functions/nothing", "/users/me", "/../x"] {
+        for path in ["/nowhere", "/classes/_User/x", "/functions/nothing", "/users/me"] {
             let answer = try await client.get(path)
             #expect(answer.status >= 400)
             #expect(answer.headers.first(name: "X-Satchel-Request-Id")?.isEmpty == false, "\(path)")

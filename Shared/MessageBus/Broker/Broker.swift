@@ -2,6 +2,7 @@ import CZeroMQ
 import Glibc
 import Logging
 import Messages
+import ParseProtocol
 import Synchronization
 
 /// The gateway's end of the bus: binds the ROUTER socket that services connect to, and routes requests between them.

@@ -1,6 +1,7 @@
 import CZeroMQ
 import Logging
 import Messages
+import ParseProtocol
 import Synchronization
 
 /// A service's end of the bus: a few lanes to each gateway, which receive requests and carry calls to other services.

@@ -187,7 +187,7 @@ package final class RouteHandler: LaneHandler {
         }
         load.began()
         do {
-            try RequestTrace.$current.withValue(request.trace) { try body(request, answer) }
+            try body(request, answer)
         } catch {
             answer(.failure(error))
         }
