@@ -110,16 +110,16 @@ let package = Package(
             ],
             path: "Shared/ObjectStore"
         ),
+        .target(name: "Outbound", dependencies: ["CCurl"], path: "Shared/Outbound"),
         .target(
             name: "ProcessKit",
             dependencies: [
-                "Cryptography", "MessageBus", "Messages", "ParseProtocol",
+                "Cryptography", "MessageBus", "Messages", "Outbound", "ParseProtocol",
                 .product(name: "CoreMetrics", package: "swift-metrics"),
                 .product(name: "Logging", package: "swift-log"),
             ],
             path: "Shared/ProcessKit"
         ),
-        .target(name: "Outbound", dependencies: ["CCurl"], path: "Shared/Outbound"),
         .target(name: "Books", dependencies: ["ParseProtocol"], path: "Shared/Books"),
         .target(
             name: "ServiceKit",
@@ -306,7 +306,10 @@ if Context.environment["SATCHEL_SHOP_ONLY"] != "1" {
             swiftSettings: unoptimised),
         .testTarget(name: "BooksTests", dependencies: ["Books", "ParseProtocol"], swiftSettings: unoptimised),
         .testTarget(
-            name: "ProcessKitTests", dependencies: ["ProcessKit", "MessageBus"], swiftSettings: unoptimised),
+            name: "ProcessKitTests",
+            dependencies: [
+                "ProcessKit", "MessageBus", "ParseProtocol", .product(name: "Logging", package: "swift-log"),
+            ], swiftSettings: unoptimised),
         .testTarget(
             name: "OutboundTests", dependencies: ["Outbound", "TestSupport", "ParseProtocol"],
             swiftSettings: unoptimised),

@@ -13,6 +13,7 @@ func runGateway() async throws {
     ProcessMemory.keepSmall()
     let configuration = try GatewayConfiguration()
     let logger = configuration.start.makeLogger(configuration.replica)
+    configuration.start.exportSpans(of: configuration.replica, logger)
 
     if configuration.cloud.codeReplacesFunctions {
         logger.warning("Functions of cloud code replace Satchel's functions of the same name.")

@@ -5,7 +5,11 @@ import ObjectStore
 let mailMigrations = [
     Migration(1, "tables", mailTables),
     Migration(2, "mailsOfOrders", mailsOfOrders),
+    Migration(3, "mailTrace", mailTrace),
 ]
+
+/// The `traceparent` of the work that requested a mail.
+private let mailTrace = ["ALTER TABLE mails ADD COLUMN trace TEXT"]
 
 /// Existing mails have no order number: it was in their content, which is removed some days after sending.
 private let mailsOfOrders = [

@@ -69,6 +69,7 @@ final class WebLane: LaneHandler {
     init(_ answers: WebAnswers) { self.answers = answers }
 
     func handle(_ request: ServiceRequest) {
+        let request = request.traced()
         do {
             request.reply(.success(try answers.reply(to: request)))
         } catch let failure as BusFailure {

@@ -133,6 +133,9 @@ public struct BusFailure: Error, Sendable, CustomStringConvertible {
     public static let outcomeUnknown = BusFailure(
         code: 124, "The request was interrupted; whether it was carried out is not known.")
 
+    /// Whether it is a fault of the suite rather than of the request: 1, 2 or 124.
+    var isFault: Bool { [1, 2, 124].contains(failure.code) }
+
     /// A lane became stuck on the request; the request is not sent to another lane.
     static let stalled = BusFailure(code: 124, "The request took too long.")
 

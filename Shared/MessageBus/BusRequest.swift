@@ -1,4 +1,5 @@
 import Messages
+import ParseProtocol
 import SwiftProtobuf
 
 /// A request to another service.
@@ -21,6 +22,8 @@ public struct BusRequest: Sendable {
     public var deadline: BusClock.Milliseconds
     /// The id of the client's request in the logs of all services; empty when there is none.
     public var traceId = ""
+    /// The position of the work in a trace; nil when there is none.
+    public var trace: TraceContext?
     /// The budget of the request that the call is made for; nil for work that belongs to no request.
     public var budget: RequestBudget?
     /// The replica that a gateway's own read is for, by its name. When that replica is gone, another one gets the read.
@@ -53,10 +56,25 @@ public struct BusRequest: Sendable {
         envelope.shared = shared && writes
         envelope.idempotencyKey = idempotencyKey
         envelope.traceID = traceId
+        if let trace { envelope.traceParent = trace.text }
         envelope.budget = budget?.onTheWire ?? 0
         envelope.clock = BusClock.name
         return envelope
     }
+}
+
+extension BusRequest {
+    /// Begins the span of the call, which the receiver's spans are a part of; nil when none is recorded.
+    mutating func beginSpan() -> RunningSpan? {
+        guard let span = RunningSpan("call \(kind)", .client, of: trace) else { return nil }
+        trace = span.context
+        return span
+    }
+}
+
+extension Result where Failure == BusFailure {
+    /// Whether the receiver failed, rather than refused.
+    var isFault: Bool { if case .failure(let failure) = self { failure.isFault } else { false } }
 }
 
 /// The reply to a `BusRequest`.

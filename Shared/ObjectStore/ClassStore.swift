@@ -282,16 +282,24 @@ public final class ClassStore: Sendable {
     ///
     /// Where every process writes, `body` runs again after a conflict with another process. Its side effects outside
     /// the transaction may happen several times; only the last result counts.
-    /// - Parameter changesAtOnce: called before the job; true if the job throws only before its first change and so
-    ///   needs no savepoint.
+    /// - Parameters:
+    ///   - trace: the request that the job is for.
+    ///   - changesAtOnce: called before the job; true if the job throws only before its first change and so needs no
+    ///     savepoint.
     public func submit<T: Sendable>(
-        for share: WorkShare?, _ body: @escaping @Sendable (StoreTransaction) throws -> T,
+        for share: WorkShare?, of trace: RequestTrace? = RequestTrace.current,
+        _ body: @escaping @Sendable (StoreTransaction) throws -> T,
         completion: @escaping @Sendable (Result<T, any Error>) -> Void,
         changesAtOnce: @escaping @Sendable (StoreTransaction) -> Bool = { _ in false }
     ) {
         var result: T?
         // The job may run several times.
         var (runs, charged) = (0, Int64(0))
+        let span = RunningSpan("store transaction", .internal, of: trace?.context)
+        let perform: (StoreTransaction) throws -> T = { transaction in
+            guard let trace else { return try body(transaction) }
+            return try RequestTrace.$current.withValue(trace) { try body(transaction) }
+        }
         writer.submit(
             WriterThread.Job(
                 client: share?.client ?? .shop, weight: share?.weight ?? 1,
@@ -299,9 +307,12 @@ public final class ClassStore: Sendable {
                     transaction.isRepeated = runs > 0
                     runs += 1
                     defer { transaction.isRepeated = false }
-                    result = try transaction.accounted(share, beyond: &charged) { try body(transaction) }
+                    result = try transaction.accounted(share, beyond: &charged) { try perform(transaction) }
                 },
-                finish: { completion(ClassStore.outcome(result, $0)) }, changesAtOnce: changesAtOnce))
+                finish: {
+                    span?.end(isError: $0 != nil)
+                    completion(ClassStore.outcome(result, $0))
+                }, changesAtOnce: changesAtOnce))
     }
 
     /// Claims rows that represent pending work, where every process writes. The rows come in no particular order.

@@ -33,7 +33,7 @@ public struct ProcessReport: Sendable {
 
     /// The current report, without the parts that only services have. It contains no secret.
     public var json: JSON {
-        [
+        var report: [String: JSON] = [
             "replica": .string(replica), "release": .string(satchelRelease), "startedAt": .string(startedAt.iso),
             "memoryBytes": .int(Int64(ProcessMemory.residentBytes)), "figures": .array(figures.map(\.json)),
             "settings": .array(
@@ -44,5 +44,7 @@ public struct ProcessReport: Sendable {
                     ]
                 }),
         ]
+        report["droppedSpans"] = Tracing.spans.map { JSON.int(Int64($0.dropped)) }
+        return .object(report)
     }
 }

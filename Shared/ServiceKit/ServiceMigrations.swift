@@ -11,8 +11,12 @@ extension Migrations {
             Migration(3, "inbox", inbox),
             Migration(4, "parkedMessages", parkedMessages),
             Migration(5, "stagedRows", MoveStage.tables),
+            Migration(6, "outboxTrace", outboxTrace),
         ])
 }
+
+/// The positions in traces (`traceparent`) of the work that caused the messages.
+private let outboxTrace = ["ALTER TABLE outbox ADD COLUMN trace TEXT"]
 
 /// Messages that their receivers refused repeatedly (`ParkedMessages`).
 private let parkedMessages = [

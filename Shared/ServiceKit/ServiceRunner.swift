@@ -43,6 +43,7 @@ private func run(
     guard !CommandLine.arguments.dropFirst().elementsEqual([ServiceMove.argument]) else {
         return try ServiceMove.run(plan, configuration, logger)
     }
+    configuration.start.exportSpans(of: configuration.replica, logger)
     let host = try ServiceHost(plan: plan, configuration: configuration, logger: logger)
     let routes = try ServiceRoutes(host: host, build: build)
     let end = await ProcessEnd.bySignal()

@@ -15,6 +15,7 @@ package struct CodeRun: Sendable {
     /// The code's time limit in milliseconds, from the moment a process gets the call; nil: only `deadline` applies.
     package var limit: BusClock.Milliseconds?
     package var traceId = ""
+    package var trace: TraceContext?
     /// The network of the waiting client.
     package var network = ""
     /// The network whose budget in the pool is used; nil for operators and jobs.

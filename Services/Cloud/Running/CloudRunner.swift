@@ -241,6 +241,7 @@ final class CloudRunner: Sendable {
                 BusClock.now + max(limit, Self.turnMax).milliseconds, request.envelope.deadline - Self.margin))
         run.limit = limit.milliseconds
         run.traceId = request.envelope.traceID
+        run.trace = request.trace.context
         let principal = request.envelope.principal
         run.network = principal.network
         run.share = principal.fairnessKey == 0 ? nil : ClientNetwork(principal.network)
@@ -313,6 +314,7 @@ final class CloudRunner: Sendable {
         request.documents = [ask.text]
         request.principal.network = ask.run?.network ?? ""
         request.traceId = ask.run?.traceId ?? ""
+        request.trace = ask.run?.trace
         request.budget = ask.run?.budget
         let reply = try await host.bus.call(request)
         guard let answer = reply.documents.first else { throw ParseError.internalError }

@@ -55,14 +55,15 @@ struct ServiceClient: Sendable {
         request.shared = shared || call.spreads
         request.idempotencyKey = key
         request.replica = replica
-        return ServiceReply(try await answer(to: request, context.hold, reserved: reserved))
+        return ServiceReply(try await answer(to: request, context.hold, context.parts, reserved: reserved))
     }
 
     /// Separate from `send`, which the compiler specializes for every message type.
     private func answer(
-        to request: BusRequest, _ hold: ByteHold?, reserved: Int
+        to request: BusRequest, _ hold: ByteHold?, _ parts: RequestParts?, reserved: Int
     ) async throws(ParseError) -> BusReply {
         let (start, place) = (ContinuousClock.now, times.place(of: request.kind))
+        defer { parts?.waited(since: start) }
         do throws(BusFailure) {
             let writes = request.writes
             if writes { hold?.changes() }
@@ -96,7 +97,7 @@ extension ServiceClient {
         guard let request = try? Self.request(call, message, principal, context, .seconds(10)) else {
             return completion(.failure(.internalError))  // Only for a message that does not encode.
         }
-        send(request, context.hold, completion: completion)
+        send(request, context.hold, context.parts, completion: completion)
     }
 
     /// A change outside a task, as `write`. The caller must call `broker.wake` after it.
@@ -115,16 +116,17 @@ extension ServiceClient {
         request.writes = true
         request.idempotencyKey = RequestIds.next()
         context.hold?.changes()
-        send(request, context.hold, completion: completion)
+        send(request, context.hold, context.parts, completion: completion)
     }
 
     private func send<Reply>(
-        _ request: BusRequest, _ hold: ByteHold?,
+        _ request: BusRequest, _ hold: ByteHold?, _ parts: RequestParts?,
         completion: @escaping @Sendable (Result<ServiceReply<Reply>, ParseError>) -> Void
     ) {
         let (times, start, isChange) = (times, ContinuousClock.now, request.writes)
         let place = times.place(of: request.kind)
         broker.call(request, wakes: false) { result in
+            parts?.waited(since: start)
             switch AnswerHold.admit(result, hold, reserved: 0, isDone: isChange) {
             case .success(let reply):
                 times.record(.done, at: place, since: start)
@@ -144,6 +146,7 @@ extension ServiceClient {
         var request = try BusRequest(call, message, timeout: timeout)
         request.principal = principal
         request.traceId = context.trace
+        request.trace = context.span?.context
         request.budget = context.budget
         if let limit = context.deadline { request.deadline = min(request.deadline, limit) }
         return request

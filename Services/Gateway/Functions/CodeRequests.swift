@@ -19,7 +19,11 @@ struct CodeRequests: Sendable {
                 hold: answers.hold(for: .init(network: request.envelope.principal.network, isKnown: false)),
                 deadline: request.envelope.deadline)
             if !request.envelope.traceID.isEmpty { context.trace = request.envelope.traceID }
-            request.reply(await answer(request, in: context), used: budget.used)
+            context.span = request.trace.context.map { RequestSpan(context: $0, parent: nil) }
+            let result = await RequestTrace.$current.withValue(context.requestTrace) { [context] in
+                await answer(request, in: context)
+            }
+            request.reply(result, used: budget.used)
         }
     }
 

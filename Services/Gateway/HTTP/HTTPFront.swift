@@ -49,9 +49,9 @@ final class HTTPFront: Sendable {
     /// - Throws: `HTTPParserError` when the rest of the request is invalid HTTP: the server answers 400 and closes the
     ///   connection.
     func response(to request: Request, over connection: any Channel) async throws(HTTPParserError) -> Response {
+        if request.method == .options { return writer.preflight(request.head) }
+        var exchange = begin(request.head, request.uri, over: connection, start: .now)
         do {
-            if request.method == .options { return writer.preflight(request.head) }
-            var exchange = begin(request.head, request.uri, over: connection, start: .now)
             let answer = router.guidance.completed(
                 try await self.answer(request, &exchange), to: exchange.machine.request)
             count(answer, to: exchange)
@@ -61,8 +61,10 @@ final class HTTPFront: Sendable {
         } catch let error as HTTPParserError {
             throw error
         } catch {
-            logger.debug("A request ended without an answer.", metadata: ["error": "\(error)"])
-            return writer.failure
+            logger.debug(
+                "A request ended without an answer.",
+                metadata: ["request.id": "\(exchange.requestId)", "error": "\(error)"])
+            return writer.failure(requestId: exchange.requestId)
         }
     }
 
@@ -88,6 +90,12 @@ final class HTTPFront: Sendable {
 
     /// Drives the machine to its end, under the request's budget.
     func drive(_ machine: inout RequestMachine) async -> ParseResponse {
+        let call = machine.request.call
+        call.parts?.bodyEnded()
+        return await RequestTrace.$current.withValue(call.requestTrace) { await driven(&machine) }
+    }
+
+    private func driven(_ machine: inout RequestMachine) async -> ParseResponse {
         let budget = RequestBudget(microseconds: configuration.requestBudgetMicroseconds)
         budget.use(jsonBytes: machine.request.body.count)
         machine.enterTask(budget)
@@ -141,7 +149,9 @@ final class HTTPFront: Sendable {
         let requestId = RequestIds.next()
         var machine: RequestMachine
         do {
-            let parsed = try parse(head, uri, from: connection.remoteAddress, requestId: requestId)
+            var parsed = try parse(head, uri, from: connection.remoteAddress, requestId: requestId)
+            parsed.call.span = span(of: parsed)
+            if configuration.start.slowAfter != nil { parsed.call.parts = RequestParts() }
             machine = RequestMachine(router, consume parsed)
         } catch {
             machine = RequestMachine(
@@ -186,7 +196,51 @@ final class HTTPFront: Sendable {
             answer.status, exchange.machine.request.method, exchange.machine.route, isPage: exchange.machine.isAtPage,
             since: exchange.start, trace: exchange.requestId)
         log(answer.status, to: exchange.head, path: exchange.path, requestId: exchange.requestId, since: exchange.start)
+        let call = exchange.machine.request.call
+        if let parts = call.parts { noteIfSlow(answer.status, exchange, parts) }
+        if let span = call.span, span.context.isSampled { end(span, answer.status, exchange) }
     }
+
+    /// The span of a request.
+    private func span(of request: ParseRequest) -> RequestSpan? {
+        let traces = configuration.start.traces
+        return RequestSpan(
+            header: request.headers[Self.traceParentName], samples: traces.map { traces in { traces.samples } },
+            mayRaise: { router.principals.admit(request)?.isPrivileged == true })
+    }
+
+    private func end(_ span: RequestSpan, _ status: Int, _ exchange: RequestExchange) {
+        let request = exchange.machine.request
+        let route = exchange.machine.route?.path ?? ""
+        let method = request.method.rawValue
+        Tracing.spans?.add(
+            TraceSpan(
+                "\(method) \(route)", .server, span.context, of: span.parent,
+                nanoseconds: UInt64(max(0, (ContinuousClock.now - exchange.start) / .nanoseconds(1))),
+                [
+                    "http.request.method": .string(method), "http.route": .string(route),
+                    "http.response.status_code": .int(Int64(status)), "request.id": .string(request.requestId),
+                ], isError: status >= 500))
+    }
+
+    /// Logs a request that took long. The time in which its body arrived is the client's.
+    private func noteIfSlow(_ status: Int, _ exchange: RequestExchange, _ parts: RequestParts) {
+        let time = parts.time
+        guard let limit = configuration.start.slowAfter, time - parts.bodyTime >= limit else { return }
+        let (serviceTime, calls) = parts.serviceTime
+        let request = exchange.machine.request
+        logger.notice(
+            "A request was slow.",
+            metadata: [
+                "request.id": "\(request.requestId)", "http.method": "\(request.method.rawValue)",
+                "http.route": "\(exchange.machine.route?.path ?? "")", "http.status": "\(status)",
+                "http.milliseconds": "\(time.milliseconds)",
+                "body.milliseconds": "\(parts.bodyTime.milliseconds)",
+                "services.milliseconds": "\(serviceTime.milliseconds)", "services.calls": "\(calls)",
+            ])
+    }
+
+    private static let traceParentName = headerName(TraceContext.header)
 
     /// Records the answer to a request for a file of the pages, which is not in the usage statistics.
     func countFile(

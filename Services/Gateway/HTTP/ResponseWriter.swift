@@ -48,7 +48,9 @@ final class ResponseWriter: Sendable {
     }
 
     /// The response to a request that ended without an answer.
-    var failure: Response { Response(status: .internalServerError, headers: [.date: date.text]) }
+    func failure(requestId: String) -> Response {
+        Response(status: .internalServerError, headers: [.date: date.text, Self.requestIdName: requestId])
+    }
 
     /// Status and headers of a response, and its body with the URLs of its files: `shared` for an answer with a final
     /// body, else `body`. A client whose copy is current gets neither.
@@ -250,7 +252,7 @@ final class ResponseWriter: Sendable {
         + "X-Parse-Installation-Id, X-Parse-Client-Key, X-Parse-Windows-Key, X-Parse-Maintenance-Key, "
         + "X-Parse-Cloud-Context, X-Parse-Upload-Mode, X-Parse-File-Metadata, X-Parse-File-Tags, "
         + "Content-Type, Pragma, Cache-Control, If-None-Match, "
-        + "X-Sentry-Auth, Authorization, Sentry-Trace, Baggage, Content-Encoding"
+        + "X-Sentry-Auth, Authorization, Sentry-Trace, Baggage, Traceparent, Content-Encoding"
 
     private static let preflightHeaders: HTTPFields = [
         .accessControlAllowMethods: allowedMethods,

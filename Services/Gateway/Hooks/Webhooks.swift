@@ -38,10 +38,15 @@ final class Webhooks: Sendable {
             body: links.linked(JSON.object(body).serialized), timeout: timeout)
         if let key { request.headers.append(("X-Parse-Webhook-Key", key)) }
         request.answerBytesMax = Self.answerBytesMax
+        let trace = RequestTrace.current?.context
+        let span = RunningSpan("webhook", .client, of: trace)
+        if let trace = span?.context ?? trace { request.headers.append((TraceContext.header, trace.text)) }
         let answer: OutboundResponse
         do throws(OutboundFailure) {
             answer = try await client.send(request)
+            span?.end(["http.response.status_code": .int(Int64(answer.status))], isError: answer.status >= 500)
         } catch {
+            span?.end(isError: true)
             log("\(error)", body)
             throw WebhookAnswer.failure(error.reason)
         }

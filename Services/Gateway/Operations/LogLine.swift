@@ -1,6 +1,7 @@
 import ParseProtocol
 
-/// One line of a process's log, as swift-log writes it: time, level, process, metadata, module, message.
+/// One line of a process's log, as swift-log writes it: time, level, process, metadata, module, message; or an object,
+/// where `SATCHEL_LOG_FORMAT` is `json`.
 struct LogLine: Equatable, Sendable {
     let time: Timestamp
     let level: Level
@@ -49,6 +50,26 @@ struct LogLine: Equatable, Sendable {
 
     /// Nil for a line of another form, such as the rest of a multi-line message.
     init?(_ line: Substring) {
+        if line.first == "{" {
+            self.init(json: line)
+        } else {
+            self.init(text: line)
+        }
+    }
+
+    private init?(json line: Substring) {
+        guard let object = try? JSON(parsing: Array(line.utf8)),
+            let level = object["level"]?.stringValue.flatMap({ Level(logged: $0[...]) }),
+            let time = object["time"]?.stringValue.flatMap({ Timestamp(iso: $0) }),
+            let process = object["process"]?.stringValue, let message = object["message"]?.stringValue
+        else { return nil }
+        let metadata = object["metadata"]?.objectValue ?? [:]
+        self.init(
+            time: time, level: level, process: process, message: message,
+            metadata: metadata.compactMapValues(\.stringValue))
+    }
+
+    private init?(text line: Substring) {
         let parts = line.split(separator: " ", maxSplits: 3)
         guard parts.count == 4, let time = Self.time(parts[0]), let level = Level(logged: parts[1]),
             parts[2].hasSuffix(":")

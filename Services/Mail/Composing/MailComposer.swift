@@ -75,10 +75,12 @@ package struct MailComposer: Sendable {
     private func message(
         _ mail: QueuedMail, to: MailAddress, replyTo: MailAddress? = nil, _ content: MailTemplates.Content
     ) -> MailMessage {
-        MailMessage(
+        var message = MailMessage(
             from: sender, to: to, replyTo: replyTo, subject: content.subject, text: content.text,
             html: content.html, date: Date(timeIntervalSince1970: Double(mail.queuedAt.milliseconds) / 1000),
             messageId: "\(mail.messageId)@\(sender.domain)")
+        message.traceParent = mail.trace?.text
+        return message
     }
 
     private static func harmless(_ address: MailAddress) -> MailAddress? {

@@ -20,6 +20,8 @@ package struct MailMessage: Sendable {
     /// Whether `to` is named as `Bcc`, in this copy only.
     package var isBlind = false
     package var attachments: [MailAttachment] = []
+    /// The header `traceparent`; nil for none.
+    package var traceParent: String?
 
     package init(
         from: MailAddress, to: MailAddress, replyTo: MailAddress? = nil, subject: String, text: String, html: String,
@@ -53,6 +55,7 @@ package struct MailMessage: Sendable {
             "MIME-Version: 1.0",
             "Auto-Submitted: auto-generated",
         ]
+        if let traceParent { lines.append("traceparent: \(traceParent)") }
         let content = content(eightBit)
         lines += attachments.isEmpty ? content : withAttachments(content)
         return Array((lines + [""]).joined(separator: "\r\n").utf8)

@@ -40,12 +40,13 @@ package struct MailQueue: Sendable {
         let inserted = try transaction.execute(
             """
             INSERT INTO mails(key, template, toAddress, toName, model, messageId, state, problem, queuedAt, dueAt, \
-            orderNo) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?9, ?10) ON CONFLICT DO NOTHING
+            orderNo, trace) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?9, ?10, ?11) ON CONFLICT DO NOTHING
             """,
             [
                 .text(key), .text(message.template), .text(message.toAddress), .text(message.toName),
                 .blob(Array(message.model)), .text(MessageId.of(key) ?? Names.random(20)), .text(state), problem,
                 .int(transaction.now.milliseconds), message.orderNumber > 0 ? .int(message.orderNumber) : .null,
+                (RequestTrace.current?.context?.text).map(SQLValue.text) ?? .null,
             ])
         if state == "held", inserted > 0 {
             let id = try transaction.rows("SELECT id FROM mails WHERE key = ?", [.text(key)]).first?["id"].intValue

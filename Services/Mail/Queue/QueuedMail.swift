@@ -15,10 +15,12 @@ package struct QueuedMail: Sendable {
     package let attempts: Int
     /// Whether the address is on the suppression list.
     package let isSuppressed: Bool
+    /// The position in a trace of the work that requested it; nil when there is none.
+    package let trace: TraceContext?
 
     /// The columns of `mails` that `init` needs.
     static let columns = """
-        id, template, toAddress, toName, model, messageId, queuedAt, attempts, \
+        id, template, toAddress, toName, model, messageId, queuedAt, attempts, trace, \
         EXISTS (SELECT 1 FROM suppressedAddresses WHERE address = lower(toAddress)) AS isSuppressed
         """
 
@@ -27,12 +29,12 @@ package struct QueuedMail: Sendable {
             id: row.int("id"), template: row.text("template"), toAddress: row.text("toAddress"),
             toName: row.text("toName"), model: row.blob("model"), messageId: row.text("messageId"),
             queuedAt: Timestamp(milliseconds: row.int("queuedAt")), attempts: Int(row.int("attempts")),
-            isSuppressed: row.int("isSuppressed") == 1)
+            isSuppressed: row.int("isSuppressed") == 1, trace: row["trace"].textValue.flatMap { TraceContext($0) })
     }
 
     package init(
         id: Int64, template: String, toAddress: String, toName: String, model: [UInt8], messageId: String,
-        queuedAt: Timestamp, attempts: Int, isSuppressed: Bool = false
+        queuedAt: Timestamp, attempts: Int, isSuppressed: Bool = false, trace: TraceContext? = nil
     ) {
         self.id = id
         self.template = template
@@ -43,6 +45,7 @@ package struct QueuedMail: Sendable {
         self.queuedAt = queuedAt
         self.attempts = attempts
         self.isSuppressed = isSuppressed
+        self.trace = trace
     }
 
     /// The name by which a transport knows the mail, such as that of its spool file: when it was queued (UTC), its
@@ -55,6 +58,6 @@ package struct QueuedMail: Sendable {
     func with(model: [UInt8]) -> QueuedMail {
         QueuedMail(
             id: id, template: template, toAddress: toAddress, toName: toName, model: model, messageId: messageId,
-            queuedAt: queuedAt, attempts: attempts, isSuppressed: isSuppressed)
+            queuedAt: queuedAt, attempts: attempts, isSuppressed: isSuppressed, trace: trace)
     }
 }

@@ -2,6 +2,7 @@ import CZeroMQ
 import Glibc
 import Logging
 import Messages
+import ParseProtocol
 import Synchronization
 
 /// The gateway's end of the bus: binds the ROUTER socket that services connect to, and routes requests between them.
@@ -153,6 +154,13 @@ public final class Broker: Sendable {
     public func call(_ request: BusRequest, wakes: Bool = true, completion: @escaping Completion) {
         logger.debug(
             "Asks a service.", metadata: ["bus.kind": "\(request.kind)", "request.id": "\(request.traceId)"])
+        var (request, completion) = (request, completion)
+        if let span = request.beginSpan() {
+            completion = { [completion] result in
+                span.end(isError: result.isFault)
+                completion(result)
+            }
+        }
         let message = BusMessage(envelope: request.envelope, body: request.body, documents: request.documents)
         if !thread.mailbox.post(.request(message, replica: request.replica, completion), wakes: wakes) {
             completion(.failure(.unavailable("Satchel is stopping.")))

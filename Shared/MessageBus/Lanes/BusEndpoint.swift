@@ -1,6 +1,7 @@
 import CZeroMQ
 import Logging
 import Messages
+import ParseProtocol
 import Synchronization
 
 /// A service's end of the bus: a few lanes to each gateway, which receive requests and carry calls to other services.
@@ -181,11 +182,16 @@ public final class BusEndpoint: Sendable {
     /// away meanwhile, a read or a request with a key is sent through another one.
     /// - Throws: `BusFailure`, also when the deadline passes.
     public func call(_ request: BusRequest) async throws(BusFailure) -> BusReply {
-        try await request.budgeted {
+        var traced = request
+        let span = traced.beginSpan()
+        let request = traced
+        return try await request.budgeted {
             let message = BusMessage(envelope: request.envelope, body: request.body, documents: request.documents)
-            return await withCheckedContinuation { continuation in
+            let result: Result<BusReply, BusFailure> = await withCheckedContinuation { continuation in
                 calls.call(message) { continuation.resume(returning: $0) }
             }
+            span?.end(isError: result.isFault)
+            return result
         }
     }
 

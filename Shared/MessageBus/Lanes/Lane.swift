@@ -1,6 +1,7 @@
 import CZeroMQ
 import Logging
 import Messages
+import ParseProtocol
 import Synchronization
 
 /// Delivers a reply to the requester.
@@ -12,7 +13,7 @@ protocol ReplyPath: Sendable {
 /// A request as received by a service.
 public struct ServiceRequest: Sendable {
     /// The metadata: kind, sender's rights and deadline.
-    public let envelope: Envelope
+    public private(set) var envelope: Envelope
     /// The encoded message of the kind.
     public let body: [UInt8]
     /// Parse objects as JSON texts.
@@ -20,6 +21,8 @@ public struct ServiceRequest: Sendable {
     /// The budget sent with the request; without one, a budget that only measures.
     public let budget: RequestBudget
     let way: any ReplyPath
+    /// The span of handling it.
+    private var span: RunningSpan?
 
     init(envelope: Envelope, body: [UInt8], documents: [[UInt8]], way: any ReplyPath) {
         self.envelope = envelope
@@ -32,11 +35,28 @@ public struct ServiceRequest: Sendable {
     /// The call's name, such as `catalog.find.v1`.
     public var kind: String { envelope.kind }
 
+    /// Its client's request, for logs, and its position in a trace.
+    public var trace: RequestTrace {
+        RequestTrace(requestId: envelope.traceID, context: TraceContext(envelope.traceParent))
+    }
+
+    /// The request with the span of handling it, which ends with the reply; the same one when none is recorded.
+    public func traced() -> ServiceRequest {
+        guard !envelope.traceParent.isEmpty,
+            let span = RunningSpan("handle \(kind)", .server, of: TraceContext(envelope.traceParent))
+        else { return self }
+        var request = self
+        request.span = span
+        request.envelope.traceParent = span.context.text
+        return request
+    }
+
     /// Sends the reply; must be called exactly once, on any thread.
     /// - Parameters:
     ///   - used: microseconds of processor time for the request, including the work that it caused.
     ///   - batch: the replies that this one may leave with.
     public func reply(_ result: Result<BusReply, BusFailure>, used: Int64 = 0, in batch: ReplyBatch? = nil) {
+        span?.end(isError: result.isFault)
         switch result {
         case .success(let reply):
             var envelope = envelope.reply()

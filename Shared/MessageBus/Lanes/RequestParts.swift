@@ -11,12 +11,15 @@ extension ServiceRequest {
         public var idempotencyKey: String
         /// The encoded message of the kind.
         public var body: [UInt8]
+        /// See `Envelope.trace_parent`.
+        public var traceParent = ""
 
         /// A part without documents.
-        public init(kind: String, idempotencyKey: String, body: [UInt8]) {
+        public init(kind: String, idempotencyKey: String, body: [UInt8], traceParent: String = "") {
             self.kind = kind
             self.idempotencyKey = idempotencyKey
             self.body = body
+            self.traceParent = traceParent
         }
     }
 
@@ -37,6 +40,7 @@ extension ServiceRequest {
             envelope.kind = part.kind
             envelope.idempotencyKey = part.idempotencyKey
             envelope.correlation = UInt64(index)
+            envelope.traceParent = part.traceParent
             return ServiceRequest(envelope: envelope, body: part.body, documents: [], way: way)
         }
     }

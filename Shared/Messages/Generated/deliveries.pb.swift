@@ -57,6 +57,9 @@ public nonisolated struct OutboxMessage: Sendable {
   /// The encoded message of the kind.
   public var body: Data = Data()
 
+  /// As `Envelope.trace_parent`.
+  public var traceParent: String = String()
+
   public var unknownFields = SwiftProtobuf.UnknownStorage()
 
   public init() {}
@@ -133,7 +136,7 @@ nonisolated extension DeliverRequest: SwiftProtobuf.Message, SwiftProtobuf._Mess
 
 nonisolated extension OutboxMessage: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   public static let protoMessageName: String = _protobuf_package + ".OutboxMessage"
-  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}kind\0\u{1}key\0\u{1}body\0")
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}kind\0\u{1}key\0\u{1}body\0\u{3}trace_parent\0")
 
   public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -144,6 +147,7 @@ nonisolated extension OutboxMessage: SwiftProtobuf.Message, SwiftProtobuf._Messa
       case 1: try { try decoder.decodeSingularStringField(value: &self.kind) }()
       case 2: try { try decoder.decodeSingularStringField(value: &self.key) }()
       case 3: try { try decoder.decodeSingularBytesField(value: &self.body) }()
+      case 4: try { try decoder.decodeSingularStringField(value: &self.traceParent) }()
       default: break
       }
     }
@@ -159,6 +163,9 @@ nonisolated extension OutboxMessage: SwiftProtobuf.Message, SwiftProtobuf._Messa
     if !self.body.isEmpty {
       try visitor.visitSingularBytesField(value: self.body, fieldNumber: 3)
     }
+    if !self.traceParent.isEmpty {
+      try visitor.visitSingularStringField(value: self.traceParent, fieldNumber: 4)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -166,6 +173,7 @@ nonisolated extension OutboxMessage: SwiftProtobuf.Message, SwiftProtobuf._Messa
     if lhs.kind != rhs.kind {return false}
     if lhs.key != rhs.key {return false}
     if lhs.body != rhs.body {return false}
+    if lhs.traceParent != rhs.traceParent {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

@@ -162,6 +162,13 @@ public nonisolated struct Envelope: @unchecked Sendable {
   /// Clears the value of `lease`. Subsequent reads from it will return its default value.
   public mutating func clearLease() {_uniqueStorage()._lease = nil}
 
+  /// Requests: the caller's position in a trace, as the header `traceparent` of W3C Trace Context; empty when there is
+  /// none.
+  public var traceParent: String {
+    get {_storage._traceParent}
+    set {_uniqueStorage()._traceParent = newValue}
+  }
+
   public var unknownFields = SwiftProtobuf.UnknownStorage()
 
   public nonisolated enum Form: SwiftProtobuf.Enum, Swift.CaseIterable {
@@ -402,7 +409,7 @@ fileprivate nonisolated let _protobuf_package = "satchel"
 
 nonisolated extension Envelope: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   public static let protoMessageName: String = _protobuf_package + ".Envelope"
-  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}version\0\u{1}form\0\u{1}kind\0\u{1}correlation\0\u{1}deadline\0\u{1}principal\0\u{1}writes\0\u{3}idempotency_key\0\u{3}trace_id\0\u{1}failure\0\u{1}forget\0\u{1}budget\0\u{1}used\0\u{1}remaining\0\u{1}clock\0\u{1}shared\0\u{1}gateway\0\u{1}lease\0")
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}version\0\u{1}form\0\u{1}kind\0\u{1}correlation\0\u{1}deadline\0\u{1}principal\0\u{1}writes\0\u{3}idempotency_key\0\u{3}trace_id\0\u{1}failure\0\u{1}forget\0\u{1}budget\0\u{1}used\0\u{1}remaining\0\u{1}clock\0\u{1}shared\0\u{1}gateway\0\u{1}lease\0\u{3}trace_parent\0")
 
   fileprivate class _StorageClass {
     var _version: UInt32 = 0
@@ -423,6 +430,7 @@ nonisolated extension Envelope: SwiftProtobuf.Message, SwiftProtobuf._MessageImp
     var _shared: Bool = false
     var _gateway: UInt64 = 0
     var _lease: Lease? = nil
+    var _traceParent: String = String()
 
       // This property is used as the initial default value for new instances of the type.
       // The type itself is protecting the reference to its storage via CoW semantics.
@@ -451,6 +459,7 @@ nonisolated extension Envelope: SwiftProtobuf.Message, SwiftProtobuf._MessageImp
       _shared = source._shared
       _gateway = source._gateway
       _lease = source._lease
+      _traceParent = source._traceParent
     }
   }
 
@@ -487,6 +496,7 @@ nonisolated extension Envelope: SwiftProtobuf.Message, SwiftProtobuf._MessageImp
         case 16: try { try decoder.decodeSingularBoolField(value: &_storage._shared) }()
         case 17: try { try decoder.decodeSingularFixed64Field(value: &_storage._gateway) }()
         case 18: try { try decoder.decodeSingularMessageField(value: &_storage._lease) }()
+        case 19: try { try decoder.decodeSingularStringField(value: &_storage._traceParent) }()
         default: break
         }
       }
@@ -553,6 +563,9 @@ nonisolated extension Envelope: SwiftProtobuf.Message, SwiftProtobuf._MessageImp
       try { if let v = _storage._lease {
         try visitor.visitSingularMessageField(value: v, fieldNumber: 18)
       } }()
+      if !_storage._traceParent.isEmpty {
+        try visitor.visitSingularStringField(value: _storage._traceParent, fieldNumber: 19)
+      }
     }
     try unknownFields.traverse(visitor: &visitor)
   }
@@ -580,6 +593,7 @@ nonisolated extension Envelope: SwiftProtobuf.Message, SwiftProtobuf._MessageImp
         if _storage._shared != rhs_storage._shared {return false}
         if _storage._gateway != rhs_storage._gateway {return false}
         if _storage._lease != rhs_storage._lease {return false}
+        if _storage._traceParent != rhs_storage._traceParent {return false}
         return true
       }
       if !storagesAreEqual {return false}

@@ -156,7 +156,10 @@ public final class StoreTransaction: ObjectReader {
     }
 
     /// Runs `action` after the commit on the writer's thread, and never when the job is rolled back. It must not block.
-    public func afterCommit(_ action: @escaping @Sendable () -> Void) { commitActions.append(action) }
+    public func afterCommit(_ action: @escaping @Sendable () -> Void) {
+        guard let trace = RequestTrace.current else { return commitActions.append(action) }
+        commitActions.append { RequestTrace.$current.withValue(trace, operation: action) }
+    }
 
     func takeCommitActions() -> [@Sendable () -> Void] {
         defer { commitActions = [] }

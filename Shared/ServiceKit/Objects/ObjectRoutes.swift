@@ -22,6 +22,7 @@ extension ServiceRoutes {
         }
 
         let isSchemaClosed = host.quotas.settings.isSchemaClosed
+        let slow = SlowQueries(limit: host.configuration.start.slowAfter, logger: host.logger)
 
         read(framed: calls.get) { message, request, reader in
             let caller = caller(request.envelope.principal, message.className)
@@ -57,7 +58,8 @@ extension ServiceRoutes {
                 return try BusReply(FindReply(), documents: [try reader.explain(Query(message), caller: asker)])
             }
             let caller = caller(request.envelope.principal, message.className)
-            let page = try reader.find(Query(message), caller: caller)
+            let query = Query(message)
+            let page = try slow.watching(query, caller, request, reader) { try reader.find(query, caller: caller) }
             if isSchemaClosed, !caller.isOperator {
                 try reader.requireKnown(message.className, order: message.order)
             }

@@ -54,10 +54,11 @@ public final class Outbox: Sendable {
         _ call: Call<Request, Reply>, _ message: Request, key: String, in transaction: StoreTransaction
     ) throws {
         _ = try transaction.execute(
-            "INSERT INTO outbox(key, kind, body, dueAt) VALUES (?, ?, ?, ?) ON CONFLICT(key) DO NOTHING",
+            "INSERT INTO outbox(key, kind, body, dueAt, trace) VALUES (?, ?, ?, ?, ?) ON CONFLICT(key) DO NOTHING",
             [
                 .text(KeyedReplies.outboxPrefix + key), .text(call.kind), .blob(try message.serializedBytes()),
                 .int(transaction.now.milliseconds),
+                (RequestTrace.current?.context?.text).map(SQLValue.text) ?? .null,
             ])
         let destination = call.service
         transaction.afterCommit { [self] in
@@ -261,7 +262,7 @@ public final class Outbox: Sendable {
 
     /// The messages that have been due longest, in that order. In a shared outbox this process leases them.
     private func due(for destination: String) async throws -> [Waiting] {
-        let columns = "id, key, kind, body, attempts"
+        let columns = "id, key, kind, body, attempts, trace"
         let prefix = destination + "."
         let isMine = "substr(kind, 1, ?) = ?"
         let values: [SQLValue] = [.int(Int64(prefix.utf8.count)), .text(prefix)]
@@ -288,6 +289,7 @@ public final class Outbox: Sendable {
         let body: [UInt8]
         let attempts: Int
         let dueAt: Int64
+        let trace: TraceContext?
 
         init(_ row: SQLRow, dueAt: Int64) throws {
             self.dueAt = dueAt
@@ -296,7 +298,11 @@ public final class Outbox: Sendable {
             kind = try row.text("kind")
             body = try row.blob("body")
             attempts = Int(try row.int("attempts"))
+            trace = row["trace"].textValue.flatMap { TraceContext($0) }
         }
+
+        /// Begins the span of the delivery.
+        func beginSpan() -> RunningSpan? { RunningSpan("deliver \(kind)", .producer, of: trace) }
     }
 
     /// The outcome of a message, by its row's id.
@@ -304,10 +310,15 @@ public final class Outbox: Sendable {
 
     private func send(_ parcel: [Waiting], to destination: String) async -> [Outcome] {
         if let first = parcel.first, parcel.count == 1 { return [await send(first)] }
+        let spans = parcel.map { $0.beginSpan() }
+        var isFault = true
+        defer { for span in spans { span?.end(isError: isFault) } }
         do {
-            let reply = try await bus.call(try Self.request(parcel, to: destination))
+            let traces = zip(parcel, spans).map { $1?.context ?? $0.trace }
+            let reply = try await bus.call(try Self.request(parcel, traces, to: destination))
             let outcomes = try DeliverReply(serializedBytes: reply.body).outcomes
             guard outcomes.count == parcel.count else { throw ParseError.internalError }
+            isFault = false
             return zip(parcel, outcomes).map { message, outcome in
                 outcome.hasFailure ? again(message, BusFailure(outcome.failure)) : (message.id, .delivered)
             }
@@ -323,8 +334,14 @@ public final class Outbox: Sendable {
     }
 
     private func send(_ message: Waiting) async -> Outcome {
+        let span = message.beginSpan()
+        var isFault = true
+        defer { span?.end(isError: isFault) }
         do {
-            _ = try await bus.call(BusRequest(outbox: message.kind, body: message.body, key: message.key))
+            var request = BusRequest(outbox: message.kind, body: message.body, key: message.key)
+            request.trace = span?.context ?? message.trace
+            _ = try await bus.call(request)
+            isFault = false
             return (message.id, .delivered)
         } catch {
             return again(message, error)
@@ -332,13 +349,16 @@ public final class Outbox: Sendable {
     }
 
     /// A bus request with several messages, each under its own key. The key of the parcel only marks it as repeatable.
-    private static func request(_ parcel: [Waiting], to destination: String) throws -> BusRequest {
+    private static func request(
+        _ parcel: [Waiting], _ traces: [TraceContext?], to destination: String
+    ) throws -> BusRequest {
         let message = DeliverRequest.with {
-            $0.messages = parcel.map { message in
+            $0.messages = zip(parcel, traces).map { message, trace in
                 .with {
                     $0.kind = message.kind
                     $0.key = message.key
                     $0.body = Data(message.body)
+                    $0.traceParent = trace?.text ?? ""
                 }
             }
         }

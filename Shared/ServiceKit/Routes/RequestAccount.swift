@@ -21,12 +21,13 @@ extension RequestBudget: WorkMeter {}
 
 extension BusRequest {
     /// A read or a write of `message` on behalf of another request.
-    /// - Parameter origin: the call counts for its budget and has its id; nil for the service's own work.
+    /// - Parameter origin: the call counts for its budget and has its id and trace; nil for the service's own work.
     public init<Request, Reply>(
         _ call: Call<Request, Reply>, _ message: Request, for origin: ServiceRequest?, timeout: Duration = .seconds(10)
     ) throws {
         try self.init(call, message, timeout: timeout)
         budget = origin?.budget
         traceId = origin?.envelope.traceID ?? ""
+        trace = origin?.trace.context
     }
 }

@@ -33,7 +33,7 @@ package final class RouteHandler: LaneHandler {
         seal = routes.host.plan.replySeal
     }
 
-    package func handle(_ request: ServiceRequest) { handle(request, by: routes[request.kind]) }
+    package func handle(_ request: ServiceRequest) { handle(request.traced(), by: routes[request.kind]) }
 
     private func handle(_ request: ServiceRequest, by route: ServiceRoutes.Route?) {
         switch route {
@@ -143,7 +143,7 @@ package final class RouteHandler: LaneHandler {
         do {
             let work = try work(request)
             load.began()
-            store.submit(for: request.share) { [seal] in
+            store.submit(for: request.share, of: request.trace) { [seal] in
                 keyed ? try KeyedReplies.once(request, seal, in: $0, work) : try work($0)
             } completion: { [load, batch] result in
                 let reply = result.mapError { Self.failure($0, request, logger) }
@@ -202,7 +202,9 @@ package final class RouteHandler: LaneHandler {
         load.began()
         Task {
             request.budget.use(Int64(nanoseconds / 1000))
-            let answer = await outcome(of: request, logger, body)
+            let answer = await RequestTrace.$current.withValue(request.trace) {
+                await outcome(of: request, logger, body)
+            }
             request.reply(answer, used: request.budget.used)
             load.ended()
         }

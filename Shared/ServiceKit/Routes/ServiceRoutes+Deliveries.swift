@@ -17,7 +17,8 @@ extension ServiceRoutes {
             else { throw ParseError(.invalidJSON, "The body of \(kind) could not be read.") }
             return request.taken(
                 apart: messages.map {
-                    ServiceRequest.Part(kind: $0.kind, idempotencyKey: $0.key, body: Array($0.body))
+                    ServiceRequest.Part(
+                        kind: $0.kind, idempotencyKey: $0.key, body: Array($0.body), traceParent: $0.traceParent)
                 }, join: Self.joined)
         }
     }

@@ -244,6 +244,8 @@ import Testing
         ("SATCHEL_TRUSTED_PROXIES", "everybody"), ("SATCHEL_MAINTENANCE_KEY_IPS", "10.0.0.0/99"),
         ("SATCHEL_ALLOW_ORIGINS", "shop.example"), ("SATCHEL_SKIP_MAX", "-1"),
         ("SATCHEL_LIMIT_MAX", "ten"), ("SATCHEL_LOG_LEVEL", "loud"), ("SATCHEL_LOG_REQUESTS", "maybe"),
+        ("SATCHEL_LOG_FORMAT", "xml"), ("SATCHEL_LOG_SLOW_MILLISECONDS", "1s"), ("SATCHEL_TRACES_SHARE", "1.5"),
+        ("SATCHEL_TRACES_URL", "collector:4318"),
         ("SATCHEL_CLIENT_SCHEMA", "open"), ("SATCHEL_FILE_UPLOAD", "everybody"),
     ])
     func aSettingThatCannotWorkStopsTheStart(name: String, value: String) async throws {
