@@ -11,8 +11,17 @@ extension Migrations {
             Migration(3, "inbox", inbox),
             Migration(4, "parkedMessages", parkedMessages),
             Migration(5, "stagedRows", MoveStage.tables),
+            Migration(6, "clientReplies", clientReplies),
         ])
 }
+
+/// Replies to clients' writes with an `Idempotency-Key` (`KeyedReplies`).
+private let clientReplies = [
+    """
+    CREATE TABLE clientReplies(id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, keptSince INTEGER NOT NULL,
+    reply BLOB NOT NULL)
+    """
+]
 
 /// Messages that their receivers refused repeatedly (`ParkedMessages`).
 private let parkedMessages = [
