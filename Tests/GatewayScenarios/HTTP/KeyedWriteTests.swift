@@ -96,7 +96,8 @@ import Testing
         let first = try await Self.send(client, .POST, "/classes/\(className)", ["n": 1], key: key)
         try #require(first.status == 201, "\(first.text)")
         let others: [(HTTPMethod, String, JSON?)] = [
-            (.POST, "/classes/\(className)", ["n": 2]), (.POST, "/classes/Other\(className)", ["n": 1]), (.POST, "/classes/\(className)?a=1", ["n": 1]),
+            (.POST, "/classes/\(className)", ["n": 2]), (.POST, "/classes/\(className)?a=1", ["n": 1]),
+            (.POST, "/classes/Other\(className)", ["n": 1]),
             (.PUT, "/classes/\(className)/\(first.objectId)", ["n": 1]),
             (.DELETE, "/classes/\(className)/\(first.objectId)", nil),
         ]
