@@ -1,10 +1,11 @@
 import Cryptography
-import Foundation
 import HTTPTypes
 import ParseProtocol
 
 /// A write with an `Idempotency-Key`.
-struct KeyedWrite: Sendable {
+///
+/// A class, so that every other request copies nothing of it.
+final class KeyedWrite: Sendable {
     /// A digest of the client and its key. Nobody else's key leads to the same.
     let key: String
     /// A digest of method, path, query and body.
@@ -13,6 +14,10 @@ struct KeyedWrite: Sendable {
     let run = Names.random(16)
     /// Encrypts the stored answer. It is made of the client's key, which is stored nowhere.
     let secret: SymmetricKey
+
+    init(key: String, request: String, secret: SymmetricKey) {
+        (self.key, self.request, self.secret) = (key, request, secret)
+    }
 
     static let replayedName = headerName("Idempotent-Replayed")
 

@@ -14,6 +14,7 @@ public enum KeyedReplies {
     private static let keptForDeliveries = Duration.seconds(30 * 86_400)
     /// A client may repeat a write with an `Idempotency-Key` for a day, which begins before the write runs.
     private static let keptForClients = Duration.seconds(25 * 3600)
+    private static let clientTable = "clientReplies"
     private static let pruneRowsMax = 1000
 
     /// Prefix of the keys of outbox rows. Their replies are kept longer than replies to other requests.
@@ -29,7 +30,7 @@ public enum KeyedReplies {
         guard !key.isEmpty else { return try work(transaction) }
         let table =
             key.hasPrefix(outboxPrefix)
-            ? "deliveredReplies" : key.hasPrefix(BusRequest.clientKeyPrefix) ? "clientReplies" : "keyedReplies"
+            ? "deliveredReplies" : key.hasPrefix(BusRequest.clientKeyPrefix) ? clientTable : "keyedReplies"
         if let kept = try transaction.rows("SELECT reply FROM \(table) WHERE key = ?", [.text(key)]).first?.blob(
             "reply")
         {
@@ -37,12 +38,12 @@ public enum KeyedReplies {
             return try decode(seal?.open(kept, key) ?? kept)
         }
         let reply = try work(transaction)
+        let stored = try seal?.seal(encode(reply), key) ?? encode(reply)
+        // A client decides how many of these are stored for a day.
+        if table == clientTable { try transaction.quotas.take(stored.count, of: .objectBytes, by: request.caller) }
         _ = try transaction.execute(
             "INSERT INTO \(table)(key, keptSince, reply) VALUES (?, ?, ?)",
-            [
-                .text(key), .int(transaction.now.milliseconds),
-                .blob(try seal?.seal(encode(reply), key) ?? encode(reply)),
-            ])
+            [.text(key), .int(transaction.now.milliseconds), .blob(stored)])
         return reply
     }
 
@@ -51,7 +52,7 @@ public enum KeyedReplies {
         var removed = 0
         let tables = [
             ("keyedReplies", keptForRequests), ("deliveredReplies", keptForDeliveries),
-            ("clientReplies", keptForClients),
+            (clientTable, keptForClients),
         ]
         for (table, kept) in tables {
             removed = max(

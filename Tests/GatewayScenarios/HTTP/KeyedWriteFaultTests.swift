@@ -201,4 +201,21 @@ import Testing
             #expect(try await KeyedWriteTests.count("Note", suite) == 3)
         }
     }
+
+    @Test func bytesOfStoredAnswersCountForTheQuotaOfBytes() async throws {
+        try await Suite.with(settings: ["SATCHEL_QUOTAS": "objectBytes=3000/86400s per user"]) { suite in
+            let customer = try await Customer.anonymous(suite).client
+            let note = try await customer.create("Note", ["n": 0])
+            let path = "/classes/Note/\(note.objectId)"
+            var (changed, last): (Int, ParseClient.Answer?) = (0, nil)
+            while changed < 60 {
+                let answer = try await KeyedWriteTests.send(customer, .PUT, path, ["n": 1], key: Names.random(20))
+                last = answer
+                guard answer.status == 200 else { break }
+                changed += 1
+            }
+            #expect(last?.code == 155, "\(last?.text ?? "")")
+            #expect((1..<60).contains(changed), "Without a key 428 changes of 7 bytes are possible: \(changed)")
+        }
+    }
 }

@@ -116,7 +116,8 @@ import Testing
         let (className, key) = ("Keyed\(Names.random(6))", Names.random(20))
         let (ann, bob) = (try await Customer.anonymous(suite).client, try await Customer.anonymous(suite).client)
         var (device, other) = (ParseClient(suite), ParseClient(suite))
-        (device.installationId, other.installationId) = (Names.random(20), Names.random(20))
+        device.installationId = Names.random(20)
+        other.installationId = Names.random(20)
         let clients = [ParseClient(suite), device, other, ann, bob, ParseClient.master(suite)]
         for client in clients {
             let answer = try await Self.send(client, .POST, "/classes/\(className)", ["n": 1], key: key)
