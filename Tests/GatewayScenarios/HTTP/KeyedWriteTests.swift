@@ -148,6 +148,19 @@ import Testing
         #expect(try await Self.count(className, suite) == 1)
     }
 
+    @Test func aRepetitionWaitsForTheFirstAnswer() async throws {
+        let host = try await WebhookHost.shared
+        let name = WebhookHost.name("slow")
+        try await host.function(name, ["how": "slow", "seconds": 2, "json": ["success": ["n": 1]]])
+        let (client, key) = (ParseClient(host.suite), Names.random(20))
+        async let one = Self.send(client, .POST, "/functions/\(name)", [:], key: key)
+        async let two = Self.send(client, .POST, "/functions/\(name)", [:], key: key)
+        let answers = try await [one, two]
+        #expect(answers[0].body == answers[1].body, "\(answers.map(\.text))")
+        #expect(answers.count { Self.isReplayed($0) } == 1)
+        #expect(host.calls(name).count == 1)
+    }
+
     @Test func aBatchIsAnsweredAsAWhole() async throws {
         let suite = try await Suite.shared
         let shelf = try await Shelf.fill(suite, names: ["Keyed \(Names.random(6))"])
