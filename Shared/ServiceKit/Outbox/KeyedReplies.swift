@@ -30,7 +30,7 @@ public enum KeyedReplies {
         guard !key.isEmpty else { return try work(transaction) }
         let table =
             key.hasPrefix(outboxPrefix)
-            ? "deliveredReplies" : key.hasPrefix(BusRequest.clientKeyPrefix) ? clientTable : "keyedReplies"
+            ? "deliveredReplies" : request.hasClientKey ? clientTable : "keyedReplies"
         if let kept = try transaction.rows("SELECT reply FROM \(table) WHERE key = ?", [.text(key)]).first?.blob(
             "reply")
         {

@@ -141,8 +141,8 @@ package final class RouteHandler: LaneHandler {
     ) {
         let logger = logger
         // The client may repeat the request when its data no longer show that it was carried out.
-        let isOfClientKey = request.envelope.idempotencyKey.hasPrefix(BusRequest.clientKeyPrefix)
-        let keyed = keyed || isOfClientKey
+        let hasClientKey = request.hasClientKey
+        let keyed = keyed || hasClientKey
         do {
             let work = try work(request)
             load.began()
@@ -153,7 +153,7 @@ package final class RouteHandler: LaneHandler {
                 request.reply(reply, used: request.budget.used, in: batch)
                 load.ended()
             } changesAtOnce: {
-                !isOfClientKey && atOnce($0)
+                !hasClientKey && atOnce($0)
             }
         } catch {
             request.reply(.failure(Self.failure(error, request, logger)))
