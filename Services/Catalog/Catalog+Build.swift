@@ -109,7 +109,8 @@ private func scheduleCleanup(_ host: ServiceHost, _ reservations: Reservations) 
         let isMoreToRemove = try await host.store.write(for: nil) { try ProductRemoval.goOn(in: $0) }
         // Writes nothing when there are no old ids.
         let areIdsLeft = try await host.store.write(for: nil) { try RequestClaims.removeExpired(in: $0) }
+        let areAnswersLeft = try await host.store.write(for: nil) { try KeyedAnswers.removeExpired(in: $0) }
         let areNamesLeft = try await host.store.write(for: nil) { try AuthorRenames.goOn(in: $0) }
-        return isMoreLeft || isMoreToRemove || areIdsLeft || areNamesLeft ? .more : .idle
+        return isMoreLeft || isMoreToRemove || areIdsLeft || areAnswersLeft || areNamesLeft ? .more : .idle
     }
 }

@@ -20,6 +20,7 @@ let catalogMigrations = [
             PRIMARY KEY(reservationId, productId)) WITHOUT ROWID
             """
         ]),
+    Migration(9, "keyedAnswers", keyedAnswerTables),
 ]
 
 /// The shop's tables of release 0.1.0, whose files record no migrations. Existing tables are left unchanged.

@@ -18,6 +18,8 @@ public struct BusRequest: Sendable {
     public var shared = false
     /// See `Envelope.idempotency_key`. Empty: the request must not be repeated.
     public var idempotencyKey = ""
+    /// Begins the keys of a client's write with an `Idempotency-Key`: the receiver stores their replies for a day.
+    public static let clientKeyPrefix = "client:"
     /// The deadline for the reply, on `BusClock`.
     public var deadline: BusClock.Milliseconds
     /// The id of the client's request in the logs of all services; empty when there is none.

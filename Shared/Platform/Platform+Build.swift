@@ -45,6 +45,12 @@ package func buildPlatform(
     routes.accept(CatalogCalls.releaseRequest) { message, _, transaction in
         try RequestClaims.release(message.requestID, in: transaction)
     }
+    routes.write(CatalogCalls.beginWrite, keyed: false) { message, request, transaction in
+        try KeyedAnswers.begin(message, by: request.caller, in: transaction)
+    }
+    routes.write(CatalogCalls.endWrite, keyed: false) { message, request, transaction in
+        try KeyedAnswers.end(message, by: request.caller, in: transaction)
+    }
     host.shorten(BucketDeletions.waits)
     let keeper = installFiles(host, files, &routes)
     installHooks(host, &routes)

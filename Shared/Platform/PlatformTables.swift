@@ -58,3 +58,12 @@ package let fileBucketTables = [
     "CREATE TABLE bucketDrops(name TEXT PRIMARY KEY, dueAt INTEGER NOT NULL) WITHOUT ROWID",
     "CREATE INDEX bucketDropsDue ON bucketDrops(dueAt)",
 ]
+
+/// The answers to clients' writes with an `Idempotency-Key` (`KeyedAnswers`).
+package let keyedAnswerTables = [
+    """
+    CREATE TABLE keyedAnswers(id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, request TEXT NOT NULL,
+    seed TEXT NOT NULL, run TEXT NOT NULL, busyUntil INTEGER NOT NULL, keptSince INTEGER NOT NULL,
+    isDone INTEGER NOT NULL DEFAULT 0, answer BLOB)
+    """
+]

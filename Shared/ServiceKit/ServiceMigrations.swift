@@ -12,11 +12,20 @@ extension Migrations {
             Migration(4, "parkedMessages", parkedMessages),
             Migration(5, "stagedRows", MoveStage.tables),
             Migration(6, "outboxTrace", outboxTrace),
+            Migration(7, "clientReplies", clientReplies),
         ])
 }
 
 /// The positions in traces (`traceparent`) of the work that caused the messages.
 private let outboxTrace = ["ALTER TABLE outbox ADD COLUMN trace TEXT"]
+
+/// Replies to clients' writes with an `Idempotency-Key` (`KeyedReplies`).
+private let clientReplies = [
+    """
+    CREATE TABLE clientReplies(id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, keptSince INTEGER NOT NULL,
+    reply BLOB NOT NULL)
+    """
+]
 
 /// Messages that their receivers refused repeatedly (`ParkedMessages`).
 private let parkedMessages = [

@@ -4,7 +4,7 @@ import { beforeEach, test } from 'node:test';
 import { load, Storage } from './pages.mjs';
 
 globalThis.sessionStorage = new Storage();
-const { ask, auth, call, containing, run } = await load('api.js');
+const { ask, auth, call, containing, newKey, run } = await load('api.js');
 
 let answers = [];
 let asked = [];
@@ -41,6 +41,16 @@ test('a change is never asked again', async () => {
   ];
   await assert.rejects(run('refundOrder', {}), { code: 2 });
   assert.equal(asked.length, 1);
+});
+
+test('a change with a key is asked again under its key', async () => {
+  answers = [new TypeError('offline'), [503, { code: 2, error: 'away' }], [200, { result: 7 }], [200, { result: 8 }]];
+  assert.equal(await run('refundOrder', {}, newKey()), 7);
+  const keys = asked.map(({ headers }) => headers['Idempotency-Key']);
+  assert.match(keys[0], /^[0-9a-f-]{32,36}$/);
+  assert.deepEqual(keys, [keys[0], keys[0], keys[0]]);
+  await run('refundOrder', {}, newKey());
+  assert.notEqual(asked[3].headers['Idempotency-Key'], keys[0]);
 });
 
 test('a refusal that will not pass is told at once', async () => {

@@ -58,6 +58,20 @@ import Testing
         }
     }
 
+    /// A client may repeat a write with an `Idempotency-Key` for 24 hours.
+    @Test func anAnswerToAClientsKeyIsKeptForMoreThanADay() async throws {
+        try await withTally { bench, host in
+            #expect(try await run(bench, key: "client:k") == 1)
+            #expect(try await host.number("SELECT count(*) FROM keyedReplies") == 0)
+            try await age("clientReplies", by: 24 * 3600, host)
+            try await prune(host)
+            #expect(try await run(bench, key: "client:k") == 1)
+            try await age("clientReplies", by: 3601, host)
+            try await prune(host)
+            #expect(try await run(bench, key: "client:k") == 2)
+        }
+    }
+
     /// Removal uses the writer's time, so each step removes only a part.
     @Test(arguments: ["keyedReplies", "deliveredReplies"]) func manyOldAnswersGoInParts(table: String) async throws {
         try await withTally { bench, host in

@@ -245,6 +245,17 @@ import Testing
         }
     }
 
+    /// A client may repeat a create with an `Idempotency-Key` after the object was changed or deleted.
+    @Test(arguments: ["Note", "Known"]) func aCreateUnderAClientsKeyIsStored(className: String) async throws {
+        try await withShop { bench, host, _ in
+            let first = try await save(bench, className, #"{"text":"a"}"#, proposedId: "keyedKeyed", key: "client:k")
+            let again = try await save(bench, className, #"{"text":"a"}"#, proposedId: "keyedKeye2", key: "client:k")
+            #expect(first.outcome.objectID == "keyedKeyed")
+            #expect(again.outcome == first.outcome)
+            #expect(try await host.number("SELECT count(*) FROM clientReplies") == 1)
+        }
+    }
+
     /// The object alone does not show whether the audit log already has the entry.
     @Test func aCreateThatIsRepeatedIsNotedOnce() async throws {
         try await withShop { bench, host, _ in

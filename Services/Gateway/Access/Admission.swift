@@ -3,7 +3,7 @@ import Messages
 import ParseProtocol
 
 /// The checks that a request with valid keys passes before its route runs: rate limits, the list of routes open to
-/// clients, the read-only key and repeated request ids. Each request of a batch passes the checks on its own.
+/// clients, the read-only key and repeated requests. Each request of a batch passes the checks on its own.
 ///
 /// A class, so that a request copies nothing of it.
 final class Admission: Sendable {
@@ -98,6 +98,33 @@ final class Admission: Sendable {
         !settings.onceRoutes.isEmpty && request.headers.contains(Self.requestIdName)
     }
 
+    /// Whether `write` has to inspect a request. A read may be repeated without a key.
+    func mayBeKeyed(_ request: ParseRequest) -> Bool {
+        request.method != .get && request.headers.contains(Self.idempotencyKeyName)
+    }
+
+    /// The write of a request with an `Idempotency-Key`; nil for one of the read-only key, which writes nothing.
+    /// - Throws: `.invalidJSON` (107) for a malformed key.
+    func write(_ request: ParseRequest, _ principal: Principal) throws(ParseError) -> KeyedWrite? {
+        guard !principal.readOnly, let key = request.headers[Self.idempotencyKeyName] else { return nil }
+        guard (1...Self.idempotencyKeyBytesMax).contains(key.utf8.count),
+            key.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
+        else {
+            throw ParseError(
+                .invalidJSON,
+                "Idempotency-Key has 1 to \(Self.idempotencyKeyBytesMax) ASCII characters without spaces.")
+        }
+        return onceKeys.write(key, of: Self.client(principal), request)
+    }
+
+    /// The client whose keys are its own: the user on all devices, else the device, else the network.
+    private static func client(_ principal: Principal) -> String {
+        if principal.isPrivileged { return principal.master ? "master" : "maintenance" }
+        if !principal.userID.isEmpty { return "user \(principal.userID)" }
+        let device = principal.installationID
+        return device.isEmpty ? "network \(principal.network)" : "device \(device)"
+    }
+
     /// Stores the id of a request before it runs.
     /// - Throws: `.duplicateRequest` (159) when a request with this id was here before.
     func claim(_ id: String, in context: CallContext) async throws(ParseError) {
@@ -136,6 +163,9 @@ final class Admission: Sendable {
     /// SDKs send a UUID.
     private static let requestIdBytesMax = 200
     private static let requestIdName = headerName("X-Parse-Request-Id")
+    /// A UUID has 36.
+    private static let idempotencyKeyBytesMax = 255
+    private static let idempotencyKeyName = headerName("Idempotency-Key")
 }
 
 extension Principal {

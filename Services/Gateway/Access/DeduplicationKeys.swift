@@ -18,6 +18,17 @@ package struct DeduplicationKeys: Sendable {
             body: request.document)
     }
 
+    /// The write that a client's `Idempotency-Key` identifies.
+    /// - Parameter client: different for any two clients.
+    func write(_ key: String, of client: String, _ request: ParseRequest) -> KeyedWrite {
+        let holder = "\(client.utf8.count) \(client) \(key)"
+        return KeyedWrite(
+            key: HMAC<SHA256>.authenticationCode(for: Array("key \(holder)".utf8), using: secret).hex,
+            request: self.key("write", request),
+            secret: SymmetricKey(
+                data: HMAC<SHA256>.authenticationCode(for: Array("answer \(holder)".utf8), using: secret)))
+    }
+
     /// The id in plain text, so that operators can find it, and a digest of the rest.
     package func key(id: String, method: String, path: String, query: String, body: [UInt8]) -> String {
         var digest = HMAC<SHA256>(key: secret)

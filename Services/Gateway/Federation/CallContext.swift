@@ -18,6 +18,8 @@ struct CallContext: Sendable {
     var hold: ByteHold?
     /// The deadline of every call; nil when each call has its own timeout.
     var deadline: BusClock.Milliseconds?
+    /// The idempotency keys of the calls that change something; nil when each gets a new one.
+    var keys: WriteKeys?
 }
 
 extension CallContext {

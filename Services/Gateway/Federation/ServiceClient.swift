@@ -24,7 +24,8 @@ struct ServiceClient: Sendable {
         in context: CallContext, timeout: Duration = .seconds(10)
     ) async throws(ParseError) -> ServiceReply<Reply> {
         guard !principal.readOnly else { throw .readOnlyKey }
-        return try await send(call, message, documents, principal, context, key: RequestIds.next(), timeout: timeout)
+        let key = context.keys?.next(call.kind) ?? RequestIds.next()
+        return try await send(call, message, documents, principal, context, key: key, timeout: timeout)
     }
 
     /// A request that must not run twice. It is never retried, even when its reply is lost. Any replica that runs the

@@ -36,7 +36,8 @@ struct FilesController: Sendable {
                 upload, as: file, bytesMax: configuration.fileBytesMax, types: configuration.fileTypes)
         }
         let name = FileNames.kept(
-            upload.name, isPrivate: upload.isPrivate, isAccountPhoto: request.isAccountPhoto)
+            upload.name, isPrivate: upload.isPrivate, isAccountPhoto: request.isAccountPhoto,
+            digits: request.call.keys?.digits)
         let answer = try await save(upload, as: name, principal, request)
         let url = configuration.fileLinks.url(of: name, signedBy: configuration.fileSigner)
         try await hooks?.afterSave(name, url: url, upload)

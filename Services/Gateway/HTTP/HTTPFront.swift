@@ -100,12 +100,24 @@ final class HTTPFront: Sendable {
         budget.use(jsonBytes: machine.request.body.count)
         machine.enterTask(budget)
         var action = machine.next()
+        var renewal: Task<Void, Never>?
+        defer { renewal?.cancel() }
         while true {
             // The master and maintenance keys have no budget: exports and imports are long. The store limits queries.
             if machine.principal.isPrivileged { budget.lift() }
             switch action {
-            case .perform(let step): action = await perform(step, of: &machine)
+            case .perform(let step):
+                action = await perform(step, of: &machine)
+                guard renewal == nil, let write = machine.write else { continue }
+                renewal = router.keyedWrites.renewal(
+                    of: write, for: machine.principal, trace: machine.request.requestId)
             case .respond(let answer):
+                if let write = machine.write {
+                    renewal?.cancel()
+                    return await router.keyedWrites.finish(
+                        write, router.guidance.completed(answer, to: machine.request), for: machine.principal,
+                        trace: machine.request.requestId)
+                }
                 if answer.status == 503, let id = machine.claimedId {
                     await router.admission.release(id, in: machine.request.call)
                 }
@@ -132,6 +144,13 @@ final class HTTPFront: Sendable {
             case .claim(let id):
                 try await router.admission.claim(id, in: request.call)
                 return machine.claimed(id)
+            case .begin(let write):
+                let beginning = try await router.keyedWrites.begin(
+                    write, for: machine.principal, trace: request.requestId)
+                switch beginning {
+                case .run(let keys): return machine.began(write, keys)
+                case .answered(let answer): return .respond(answer)
+                }
             case .brokenLink: return .respond(await router.controllers.pages.answer(request))
             case .route(let call): return .respond(try await router.run(call))
             }

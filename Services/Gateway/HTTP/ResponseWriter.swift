@@ -242,7 +242,7 @@ final class ResponseWriter: Sendable {
         .accessControlExposeHeaders: exposedHeaders,
     ]
 
-    private static let exposedHeaders = "X-Parse-Job-Status-Id, X-Parse-Push-Status-Id, ETag"
+    private static let exposedHeaders = "X-Parse-Job-Status-Id, X-Parse-Push-Status-Id, Idempotent-Replayed, ETag"
     private static let allowedMethods = "GET,PUT,POST,DELETE,OPTIONS"
     /// The headers of PARSE_PROTOCOL section 1.3, of the other kinds of keys, and of Sentry's browser SDK.
     private static let allowedHeaders =
@@ -251,7 +251,7 @@ final class ResponseWriter: Sendable {
         + "X-Parse-Session-Token, X-Requested-With, X-Parse-Revocable-Session, X-Parse-Request-Id, "
         + "X-Parse-Installation-Id, X-Parse-Client-Key, X-Parse-Windows-Key, X-Parse-Maintenance-Key, "
         + "X-Parse-Cloud-Context, X-Parse-Upload-Mode, X-Parse-File-Metadata, X-Parse-File-Tags, "
-        + "Content-Type, Pragma, Cache-Control, If-None-Match, "
+        + "Content-Type, Pragma, Cache-Control, If-None-Match, Idempotency-Key, "
         + "X-Sentry-Auth, Authorization, Sentry-Trace, Baggage, Traceparent, Content-Encoding"
 
     private static let preflightHeaders: HTTPFields = [

@@ -45,12 +45,14 @@ struct BatchController: Sendable {
                 continue
             }
             let end = refusals[index...].firstIndex { $0 != nil } ?? requests.endIndex
-            let run = changes(startingAt: index, in: requests[..<end])
+            // Under an Idempotency-Key each request has its own key, whatever happens to the requests before it.
+            let run = request.call.keys == nil ? changes(startingAt: index, in: requests[..<end]) : []
             if run.count > 1 {
                 await write(run, principal, request, to: &answer)
                 index += run.count
             } else {
-                answer.append(await held(requests[index], principal, bytesLeft: answer.bytesLeft))
+                let keys = request.call.keys?.part(index)
+                answer.append(await held(requests[index], principal, keys, bytesLeft: answer.bytesLeft))
                 index += 1
             }
         }
@@ -58,8 +60,11 @@ struct BatchController: Sendable {
     }
 
     /// The response of one request. Its memory is released before the next one begins.
-    private func held(_ request: ParseRequest, _ principal: Principal, bytesLeft: Int) async -> ParseResponse {
+    private func held(
+        _ request: ParseRequest, _ principal: Principal, _ keys: WriteKeys?, bytesLeft: Int
+    ) async -> ParseResponse {
         var part = request
+        part.call.keys = keys
         part.call.hold = request.call.hold?.part(answerBytesMax: bytesLeft)
         return await router.answer(inBatch: part, principal)
     }

@@ -52,9 +52,10 @@ struct OpenAPIOperations: Sendable {
             "description": .string(who),
             "tags": [.string(Route.Tag.cloud.rawValue)],
             "security": Self.security(ofCaller: function["caller"]),
+            "parameters": [reference("header.idempotencyKey")],
             "requestBody": ["content": ["application/json": request]],
             "responses": .object(
-                Self.failures(body: true).merging([
+                Self.failures(body: true, keyed: true).merging([
                     "200": ["description": "The result.", "content": ["application/json": result]]
                 ]) { _, own in own }),
         ]
@@ -81,6 +82,7 @@ struct OpenAPIOperations: Sendable {
         if route.access != .anyone {
             parameters += [reference("header.installation"), reference("header.clientVersion")]
             if route.method.hasBody { parameters.append(reference("header.requestId")) }
+            if route.isKeyed { parameters.append(reference("header.idempotencyKey")) }
         }
         return parameters
     }
@@ -109,7 +111,7 @@ struct OpenAPIOperations: Sendable {
     // MARK: - Responses
 
     private func answers(of route: Route, _ body: JSON) -> JSON {
-        var answers = Self.failures(body: route.method.hasBody)
+        var answers = Self.failures(body: route.method.hasBody, keyed: route.isKeyed)
         if route.access == .anyone { answers["403"] = nil }
         guard route.handler != nil else { return .object(answers) }
         let status = body["status"]?.intValue ?? 200
@@ -128,12 +130,13 @@ struct OpenAPIOperations: Sendable {
         return .object(answers)
     }
 
-    private static func failures(body: Bool) -> [String: JSON] {
+    private static func failures(body: Bool, keyed: Bool) -> [String: JSON] {
         var failures = [
             "400": "BadRequest", "403": "Forbidden", "404": "NotFound", "429": "TooMany", "500": "Fault",
             "503": "Unavailable",
         ]
         if body { failures["413"] = "TooLarge" }
+        if keyed { failures["422"] = "OtherRequest" }
         return failures.mapValues { ["$ref": .string("#/components/responses/\($0)")] }
     }
 
@@ -162,6 +165,11 @@ struct OpenAPIOperations: Sendable {
             + ["restKey", "javascriptKey", "clientKey", "windowsKey"].map { ["applicationId": [], $0: []] })
     private static let session: JSON = [["applicationId": [], "sessionToken": []]]
     private static let masterKeys: [JSON] = [["applicationId": [], "masterKey": []], ["basic": []]]
+}
+
+extension Route {
+    /// Whether an `Idempotency-Key` counts.
+    fileprivate var isKeyed: Bool { method != .get && access != .anyone }
 }
 
 extension ParseRequest.Method {

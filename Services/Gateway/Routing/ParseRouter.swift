@@ -15,6 +15,7 @@ final class ParseRouter: Sendable {
     let tunnel: Tunnel
     let guidance: Guidance
     let admission: Admission
+    let keyedWrites: KeyedWrites
     let principals: PrincipalResolver
     let hooks: HookScopes
     let controllers: Controllers
@@ -31,6 +32,7 @@ final class ParseRouter: Sendable {
         tunnel = Tunnel(applicationId: configuration.applicationId)
         guidance = Guidance(configuration)
         self.admission = admission
+        keyedWrites = KeyedWrites(services: admission.services, links: configuration.fileLinks)
         self.principals = principals
         self.hooks = hooks
         self.controllers = controllers

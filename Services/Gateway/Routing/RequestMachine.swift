@@ -33,6 +33,8 @@ struct RequestMachine: Sendable {
         case view
         /// Store the request id, so that the request runs once; then `claimed(_:)`.
         case claim(String)
+        /// Find the stored answer, or claim the write; then `began(_:_:)`.
+        case begin(KeyedWrite)
         /// The page for a link that leads nowhere.
         case brokenLink
         /// The handler of the request's route.
@@ -66,6 +68,8 @@ struct RequestMachine: Sendable {
     private(set) var principal = Principal()
     /// The request id that is stored for this request.
     private(set) var claimedId: String?
+    /// The write with an `Idempotency-Key` that this request carries out.
+    private(set) var write: KeyedWrite?
     private var isInTask = false
     private var state = State.page
     private var pending: Pending?
@@ -137,6 +141,14 @@ struct RequestMachine: Sendable {
     /// The request id is stored.
     mutating func claimed(_ id: String) -> Action {
         claimedId = id
+        state = .route
+        return next()
+    }
+
+    /// The write is claimed.
+    mutating func began(_ write: KeyedWrite, _ keys: WriteKeys) -> Action {
+        self.write = write
+        request.call.keys = keys
         state = .route
         return next()
     }
@@ -304,8 +316,12 @@ struct RequestMachine: Sendable {
         return nil
     }
 
-    /// A request whose id was here before does not run again.
+    /// A request whose id or key was here before does not run again. With a key the id does not count.
     private mutating func once() throws(ParseError) -> Action? {
+        if router.admission.mayBeKeyed(request) {
+            guard isInTask else { return .needsTask(onLoop: false) }
+            if let write = try router.admission.write(request, principal) { return .perform(.begin(write)) }
+        }
         if router.admission.mayBeOnce(request) {
             guard isInTask else { return .needsTask(onLoop: false) }
             if let id = try router.admission.onceId(of: request) { return .perform(.claim(id)) }

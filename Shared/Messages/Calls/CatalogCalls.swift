@@ -22,11 +22,15 @@ public enum CatalogCalls {
     public static let claimRequest = Call<ClaimRequest, Accepted>("catalog.claimRequest.v1")
     /// Releases a request id. Sender: gateway.
     public static let releaseRequest = Call<ReleaseRequest, Accepted>("catalog.releaseRequest.v1")
+    /// Begins a run of a write with an `Idempotency-Key`, or renews it. Sender: gateway.
+    public static let beginWrite = Call<BeginWrite, WriteState>("catalog.beginWrite.v1")
+    /// Stores the answer of such a run. Sender: gateway.
+    public static let endWrite = Call<EndWrite, WriteState>("catalog.endWrite.v1")
     /// A user changed the display name. Sender: users' outbox.
     public static let userRenamed = Call<UserRenamed, Accepted>("catalog.userRenamed.v1")
 
     static let all: [any DeclaredCall] = [
         price, reserve, commitReservation, releaseReservation, restock, config, setConfig, countReceipt,
-        claimRequest, releaseRequest, userRenamed,
+        claimRequest, releaseRequest, beginWrite, endWrite, userRenamed,
     ]
 }

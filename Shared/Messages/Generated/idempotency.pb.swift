@@ -8,9 +8,14 @@
 // For information on using the generated types, please see the documentation:
 //   https://github.com/apple/swift-protobuf/
 
-/// Client requests that must run once (X-Parse-Request-Id). Answered by `catalog`, which stores them in the class
-/// `_Idempotency`.
+/// Client requests that must run once. Answered by `catalog`: it stores the ids of X-Parse-Request-Id in the class
+/// `_Idempotency`, and the answers to writes with an Idempotency-Key in its table `keyedAnswers`.
 
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 import SwiftProtobuf
 
 // If the compiler emits an error on this type, it is because this file
@@ -52,6 +57,121 @@ public nonisolated struct ReleaseRequest: Sendable {
   public var requestID: String = String()
 
   public var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  public init() {}
+}
+
+/// Kind `catalog.beginWrite.v1`: begins a run of a write with an Idempotency-Key, or renews it. Sender: gateway. Reply:
+/// WriteState. Fails with 155 when the client's quota of objects is exhausted.
+public nonisolated struct BeginWrite: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  /// A digest of the client and its key, 1 to 100 bytes.
+  public var key: String = String()
+
+  /// A digest of method, path, query and body.
+  public var request: String = String()
+
+  /// Chosen by the gateway for each run.
+  public var run: String = String()
+
+  public var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  public init() {}
+}
+
+/// Kind `catalog.endWrite.v1`: stores the answer of a run. Sender: gateway. Reply: WriteState, RUN when the answer is
+/// stored.
+public nonisolated struct EndWrite: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  public var key: String = String()
+
+  public var run: String = String()
+
+  /// The encrypted answer; empty when it cannot be stored.
+  public var answer: Data = Data()
+
+  /// The run has no final answer: the next request with the key runs again.
+  public var retriable: Bool = false
+
+  public var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  public init() {}
+}
+
+public nonisolated struct WriteState: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  public var outcome: WriteState.Outcome = .unknown
+
+  /// RUN: random, the same for every run of the write. The idempotency keys of its messages begin with it.
+  public var seed: String = String()
+
+  /// ANSWERED: as in EndWrite; empty when the answer was too large.
+  public var answer: Data = Data()
+
+  public var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  public nonisolated enum Outcome: SwiftProtobuf.Enum, Swift.CaseIterable {
+    public typealias RawValue = Int
+    case unknown // = 0
+
+    /// The sender runs the write.
+    case run // = 1
+
+    /// Another run is not over.
+    case running // = 2
+
+    /// The write has an answer.
+    case answered // = 3
+
+    /// The key was used for another request.
+    case other // = 4
+    case UNRECOGNIZED(Int)
+
+    public init() {
+      self = .unknown
+    }
+
+    public init?(rawValue: Int) {
+      switch rawValue {
+      case 0: self = .unknown
+      case 1: self = .run
+      case 2: self = .running
+      case 3: self = .answered
+      case 4: self = .other
+      default: self = .UNRECOGNIZED(rawValue)
+      }
+    }
+
+    public var rawValue: Int {
+      switch self {
+      case .unknown: return 0
+      case .run: return 1
+      case .running: return 2
+      case .answered: return 3
+      case .other: return 4
+      case .UNRECOGNIZED(let i): return i
+      }
+    }
+
+    // The compiler won't synthesize support with the UNRECOGNIZED case.
+    public static let allCases: [WriteState.Outcome] = [
+      .unknown,
+      .run,
+      .running,
+      .answered,
+      .other,
+    ]
+
+  }
 
   public init() {}
 }
@@ -123,4 +243,133 @@ nonisolated extension ReleaseRequest: SwiftProtobuf.Message, SwiftProtobuf._Mess
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
+}
+
+nonisolated extension BeginWrite: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  public static let protoMessageName: String = _protobuf_package + ".BeginWrite"
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}key\0\u{1}request\0\u{1}run\0")
+
+  public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.key) }()
+      case 2: try { try decoder.decodeSingularStringField(value: &self.request) }()
+      case 3: try { try decoder.decodeSingularStringField(value: &self.run) }()
+      default: break
+      }
+    }
+  }
+
+  public func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.key.isEmpty {
+      try visitor.visitSingularStringField(value: self.key, fieldNumber: 1)
+    }
+    if !self.request.isEmpty {
+      try visitor.visitSingularStringField(value: self.request, fieldNumber: 2)
+    }
+    if !self.run.isEmpty {
+      try visitor.visitSingularStringField(value: self.run, fieldNumber: 3)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  public static func ==(lhs: BeginWrite, rhs: BeginWrite) -> Bool {
+    if lhs.key != rhs.key {return false}
+    if lhs.request != rhs.request {return false}
+    if lhs.run != rhs.run {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension EndWrite: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  public static let protoMessageName: String = _protobuf_package + ".EndWrite"
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}key\0\u{1}run\0\u{1}answer\0\u{1}retriable\0")
+
+  public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.key) }()
+      case 2: try { try decoder.decodeSingularStringField(value: &self.run) }()
+      case 3: try { try decoder.decodeSingularBytesField(value: &self.answer) }()
+      case 4: try { try decoder.decodeSingularBoolField(value: &self.retriable) }()
+      default: break
+      }
+    }
+  }
+
+  public func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.key.isEmpty {
+      try visitor.visitSingularStringField(value: self.key, fieldNumber: 1)
+    }
+    if !self.run.isEmpty {
+      try visitor.visitSingularStringField(value: self.run, fieldNumber: 2)
+    }
+    if !self.answer.isEmpty {
+      try visitor.visitSingularBytesField(value: self.answer, fieldNumber: 3)
+    }
+    if self.retriable != false {
+      try visitor.visitSingularBoolField(value: self.retriable, fieldNumber: 4)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  public static func ==(lhs: EndWrite, rhs: EndWrite) -> Bool {
+    if lhs.key != rhs.key {return false}
+    if lhs.run != rhs.run {return false}
+    if lhs.answer != rhs.answer {return false}
+    if lhs.retriable != rhs.retriable {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension WriteState: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  public static let protoMessageName: String = _protobuf_package + ".WriteState"
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}outcome\0\u{1}seed\0\u{1}answer\0")
+
+  public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularEnumField(value: &self.outcome) }()
+      case 2: try { try decoder.decodeSingularStringField(value: &self.seed) }()
+      case 3: try { try decoder.decodeSingularBytesField(value: &self.answer) }()
+      default: break
+      }
+    }
+  }
+
+  public func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if self.outcome != .unknown {
+      try visitor.visitSingularEnumField(value: self.outcome, fieldNumber: 1)
+    }
+    if !self.seed.isEmpty {
+      try visitor.visitSingularStringField(value: self.seed, fieldNumber: 2)
+    }
+    if !self.answer.isEmpty {
+      try visitor.visitSingularBytesField(value: self.answer, fieldNumber: 3)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  public static func ==(lhs: WriteState, rhs: WriteState) -> Bool {
+    if lhs.outcome != rhs.outcome {return false}
+    if lhs.seed != rhs.seed {return false}
+    if lhs.answer != rhs.answer {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension WriteState.Outcome: SwiftProtobuf._ProtoNameProviding {
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{2}\0UNKNOWN\0\u{1}RUN\0\u{1}RUNNING\0\u{1}ANSWERED\0\u{1}OTHER\0")
 }

@@ -12,8 +12,11 @@ public enum FileNames {
     /// The stored name of a new file: 128 random bits in hexadecimal digits, so that the URL cannot be guessed; then
     /// `_`, or `-` for a private file; `~` for a photo of an account that the storefront stores; then the client's
     /// name, which downloads show.
-    public static func kept(_ name: String, isPrivate: Bool = false, isAccountPhoto: Bool = false) -> String {
-        Hex.random(bytes: 16) + (isPrivate ? "-" : "_") + (isAccountPhoto ? "~" : "") + name
+    /// - Parameter digits: the 32 random digits; nil for new ones.
+    public static func kept(
+        _ name: String, isPrivate: Bool = false, isAccountPhoto: Bool = false, digits: String? = nil
+    ) -> String {
+        (digits ?? Hex.random(bytes: 16)) + (isPrivate ? "-" : "_") + (isAccountPhoto ? "~" : "") + name
     }
 
     /// Whether a name has the form of `kept`. Such a name is also safe as the last component of a path.

@@ -9,7 +9,10 @@ extension ServiceRoutes {
     mutating func installPreview() {
         let rules = rules
         attempt(ObjectCalls(of: host.plan.name).preview) { [host] message, request, reader in
-            guard message.changes.allSatisfy({ rules[$0.className] == nil && !$0.imports }) else { return nil }
+            // The next run of a client's write with a key needs the objects of the first one.
+            guard !request.hasClientKey,
+                message.changes.allSatisfy({ rules[$0.className] == nil && !$0.imports })
+            else { return nil }
             return try Self.rights(of: message, request, host, reader)
         } otherwise: { [host] message, request in
             var changes: [PreviewedChange] = []
@@ -18,7 +21,7 @@ extension ServiceRoutes {
                     PreviewedChange(proposed: proposal, prepared: await Self.prepare(proposal, rules)))
             }
             let previewed = changes
-            return try await host.store.write(for: request.share) { transaction in
+            let preview: @Sendable (StoreTransaction) throws -> BusReply = { transaction in
                 var reply = PreviewReply()
                 var documents: [[UInt8]] = []
                 for change in previewed {
@@ -32,6 +35,9 @@ extension ServiceRoutes {
                 }
                 return try BusReply(reply, documents: documents)
             }
+            return request.hasClientKey
+                ? try await host.commit(request, preview)
+                : try await host.store.write(for: request.share, preview)
         }
     }
 

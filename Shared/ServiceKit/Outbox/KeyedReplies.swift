@@ -12,6 +12,9 @@ public enum KeyedReplies {
     private static let keptForRequests = Duration.seconds(60)
     /// An outbox retries for days while the receiver is down.
     private static let keptForDeliveries = Duration.seconds(30 * 86_400)
+    /// A client may repeat a write with an `Idempotency-Key` for a day, which begins before the write runs.
+    private static let keptForClients = Duration.seconds(25 * 3600)
+    private static let clientTable = "clientReplies"
     private static let pruneRowsMax = 1000
 
     /// Prefix of the keys of outbox rows. Their replies are kept longer than replies to other requests.
@@ -25,7 +28,9 @@ public enum KeyedReplies {
     ) throws -> BusReply {
         let key = request.envelope.idempotencyKey
         guard !key.isEmpty else { return try work(transaction) }
-        let table = key.hasPrefix(outboxPrefix) ? "deliveredReplies" : "keyedReplies"
+        let table =
+            key.hasPrefix(outboxPrefix)
+            ? "deliveredReplies" : request.hasClientKey ? clientTable : "keyedReplies"
         if let kept = try transaction.rows("SELECT reply FROM \(table) WHERE key = ?", [.text(key)]).first?.blob(
             "reply")
         {
@@ -33,19 +38,23 @@ public enum KeyedReplies {
             return try decode(seal?.open(kept, key) ?? kept)
         }
         let reply = try work(transaction)
+        let stored = try seal?.seal(encode(reply), key) ?? encode(reply)
+        // A client decides how many of these are stored for a day.
+        if table == clientTable { try transaction.quotas.take(stored.count, of: .objectBytes, by: request.caller) }
         _ = try transaction.execute(
             "INSERT INTO \(table)(key, keptSince, reply) VALUES (?, ?, ?)",
-            [
-                .text(key), .int(transaction.now.milliseconds),
-                .blob(try seal?.seal(encode(reply), key) ?? encode(reply)),
-            ])
+            [.text(key), .int(transaction.now.milliseconds), .blob(stored)])
         return reply
     }
 
     /// Removes replies whose keys can no longer be repeated; true when there may be more of them.
     package static func prune(_ transaction: StoreTransaction) throws -> Bool {
         var removed = 0
-        for (table, kept) in [("keyedReplies", keptForRequests), ("deliveredReplies", keptForDeliveries)] {
+        let tables = [
+            ("keyedReplies", keptForRequests), ("deliveredReplies", keptForDeliveries),
+            (clientTable, keptForClients),
+        ]
+        for (table, kept) in tables {
             removed = max(
                 removed,
                 try transaction.execute(

@@ -7,6 +7,9 @@ extension ServiceRequest {
     /// What work for the request counts for.
     public var share: WorkShare { WorkShare(client: client, meter: budget, weight: weight) }
 
+    /// Whether it belongs to a client's write with an `Idempotency-Key`, which may run again within a day.
+    var hasClientKey: Bool { envelope.idempotencyKey.hasPrefix(BusRequest.clientKeyPrefix) }
+
     /// The client that sent the request.
     var client: WorkClient {
         let holder = envelope.principal.fairnessKey

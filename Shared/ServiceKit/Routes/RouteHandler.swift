@@ -140,6 +140,9 @@ package final class RouteHandler: LaneHandler {
         _ work: (ServiceRequest) throws -> ServiceRoutes.WriteWork
     ) {
         let logger = logger
+        // The client may repeat the request when its data no longer show that it was carried out.
+        let hasClientKey = request.hasClientKey
+        let keyed = keyed || hasClientKey
         do {
             let work = try work(request)
             load.began()
@@ -150,7 +153,7 @@ package final class RouteHandler: LaneHandler {
                 request.reply(reply, used: request.budget.used, in: batch)
                 load.ended()
             } changesAtOnce: {
-                atOnce($0)
+                !hasClientKey && atOnce($0)
             }
         } catch {
             request.reply(.failure(Self.failure(error, request, logger)))

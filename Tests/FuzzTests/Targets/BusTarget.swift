@@ -25,6 +25,7 @@ struct BusTarget: FuzzTarget {
         SaveFileRequest.self, FileRequest.self, FileReply.self, PictureRequest.self, DeleteFileRequest.self,
         DropAccountPhoto.self, Hook.self,
         HooksRequest.self, HooksReply.self, HookChange.self, ClaimRequest.self, ReleaseRequest.self,
+        BeginWrite.self, EndWrite.self, WriteState.self,
         StartJob.self, StartJobReply.self, JobsRequest.self, JobsReply.self, LookupRequest.self, Lookup.self,
         RelationMembers.self, LookupReply.self, GetRequest.self, GetReply.self, FindRequest.self,
         FindReply.self, FetchRequest.self, ClassIds.self, FetchReply.self, ObjectName.self, WriteRequest.self,

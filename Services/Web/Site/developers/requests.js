@@ -1,7 +1,7 @@
 // HTTP requests, built from an operation of the document and the user's input.
 
 /** Headers that the page may not set, or that make no sense in a trial. */
-const UNSET = new Set(['X-Parse-Request-Id', 'X-Parse-Client-Version', 'X-Parse-Installation-Id']);
+const UNSET = new Set(['X-Parse-Request-Id', 'Idempotency-Key', 'X-Parse-Client-Version', 'X-Parse-Installation-Id']);
 const NAME = /\{(\w+)\}/g;
 
 /** The parameters with a field in the form. */

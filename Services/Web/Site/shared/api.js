@@ -39,10 +39,11 @@ export const isChanging = () => changes > 0;
 /**
  * Sends a request and returns the JSON of the response.
  * @param isRead whether the request is safe to retry: then a temporary failure is retried.
+ * @param key of a change that the server carries out once (`newKey`): then it is retried, too.
  * @param viewer a user's id, or `*` for a guest: the response is reduced to the part that they may see. Only for
  *   reading objects.
  */
-export async function call(method, path, { body, query, signal, viewer, isRead = method === 'GET' } = {}) {
+export async function call(method, path, { body, query, signal, viewer, key, isRead = method === 'GET' } = {}) {
   const url = `${server.mount}${path}${query ? `?${new URLSearchParams(query)}` : ''}`;
   const options = {
     method,
@@ -51,10 +52,11 @@ export async function call(method, path, { body, query, signal, viewer, isRead =
     headers: {
       ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
       ...(viewer ? { 'X-Satchel-As-User': viewer } : {}),
+      ...(key ? { 'Idempotency-Key': key } : {}),
     },
     body: body === undefined ? undefined : JSON.stringify(body),
   };
-  const send = () => tried(url, options, { signal, isRead });
+  const send = () => tried(url, options, { signal, isSafe: isRead || Boolean(key) });
   if (!isRead) changes += 1;
   try {
     if (path === '/login' || path === '/logout') return await send();
@@ -66,7 +68,7 @@ export async function call(method, path, { body, query, signal, viewer, isRead =
   }
 }
 
-async function tried(url, options, { signal, isRead }) {
+async function tried(url, options, { signal, isSafe }) {
   const start = Date.now();
   for (let attempt = 1; ; attempt += 1) {
     try {
@@ -76,7 +78,7 @@ async function tried(url, options, { signal, isRead }) {
       if (signal?.aborted) throw signal.reason;
       const mayPass = error.isUnreachable || [429, 502, 503, 504].includes(error.status);
       const isOver = attempt >= READ_TRIES || Date.now() - start >= TIMEOUT || navigator.onLine === false;
-      if (!isRead || !mayPass || isOver) throw error;
+      if (!isSafe || !mayPass || isOver) throw error;
       await pause(error.after ?? PAUSE * 2 ** attempt * (0.5 + Math.random()), signal);
     }
   }
@@ -114,9 +116,19 @@ export function update(className, id, changes) {
   return call('PUT', `/classes/${className}/${encodeURIComponent(id)}`, { body: changes });
 }
 
-/** The result of a function that changes something. */
-export async function run(name, parameters = {}) {
-  return (await call('POST', `/functions/${name}`, { body: parameters })).result;
+/**
+ * The result of a function that changes something.
+ * @param key as for `call`.
+ */
+export async function run(name, parameters = {}, key = undefined) {
+  return (await call('POST', `/functions/${name}`, { body: parameters, key })).result;
+}
+
+/** An `Idempotency-Key`. Pages without TLS have no `randomUUID`. */
+export function newKey() {
+  const bytes = () =>
+    Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0'));
+  return crypto.randomUUID?.() ?? bytes().join('');
 }
 
 /** The result of a function that only reads. */

@@ -1,6 +1,6 @@
 // An operator's actions on an order. Each is one idempotent function of the server.
 
-import { run } from '../../shared/api.js';
+import { newKey, run } from '../../shared/api.js';
 import { h } from '../../shared/dom.js';
 import { dialog, field } from '../../shared/elements/dialog.js';
 import { toast } from '../../shared/elements/toast.js';
@@ -73,7 +73,7 @@ export function cancel(order) {
     text: t('cancel.text', { amount: money(left(order), order.currency) }),
     fields: [{ ...REASON, label: t('reason.mailed') }],
     async submit(values) {
-      await run('cancelOrder', { orderId: order.objectId, ...filled(values) });
+      await run('cancelOrder', { orderId: order.objectId, ...filled(values) }, newKey());
       toast(t('cancel.done', { number: order.orderNo }));
     },
   });
@@ -82,9 +82,7 @@ export function cancel(order) {
 /** A refund has an idempotency key, so that a second press or a lost response never refunds twice. */
 export function refund(order, history) {
   const lines = refundable(order, history.refunds);
-  const key =
-    crypto.randomUUID?.() ??
-    Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('');
+  const key = newKey();
   return dialog({
     title: t('refund.title', { number: order.orderNo }),
     isDanger: true,
@@ -109,14 +107,15 @@ export function refund(order, history) {
       const wanted = parseMoney(amount, order.currency);
       if (!(wanted >= 1 && wanted <= left(order)))
         throw fieldError('amount', t('refund.range', { amount: money(left(order), order.currency) }));
-      const answer = await run('refundOrder', {
+      const wish = {
         orderId: order.objectId,
         amount: wanted,
         restock: restock === 'on',
         ...(pieces.length ? { lines: pieces } : {}),
         idempotencyKey: `dashboard:${key}`,
         ...filled({ reason }),
-      });
+      };
+      const answer = await run('refundOrder', wish, newKey());
       toast(
         answer.refundState === 'pending'
           ? t('refund.pending')

@@ -1,6 +1,6 @@
 // Sends a promotion and stops it.
 
-import { run } from '../../shared/api.js';
+import { newKey, run } from '../../shared/api.js';
 import { dialog } from '../../shared/elements/dialog.js';
 import { toast } from '../../shared/elements/toast.js';
 import { dateTime, moment } from '../../shared/format.js';
@@ -28,7 +28,7 @@ export function sendPromotion(promotion) {
     async submit({ title }) {
       const parameters = { promotionId: promotion.objectId, ...(title.trim() ? { title: title.trim() } : {}) };
       try {
-        await run('sendPromotion', parameters);
+        await run('sendPromotion', parameters, newKey());
         toast(t(isLater ? 'send.planned' : 'send.done'));
       } catch (error) {
         if (!error.isUnreachable) throw error;

@@ -1,0 +1,68 @@
+import Cryptography
+import HTTPTypes
+import ParseProtocol
+
+/// A write with an `Idempotency-Key`.
+///
+/// A class, so that every other request copies nothing of it.
+final class KeyedWrite: Sendable {
+    /// A digest of the client and its key. Nobody else's key leads to the same.
+    let key: String
+    /// A digest of method, path, query and body.
+    let request: String
+    /// Identifies this run of the write.
+    let run = Names.random(16)
+    /// Encrypts the stored answer. It is made of the client's key, which is stored nowhere.
+    let secret: SymmetricKey
+
+    init(key: String, request: String, secret: SymmetricKey) {
+        (self.key, self.request, self.secret) = (key, request, secret)
+    }
+
+    static let replayedName = headerName("Idempotent-Replayed")
+
+    // MARK: Stored answers
+
+    /// The encrypted form of an answer: a line of JSON, then the body.
+    /// - Throws: `CryptographyError`.
+    func sealed(_ answer: ParseResponse) throws -> [UInt8] {
+        var head: [String: JSON] = ["status": .int(Int64(answer.status))]
+        head["location"] = answer.location.map(JSON.string)
+        head["headers"] = .array(answer.headers.map { .array([.string($0.name.rawName), .string($0.value)]) })
+        let plain = JSON.object(head).serialized + [UInt8(ascii: "\n")] + answer.body
+        return try AES.GCM.seal(plain, using: secret, authenticating: request.utf8).combined
+    }
+
+    /// The answer to a repetition.
+    /// - Parameter stored: empty when only the fact that the write was carried out is stored.
+    /// - Throws: `.internalServerError` (1) for an answer that was not stored for this write.
+    func replayed(_ stored: [UInt8]) throws(ParseError) -> ParseResponse {
+        var answer = stored.isEmpty ? ParseResponse(Self.tooLarge) : try opened(stored)
+        answer.headers[Self.replayedName] = "true"
+        return answer
+    }
+
+    private func opened(_ stored: [UInt8]) throws(ParseError) -> ParseResponse {
+        guard let box = try? AES.GCM.SealedBox(combined: stored),
+            let plain = try? AES.GCM.open(box, using: secret, authenticating: request.utf8),
+            let end = plain.firstIndex(of: UInt8(ascii: "\n")), let head = try? JSON(parsing: Array(plain[..<end])),
+            let status = head["status"]?.intValue
+        else { throw .internalError }
+        var answer = ParseResponse(
+            status: Int(status), body: Array(plain[(end + 1)...]), location: head["location"]?.stringValue)
+        for field in head["headers"]?.arrayValue ?? [] {
+            guard let parts = field.arrayValue, parts.count == 2, let value = parts[1].stringValue,
+                let name = parts[0].stringValue.flatMap({ HTTPField.Name($0) })
+            else { throw .internalError }
+            answer.headers.append(HTTPField(name: name, value: value))
+        }
+        // Its files have their URLs.
+        if answer.headers[.contentType] == nil { answer.headers[.contentType] = Self.json }
+        return answer
+    }
+
+    static let json = "application/json; charset=utf-8"
+
+    private static let tooLarge = ParseError(
+        .duplicateRequest, "This request was carried out before. Its answer was too large to be stored.")
+}
