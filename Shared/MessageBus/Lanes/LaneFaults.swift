@@ -56,7 +56,7 @@ final class LaneFaults {
         return held.prefix(count).map(\.message)
     }
 
-    /// The connection ended, and with it the messages on their way.
+    /// The connection ended, so the held messages are lost.
     func disconnected() { held = [] }
 }
 

@@ -112,13 +112,13 @@ class Run:
         findings = self.log.problems + audit.settle(client, self.options.data, opening, self.log.told)
         findings += report.crashes(self.manager_log())
         findings += self.verify()
-        counts = {what: sum(fact["what"] == what for fact in self.log.told) for what in ("order", "refund", "stock", "maybe")}
+        counts = {what: sum(fact["what"] == what for fact in self.log.told) for what in ("order", "refund", "stock", "maybe", "refused")}
         text = "\n".join([
             f"seed {self.options.seed}, {end:.0f} s, {len(self.happened)} faults, {self.faults.kills} kills, "
             f"{self.options.shoppers} shoppers", "Longest time without a success, in seconds, until the next fault:", "",
             report.text(self.happened, self.log.answers, end), "",
             f"acknowledged: {counts['order']} orders, {counts['refund']} refunds, {counts['stock']} changes of stock; "
-            f"{counts['maybe']} changes of stock without an answer",
+            f"{counts['maybe']} changes of stock without an answer; {counts['refused']} refusals of a good card",
             *(f"WRONG: {finding}" for finding in findings),
             "The clients' log and the data disagree, or a request failed for good." if findings else
             "Each acknowledged order, charge, refund and change of stock is in the data once."])

@@ -10,7 +10,7 @@ from compare import compare
 
 PAGE = 1000
 CONFIRMATION = re.compile(rb"^Subject:\s*Your order (\d+) at\s", re.M)
-# The shop retries what it owes to other services within a minute.
+# An outbox retries its messages within a minute.
 WAIT_SECONDS = 180
 
 
@@ -73,7 +73,7 @@ def read(client, folder, opening):
 
 
 def settle(client, folder, opening, told):
-    """What does not agree once the shop had time to deliver what it owes."""
+    """The findings that remain after the outboxes had time to deliver."""
     end = time.monotonic() + WAIT_SECONDS
     while True:
         try:

@@ -1,4 +1,4 @@
-"""HTTP to the shop, and the log of what it acknowledged."""
+"""HTTP to the shop, and the log of acknowledged answers."""
 import http.client
 import json
 import threading
@@ -91,7 +91,8 @@ class Client:
             status, answer = self.send(method, path, body)
         except (OSError, http.client.HTTPException, ValueError) as error:
             status, answer = 0, {"error": type(error).__name__}
-        outcome = "" if status in (200, 201) else outcome_of(status, answer)
+        # A refusal, such as a declined card's, is an answer of a healthy shop.
+        outcome = outcome_of(status, answer) if is_repeatable(status, answer) else ""
         self.log.answered(Answer(kind, sent, self.log.now(), outcome))
         return status, answer
 

@@ -20,7 +20,7 @@ class Impossible(Exception):
 
 
 class Faults:
-    """disk: the mount point of the suite's own disk, or empty. clock: the file with the clock's step, or empty."""
+    """disk: the mount point of the suite's separate disk, or empty. clock: the file with the clock's step, or empty."""
 
     def __init__(self, root, data, disk, clock, shop):
         self.root, self.data, self.disk, self.clock, self.shop = root, data, disk, clock, shop
@@ -119,7 +119,7 @@ class Faults:
 
     def _require_disk(self):
         if not self.disk:
-            raise Impossible("a disk of its own needs root, loop devices and mkfs.ext4")
+            raise Impossible("a separate disk needs root, loop devices and mkfs.ext4")
 
     def _fill(self):
         """Takes all free space, in ever smaller pieces."""
