@@ -206,8 +206,13 @@ class Desk(Thread):
         status, answer = self.client.until_answered("refund", "POST", "/functions/refundOrder", wish, self.shop.gives_up)
         if status != 200:
             return self.log.problem(f"refundOrder of {amount} of order {order_id} answered {status} {answer}")
-        order[1] -= amount
-        self.log.tell("refund", orderId=order_id, amount=amount, refundId=answer["result"].get("refundId"))
+        result = answer["result"]
+        is_pending = "refundPending" in result
+        if result.get("refundPending" if is_pending else "refundedNow") != amount:
+            self.log.problem(f"refundOrder of {amount} of order {order_id} answered {answer}")
+        # An order whose refund is pending takes no other.
+        order[1] = 0 if is_pending else left - amount
+        return self.log.tell("refund", orderId=order_id, amount=amount, refundId=result.get("refundId"))
 
     def deliver(self):
         """Sent once: a repetition could count twice."""
