@@ -9,6 +9,8 @@ public struct BusConfiguration: Sendable {
     public let gateways: GatewayList
     /// The CURVE keys; nil for an unencrypted bus on one host.
     public var keys: CurveKeys?
+    /// A file that names faults of the bus (`LaneFaultRates`), reread while the process runs; nil outside of tests.
+    public var faults: String?
     /// Whether all current gateways, and so all processes of the suite, are on this host.
     package var isOfOneHost: Bool { gateways.current.allSatisfy { $0.hasPrefix("ipc://") } }
 

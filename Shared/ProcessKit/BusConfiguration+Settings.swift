@@ -2,11 +2,13 @@ import Foundation
 import MessageBus
 
 extension BusConfiguration {
-    /// The bus of a service, from `SATCHEL_BUS` and `SATCHEL_BUS_KEYS`.
-    /// - Throws: `BusConfiguration.Problem`.
+    /// The bus of a service, from `SATCHEL_BUS` and `SATCHEL_BUS_KEYS`. `SATCHEL_TEST_BUS_FAULTS` is for
+    /// `scripts/chaos`.
+    /// - Throws: `BusConfiguration.Problem`, `StartupProblem`.
     public init(_ settings: Settings, dataDirectory: String) throws {
         try self.init(
             gateways: Self.gateways(settings, dataDirectory: dataDirectory), keys: try Self.keys(settings))
+        if try settings.flag("satchel.test.bus.faults", default: false) { faults = "\(dataDirectory)/bus.faults" }
     }
 
     /// The bus of a gateway, which binds one endpoint: of several, the one at its number.

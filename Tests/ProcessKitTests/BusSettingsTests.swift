@@ -25,6 +25,14 @@ import Testing
         #expect(inFile.file == "/elsewhere")
     }
 
+    @Test func faultsAreReadOnlyWhereATestAsksForThem() throws {
+        func faults(_ settings: [String: String]) throws -> String? {
+            try BusConfiguration(Settings(settings), dataDirectory: "/data").faults
+        }
+        #expect(try faults([:]) == nil)
+        #expect(try faults(["SATCHEL_TEST_BUS_FAULTS": "true"]) == "/data/bus.faults")
+    }
+
     @Test func aGatewayBindsTheEndpointOfItsNumber() throws {
         #expect(try gateway("gateway-1") == "ipc:///data/sockets/bus.ipc")
         #expect(try gateway("gateway-2") == "ipc:///data/sockets/bus-2.ipc")

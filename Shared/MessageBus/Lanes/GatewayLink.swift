@@ -62,6 +62,7 @@ final class GatewayLink: Sendable {
                 } makeDriver: { socket in
                     LaneDriver(
                         socket: socket, link: lane, handler: try makeHandler(index), hello: hello, watch: watch,
+                        faults: configuration.faults.map { LaneFaults(file: $0, service: hello.service) },
                         logger: logger)
                 } started: {
                     once.resume($0)

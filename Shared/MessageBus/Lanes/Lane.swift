@@ -148,6 +148,8 @@ final class LaneDriver: SocketDriver {
     private let link: LaneLink
     private let handler: any LaneHandler
     private let watch: LaneWatch
+    /// Nil outside of tests.
+    private let faults: LaneFaults?
     private let logger: Logger
     private var hello: Hello
     private var hasConnected = false
@@ -164,13 +166,15 @@ final class LaneDriver: SocketDriver {
     private var lastCorrelation: UInt64 = 0
 
     init(
-        socket: ZeroMQSocket, link: LaneLink, handler: any LaneHandler, hello: Hello, watch: LaneWatch, logger: Logger
+        socket: ZeroMQSocket, link: LaneLink, handler: any LaneHandler, hello: Hello, watch: LaneWatch,
+        faults: LaneFaults?, logger: Logger
     ) {
         self.socket = socket
         self.link = link
         self.handler = handler
         self.hello = hello
         self.watch = watch
+        self.faults = faults
         self.logger = logger
         self.hello.connection = 1
         sayHello()
@@ -219,6 +223,11 @@ final class LaneDriver: SocketDriver {
         } catch {
             return refuse(frames[...], error)
         }
+        if let faults, faults.drops(message) || faults.holds(message) { return }
+        take(message)
+    }
+
+    private func take(_ message: BusMessage) {
         switch message.envelope.form {
         case .request:
             // The requester has timed out; executing the request would only delay others.
@@ -236,7 +245,7 @@ final class LaneDriver: SocketDriver {
         case .hello: askedForLease(message.envelope)
         case .forget: link.news?.heard(message.envelope.gateway, round: message.envelope.correlation)
         case .goodbye: heardGoodbye(message.envelope.correlation)
-        case .unknown, .UNRECOGNIZED: refuse(frames[...], .envelope)
+        case .unknown, .UNRECOGNIZED: logger.warning("Refused a message.", metadata: ["bus.problem": "envelope"])
         }
     }
 
@@ -280,6 +289,7 @@ final class LaneDriver: SocketDriver {
     }
 
     private func send(_ message: BusMessage) {
+        if let faults, faults.drops(message) { return }
         do {
             // Without a high-water mark a DEALER is never full; before the first connection it queues.
             _ = try socket.send(message.frames)
@@ -327,18 +337,22 @@ final class LaneDriver: SocketDriver {
     private func disconnected() {
         isConnected = false
         watch.disconnected()
+        faults?.disconnected()
         let lost = calls.values
         calls = [:]
         for call in lost { call.completion(.lost) }
     }
 
-    var isWaiting: Bool { !calls.isEmpty || leaving != nil || link.news?.isWaiting == true }
+    var isWaiting: Bool {
+        !calls.isEmpty || leaving != nil || link.news?.isWaiting == true || faults?.isHolding == true
+    }
 
     func batchEnded() { link.set(underWay: unanswered + calls.count) }
 
     func tick() {
         watch.ticked()
         link.news?.tick()
+        for message in faults?.due() ?? [] { take(message) }
         if ContinuousClock.now - lastHello >= .seconds(1) { sayHello() }
         if let leaving, leaving.until <= .now { endLeaving(heard: false) }
         let now = BusClock.now

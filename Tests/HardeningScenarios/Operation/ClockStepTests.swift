@@ -7,26 +7,7 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct ClockStepTests {
     /// A library that adds the number of seconds in a file to a process's wall clock, which simulates setting the
     /// host's clock.
-    private static let source = """
-        #define _GNU_SOURCE
-        #include <fcntl.h>
-        #include <stdlib.h>
-        #include <time.h>
-        #include <unistd.h>
-        #include <sys/syscall.h>
-        int clock_gettime(clockid_t clock, struct timespec *time) {
-            long result = syscall(SYS_clock_gettime, clock, time);
-            if (result == 0 && clock == CLOCK_REALTIME) {
-                int file = open(getenv("STEP_FILE"), O_RDONLY | O_CLOEXEC);
-                if (file >= 0) {
-                    char text[16] = {0};
-                    if (read(file, text, sizeof text - 1) > 0) time->tv_sec += atoi(text);
-                    close(file);
-                }
-            }
-            return (int)result;
-        }
-        """
+    private static let source = checkoutDirectory + "/scripts/lib/chaos/step.c"
 
     /// The settings of a suite whose clock is controlled by a file in a temporary folder.
     private static func withClock(
@@ -37,8 +18,7 @@ import Testing
         let folder = "/tmp/satchel-step-\(Names.random(8))"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: folder) }
-        try Self.source.write(toFile: folder + "/step.c", atomically: true, encoding: .utf8)
-        _ = try await Command.run(["clang", "-shared", "-fPIC", "-O1", "-o", folder + "/step.so", folder + "/step.c"])
+        _ = try await Command.run(["clang", "-shared", "-fPIC", "-O1", "-o", folder + "/step.so", Self.source])
         let file = folder + "/seconds"
         try await body(["LD_PRELOAD": folder + "/step.so", "STEP_FILE": file], file)
     }

@@ -1,0 +1,164 @@
+"""Performs the faults of a schedule on the processes, the bus, the disk and the clock of one suite."""
+import errno
+import os
+import signal
+import subprocess
+import time
+
+import schedule
+from measuring import machine
+from shoppers import CARD_SHARE, FAULTY_CARD_SHARE
+
+RESTART_SECONDS = 30
+SCRIPT_SECONDS = 300
+BREATH_SECONDS = 0.3
+HAPROXY = "/usr/sbin/haproxy"
+
+
+class Impossible(Exception):
+    """A fault that cannot happen on this machine, with the reason."""
+
+
+class Faults:
+    """disk: the mount point of the suite's separate disk, or empty. clock: the file with the clock's step, or empty."""
+
+    def __init__(self, root, data, disk, clock, shop):
+        self.root, self.data, self.disk, self.clock, self.shop = root, data, disk, clock, shop
+        self.notes = []
+        self.kills = 0
+
+    def perform(self, fault):
+        """Returns when the fault is over. Raises Impossible."""
+        if fault.kind in schedule.LASTING:
+            return self._last(fault)
+        if fault.target in ("gateway=2", "gateway-2") and not os.access(HAPROXY, os.X_OK):
+            raise Impossible("several gateways need the Debian package haproxy")
+        if fault.kind == schedule.KILL:
+            return self.kill(fault.target)
+        if fault.kind in (schedule.PAUSE, schedule.HANG):
+            return self._stop(fault)
+        return self._script({schedule.RESTART: "restart", schedule.SCALE: "scale"}[fault.kind], fault.target)
+
+    # --- Processes
+
+    def _pid(self, replica, patience=RESTART_SECONDS):
+        end = time.monotonic() + patience
+        while not (pid := machine.processes(self.data).get(replica)):
+            if time.monotonic() >= end:
+                raise Impossible(f"{replica} does not run")
+            time.sleep(0.1)
+        return pid
+
+    def kill(self, replica, patience=RESTART_SECONDS):
+        _signal(self._pid(replica, patience), signal.SIGKILL)
+        self.kills += 1
+
+    def _stop(self, fault):
+        pid = self._pid(fault.target)
+        _signal(pid, signal.SIGSTOP)
+        if fault.kind == schedule.PAUSE:
+            time.sleep(fault.amount)
+            return _signal(pid, signal.SIGCONT)
+        # The suite's watchdog kills it, and the process manager starts it again.
+        end = time.monotonic() + RESTART_SECONDS
+        while machine.processes(self.data).get(fault.target) in (pid, None):
+            if time.monotonic() >= end:
+                _signal(pid, signal.SIGCONT)
+                raise RuntimeError(f"the watchdog left {fault.target} stopped for {RESTART_SECONDS} s")
+            time.sleep(0.1)
+        return None
+
+    def _script(self, name, argument):
+        done = subprocess.run(
+            [os.path.join(self.root, "scripts", name), argument], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT, text=True, timeout=SCRIPT_SECONDS, check=False)
+        if done.returncode:
+            # A script may find the shop not healthy yet; it then changes nothing.
+            self.notes.append(f"scripts/{name} {argument}: {(done.stdout.strip().splitlines() or ['failed'])[-1]}")
+
+    # --- Faults that last
+
+    def _last(self, fault):
+        begin, end = {
+            schedule.DROP: (lambda: self._bus(f"{fault.target} {fault.amount} 0\n"), lambda: self._bus("")),
+            schedule.DELAY: (lambda: self._bus(f"{fault.target} 0 {fault.amount:.0f}\n"), lambda: self._bus("")),
+            schedule.FULL: (self._fill, self._empty), schedule.STALL: (self._require_disk, self._thaw),
+            schedule.CLOCK: (lambda: self._step(fault.amount), lambda: self._step(0)),
+            schedule.CARDS: (lambda: self._cards(FAULTY_CARD_SHARE), lambda: self._cards(CARD_SHARE)),
+        }[fault.kind]
+        try:
+            begin()
+            self._pass(fault, fault.seconds / 2)
+            if fault.meanwhile:
+                try:
+                    self.kill(fault.meanwhile, patience=0)
+                except Impossible as reason:
+                    self.notes.append(f"meanwhile {reason}")
+            self._pass(fault, fault.seconds / 2)
+        finally:
+            end()
+
+    def _pass(self, fault, seconds):
+        if fault.kind != schedule.STALL:
+            return time.sleep(seconds)
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            try:
+                subprocess.run(["fsfreeze", "--freeze", self.disk], check=True, capture_output=True)
+                time.sleep(fault.amount)
+            finally:
+                self._thaw()
+            time.sleep(BREATH_SECONDS)
+        return None
+
+    def _bus(self, text):
+        file = f"{self.data}/bus.faults"
+        with open(file + ".new", "w", encoding="ascii") as new:
+            new.write(text)
+        os.rename(file + ".new", file)
+
+    def _require_disk(self):
+        if not self.disk:
+            raise Impossible("a separate disk needs root, loop devices and mkfs.ext4")
+
+    def _fill(self):
+        """Takes all free space, in ever smaller pieces."""
+        self._require_disk()
+        size, offset = 1 << 30, 0
+        with open(f"{self.disk}/ballast", "wb") as file:
+            while size >= 4096:
+                try:
+                    os.posix_fallocate(file.fileno(), offset, size)
+                    offset += size
+                except OSError as error:
+                    if error.errno != errno.ENOSPC:
+                        raise
+                    size //= 2
+
+    def _empty(self):
+        if self.disk and os.path.exists(f"{self.disk}/ballast"):
+            os.remove(f"{self.disk}/ballast")
+
+    def _thaw(self):
+        if self.disk:
+            # It fails when the disk is not frozen.
+            subprocess.run(["fsfreeze", "--unfreeze", self.disk], check=False, capture_output=True)
+
+    def _step(self, seconds):
+        if not self.clock:
+            if seconds:
+                raise Impossible("a clock for single processes needs clang")
+            return
+        with open(self.clock + ".new", "w", encoding="ascii") as new:
+            new.write(f"{seconds:.0f}")
+        os.rename(self.clock + ".new", self.clock)
+
+    def _cards(self, share):
+        self.shop.card_share = share
+
+
+def _signal(pid, number):
+    try:
+        os.kill(pid, number)
+    except ProcessLookupError:
+        pass

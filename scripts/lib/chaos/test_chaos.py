@@ -1,0 +1,187 @@
+"""python3 -m unittest discover scripts/lib/chaos: the schedule, the report and the comparison, without a suite."""
+import copy
+import sys
+import unittest
+from pathlib import Path
+
+LIB = Path(__file__).resolve().parent.parent
+sys.path.append(str(LIB / "bench"))
+
+import client
+import report
+import schedule
+from compare import compare, subset_sums
+from report import Answer, Happened
+
+ORDER = {"what": "order", "orderId": "o1", "orderNo": 1000001, "total": 700, "userId": "u1", "items": [["p1", 2]]}
+REFUND = {"what": "refund", "orderId": "o1", "amount": 300}
+TOLD = [ORDER, REFUND, {"what": "stock", "productId": "p1", "amount": 5}]
+DATA = {
+    "orders": [{"objectId": "o1", "orderNo": 1000001, "total": 700, "refundedTotal": 300, "userId": "u1"}],
+    "charges": [("o1", 700)], "providerCharges": [("o1", 700)], "refunds": [("o1", 300)], "providerRefunds": [("o1", 300)],
+    "opening": {"p1": 100}, "stock": {"p1": 103}, "mails": [1000001], "sales": ["o1"],
+}
+
+
+class Schedule(unittest.TestCase):
+    def test_a_seed_repeats_its_faults(self):
+        self.assertEqual(schedule.schedule(7, 3), schedule.schedule(7, 3))
+        self.assertNotEqual(schedule.schedule(7, 3), schedule.schedule(8, 3))
+
+    def test_a_longer_run_begins_like_a_shorter_one(self):
+        self.assertEqual(schedule.schedule(7, 5)[:30], schedule.schedule(7, 2))
+
+    def test_two_minutes_have_twenty_kills_and_each_other_kind(self):
+        for seed in range(50):
+            faults = schedule.schedule(seed, 2)
+            kinds = [fault.kind for fault in faults]
+            self.assertEqual(kinds.count(schedule.KILL), 20)
+            self.assertEqual(set(kinds), {schedule.KILL, *schedule.OTHERS})
+            self.assertGreaterEqual(schedule.kills(faults), 20)
+            self.assertEqual([fault.number for fault in faults], list(range(1, 31)))
+
+    def test_half_an_hour_has_300_kills(self):
+        self.assertGreaterEqual(schedule.kills(schedule.schedule(1, 30)), 300)
+
+    def test_only_replicas_that_the_scale_allows_are_hit(self):
+        for seed in range(50):
+            scale = dict(schedule.SCALE_AT_START)
+            for fault in schedule.schedule(seed, 4):
+                if fault.kind == schedule.SCALE:
+                    service, count = fault.target.split("=")
+                    scale[service] = int(count)
+                    usual = schedule.SCALE_AT_START.get(service, 1)
+                    self.assertIn(scale[service], (usual, usual + 1))
+                hit = [fault.target] if fault.kind in (schedule.KILL, schedule.PAUSE, schedule.HANG) else []
+                for replica in hit + [fault.meanwhile] * bool(fault.meanwhile):
+                    service, number = replica.rsplit("-", 1)
+                    self.assertIn(service, schedule.SERVICES)
+                    self.assertLessEqual(int(number), scale.get(service, 1))
+
+    def test_each_fault_has_a_text(self):
+        for fault in schedule.schedule(3, 20):
+            self.assertTrue(fault.text)
+            self.assertNotIn("None", fault.text)
+
+
+class Comparison(unittest.TestCase):
+    def found(self, told=None, **changes):
+        return compare(TOLD if told is None else told, copy.deepcopy(DATA) | changes)
+
+    def expect(self, part, told=None, **changes):
+        findings = self.found(told, **changes)
+        self.assertTrue(any(part in finding for finding in findings), findings)
+
+    def test_a_right_shop_has_no_findings(self):
+        self.assertEqual(self.found(), [])
+
+    def test_an_empty_shop_has_none(self):
+        nothing = {name: [] for name in DATA if name not in ("opening", "stock")}
+        self.assertEqual(compare([], nothing | {"opening": {"p1": 9}, "stock": {"p1": 9}}), [])
+
+    def test_a_lost_order(self):
+        self.expect("acknowledged orders are lost: o1", orders=[])
+
+    def test_an_order_that_no_client_was_given(self):
+        other = DATA["orders"][0] | {"objectId": "o2", "orderNo": 1000002}
+        self.expect("no client was given these orders: o2", orders=[*DATA["orders"], other])
+        findings = self.found([*TOLD, {"what": "open", "userId": "u1"}], orders=[*DATA["orders"], other])
+        self.assertFalse(any("no client" in finding for finding in findings), findings)
+
+    def test_a_wrong_total_and_number(self):
+        self.expect("total 700, the shop 701", orders=[DATA["orders"][0] | {"total": 701}])
+        self.expect("orderNo 1000001, the shop 5", orders=[DATA["orders"][0] | {"orderNo": 5}])
+
+    def test_a_number_that_is_given_twice(self):
+        self.expect("given twice: 1000001", orders=[*DATA["orders"], DATA["orders"][0] | {"objectId": "o2"}])
+
+    def test_two_purchases_with_the_same_order(self):
+        self.expect("answered with the same order: o1", [*TOLD, ORDER])
+
+    def test_a_charge_that_is_missing_or_made_twice(self):
+        self.expect("has 0 charges of 0", charges=[])
+        self.expect("has 2 charges of 1400", charges=[("o1", 700)] * 2)
+
+    def test_a_charge_without_an_order_must_be_refunded(self):
+        more = {"charges": [("o1", 700), ("o9", 50)], "providerCharges": [("o1", 700), ("o9", 50)]}
+        self.expect("no order o9, but a charge of 50, of which 0", **more)
+        refunds = [("o1", 300), ("o9", 50)]
+        self.assertEqual(self.found(**more, refunds=refunds, providerRefunds=refunds), [])
+
+    def test_a_provider_with_other_charges_or_refunds(self):
+        self.expect("provider has charges that payments has not", providerCharges=[("o1", 700)] * 2)
+        self.expect("payments has charges that the provider has not", providerCharges=[])
+        self.expect("provider has refunds that payments has not", providerRefunds=[("o1", 300)] * 2)
+
+    def test_a_refund_that_is_missing_or_made_twice(self):
+        self.expect("refunds of 300 were acknowledged, payments made 0", refunds=[], providerRefunds=[])
+        self.expect("payments made 600", refunds=[("o1", 300)] * 2, providerRefunds=[("o1", 300)] * 2)
+        self.expect("the order has 0", orders=[DATA["orders"][0] | {"refundedTotal": 0}])
+
+    def test_wrong_stock(self):
+        self.expect("has 102 pieces and should have 103", stock={"p1": 102})
+        self.expect("has None pieces", stock={})
+
+    def test_a_change_of_stock_without_an_answer_may_have_happened(self):
+        maybe = [{"what": "maybe", "productId": "p1", "amount": amount} for amount in (7, 11)]
+        for more in (0, 7, 11, 18):
+            self.assertEqual(self.found(TOLD + maybe, stock={"p1": 103 + more}), [])
+        self.expect("some of [7, 11] more", TOLD + maybe, stock={"p1": 107})
+
+    def test_a_mail_and_a_sale_once_each(self):
+        self.expect("confirmation mails are missing: 1000001", mails=[])
+        self.expect("confirmation mails are too many: 1000001", mails=[1000001] * 2)
+        self.expect("sales in analytics are missing: o1", sales=[])
+
+    def test_sums_of_subsets(self):
+        self.assertEqual(subset_sums([]), {0})
+        self.assertEqual(subset_sums([1, 1, 5]), {0, 1, 2, 5, 6, 7})
+        self.assertEqual(len(subset_sums([50] * 1000)), 1001)
+
+
+class Report(unittest.TestCase):
+    FAULTS = schedule.schedule(1, 1)[:2]
+
+    def test_the_gap_is_the_longest_time_without_a_success(self):
+        self.assertEqual(report.gap([1, 2, 7, 8], 2.5, 10), 4.5)
+        self.assertEqual(report.gap([1, 3, 9, 10], 2.5, 10), 6)
+
+    def test_a_gap_reaches_to_the_first_success_after_the_next_fault(self):
+        self.assertEqual(report.gap([1, 20, 40], 2, 10), 18)
+
+    def test_without_a_success_there_is_no_gap(self):
+        self.assertIsNone(report.gap([1], 2, 10))
+
+    def test_faults_are_reported_with_their_gaps_and_failures(self):
+        answers = [Answer(kind, 0, second) for kind in report.KINDS for second in (1, 4, 9)]
+        answers.append(Answer("order", 2, 3, "503 code 2"))
+        happened = [Happened(self.FAULTS[0], 2), Happened(self.FAULTS[1], 5, "needs root")]
+        self.assertEqual([met["order"] for _, met in report.gaps(happened, answers, 10)], [2])
+        self.assertEqual(report.failures(answers), {("order", "503 code 2"): 1})
+        text = report.text(happened, answers, 10)
+        self.assertIn("failed 1 x order: 503 code 2", text)
+        self.assertIn("needs root", text)
+        self.assertIn("19 order", report.text(happened, answers + [Answer("order", 0, 1)] * 15, 10))
+
+    def test_a_process_that_ended_by_its_own_fault_is_named(self):
+        log = (
+            "2030-05-06 INFO exited: bag-1 (terminated by SIGKILL; not expected)\n"
+            "2030-05-06 INFO exited: mail-1 (exit status 0; expected)\n"
+            "2030-05-06 WARN exited: catalog-2 (terminated by SIGILL (core dumped); not expected)\n")
+        self.assertEqual(report.crashes(log), ["catalog-2 ended by SIGILL"])
+
+
+class Answers(unittest.TestCase):
+    def test_what_a_fault_may_cause_is_sent_again(self):
+        for status, answer in ((0, {"error": "TimeoutError"}), (503, {"code": 2}), (502, {}), (400, {"code": 124}), (429, {"code": 155})):
+            self.assertTrue(client.is_repeatable(status, answer), status)
+        for status, answer in ((200, {"result": {}}), (201, {}), (400, {"code": 141}), (400, {"code": 142}), (404, {"code": 101})):
+            self.assertFalse(client.is_repeatable(status, answer), status)
+
+    def test_outcomes_are_short(self):
+        self.assertEqual(client.outcome_of(0, {"error": "TimeoutError"}), "TimeoutError")
+        self.assertEqual(client.outcome_of(503, {"code": 2, "error": "later"}), "503 code 2")
+
+
+if __name__ == "__main__":
+    unittest.main()
