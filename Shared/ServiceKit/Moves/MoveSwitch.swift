@@ -185,8 +185,8 @@ struct MoveSwitch: Sendable {
         }
     }
 
-    /// Applies changes of which few are refused: one savepoint for all of them takes half the time of one for each. Only
-    /// changes with a refused one among them are applied again, each on its own.
+    /// Applies changes with one savepoint for all, which copies a page once and not for each change. When one is
+    /// refused, all are applied again, each with its own.
     private func apply(
         _ changes: [Result<ProposedChange, ParseError>], of className: String, in transaction: StoreTransaction
     ) throws -> BusReply {
