@@ -200,6 +200,28 @@ import Testing
         }
     }
 
+    /// Users share savepoints (`MoveSwitch`).
+    @Test func aUserWithATakenNameStopsNoOther() async throws {
+        try await Suite.with { suite in
+            let hash = "$2y$10$ZdWvWiqsmBM8Wjlewy1zrOzUvD7qx2T99f6S7LZKeojhPA2gqHlTK"
+            var users: [String: JSON] = [:]
+            for number in 100..<400 { users["moved\(number)"] = Self.user(number, "moved\(number)", hash) }
+            users["moved250x"] = Self.row(["username": "USER100@Example.com", "_hashed_password": .string(hash)])
+            #expect(try await Self.stage(suite, "_User", users)["staged"] == 301)
+            let failed = try await Self.end(suite)["services"]?.arrayValue?.first
+            #expect(failed?["applied"] == 300, "\(failed?.serializedText ?? "")")
+            #expect(failed?["failed"] == 1)
+            #expect(failed?["failures"]?.arrayValue?.first?["objectId"] == "moved250x")
+            #expect(failed?["failures"]?.arrayValue?.first?["code"] == 202)
+            #expect(try await suite.rows("users", "SELECT userId FROM movedPasswords").isEmpty)
+
+            let master = ParseClient.master(suite)
+            _ = try await master.call(.POST, "/moves/removals/_User", ["ids": ["moved250x"]])
+            #expect(try await Self.end(suite)["phase"] == "switched")
+            #expect(try await suite.rows("users", "SELECT userId FROM movedPasswords").count == 300)
+        }
+    }
+
     /// A service that is killed during its switch has applied all of its rows or none.
     @Test func aKilledServiceHasAllRowsOrNone() async throws {
         try await Suite.with { suite in
