@@ -37,7 +37,8 @@ int openat(int folder, const char *path, int flags, ...) {
     int mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(rest, int) : 0;
     va_end(rest);
     int code = trouble(path, (flags & O_ACCMODE) != O_RDONLY);
-    if (code) {
+    // A file on a full disk can be opened.
+    if (code && code != ENOSPC) {
         errno = code;
         return -1;
     }

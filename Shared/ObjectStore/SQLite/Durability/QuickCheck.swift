@@ -16,7 +16,8 @@ package enum QuickCheck: Equatable {
         do {
             let answer = try connection.interrupted(after: limit) { try connection.rows("PRAGMA quick_check(1)") }
             guard let text = try answer.first?.text(0), text != "ok" else { return .sound }
-            return .damaged(text)
+            // For a log line.
+            return .damaged(text.split(separator: "\n").joined(separator: " "))
         } catch let error as StoreError where error.isInterruption {
             return .unfinished
         }
