@@ -199,7 +199,6 @@ final class WriterThread: @unchecked Sendable {
                 }
                 return try write(mayWrite, became)
             } catch let refusal as DatabaseRefused {
-                logger.critical("store.refused", metadata: ["store.problem": "\(refusal)"])
                 return refused(refusal)
             } catch {
                 writer.release()

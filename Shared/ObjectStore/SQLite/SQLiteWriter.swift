@@ -40,7 +40,10 @@ final class SQLiteWriter: StoreWriter {
             // connections share, while the disk was read-only: only a new process can write.
             throw DatabaseRefused(
                 path, "can be read but not written by this process (\(error.message)).",
-                "The next start writes it. If not: \(StorageTrouble.readOnly.remedy(for: path))")
+                """
+                The next start writes it, unless its -wal and -shm are read-only: \
+                \(StorageTrouble.forbidden.remedy(for: path))
+                """)
         }
     }
 
