@@ -20,5 +20,5 @@ static inline int satchel_system_error(sqlite3 *connection, int code) {
     if (sqlite3_file_control(connection, "main", SQLITE_FCNTL_JOURNAL_POINTER, &log) == SQLITE_OK && log && log->pMethods)
         log->pMethods->xFileControl(log, SQLITE_FCNTL_LAST_ERRNO, &error);
     if (!error) sqlite3_file_control(connection, "main", SQLITE_FCNTL_LAST_ERRNO, &error);
-    return error;
+    return error ? error : sqlite3_system_errno(connection);
 }

@@ -61,7 +61,11 @@ ssize_t pread(int file, void *bytes, size_t count, off_t offset) {
     return fails(file, 0) ? -1 : syscall(SYS_pread64, file, bytes, count, offset);
 }
 
-int ftruncate(int file, off_t length) { return fails(file, 1) ? -1 : (int)syscall(SYS_ftruncate, file, length); }
+// Programs here only shorten files, for which a full disk has room.
+int ftruncate(int file, off_t length) {
+    int code = fails(file, 1);
+    return code && code != ENOSPC ? -1 : (int)syscall(SYS_ftruncate, file, length);
+}
 
 int fsync(int file) { return fails(file, 1) ? -1 : (int)syscall(SYS_fsync, file); }
 

@@ -118,6 +118,8 @@ struct DatabaseInspection {
         let kept: DatabaseCertificate?
         do {
             connection = try SQLiteConnection(path: path, writing: nil)
+            // A bad sector is then an error. Reading a mapped file would end the process.
+            try connection.executeOnce("PRAGMA mmap_size = 0")
             kept = try StoreIdentity.read(connection)
             // Another service's database would count as one of a newer release.
             if let kept, case .certificate(let certificate) = found, kept.database != certificate.database {
