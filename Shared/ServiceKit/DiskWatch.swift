@@ -41,7 +41,10 @@ final class DiskWatch: Sendable {
             return told
         }
         guard before != trouble else { return }
-        host.bus.setProblem(trouble?.rawValue ?? "")
+        // Other pages can still be read and written: the service stays in use.
+        let isDamaged = trouble == .damaged
+        host.warnings.set(isDamaged ? StorageTrouble.damaged.rawValue : "", of: "disk")
+        host.bus.setProblem(isDamaged ? "" : trouble?.rawValue ?? "")
         // The store itself logs the other kinds.
         if trouble == .stuck {
             host.logger.error("Nothing can be stored.", metadata: ["store.trouble": "\(StorageTrouble.stuck.rawValue)"])

@@ -91,7 +91,7 @@ final class StorageHealth: Sendable {
         }
         guard before != trouble else { return trouble }
         logger.error(
-            "Nothing can be stored.",
+            trouble == .damaged ? "The database is damaged." : "Nothing can be stored.",
             metadata: [
                 "store.trouble": "\(trouble.rawValue)", "store.path": "\(path)", "store.error": "\(error)",
                 "store.remedy": "\(trouble.remedy(for: path))",

@@ -34,11 +34,16 @@ import Testing
     }
 
     /// T9a
-    @Test(.timeLimit(.minutes(10)), arguments: ["empty", "half", "log", "missing", "foreign", "other"])
+    @Test(.timeLimit(.minutes(10)), arguments: ["empty", "half", "log", "missing", "foreign", "other", "pages"])
     func aDamagedDatabaseIsRefusedWithAClearText(_ damage: String) async throws {
         try await Suite.with(settings: Suite.inFiles) { suite in
             let shelf = try await Shelf.fill(suite, names: ["Whole"], stock: 1000)
             _ = try await Self.buy(suite, shelf, as: try await Customer.signUp(suite), times: 8)
+            if damage == "pages" {
+                // The stop empties the log into the database.
+                try await suite.restart("bag-1")
+                try await suite.untilHealthy()
+            }
             try await Self.whileDead(suite) { bag in
                 let (file, log) = (URL(fileURLWithPath: bag + ".sqlite"), URL(fileURLWithPath: bag + ".sqlite-wal"))
                 switch damage {
@@ -52,6 +57,12 @@ import Testing
                 case "missing":
                     for ending in [".sqlite", ".sqlite-wal", ".sqlite-shm", ".born"] {
                         try? FileManager.default.removeItem(atPath: bag + ending)
+                    }
+                case "pages":
+                    let (size, handle) = (try Data(contentsOf: file).count, try FileHandle(forWritingTo: file))
+                    for page in stride(from: 8192, to: size, by: 8192) {
+                        try handle.seek(toOffset: UInt64(page))
+                        handle.write(Data(repeating: 0xA5, count: 2048))
                     }
                 case "foreign": try Data("name;price\n".utf8).write(to: file)
                 case "other":

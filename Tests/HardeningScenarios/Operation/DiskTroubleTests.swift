@@ -114,6 +114,39 @@ import Testing
         }
     }
 
+    @Test(.timeLimit(.minutes(10))) func pagesThatAreDamagedWhileTheServiceRunsAreNamed() async throws {
+        try await Suite.with(settings: Suite.inFiles) { suite in
+            let client = ParseClient(suite)
+            let text = JSON.string("marked " + String(repeating: "x", count: 2000))
+            for _ in 0..<40 { #expect(try await client.create("Leaf", ["text": text]).status == 201) }
+            let other = try await client.create("Thing", ["a": 1])
+            // All of the log is then in the database.
+            try await suite.restart("catalog-1")
+            try await suite.untilHealthy()
+            let file = URL(fileURLWithPath: suite.dataDirectory + "/catalog.sqlite")
+            let (content, handle) = (try Data(contentsOf: file), try FileHandle(forWritingTo: file))
+            let marked = stride(from: 4096, to: content.count, by: 4096).filter {
+                content[$0..<min($0 + 4096, content.count)].range(of: Data("marked ".utf8)) != nil
+            }
+            #expect(!marked.isEmpty)
+            for page in marked {
+                try handle.seek(toOffset: UInt64(page))
+                handle.write(Data(repeating: 0xA5, count: 2048))
+            }
+            let refused = try await client.find("Leaf", [:], ["limit": 100])
+            #expect(refused.status == 503 && refused.text.contains("The database is damaged."), "\(refused.text)")
+            expectNoInternalText(refused)
+            #expect(try await client.get("/classes/Thing/\(other.objectId)").status == 200, "Others are read.")
+            try await eventually("health names it") {
+                let health = try await client.get("/health")
+                return health.status == 200 && health["status"] == "degraded"
+                    && health["services"]?["catalog"]?["problem"]?.stringValue == "The database is damaged."
+            }
+            let lines = suite.logTails { $0.contains("scripts/restore") && $0.contains("/catalog.sqlite") }
+            #expect(!lines.isEmpty)
+        }
+    }
+
     @Test(.timeLimit(.minutes(10))) func filesOfAnotherOwnerAreRefusedWithTheCommand() async throws {
         try await Self.withDisk { suite, fail in
             let shelf = try await Shelf.fill(suite, names: ["Owned"], stock: 10)
