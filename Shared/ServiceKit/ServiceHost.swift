@@ -143,9 +143,11 @@ public final class ServiceHost: Sendable {
         _ name: String, every interval: Duration, problem: Logger.Message,
         _ round: @escaping @Sendable () async throws -> BackgroundWork.Round
     ) {
-        let work = BackgroundWork(name, every: interval, problem: problem, logger: logger, round: round)
-        startWorks.withLock { $0.append(work) }
+        whenStarted(BackgroundWork(name, every: interval, problem: problem, logger: logger, round: round))
     }
+
+    /// Adds background work of every replica, which starts when the replica can receive requests.
+    func whenStarted(_ work: BackgroundWork) { startWorks.withLock { $0.append(work) } }
 
     /// Adds background work of every replica that may write. Called while the service is built.
     /// - Parameters:
