@@ -23,7 +23,8 @@ let bagMigrations = [
     Migration(18, "parkedRefunds", ParkedRefunds.columns),
 ]
 
-/// Orders that an import created. Checks of the books expect neither a charge nor a mail of theirs.
+/// Orders that an import created. The consistency check of orders, charges and mails (`Books`) expects neither for
+/// them.
 private let importedOrders = ["CREATE TABLE importedOrders(orderId TEXT PRIMARY KEY) WITHOUT ROWID"]
 
 /// Whether the customer can confirm the charge with the bank, and since when that is awaited (NULL: it is not).
@@ -32,7 +33,8 @@ private let actions = [
     "ALTER TABLE checkouts ADD COLUMN actionSince INTEGER",
 ]
 
-/// The pieces that a refund is for (`RefundLines`; NULL for none in particular), and the operator who made it.
+/// The pieces that a refund is for (`RefundLines`; NULL when the refund names only an amount), and the operator who
+/// made it.
 private let refundLines = ["ALTER TABLE refunds ADD COLUMN lines TEXT", "ALTER TABLE refunds ADD COLUMN madeBy TEXT"]
 
 /// Accounts that `users` is about to delete (`AccountDeletion`).
@@ -62,7 +64,7 @@ private let requestKeys = [
     "CREATE INDEX checkoutKeysOfRequests ON checkoutKeys(requestedAt) WHERE requestedAt IS NOT NULL",
 ]
 
-/// The tables of release 0.1.0, whose files record no migrations. Existing tables are left unchanged.
+/// The tables of release 0.1.0, whose databases record no migrations. Existing tables are left unchanged.
 private let bagTables = [
     // MARK: KnownPrices
 

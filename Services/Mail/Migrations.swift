@@ -17,7 +17,7 @@ private let mailsOfOrders = [
     "CREATE INDEX mailsOfOrder ON mails(orderNo, id) WHERE orderNo IS NOT NULL",
 ]
 
-/// The tables of release 0.1.0, whose files record no migrations. Existing tables are left unchanged.
+/// The tables of release 0.1.0, whose databases record no migrations. Existing tables are left unchanged.
 private let mailTables = [
     // MARK: MailQueue
 

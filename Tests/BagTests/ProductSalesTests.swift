@@ -12,7 +12,7 @@ import Testing
     private static func sums(
         _ bag: BagStore, from: Int64, to: Int64, currency: Currency = .standard
     ) async throws -> [String: ProductSales.Sum] {
-        let reading = ProductSalesReading(currency: currency, shop: .standard)
+        let reading = ProductSalesReading(currency: currency, shopCurrency: .standard)
         return try await bag.store.read { reader in
             var sales = try reading.orders(from: at(from), to: at(to), in: reader)
             sales.add(try reading.refunds(from: at(from), to: at(to), in: reader))

@@ -68,9 +68,9 @@ package final class OrderNumberGate: Sendable {
     }
 
     /// Records the number of a committed order.
-    func given(_ number: Int64) {
+    func record(_ number: Int64) {
         do {
-            try mark.note(number)
+            try mark.record(number)
         } catch {
             logger.error("An order's number could not be written to its mark file.", metadata: ["error": "\(error)"])
         }

@@ -83,21 +83,22 @@ struct OrderRules: ClassRules {
     func after(
         _ change: ProposedChange, _ outcome: inout ChangeOutcome, in transaction: StoreTransaction
     ) throws {
-        // The first attempt of a repeated create was followed.
+        // A repeated create changes nothing: its first attempt already updated the totals and the entry.
         if !outcome.isRepeated {
-            try CustomerTotals(currency: currency).follow(outcome.before, outcome.after, in: transaction)
-            try OrderEntries.follow(outcome.before, outcome.after, in: transaction)
+            try CustomerTotals(currency: currency).orderChanged(
+                from: outcome.before, to: outcome.after, in: transaction)
+            try OrderEntries.orderChanged(from: outcome.before, to: outcome.after, in: transaction)
         }
         switch change.verb {
         case .create, .update:
             guard !change.principal.master else {
-                if change.isImported, change.verb == .create { try note(imported: outcome.objectId, in: transaction) }
+                if change.isImported, change.verb == .create { try recordImport(of: outcome.objectId, in: transaction) }
                 if let order = outcome.after, change.object["items"] != nil || change.object["customer"] != nil {
                     try ImportedItems.adopt(order, in: transaction)
                 }
                 // An import may bring its own numbers.
                 if change.object["orderNo"] != nil, let orderNo = outcome.after?["orderNo"], !orderNo.isNull {
-                    try OrderNumbers.note(orderNo, in: transaction)
+                    try OrderNumbers.recordImported(orderNo, in: transaction)
                 }
                 return
             }
@@ -113,7 +114,7 @@ struct OrderRules: ClassRules {
         }
     }
 
-    private func note(imported orderId: String, in transaction: StoreTransaction) throws {
+    private func recordImport(of orderId: String, in transaction: StoreTransaction) throws {
         try transaction.execute(
             "INSERT INTO importedOrders(orderId) VALUES (?) ON CONFLICT DO NOTHING", [.text(orderId)])
     }
@@ -131,7 +132,7 @@ struct OrderRules: ClassRules {
             guard let item = items.first(where: { $0.objectId == id }), item.customerId == userId else {
                 throw ParseError.objectNotFound
             }
-            guard !item.isOrdered else {
+            guard !item.isPlaced else {
                 throw ParseError(.operationForbidden, "An item of a placed order cannot be ordered again.")
             }
         }

@@ -8,7 +8,7 @@ import Testing
 @Suite struct SalesResendTests {
     private static func retold(_ bag: BagStore) async throws -> SalesResend.Page {
         let sales = SalesResend(outbox: bag.events, currency: .standard)
-        return try await bag.store.write { try sales.tell(after: "", in: $0) }
+        return try await bag.store.write { try sales.resend(after: "", in: $0) }
     }
 
     /// Repeated messages have the same keys, so analytics counts none twice.
@@ -19,7 +19,7 @@ import Testing
         try await CheckoutLedgerTests.make(try await bag.start([:], by: "u1"), in: bag)
         for amount in [100, 50] as [Int64] {
             let id = try await bag.begin(.refund(amount), order)
-            #expect(await bag.runner(RefundPayments()).progress(of: id, within: .seconds(20)) == .done)
+            #expect(await bag.runner(RefundPayments()).outcome(of: id, within: .seconds(20)) == .done)
         }
         let (made, changed) = (try bag.events.all(news.orderMade), try bag.events.all(news.orderChanged))
         #expect(made.count == 1 && changed.count == 2)
@@ -28,7 +28,7 @@ import Testing
         #expect(bag.events.kinds.count == count, "The keys are those of the first messages.")
         bag.events.forget()
         let page = try await Self.retold(bag)
-        #expect(page.next == nil)
+        #expect(page.after == nil)
         #expect(try bag.events.all(news.orderMade) == made)
         #expect(try bag.events.all(news.orderChanged) == changed)
         #expect(bag.events.kinds.count == 3, "Push, payments and mail hear nothing.")
