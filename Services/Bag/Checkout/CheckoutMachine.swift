@@ -20,7 +20,7 @@ import ServiceKit
 ///
 /// A checkout is given up when it is undecided past its time limit or the customer's account was deleted. Payments then
 /// abandons the charge at the provider. The checkout fails once payments confirms that nothing was charged. If the
-/// charge was already made, the order is placed.
+/// charge was already made, the order is placed; after the deletion of the account the charge is refunded instead.
 ///
 /// While the customer has to confirm the charge with the bank, the checkout stays `reserved` and no process drives it.
 /// When a client repeats its request, and every few seconds (`CheckoutRunner.pollUnconfirmedCharges`), a
