@@ -17,7 +17,7 @@ let bagMigrations = [
     Migration(12, "customers", CustomerTotals.tables + CustomerMarks.tables),
     Migration(13, "foreignCharges", ["ALTER TABLE refunds ADD COLUMN charged INTEGER"]),
     Migration(14, "changedCustomers", CustomerLookups.changes),
-    Migration(15, "actions", actions),
+    Migration(15, "actions", confirmations),
     Migration(16, "orderEntries", OrderEntries.tables),
     Migration(17, "importedOrders", importedOrders),
     Migration(18, "parkedRefunds", ParkedRefunds.columns),
@@ -28,7 +28,7 @@ let bagMigrations = [
 private let importedOrders = ["CREATE TABLE importedOrders(orderId TEXT PRIMARY KEY) WITHOUT ROWID"]
 
 /// Whether the customer can confirm the charge with the bank, and since when that is awaited (NULL: it is not).
-private let actions = [
+private let confirmations = [
     "ALTER TABLE checkouts ADD COLUMN allowsAction INTEGER NOT NULL DEFAULT 0",
     "ALTER TABLE checkouts ADD COLUMN actionSince INTEGER",
 ]

@@ -12,7 +12,7 @@ import Testing
         prices: Prices(asked: ["soap", "comb", "gone"], unitPriceMinorUnits: ["soap": 350, "comb": 1200]),
         stock: ["soap": 5])
 
-    static func move(_ bag: BagStore, _ catalog: BagMerge.CatalogReply = goods) async throws {
+    static func move(_ bag: BagStore, _ catalog: BagMerge.CatalogReply = catalog) async throws {
         try await bag.store.write {
             try BagMerge.move(from: "anon", to: "u1", catalog: catalog, currency: "usd", in: $0)
         }

@@ -101,7 +101,7 @@ import Testing
         try await bag.store.write { transaction in
             _ = try Self.order(
                 [("a", 1, 100), ("b", 1, 100), ("c", 1, 100)], on: 1, ["refundedTotal": 100], in: transaction)
-            // More than was paid is not given back.
+            // No more than the paid amount is refunded.
             _ = try Self.order([("d", 1, 50)], on: 1, ["refundedTotal": 90], in: transaction)
         }
         let sums = try await Self.sums(bag, from: 1, to: 2)

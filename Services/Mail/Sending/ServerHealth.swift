@@ -7,7 +7,7 @@ import ServiceKit
 package struct ServerHealth: Sendable {
     private enum State {
         case works
-        case fails(outages: Int, pause: Duration, until: Timestamp)
+        case fails(outages: Int, outagePause: Duration, until: Timestamp)
     }
 
     private var state = State.works
@@ -53,7 +53,7 @@ package struct ServerHealth: Sendable {
         }
         outages += 1
         let pause = retryAfter ?? backoff.pause(afterFailures: outages)
-        state = .fails(outages: outages, pause: pause, until: now.advanced(by: pause))
+        state = .fails(outages: outages, outagePause: pause, until: now.advanced(by: pause))
         return (pause, true)
     }
 }

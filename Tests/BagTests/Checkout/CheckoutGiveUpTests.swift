@@ -73,7 +73,7 @@ import Testing
         case .failure(.refused(let error)):
             let reason = error == .objectNotFound ? CheckoutMachine.tooLate : error
             #expect(action == .fail(reason, holdsStock: false))
-        case .failure(.needsConfirmation): Issue.record("CheckoutActionTests has these.")
+        case .failure(.needsConfirmation): Issue.record("CheckoutConfirmationTests has these.")
         }
     }
 

@@ -7,7 +7,7 @@ import Synchronization
 import Testing
 
 /// A checkout whose customer has to confirm the charge with the bank.
-@Suite struct CheckoutActionTests {
+@Suite struct CheckoutConfirmationTests {
     private static let limit = Duration.seconds(60)
     private static let gone = ParseError(.scriptFailed, "Gone.")
 
