@@ -168,8 +168,8 @@ package actor MailSender {
             case .configuration:
                 logger.error(
                     """
-                    The mail server refused a mail for a reason that a retry alone does not remove. It will be retried; \
-                    check the settings and the account at the provider.
+                    The mail server refused a mail for a reason that a retry alone does not remove. It will be \
+                    retried; check the settings and the account at the provider.
                     """, metadata: metadata)
             case .temporary: logger.warning("A mail was not sent and will be retried.", metadata: metadata)
             case .recipient: logger.notice("A mail's address does not exist.", metadata: metadata)
