@@ -152,8 +152,8 @@ package func buildBag(_ host: ServiceHost, _ routes: inout ServiceRoutes, _ curr
     routes.function("retellSales") { parameters, request in
         try request.requireArea(.developers)
         let after = parameters["after"]?.stringValue ?? ""
-        let page = try await host.store.write(for: request.share) { try sales.resend(after: after, in: $0) }
-        return try .result(["orders": .int(Int64(page.orders)), "next": page.after.map(JSON.string) ?? .null])
+        let page = try await host.store.write(for: request.share) { try sales.tell(after: after, in: $0) }
+        return try .result(["orders": .int(Int64(page.orders)), "next": page.next.map(JSON.string) ?? .null])
     }
     host.whenWriter("refunds", every: .seconds(1), problem: "Unfinished refunds could not be read.") {
         try await refunds.resumeUnfinished()

@@ -23,8 +23,7 @@ let bagMigrations = [
     Migration(18, "parkedRefunds", ParkedRefunds.columns),
 ]
 
-/// Orders that an import created. The consistency check of orders, charges and mails (`Books`) expects neither for
-/// them.
+/// Orders that an import created. Checks of the books expect neither a charge nor a mail of theirs.
 private let importedOrders = ["CREATE TABLE importedOrders(orderId TEXT PRIMARY KEY) WITHOUT ROWID"]
 
 /// Whether the customer can confirm the charge with the bank, and since when that is awaited (NULL: it is not).

@@ -13,7 +13,7 @@ package struct SalesResend: Sendable {
     let outbox: any EventSink
     /// The shop's currency.
     let currency: Currency
-    private let calls = NotificationCalls(to: "analytics")
+    private let news = NotificationCalls(to: "analytics")
 
     package init(outbox: any EventSink, currency: Currency) {
         self.outbox = outbox
@@ -22,22 +22,22 @@ package struct SalesResend: Sendable {
 
     package struct Page: Sendable {
         package var orders = 0
-        /// The last checkout of this page, to pass as `after` for the next one; nil after the last page.
-        package var after: String?
+        /// The checkout at which the next page begins; nil after the last page.
+        package var next: String?
     }
 
     /// - Parameter after: the last checkout of the previous page; empty for the first page.
-    package func resend(after: String, in transaction: StoreTransaction) throws -> Page {
+    package func tell(after: String, in transaction: StoreTransaction) throws -> Page {
         let rows = try transaction.rows(
             """
             SELECT id, orderId, orderNo, priced, updatedAt FROM checkouts WHERE id > ? AND state = 'made'
             ORDER BY id LIMIT ?
             """, [.text(after), .int(Int64(Self.pageOrders))])
-        for row in rows { try resend(row, in: transaction) }
-        return try Page(orders: rows.count, after: rows.count < Self.pageOrders ? nil : rows.last?.text("id"))
+        for row in rows { try tell(row, in: transaction) }
+        return try Page(orders: rows.count, next: rows.count < Self.pageOrders ? nil : rows.last?.text("id"))
     }
 
-    private func resend(_ row: SQLRow, in transaction: StoreTransaction) throws {
+    private func tell(_ row: SQLRow, in transaction: StoreTransaction) throws {
         let orderId = try row.text("orderId")
         let order = try transaction.documentIfFound("Order", orderId, caller: .master)
         let priced = try PricedOrder(text: row.text("priced"))
@@ -53,7 +53,7 @@ package struct SalesResend: Sendable {
             $0.madeAt = try row.int("updatedAt")
         }
         try outbox.add(
-            calls.orderMade, made, key: "checkout:\(row.text("id")):\(calls.orderMade.service)", in: transaction)
+            news.orderMade, made, key: "checkout:\(row.text("id")):\(news.orderMade.service)", in: transaction)
         var change = OrderChanged.with {
             $0.orderID = orderId
             $0.orderNumber = made.orderNumber
@@ -67,7 +67,7 @@ package struct SalesResend: Sendable {
             refunded += change.refundedMinorUnits
             change.partlyRefunded = refunded < priced.totalMinorUnits
             change.changedAt = try refund.int("changedAt")
-            try resend(change, name: refund.text("id"), in: transaction)
+            try tell(change, name: refund.text("id"), in: transaction)
         }
         // A step without a refund has its time in the order only.
         guard let order, let status = OrderStatus(order: order), status.isGivenUp, order["refundState"]?.isNull ?? true,
@@ -77,12 +77,12 @@ package struct SalesResend: Sendable {
         change.refundedMinorUnits = 0
         change.partlyRefunded = false
         change.changedAt = at.milliseconds
-        try resend(change, name: "\(status):\(at.milliseconds)", in: transaction)
+        try tell(change, name: "\(status):\(at.milliseconds)", in: transaction)
     }
 
-    private func resend(_ change: OrderChanged, name: String, in transaction: StoreTransaction) throws {
+    private func tell(_ change: OrderChanged, name: String, in transaction: StoreTransaction) throws {
         try outbox.add(
-            calls.orderChanged, change, key: "order:\(change.orderID):\(name):\(calls.orderChanged.service)",
+            news.orderChanged, change, key: "order:\(change.orderID):\(name):\(news.orderChanged.service)",
             in: transaction)
     }
 }

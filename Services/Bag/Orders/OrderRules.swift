@@ -92,7 +92,7 @@ struct OrderRules: ClassRules {
         switch change.verb {
         case .create, .update:
             guard !change.principal.master else {
-                if change.isImported, change.verb == .create { try recordImport(of: outcome.objectId, in: transaction) }
+                if change.isImported, change.verb == .create { try note(imported: outcome.objectId, in: transaction) }
                 if let order = outcome.after, change.object["items"] != nil || change.object["customer"] != nil {
                     try ImportedItems.adopt(order, in: transaction)
                 }
@@ -114,7 +114,7 @@ struct OrderRules: ClassRules {
         }
     }
 
-    private func recordImport(of orderId: String, in transaction: StoreTransaction) throws {
+    private func note(imported orderId: String, in transaction: StoreTransaction) throws {
         try transaction.execute(
             "INSERT INTO importedOrders(orderId) VALUES (?) ON CONFLICT DO NOTHING", [.text(orderId)])
     }
