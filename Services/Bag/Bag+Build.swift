@@ -108,7 +108,7 @@ package func buildBag(_ host: ServiceHost, _ routes: inout ServiceRoutes, _ curr
     host.whenWriter(
         "checkouts.actions", every: CheckoutRunner.roundPause, problem: "Unconfirmed checkouts could not be read."
     ) {
-        try await runner.lookAfterActions()
+        try await runner.pollUnconfirmedCharges()
         return .idle
     }
     host.whenWriter("checkouts.keys", every: .seconds(60), problem: "Old keys of requests could not be removed.") {
@@ -127,10 +127,14 @@ package func buildBag(_ host: ServiceHost, _ routes: inout ServiceRoutes, _ curr
     OrderNoteFunctions(host: host, contacts: contacts).install(in: &routes)
     let totals = CustomerTotals(currency: currency.code)
     CustomerFunctions(host: host, contacts: contacts, totals: totals).install(in: &routes)
-    host.whenWriter("customers", every: .seconds(1), problem: "Orders of customers could not be counted.") {
+    host.whenWriter(
+        "customers", every: .seconds(1), problem: "The backfill of customer totals failed; it will be retried."
+    ) {
         try await host.store.write(for: nil) { try totals.countNext(in: $0) } ? .more : .finished
     }
-    host.whenWriter("orders.entries", every: .seconds(1), problem: "Entries of orders could not be added.") {
+    host.whenWriter(
+        "orders.entries", every: .seconds(1), problem: "The backfill of order entries failed; it will be retried."
+    ) {
         try await host.store.write(for: nil) { try OrderEntries.addNext(in: $0) } ? .more : .finished
     }
     host.whenWriter("customers.contacts", every: .seconds(1), problem: "Addresses of customers could not be read.") {
@@ -156,8 +160,8 @@ package func buildBag(_ host: ServiceHost, _ routes: inout ServiceRoutes, _ curr
         return .finished
     }
 
-    let merges = BagMerges(host: host, currency: currency.code, runner: runner)
-    routes.task(framed: BagCalls.merge) { try await merges.merge($0, $1) }
+    let mergeHandler = BagMergeHandler(host: host, currency: currency.code, runner: runner)
+    routes.task(framed: BagCalls.merge) { try await mergeHandler.merge($0, $1) }
     routes.accept(BagCalls.beginDeletion) { message, _, transaction in
         try AccountDeletion.begin(message.userID, in: transaction)
     }

@@ -17,7 +17,7 @@ let bagMigrations = [
     Migration(12, "customers", CustomerTotals.tables + CustomerMarks.tables),
     Migration(13, "foreignCharges", ["ALTER TABLE refunds ADD COLUMN charged INTEGER"]),
     Migration(14, "changedCustomers", CustomerLookups.changes),
-    Migration(15, "actions", actions),
+    Migration(15, "actions", confirmations),
     Migration(16, "orderEntries", OrderEntries.tables),
     Migration(17, "importedOrders", importedOrders),
     Migration(18, "parkedRefunds", ParkedRefunds.columns),
@@ -27,12 +27,13 @@ let bagMigrations = [
 private let importedOrders = ["CREATE TABLE importedOrders(orderId TEXT PRIMARY KEY) WITHOUT ROWID"]
 
 /// Whether the customer can confirm the charge with the bank, and since when that is awaited (NULL: it is not).
-private let actions = [
+private let confirmations = [
     "ALTER TABLE checkouts ADD COLUMN allowsAction INTEGER NOT NULL DEFAULT 0",
     "ALTER TABLE checkouts ADD COLUMN actionSince INTEGER",
 ]
 
-/// The pieces that a refund is for (`RefundLines`; NULL for none in particular), and the operator who made it.
+/// The pieces that a refund is for (`RefundLines`; NULL when the refund names only an amount), and the operator who
+/// made it.
 private let refundLines = ["ALTER TABLE refunds ADD COLUMN lines TEXT", "ALTER TABLE refunds ADD COLUMN madeBy TEXT"]
 
 /// Accounts that `users` is about to delete (`AccountDeletion`).
@@ -62,7 +63,7 @@ private let requestKeys = [
     "CREATE INDEX checkoutKeysOfRequests ON checkoutKeys(requestedAt) WHERE requestedAt IS NOT NULL",
 ]
 
-/// The tables of release 0.1.0, whose files record no migrations. Existing tables are left unchanged.
+/// The tables of release 0.1.0, whose databases record no migrations. Existing tables are left unchanged.
 private let bagTables = [
     // MARK: KnownPrices
 

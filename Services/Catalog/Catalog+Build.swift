@@ -97,7 +97,7 @@ private let expiryPause = Duration.seconds(3)
 
 /// Returns the stock of expired reservations, removes the leftovers of deleted products, and renames review authors.
 private func scheduleCleanup(_ host: ServiceHost, _ reservations: Reservations) {
-    host.shorten(Reservations.waits)
+    host.limitStoredTimes(Reservations.waits)
     host.whenWriter(
         "house", every: expiryPause,
         problem: "Expired reservations, deleted products or former names could not be cleaned up."

@@ -23,7 +23,7 @@ let catalogMigrations = [
     Migration(9, "keyedAnswers", keyedAnswerTables),
 ]
 
-/// The shop's tables of release 0.1.0, whose files record no migrations. Existing tables are left unchanged.
+/// The shop's tables of release 0.1.0, whose databases record no migrations. Existing tables are left unchanged.
 private let catalogTables = [
     // MARK: ProductRatings
 

@@ -81,7 +81,7 @@ public final class ServiceHost: Sendable {
             keepsBoard: try configuration.keepsBoard(plan), logger: logger)
         warnings = ServiceWarnings(bus)
         outbox = Outbox(store: store, bus: bus, background: background, writers: writers, logger: logger)
-        shorten(Outbox.waits)
+        limitStoredTimes(Outbox.waits)
         whenWriter("waits", every: Self.waitsPause, problem: "Stored waits could not be shortened.") {
             [unowned self] in
             try await shortenWaits()
@@ -102,7 +102,7 @@ public final class ServiceHost: Sendable {
     private static let waitsPause = Duration.seconds(10)
 
     /// Registers stored waits that must end in time even when the clock is set back. Called while the service is built.
-    public func shorten(_ waits: StoredWaits...) { storedWaits.withLock { $0 += waits } }
+    public func limitStoredTimes(_ waits: StoredWaits...) { storedWaits.withLock { $0 += waits } }
 
     /// The registered waits.
     package var waits: [StoredWaits] { storedWaits.withLock(\.self) }
@@ -168,7 +168,7 @@ public final class ServiceHost: Sendable {
     /// The polling interval of work whose input is stored by calls that may go to any replica. Where every replica
     /// writes, the leader usually does the work and is not notified of the input, so it polls more often.
     /// - Parameter interval: the longest pause where one replica writes.
-    public func pause(_ interval: Duration) -> Duration {
+    public func pollInterval(_ interval: Duration) -> Duration {
         writers == .one ? interval : min(interval, Self.sharedPause)
     }
 

@@ -83,10 +83,11 @@ struct OrderRules: ClassRules {
     func after(
         _ change: ProposedChange, _ outcome: inout ChangeOutcome, in transaction: StoreTransaction
     ) throws {
-        // The first attempt of a repeated create was followed.
+        // A repeated create changes nothing: its first attempt already updated the totals and the entry.
         if !outcome.isRepeated {
-            try CustomerTotals(currency: currency).follow(outcome.before, outcome.after, in: transaction)
-            try OrderEntries.follow(outcome.before, outcome.after, in: transaction)
+            try CustomerTotals(currency: currency).orderChanged(
+                from: outcome.before, to: outcome.after, in: transaction)
+            try OrderEntries.orderChanged(from: outcome.before, to: outcome.after, in: transaction)
         }
         switch change.verb {
         case .create, .update:
@@ -97,7 +98,7 @@ struct OrderRules: ClassRules {
                 }
                 // An import may bring its own numbers.
                 if change.object["orderNo"] != nil, let orderNo = outcome.after?["orderNo"], !orderNo.isNull {
-                    try OrderNumbers.note(orderNo, in: transaction)
+                    try OrderNumbers.recordImported(orderNo, in: transaction)
                 }
                 return
             }
@@ -131,7 +132,7 @@ struct OrderRules: ClassRules {
             guard let item = items.first(where: { $0.objectId == id }), item.customerId == userId else {
                 throw ParseError.objectNotFound
             }
-            guard !item.isOrdered else {
+            guard !item.isPlaced else {
                 throw ParseError(.operationForbidden, "An item of a placed order cannot be ordered again.")
             }
         }

@@ -19,7 +19,7 @@ import Testing
         try await CheckoutLedgerTests.make(try await bag.start([:], by: "u1"), in: bag)
         for amount in [100, 50] as [Int64] {
             let id = try await bag.begin(.refund(amount), order)
-            #expect(await bag.runner(RefundPayments()).progress(of: id, within: .seconds(20)) == .done)
+            #expect(await bag.runner(RefundPayments()).outcome(of: id, within: .seconds(20)) == .done)
         }
         let (made, changed) = (try bag.events.all(news.orderMade), try bag.events.all(news.orderChanged))
         #expect(made.count == 1 && changed.count == 2)
