@@ -274,6 +274,42 @@ extension BookCheck {
                 """
             }),
         BookCheck(
+            name: "catalog.stockSum", says: "A product's stock is the sum of its moves in the ledger.",
+            remedy: "Count the product, remove its stock, and set it anew: the ledger then begins again.",
+            counts: { _ in "SELECT count(*) AS rows FROM stockMoves" },
+            finds: {
+                """
+                SELECT k.id AS name, 'Stock ' || k.stock || ', ledger ' || k.moved AS found
+                FROM (SELECT n.id AS id, sum(n.stock) AS stock, sum(n.moved) AS moved FROM (
+                SELECT p.objectId AS id, coalesce(\($0.number("stock", "p")), 0) AS stock, 0 AS moved
+                FROM \(try $0.table("Product")) p
+                UNION ALL SELECT productId, 0, pieces FROM stockMoves) AS n GROUP BY n.id) AS k
+                WHERE k.stock <> k.moved
+                """
+            }),
+        BookCheck(
+            name: "catalog.sold", says: "A reservation moves what it took, and a sale is noted once.",
+            remedy: "Compare the product's moves with its order, and count the product.",
+            counts: { _ in "SELECT count(*) AS rows FROM reservationLines" },
+            // Reservations that were decided before their product's ledger began have no moves.
+            finds: { _ in
+                """
+                SELECT t.id AS name, t.taken || ' x ' || t.product || ' taken, ' || coalesce(-m.moved, 0) ||
+                ' moved, sold ' || coalesce(m.sales, 0) || ' times' AS found
+                FROM (SELECT r.id AS id, l.productId AS product, sum(l.taken) AS taken, r.state AS state,
+                r.changedAt AS at FROM reservations r JOIN reservationLines l ON l.reservationId = r.id
+                GROUP BY r.id, l.productId, r.state, r.changedAt) AS t
+                JOIN (SELECT productId AS product, min(at) AS at FROM stockMoves WHERE reason = 'opening'
+                GROUP BY productId) AS o ON o.product = t.product
+                LEFT JOIN (SELECT reservationId AS id, productId AS product, sum(pieces) AS moved,
+                sum(CASE WHEN reason = 'sold' THEN 1 ELSE 0 END) AS sales FROM stockMoves
+                WHERE reservationId <> '' AND reason <> 'returned' GROUP BY reservationId, productId) AS m
+                ON m.id = t.id AND m.product = t.product
+                WHERE t.at > o.at AND (t.taken <> coalesce(-m.moved, 0)
+                OR (t.state = 'committed' AND t.taken > 0 AND coalesce(m.sales, 0) <> 1))
+                """
+            }),
+        BookCheck(
             name: "catalog.reservationAge", says: "An expired reservation returns its goods within an hour.",
             remedy: "scripts/logs catalog says why it does not; scripts/restart catalog tries again.",
             counts: { _ in "SELECT count(*) AS rows FROM reservations WHERE state = 'reserved'" },

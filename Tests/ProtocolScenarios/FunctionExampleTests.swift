@@ -235,6 +235,7 @@ import Testing
             try await examples.ask(spelling, client, parameters)
         }
         try await examples.ask("orders", admin, ["status": "made", "limit": 1])
+        try await examples.ask("stockMoves", admin, ["productId": product, "limit": 1])
         // Beyond the last checkout: the shared suite may have more orders than a page.
         try await examples.ask("retellSales", admin, ["after": "zzzz"])
         try await examples.ask("salesByProduct", admin, ["groupBy": "product", "limit": 1])

@@ -23,7 +23,7 @@ public struct FunctionTable: Sendable {
             for name in spreads { entries[name] = Entry(service: service, writes: true, spreads: true) }
         }
         add(
-            "catalog", reads: ["nearestStores", "reviewsToModerate"],
+            "catalog", reads: ["nearestStores", "reviewsToModerate", "stockMoves"],
             writes: ["hideReview", "showReview", "reportReview", "makeThumbnail"])
         add(
             "users",

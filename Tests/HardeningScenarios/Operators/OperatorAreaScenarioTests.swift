@@ -46,7 +46,7 @@ import Testing
         Row(.POST, "/functions/saveDeskView", [:], catalog, orders, support, developers),
         Row(.POST, "/functions/removeDeskView", [:], catalog, orders, support, developers),
         Row(.POST, "/functions/charges", [:], orders), Row(.POST, "/functions/paymentEvents", [:], orders),
-        Row(.POST, "/functions/makeThumbnail", [:], catalog),
+        Row(.POST, "/functions/makeThumbnail", [:], catalog), Row(.POST, "/functions/stockMoves", [:], catalog),
         Row(.POST, "/functions/hideReview", [:], catalog, support),
         Row(.POST, "/functions/showReview", [:], catalog, support),
         Row(.POST, "/functions/reviewsToModerate", [:], catalog, support),
