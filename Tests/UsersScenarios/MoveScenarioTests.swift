@@ -153,6 +153,8 @@ import Testing
         let product = try await ParseClient(suite).get("/classes/Product/prodMoved1")
         #expect(product["updatedAt"] == .string(Self.old), "\(product.text)")
         #expect(product["stock"] == 7)
+        let moves = "SELECT pieces, reason FROM stockMoves WHERE productId = 'prodMoved1'"
+        #expect(try await suite.rows("catalog", moves) == [[7, "opening"]])
         let fans: JSON = ["$relatedTo": ["object": .pointer("Club", "clubMoved1"), "key": "fans"]]
         let found = try await master.find("_User", fans, ["order": "username"])
         #expect(found.results.map(\.objectId) == [Self.ann, Self.bob], "\(found.text)")

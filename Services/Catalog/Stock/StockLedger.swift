@@ -106,7 +106,8 @@ package enum StockLedger {
             """,
             [
                 .text(productId), .int(pieces), .text(reason.rawValue), .text(reservationId),
-                orderId.map(SQLValue.text) ?? .null, .text(reservationId), .text(maker), .int(transaction.now.milliseconds),
+                orderId.map(SQLValue.text) ?? .null, .text(reservationId), .text(maker),
+                .int(transaction.now.milliseconds),
             ])
     }
 
