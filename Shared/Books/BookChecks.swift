@@ -243,7 +243,7 @@ extension BookCheck {
     private static let analytics: [BookCheck] = [
         BookCheck(
             name: "analytics.sums", says: "The sums by hour are those of the sales and refunds.",
-            remedy: "While analytics is stopped, delete its sales, refunds and salesHours; then scripts/rebuild-sales.",
+            remedy: CrossCheck.rebuild,
             counts: { _ in "SELECT count(*) AS rows FROM salesHours" },
             finds: {
                 """
