@@ -31,9 +31,9 @@ import Testing
         #expect(sale["pieces"]?.intValue == made.first.map { Int64($0.pieces) })
         #expect(sale["madeAt"]?.intValue == made.first?.madeAt)
         let changes = sale["changes"]?.arrayValue ?? []
-        #expect(changes.map { $0["status"]?.intValue } == changed.map { Int64($0.status) })
-        #expect(changes.map { $0["refundedMinorUnits"]?.intValue } == changed.map(\.refundedMinorUnits))
-        #expect(changes.map { $0["changedAt"]?.intValue } == changed.map(\.changedAt))
+        #expect(changes.compactMap { $0["status"]?.intValue } == changed.map { Int64($0.status) })
+        #expect(changes.compactMap { $0["refundedMinorUnits"]?.intValue } == changed.map(\.refundedMinorUnits))
+        #expect(changes.compactMap { $0["changedAt"]?.intValue } == changed.map(\.changedAt))
 
         let rest = try await bag.store.read { try SoldOrders.page(after: made.first?.orderID ?? "", at: .now, in: $0) }
         #expect(rest["sales"] == [])
