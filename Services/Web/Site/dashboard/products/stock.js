@@ -26,7 +26,7 @@ export async function stockCard(product, router) {
 }
 
 function card(...content) {
-  return h('section.card.history', h('header', h('h2', t('moves.title'))), content, h('p.hint', t('moves.hint')));
+  return h('section.card.moves', h('header', h('h2', t('moves.title'))), content, h('p.hint', t('moves.hint')));
 }
 
 function step(move, router) {
