@@ -142,6 +142,22 @@ extension BookCheck {
                     """
             }),
         BookCheck(
+            name: "bag.origin", says: "Each placed order has a checkout, or another origin.",
+            remedy: "Compare the order with its payment. Delete it if nobody paid it.",
+            counts: { _ in "SELECT count(*) AS rows FROM orderOrigins" },
+            finds: { tables in
+                let orders = try tables.table("Order")
+                return """
+                    SELECT w.name AS name, w.found AS found FROM (
+                    SELECT o.objectId AS name, 'It has neither a checkout nor an origin.' AS found FROM \(orders) o
+                    WHERE coalesce(\(tables.number("orderStatus", "o")), 1) <> 0
+                    AND NOT EXISTS (SELECT 1 FROM checkouts c WHERE c.orderId = o.objectId AND c.state = 'made')
+                    AND NOT EXISTS (SELECT 1 FROM orderOrigins g WHERE g.orderId = o.objectId)
+                    UNION ALL SELECT g.orderId, 'There is no such order. Its origin is ' || g.origin
+                    FROM orderOrigins g LEFT JOIN \(orders) o ON o.objectId = g.orderId WHERE o.objectId IS NULL) AS w
+                    """
+            }),
+        BookCheck(
             name: "bag.customer", says: "A customer's number of orders is that of their placed orders.",
             remedy: "Save one of the customer's orders with the master key, or correct the row of customers.",
             counts: { _ in "SELECT count(*) AS rows FROM customers" },

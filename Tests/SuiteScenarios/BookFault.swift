@@ -66,6 +66,9 @@ struct BookFault {
             "bag.entry", "bag",
             "DELETE FROM orderEntries WHERE orderNo = 5"),
         BookFault(
+            "bag.origin", "bag",
+            "DELETE FROM orderOrigins WHERE origin = 'code' AND orderId = (SELECT min(orderId) FROM orderOrigins)"),
+        BookFault(
             "bag.customer", "bag",
             "UPDATE customers SET orders = orders + 1 WHERE customerId = (SELECT min(customerId) FROM customers)"),
         BookFault(

@@ -163,7 +163,7 @@ import Testing
         #expect(favorites.results.map(\.objectId) == ["favMoved01"], "\(favorites.text)")
         let orders = try await ParseClient(suite, sessionToken: Self.token).find("Order")
         #expect(orders.results.compactMap { $0["orderNo"]?.intValue } == [5_000_000], "\(orders.text)")
-        #expect(try await suite.rows("bag", "SELECT orderId FROM importedOrders").count == 1)
+        #expect(try await suite.rows("bag", "SELECT orderId, origin FROM orderOrigins") == [["orderMoved", "import"]])
         try await eventually("the order is in the desk's list") {
             try await suite.rows("bag", "SELECT orderId FROM orderEntries").count == 1
         }
