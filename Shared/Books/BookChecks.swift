@@ -134,8 +134,8 @@ extension BookCheck {
                     SELECT o.objectId AS name, 'It has no entry.' AS found FROM \(orders) o
                     LEFT JOIN orderEntries e ON e.orderId = o.objectId
                     WHERE e.orderId IS NULL AND coalesce(\(tables.number("orderStatus", "o")), 1) <> 0
-                    UNION ALL SELECT e.orderId, 'The entry has no order, or another number or total.' FROM orderEntries e
-                    LEFT JOIN \(orders) o ON o.objectId = e.orderId WHERE o.objectId IS NULL
+                    UNION ALL SELECT e.orderId, 'The entry has no order, or another number or total.'
+                    FROM orderEntries e LEFT JOIN \(orders) o ON o.objectId = e.orderId WHERE o.objectId IS NULL
                     OR e.orderNo <> coalesce(\(tables.number("orderNo", "o")), 0)
                     OR abs(e.total - coalesce(\(tables.number("total", "o")), 0)) >= 1) AS e
                     WHERE NOT EXISTS (SELECT 1 FROM orderEntriesAdded)

@@ -92,7 +92,8 @@ package enum SalesLog {
                     .text(change.orderID), .int(Int64(change.status)), .int(change.changedAt), .int(minorUnits),
                     .text(currency),
                 ]) > 0
-        return isNew ? (minorUnits, currency) : nil
+        guard isNew else { return nil }
+        return (minorUnits, currency)
     }
 
     private static let addedAtOnce = 5000

@@ -2,8 +2,8 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// The origin of each placed order that no checkout placed. Checks of the books expect neither a charge nor a mail nor a
-/// sale of it.
+/// The origin of each placed order that no checkout placed. Checks of the books expect neither a charge nor a mail nor
+/// a sale of it.
 package enum OrderOrigins {
     package enum Origin: String, Sendable {
         /// An import or a move created it.

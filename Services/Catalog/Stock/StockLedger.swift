@@ -1,3 +1,4 @@
+import Messages
 import ObjectStore
 import ParseProtocol
 import ServiceKit

@@ -26,7 +26,8 @@ struct Verify {
     /// - Returns: the exit status: 1 when something is wrong, 2 when a part could not be checked.
     func run() async throws -> Int32 {
         if rebuildsSales {
-            writeLine("Analytics has the sales and refunds of \(try await rebuildSales()) orders anew.")
+            let orders = try await rebuildSales()
+            writeLine("Analytics has the sales and refunds of \(orders) orders anew.")
             return 0
         }
         let report = try await report()
