@@ -79,7 +79,7 @@ import Testing
         // Paid elsewhere, and too young to be in the page.
         try await refund("foreign", 40, at: day)
         try await add("young", refunded: 20, at: readAt)
-        try await sandbox.store.write { try $0.execute("UPDATE salesHours SET orders = orders + 7") }
+        try await sandbox.store.write { _ = try $0.execute("UPDATE salesHours SET orders = orders + 7") }
         for _ in 0..<2 {
             try await write([sale("a", refunded: 100), sale("b"), sale("c")])
             #expect(
@@ -107,7 +107,7 @@ import Testing
     @Test func thePushOfASaleStays() async throws {
         try await add("a")
         try await sandbox.store.write {
-            try $0.execute("UPDATE sales SET pushHash = 'p', pushTappedAt = ?", [.int(day)])
+            _ = try $0.execute("UPDATE sales SET pushHash = 'p', pushTappedAt = ?", [.int(day)])
         }
         try await write([sale("a")])
         #expect(try await rows("SELECT orderId, pushHash FROM sales") == [["a", "p"]])

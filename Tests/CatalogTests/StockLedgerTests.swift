@@ -105,9 +105,9 @@ import Testing
         for _ in 0..<2 { try await restock(soap, 2) }
         #expect(try await told(soap) == ["opening 5", "reserved -2", "sold 0", "returned 2"])
         #expect(try await told(comb) == ["opening 9", "reserved -1", "sold 0", "returned 1"])
-        let moves = try await moves(soap)
-        #expect(moves.map { $0["orderId"] } == ["", "o1", "o1", "o1"])
-        #expect(moves.map { $0["reservationId"] } == ["", "r1", "r1", "r1"])
+        let rows = try await moves(soap)
+        #expect(rows.map { $0["orderId"] } == ["", "o1", "o1", "o1"])
+        #expect(rows.map { $0["reservationId"] } == ["", "r1", "r1", "r1"])
         #expect(try await differences() == 0)
     }
 

@@ -83,7 +83,7 @@ package enum StockLedger {
             try add(productId, stock &- old, .adjusted, by: maker, in: transaction)
         case (_?, nil):
             // What a running checkout holds does not return to a stock that is counted anew.
-            for held in try held(of: productId, in: transaction) {
+            for held in try heldPieces(of: productId, in: transaction) {
                 try add(productId, held.taken, .released, of: held.reservationId, in: transaction)
                 try transaction.execute(
                     "UPDATE reservationLines SET taken = 0 WHERE reservationId = ? AND productId = ?",
@@ -120,7 +120,7 @@ package enum StockLedger {
 
     /// What running checkouts hold.
     /// - Parameter productId: nil for all products.
-    private static func held(of productId: String?, in transaction: StoreTransaction) throws -> [Held] {
+    private static func heldPieces(of productId: String?, in transaction: StoreTransaction) throws -> [Held] {
         let rows = try transaction.rows(
             """
             SELECT l.productId AS productId, r.id AS reservationId, sum(l.taken) AS taken
@@ -140,7 +140,7 @@ package enum StockLedger {
     /// Begins the ledger of a database of an earlier release.
     package static func open(in transaction: StoreTransaction) throws {
         guard transaction.hasClass("Product") else { return }
-        let held = Dictionary(grouping: try held(of: nil, in: transaction), by: \.productId)
+        let held = Dictionary(grouping: try heldPieces(of: nil, in: transaction), by: \.productId)
         var condition: JSON = [:]
         while true {
             let query = Query(
