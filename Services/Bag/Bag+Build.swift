@@ -148,12 +148,11 @@ package func buildBag(_ host: ServiceHost, _ routes: inout ServiceRoutes, _ curr
     SalesFunctions(
         host: host, currency: currency, zone: try ShopZone.ofShop(host.configuration.settings)
     ).install(in: &routes)
-    let sales = SalesResend(outbox: host.outbox, currency: currency)
-    routes.function("retellSales") { parameters, request in
-        try request.requireArea(.developers)
-        let after = parameters["after"]?.stringValue ?? ""
-        let page = try await host.store.write(for: request.share) { try sales.tell(after: after, in: $0) }
-        return try .result(["orders": .int(Int64(page.orders)), "next": page.next.map(JSON.string) ?? .null])
+    routes.function("soldOrders") { parameters, request in
+        try request.requireMaster()
+        let (after, now) = (parameters["after"]?.stringValue ?? "", Timestamp.now)
+        return try .result(
+            await host.store.read(for: request.share) { try SoldOrders.page(after: after, at: now, in: $0) })
     }
     host.whenWriter("refunds", every: .seconds(1), problem: "Unfinished refunds could not be read.") {
         try await refunds.resumeUnfinished()

@@ -21,9 +21,11 @@ let bagMigrations = [
     Migration(16, "orderEntries", OrderEntries.tables),
     Migration(17, "importedOrders", importedOrders),
     Migration(18, "parkedRefunds", ParkedRefunds.columns),
+    Migration(19, "orderOrigins", OrderOrigins.table),
+    Migration(20, "earlierOrders") { try OrderOrigins.noteEarlier(in: $0) },
 ]
 
-/// Orders that an import created. Checks of the books expect neither a charge nor a mail of theirs.
+/// Orders that an import created (now in `OrderOrigins`).
 private let importedOrders = ["CREATE TABLE importedOrders(orderId TEXT PRIMARY KEY) WITHOUT ROWID"]
 
 /// Whether the customer can confirm the charge with the bank, and since when that is awaited (NULL: it is not).

@@ -62,6 +62,7 @@ package func buildCatalog(
             await host.store.read(for: request.share) { try search.find(in: $0, caller: request.caller) })
     }
     ReviewFunctions(host: host).install(in: &routes)
+    StockFunctions(host: host).install(in: &routes)
     scheduleCleanup(host, reservations)
     let files = FileStorage(host, bucket)
     let photos = ProductPhotos(home: files)

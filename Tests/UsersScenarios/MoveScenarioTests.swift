@@ -153,6 +153,8 @@ import Testing
         let product = try await ParseClient(suite).get("/classes/Product/prodMoved1")
         #expect(product["updatedAt"] == .string(Self.old), "\(product.text)")
         #expect(product["stock"] == 7)
+        let moves = "SELECT pieces, reason FROM stockMoves WHERE productId = 'prodMoved1'"
+        #expect(try await suite.rows("catalog", moves) == [[7, "opening"]])
         let fans: JSON = ["$relatedTo": ["object": .pointer("Club", "clubMoved1"), "key": "fans"]]
         let found = try await master.find("_User", fans, ["order": "username"])
         #expect(found.results.map(\.objectId) == [Self.ann, Self.bob], "\(found.text)")
@@ -161,7 +163,7 @@ import Testing
         #expect(favorites.results.map(\.objectId) == ["favMoved01"], "\(favorites.text)")
         let orders = try await ParseClient(suite, sessionToken: Self.token).find("Order")
         #expect(orders.results.compactMap { $0["orderNo"]?.intValue } == [5_000_000], "\(orders.text)")
-        #expect(try await suite.rows("bag", "SELECT orderId FROM importedOrders").count == 1)
+        #expect(try await suite.rows("bag", "SELECT orderId, origin FROM orderOrigins") == [["orderMoved", "import"]])
         try await eventually("the order is in the desk's list") {
             try await suite.rows("bag", "SELECT orderId FROM orderEntries").count == 1
         }

@@ -31,6 +31,7 @@ struct CheckoutSteps: CheckoutStepping {
     ) async -> Result<Reservation, CheckoutMachine.StepFailure> {
         let request = ReserveRequest.with { message in
             message.reservationID = checkout.id
+            message.orderID = checkout.orderId
             message.lifetimeSeconds = Self.reservationSeconds
             message.lines = products.sorted { $0.key < $1.key }.map { product, quantity in
                 .with {

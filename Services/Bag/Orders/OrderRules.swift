@@ -92,7 +92,7 @@ struct OrderRules: ClassRules {
         switch change.verb {
         case .create, .update:
             guard !change.principal.master else {
-                if change.isImported, change.verb == .create { try note(imported: outcome.objectId, in: transaction) }
+                try OrderOrigins.follow(outcome, isImported: change.isImported, in: transaction)
                 if let order = outcome.after, change.object["items"] != nil || change.object["customer"] != nil {
                     try ImportedItems.adopt(order, in: transaction)
                 }
@@ -110,13 +110,8 @@ struct OrderRules: ClassRules {
                 _ = try transaction.delete("OrderItem", item.objectId, caller: .master)
             }
             try OrderNotes.removeAll(of: outcome.objectId, in: transaction)
-            try transaction.execute("DELETE FROM importedOrders WHERE orderId = ?", [.text(outcome.objectId)])
+            try OrderOrigins.forget(outcome.objectId, in: transaction)
         }
-    }
-
-    private func note(imported orderId: String, in transaction: StoreTransaction) throws {
-        try transaction.execute(
-            "INSERT INTO importedOrders(orderId) VALUES (?) ON CONFLICT DO NOTHING", [.text(orderId)])
     }
 
     /// The fields to store for a client's change: the client's own, plus the new total when lines change.
