@@ -14,8 +14,9 @@ final class FigureKeeper: ProcessPart {
     private let every: Duration
     private let logger: Logger
     private let last = Mutex<SuiteSample?>(nil)
+    private let hasKept = Atomic(false)
 
-    /// The services have joined by then.
+    /// After the start, and until analytics has stored the first row.
     private static let first = Duration.seconds(2)
 
     /// - Parameter gateway: the name of this gateway's place, which a restart keeps.
@@ -32,10 +33,9 @@ final class FigureKeeper: ProcessPart {
     }
 
     func run(until end: ProcessEnd) async throws {
-        var pause = min(Self.first, every)
         while !end.isRequested, !Task.isCancelled {
-            await end.cancels { [pause] in try await Task.sleep(for: pause) }
-            pause = every
+            let pause = hasKept.load(ordering: .relaxed) ? every : min(Self.first, every)
+            await end.cancels { try await Task.sleep(for: pause) }
             guard !end.isRequested, !Task.isCancelled else { continue }
             await end.cancels { await self.keep() }
         }
@@ -44,12 +44,14 @@ final class FigureKeeper: ProcessPart {
     private func keep() async {
         let sample = SuiteSample(
             await operations.figures(in: CallContext()), times.parts, liveConnections: hub.connectionCount)
+        guard !Task.isCancelled else { return }
         let before = last.withLock { last in
             defer { last = sample }
             return last
         }
         do {
             try await operations.keep(sample.row(since: before), of: gateway)
+            hasKept.store(true, ordering: .relaxed)
         } catch {
             logger.info("Analytics could not store the figures of a minute.", metadata: ["error": "\(error.message)"])
         }

@@ -5,6 +5,8 @@ import ProcessKit
 /// The past of the suite's figures, which analytics keeps.
 extension OperationsController {
     private static let analytics = ObjectCalls(of: "analytics").function
+    /// A stopping gateway waits for it.
+    private static let keepTimeout = Duration.seconds(5)
 
     /// The last `hours` (24 at most) by minute, or the last `days` (30 at most) by hour, of all gateways together.
     /// Minutes without figures are missing.
@@ -24,7 +26,7 @@ extension OperationsController {
         parameters["gateway"] = .string(gateway)
         _ = try await services.write(
             Self.analytics, FunctionRequest.with { $0.name = FigureRow.keepFunction },
-            documents: [parameters.serialized], for: .ofHooks, in: CallContext())
+            documents: [parameters.serialized], for: .ofHooks, in: CallContext(), timeout: Self.keepTimeout)
     }
 
     private static func point(_ kept: JSON) -> JSON? {
