@@ -101,7 +101,7 @@ package enum PastFigures {
                 throw ParseError(.validationError, "The figures cannot be read.")
             }
             return try await host.commit(request) { transaction in
-                try keep(row, of: gateway, in: transaction)
+                try Self.keep(row, of: gateway, in: transaction)
                 return try .result([:])
             }
         }
@@ -111,7 +111,7 @@ package enum PastFigures {
             let hours = try parameters.numberParameter("hours", in: 1...24) ?? 24
             let (span, minutes) = days.map { (Span.hour, $0 * 24 * 60) } ?? (Span.minute, hours * 60)
             return try .result(
-                try await host.store.read(for: request.share) { try all(span, minutes: Int64(minutes), $0) })
+                try await host.store.read(for: request.share) { try Self.all(span, minutes: Int64(minutes), $0) })
         }
     }
 }

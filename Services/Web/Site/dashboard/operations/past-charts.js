@@ -8,34 +8,46 @@ import { day, hour, number } from '../../shared/format.js';
 import { t } from '../../shared/i18n.js';
 import { stateChips } from '../lists/listing.js';
 import { charts, periods, pointsOf } from './past.js';
+import { every } from './shared.js';
+
+/** Between two looks for the first figures, which a new shop has after some seconds. */
+const PAUSE = 5000;
 
 /** A section that loads its figures by itself, so that the page need not wait for analytics. */
 export function pastCharts(signal) {
   const place = h('div');
   let shown = null;
-  const show = async (period) => {
+  let isEmpty = false;
+  const draw = async (period) => {
+    const content = await load(period, signal);
+    // Ignores a response that another choice has overtaken.
+    if (shown !== period || signal.aborted) return;
+    isEmpty = content === null;
+    fill(place, content ?? h('p.nothing', t('ops.past.nothing')));
+  };
+  const show = (period) => {
     shown = period;
     for (const [index, button] of [...chips.children].entries())
       button.setAttribute('aria-pressed', String(periods[index] === period));
     fill(place, h('div.bones', { role: 'status', 'aria-label': t('shell.loading') }));
-    const content = await load(period, signal);
-    // Ignores a response that another choice has overtaken.
-    if (shown === period && !signal.aborted) fill(place, content);
+    return draw(period);
   };
   const choices = periods.map((period) => [period, t(`ops.past.${period.name}`)]);
   const chips = stateChips(t('ops.past.period'), choices, periods[0], show);
   show(periods[0]);
+  every(PAUSE, signal, async () => {
+    if (isEmpty && !document.hidden) await draw(shown);
+  });
   return h('section', { 'aria-label': t('ops.past') }, h('div.bar', h('h2', t('ops.past')), chips), place);
 }
 
+/** The charts, or why there are none; null while there are no figures. */
 async function load(period, signal) {
   try {
     const answer = await call('GET', '/operations/history', { query: period.query, signal });
-    if (!answer.points.length) return h('p.nothing', t('ops.past.nothing'));
-    return h(
-      'div.halves',
-      charts.map((chart) => card(chart, answer)),
-    );
+    if (!answer.points.length) return null;
+    const cards = charts.map((chart) => card(chart, answer));
+    return h('div.halves', cards);
   } catch (error) {
     return h('p.card.problem', { role: 'alert' }, errorText(error));
   }
