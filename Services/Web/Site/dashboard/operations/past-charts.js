@@ -46,21 +46,20 @@ async function load(period, signal) {
   try {
     const answer = await call('GET', '/operations/history', { query: period.query, signal });
     if (!answer.points.length) return null;
-    const cards = charts.map((chart) => card(chart, answer));
+    const times = pointsOf(charts[0], answer).map(({ at }) => ({
+      label: `${day(at)}, ${hour(at)}`,
+      tick: answer.step < 3600 ? hour(at) : day(at),
+    }));
+    const cards = charts.map((chart) => card(chart, answer, times));
     return h('div.halves', cards);
   } catch (error) {
     return h('p.card.problem', { role: 'alert' }, errorText(error));
   }
 }
 
-function card(chart, answer) {
+function card(chart, answer, times) {
   const title = t(`ops.${chart.name}`);
-  const isFine = answer.step < 3600;
-  const points = pointsOf(chart, answer).map(({ at, value }) => ({
-    value,
-    label: `${day(at)}, ${hour(at)}`,
-    tick: isFine ? hour(at) : day(at),
-  }));
+  const points = pointsOf(chart, answer).map(({ value }, index) => ({ value, ...times[index] }));
   const text = (value) => written[chart.kind ?? 'whole'](value);
   const most = text(Math.max(...points.map(({ value }) => value)));
   const summary = t('ops.past.summary', { last: text(points.at(-1).value), most });
