@@ -52,6 +52,7 @@ extension HTTPFront {
         // The content of a file is not decoded.
         let isFile = isUpload && !isTunnelled
         if !isFile { try await turns.turn(of: parsed.network, sender, body.bytes) }
+        parsed.call.parts?.bodyEnded()
         exchange.machine.received(body.bytes, isFile: isFile)
         return await drive(&exchange.machine)
     }

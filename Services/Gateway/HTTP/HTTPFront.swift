@@ -90,9 +90,7 @@ final class HTTPFront: Sendable {
 
     /// Drives the machine to its end, under the request's budget.
     func drive(_ machine: inout RequestMachine) async -> ParseResponse {
-        let call = machine.request.call
-        call.parts?.bodyEnded()
-        return await RequestTrace.$current.withValue(call.requestTrace) { await driven(&machine) }
+        await RequestTrace.$current.withValue(machine.request.call.requestTrace) { await driven(&machine) }
     }
 
     private func driven(_ machine: inout RequestMachine) async -> ParseResponse {
