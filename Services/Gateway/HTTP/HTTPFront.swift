@@ -94,9 +94,11 @@ final class HTTPFront: Sendable {
     }
 
     private func driven(_ machine: inout RequestMachine) async -> ParseResponse {
-        let budget = RequestBudget(microseconds: configuration.requestBudgetMicroseconds)
+        // A message of the event loop has used a part of the budget.
+        let budget = machine.request.call.budget ?? newBudget
         budget.use(jsonBytes: machine.request.body.count)
-        machine.enterTask(budget)
+        machine.enterTask()
+        machine.uses(budget)
         var action = machine.next()
         var renewal: Task<Void, Never>?
         defer { renewal?.cancel() }
@@ -125,6 +127,9 @@ final class HTTPFront: Sendable {
             }
         }
     }
+
+    /// The budget of one request.
+    var newBudget: RequestBudget { RequestBudget(microseconds: configuration.requestBudgetMicroseconds) }
 
     private func perform(_ step: RequestMachine.Step, of machine: inout RequestMachine) async -> RequestMachine.Action {
         let request = machine.request

@@ -118,11 +118,11 @@ struct RequestMachine: Sendable {
         request.isCounted = true
     }
 
-    /// A task drives the machine from now on, under a budget.
-    mutating func enterTask(_ budget: RequestBudget) {
-        isInTask = true
-        request.call.budget = budget
-    }
+    /// A task drives the machine from now on.
+    mutating func enterTask() { isInTask = true }
+
+    /// Sets the budget of all calls from now on.
+    mutating func uses(_ budget: RequestBudget) { request.call.budget = budget }
 
     /// The session was looked up.
     mutating func signedIn(_ principal: Principal) -> Action {
