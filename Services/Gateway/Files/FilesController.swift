@@ -206,7 +206,7 @@ struct FilesController: Sendable {
     /// The redirect to the bucket from which the client fetches the file. Nil when the gateway answers itself: the
     /// bucket's URL is valid for `GET` alone, and a client with a current copy needs none.
     private static func redirection(_ request: ParseRequest, _ name: String, _ file: FileReply) -> ParseResponse? {
-        guard !file.url.isEmpty, !request.isHead, !FileHeaders.matches(request.headers[.ifNoneMatch], etag(of: name))
+        guard !file.url.isEmpty, !request.isHead, !EntityTag.isNamed(etag(of: name), in: request.headers[.ifNoneMatch])
         else { return nil }
         return redirection(to: file.url)
     }
@@ -233,7 +233,7 @@ struct FilesController: Sendable {
         let etag = Self.etag(of: name)
         var response = ParseResponse(body: [])
         response.headers = FileHeaders.common(name: name, contentType: file.contentType, etag: etag)
-        if FileHeaders.matches(request.headers[.ifNoneMatch], etag) {
+        if EntityTag.isNamed(etag, in: request.headers[.ifNoneMatch]) {
             response.status = 304
             // The length that a GET would have; without this line the server would send 0.
             response.headers[.contentLength] = String(size)

@@ -79,7 +79,7 @@ final class ResponseWriter: Sendable {
                 headers.append(Self.cacheControl)
                 headers.append(Self.vary)
             }
-            if let known = asked[.ifNoneMatch], EntityTag.isNamed(tag, in: known) {
+            if EntityTag.isNamed(tag, in: asked[.ifNoneMatch]) {
                 headers[.contentType] = nil
                 return (HTTPResponse(status: .notModified, headerFields: headers), [], nil)
             }
@@ -147,11 +147,10 @@ final class ResponseWriter: Sendable {
         if let final = answer.final {
             return shared(final, to: request, heads.reads, heads.packedReads, requestId, packs: packs)
         }
-        let known = request.headerFields[.ifNoneMatch]
         var body = configuration.fileLinks.linked(answer.body)
         var tag = EntityTag.of(body)
         var reads = heads.reads
-        let isKnown = known.map { EntityTag.isNamed(tag, in: $0) } ?? false
+        let isKnown = EntityTag.isNamed(tag, in: request.headerFields[.ifNoneMatch])
         if packs {
             tag = Packing.weak(tag)
             if !isKnown, let packed = Packing.packed(body) {
@@ -174,7 +173,7 @@ final class ResponseWriter: Sendable {
         _ body: FinalBody, to request: HTTPRequest, _ reads: ReadHeads, _ packedReads: ReadHeads, _ requestId: String,
         packs: Bool
     ) -> OutgoingResponse {
-        let isKnown = request.headerFields[.ifNoneMatch].map { EntityTag.isNamed(body.tag, in: $0) } ?? false
+        let isKnown = EntityTag.isNamed(body.tag, in: request.headerFields[.ifNoneMatch])
         guard packs else { return outgoing(body, reads, requestId: requestId, isKnown: isKnown) }
         let packed = isKnown ? nil : body.packed?.form(of: body.buffer)
         return outgoing(

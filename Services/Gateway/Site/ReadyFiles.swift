@@ -61,6 +61,6 @@ struct ReadyFiles: Sendable {
             }
         }
         let form = file.gzipped.flatMap { SiteFile.takesGzip(accepted) ? $0 : nil } ?? file.plain
-        return (form, known.map { EntityTag.isNamed(form.body.tag, in: $0) } ?? false)
+        return (form, EntityTag.isNamed(form.body.tag, in: known))
     }
 }

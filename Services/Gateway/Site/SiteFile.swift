@@ -30,7 +30,7 @@ struct SiteFile: Sendable {
     func answer(to asked: HTTPFields) -> ParseResponse {
         let form = gzipped.flatMap { Self.takesGzip(asked[.acceptEncoding]) ? $0 : nil } ?? plain
         let body = form.body
-        let isKnown = asked[.ifNoneMatch].map { EntityTag.isNamed(body.tag, in: $0) } ?? false
+        let isKnown = EntityTag.isNamed(body.tag, in: asked[.ifNoneMatch])
         var response = isKnown ? ParseResponse(status: 304, body: []) : ParseResponse(body)
         response.headers = form.headers
         response.headers[.eTag] = body.tag
