@@ -264,12 +264,9 @@ package final class RequestHandler: ChannelDuplexHandler, RemovableChannelHandle
         }
     }
 
-    /// Sends the last parts of an answer, and its end.
-    func finish(_ parts: [HTTPResponsePart], _ context: ChannelHandlerContext) {
-        finish(context) {
-            for part in parts { context.write(wrapOutboundOut(part), promise: nil) }
-            context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
-        }
+    /// Sends the end of an answer whose body was sent in parts.
+    func end(_ context: ChannelHandlerContext) {
+        finish(context) { context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil) }
     }
 
     /// Sends the last bytes of an answer by `write`.
