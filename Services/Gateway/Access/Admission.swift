@@ -81,10 +81,10 @@ final class Admission: Sendable {
 
     // MARK: Repeated requests
 
-    /// The key under which a request may run only once; nil when it may be repeated.
+    /// The key under which a request that `mayBeOnce` may run only once; nil when it may be repeated.
     /// - Throws: `.invalidJSON` (107) for an id that is too long.
     func onceId(of request: ParseRequest) throws(ParseError) -> String? {
-        guard !settings.onceRoutes.isEmpty, let id = request.headers[Self.requestIdName], !id.isEmpty,
+        guard let id = request.headers[Self.requestIdName], !id.isEmpty,
             isOnce(request.method, request.path) || holdsOnce(request)
         else { return nil }
         guard id.utf8.count <= Self.requestIdBytesMax else {
