@@ -47,10 +47,7 @@ extension ServiceClient {
         case .file(let message):
             ask(FileCalls.get, message, for: principal, in: context) { completion(Self.fileAnswer($0)) }
         case .change(let change, let document):
-            let message = WriteRequest.with {
-                $0.changes = [change]
-                $0.atomic = true
-            }
+            let message = ObjectsController.message([change], atomic: true)
             context.budget?.use(jsonBytes: document.count)
             ask(
                 ServiceDirectory.calls(ofClass: change.className).write, toChange: message, document, for: principal,
