@@ -46,7 +46,7 @@ struct BatchController: Sendable {
             }
             let end = refusals[index...].firstIndex { $0 != nil } ?? requests.endIndex
             // Under an Idempotency-Key each request has its own key, whatever happens to the requests before it.
-            let run = request.call.keys == nil ? changes(startingAt: index, in: requests[..<end]) : []
+            let run = request.call.keys == nil ? changes(startingAt: index, in: requests[..<end], principal) : []
             if run.count > 1 {
                 await write(run, principal, request, to: &answer)
                 index += run.count
@@ -118,7 +118,8 @@ struct BatchController: Sendable {
     ]
 
     /// The request as a plain object change; nil for every other request.
-    private func change(_ request: ParseRequest) -> ObjectChange? {
+    /// - Throws: the error of a change that needs no service to be refused.
+    private func change(_ request: ParseRequest, _ principal: Principal) throws(ParseError) -> ObjectChange? {
         guard var path = router.mount.stripped(from: request.path), let first = path.first else { return nil }
         if let className = Self.classes[first] {
             path = [className] + path.dropFirst()
@@ -136,21 +137,21 @@ struct BatchController: Sendable {
         case (.delete, 2): verb = .delete
         default: return nil
         }
-        let change = Change.with {
-            $0.verb = verb
-            $0.className = className
-            $0.objectID = path.count == 2 ? String(path[1]) : ""
-            if verb == .create { $0.proposedID = Names.objectId() }
-        }
+        let change = ObjectsController.change(verb, className, path.count == 2 ? String(path[1]) : nil)
+        try OwnClasses.checkChange(change, router.admission.rights(principal, for: ["classes"]))
         return ObjectChange(
             change: change, document: request.document, service: ServiceDirectory.service(ofClass: className))
     }
 
-    /// The longest run of consecutive changes at one service from `start` on.
-    private func changes(startingAt start: Int, in requests: ArraySlice<ParseRequest>) -> [ObjectChange] {
+    /// The longest run of consecutive changes at one service from `start` on. A change that is refused ends it.
+    private func changes(
+        startingAt start: Int, in requests: ArraySlice<ParseRequest>, _ principal: Principal
+    ) -> [ObjectChange] {
         var run: [ObjectChange] = []
         for request in requests[start...] {
-            guard let change = change(request), run.last.map({ $0.service == change.service }) ?? true else { break }
+            guard let change = try? change(request, principal),
+                run.last.map({ $0.service == change.service }) ?? true
+            else { break }
             run.append(change)
         }
         return run
@@ -175,8 +176,9 @@ struct BatchController: Sendable {
     private func runAtomically(
         _ requests: [ParseRequest], _ principal: Principal, of batch: ParseRequest
     ) async throws(ParseError) -> ParseResponse {
-        let run = changes(startingAt: 0, in: requests[...])
+        let run = changes(startingAt: 0, in: requests[...], principal)
         guard run.count == requests.count else {
+            _ = try change(requests[run.count], principal)
             throw ParseError(
                 .commandUnavailable,
                 "A transaction can only hold creates, updates and deletes of objects that one service "

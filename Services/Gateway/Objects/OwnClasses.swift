@@ -10,6 +10,12 @@ enum OwnClasses {
         try keepDevicesPrivate(className, "find", principal)
     }
 
+    /// - Throws: as `checkFind`.
+    static func checkChange(_ change: Change, _ principal: Principal) throws(ParseError) {
+        try checkSessions(change.className, principal)
+        if change.verb == .delete { try keepDevicesPrivate(change.className, "delete", principal) }
+    }
+
     /// Clients may list only their user's sessions, so that a client without a user may list none.
     static func checkSessions(_ className: String, _ principal: Principal) throws(ParseError) {
         if className == "_Session", principal.userID.isEmpty, !principal.master { throw .invalidSession }
