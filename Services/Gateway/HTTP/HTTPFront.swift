@@ -137,7 +137,8 @@ final class HTTPFront: Sendable {
             switch step {
             case .page(let site):
                 return .respond(await site.fetchedAnswer(request, from: router.controllers.objects.services.broker))
-            case .storefront(let shop): return .respond(await shop.answer(request, router))
+            case .storefront(let shop, let refusal):
+                return .respond(await shop.answer(request, router, refusal: refusal))
             case .signIn:
                 let principal = try await router.signedIn(machine.principal, request, machine.route)
                 return machine.signedIn(principal)

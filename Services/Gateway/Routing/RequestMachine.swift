@@ -25,8 +25,9 @@ struct RequestMachine: Sendable {
     enum Step: Sendable {
         /// A page for people, whose files have to be fetched first.
         case page(WebSite)
-        /// A page for shoppers.
-        case storefront(StorefrontController)
+        /// A page for shoppers, which is not in the cache.
+        /// - refusal: the reason why the page is not made, which a page shows.
+        indirect case storefront(StorefrontController, refusal: ParseResponse?)
         /// Look up the session of the admitted client; then `signedIn(_:)`.
         case signIn
         /// Look up the user whose view an operator wants; then `viewed(by:)`.
@@ -73,7 +74,9 @@ struct RequestMachine: Sendable {
     private var isInTask = false
     private var state = State.page
     private var pending: Pending?
-    private let refusal: ParseResponse?
+    private var refusal: ParseResponse?
+    /// The rate limit has counted a request for a page of the storefront, and the cache was asked.
+    private var hasLookedForPage = false
 
     /// - Parameter request: with the mount in its path. Its body may follow.
     init(_ router: ParseRouter, _ request: ParseRequest) {
@@ -213,13 +216,12 @@ struct RequestMachine: Sendable {
             return nil
         }
         if let shop = router.controllers.storefront, StorefrontController.isMeant(by: request) {
-            if isInTask { return .perform(.storefront(shop)) }
-            // A refusal is a page, too, which the task makes.
-            if let page = shop.kept(request, router), router.admission.refusal(byAddress: request, nil) == nil {
-                return .respond(page)
+            if !hasLookedForPage {
+                hasLookedForPage = true
+                refusal = router.admission.refusal(byAddress: request, nil)
+                if refusal == nil, let page = shop.kept(request, router) { return .respond(page) }
             }
-            request.hasLookedForPage = true
-            return .needsTask(onLoop: false)
+            return isInTask ? .perform(.storefront(shop, refusal: refusal)) : .needsTask(onLoop: false)
         }
         guard let site = router.controllers.site, site.isMeant(by: request) else {
             state = .mount
