@@ -69,15 +69,13 @@ final class Admission: Sendable {
     /// The principal with its rights on a path. The maintenance key acts as the master key on routes of objects, and on
     /// no other route.
     func rights(_ principal: Principal, for path: [Substring]) -> Principal {
-        guard principal.maintenance, !principal.master, let first = path.first, Self.objectRoutes.contains(first) else {
-            return principal
-        }
+        guard principal.maintenance, !principal.master, let first = path.first,
+            first == "classes" || OwnClasses.byPath[first] != nil
+        else { return principal }
         var raised = principal
         raised.master = true
         return raised
     }
-
-    private static let objectRoutes: Set<Substring> = ["classes", "users", "roles", "sessions", "installations"]
 
     // MARK: Repeated requests
 

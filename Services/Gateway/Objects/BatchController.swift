@@ -112,32 +112,24 @@ struct BatchController: Sendable {
         let service: String
     }
 
-    /// Paths that are synonyms of a class; the router handles sessions.
-    private static let classes: [Substring: Substring] = [
-        "users": "_User", "roles": "_Role", "installations": "_Installation",
-    ]
-
     /// The request as a plain object change; nil for every other request.
     /// - Throws: the error of a change that needs no service to be refused.
     private func change(_ request: ParseRequest, _ principal: Principal) throws(ParseError) -> ObjectChange? {
-        guard var path = router.mount.stripped(from: request.path), let first = path.first else { return nil }
-        if let className = Self.classes[first] {
-            path = [className] + path.dropFirst()
-        } else {
-            guard first == "classes" else { return nil }
-            path.removeFirst()
-        }
-        guard (1...2).contains(path.count), Names.isClassName(String(path[0])) else { return nil }
-        let className = String(path[0])
+        guard let path = router.mount.stripped(from: request.path), let first = path.first else { return nil }
+        let own = OwnClasses.byPath[first]
+        guard own != nil || first == "classes" && path.count > 1 else { return nil }
+        let className = own ?? String(path[1])
+        let rest = path.dropFirst(own == nil ? 2 : 1)
+        guard Names.isClassName(className) else { return nil }
         let verb: Change.Verb
-        switch (request.method, path.count) {
+        switch (request.method, rest.count) {
         // Sign-up responds with a session, so that it is not a plain change.
-        case (.post, 1) where className != "_User": verb = .create
-        case (.put, 2): verb = .update
-        case (.delete, 2): verb = .delete
+        case (.post, 0) where className != "_User": verb = .create
+        case (.put, 1): verb = .update
+        case (.delete, 1): verb = .delete
         default: return nil
         }
-        let change = ObjectsController.change(verb, className, path.count == 2 ? String(path[1]) : nil)
+        let change = ObjectsController.change(verb, className, rest.first.map(String.init))
         try OwnClasses.checkChange(change, router.admission.rights(principal, for: ["classes"]))
         return ObjectChange(
             change: change, document: request.document, service: ServiceDirectory.service(ofClass: className))

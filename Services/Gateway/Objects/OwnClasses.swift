@@ -3,6 +3,11 @@ import ParseProtocol
 
 /// The rules of the protocol's own classes, which apply regardless of their permissions.
 enum OwnClasses {
+    /// The classes of the short paths of objects.
+    static let byPath: [Substring: String] = [
+        "users": "_User", "roles": "_Role", "sessions": "_Session", "installations": "_Installation",
+    ]
+
     /// - Throws: `.invalidSessionToken` (209) for sessions without a user, `.operationForbidden` (119) for devices
     ///   (PARSE_PROTOCOL sections 5.2 and 8).
     static func checkFind(_ className: String, _ principal: Principal) throws(ParseError) {

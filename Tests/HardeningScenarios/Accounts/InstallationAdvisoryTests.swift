@@ -84,7 +84,7 @@ import Testing
         let id = devices.objectIds.values.first ?? ""
         for (method, path, code) in [
             (HTTPMethod.DELETE, "/classes/_Installation/\(id)", 119), (.DELETE, "/installations/\(id)", 119),
-            (.PUT, "/classes/_Session/\(id)", 209),
+            (.PUT, "/classes/_Session/\(id)", 209), (.PUT, "/sessions/\(id)", 209),
         ] {
             let refused = try await client.call(method, path, [:])
             #expect(refused.code == code, "\(path): \(refused.text)")
