@@ -121,7 +121,8 @@ extension HTTPFront {
             let isKnown = !principal.userID.isEmpty && !principal.anonymous
             return .read(from: principal.isPrivileged ? .operator : isKnown ? .customer : .stranger)
         } catch {
-            return .refused(router.response(to: error), path: path)
+            return .refused(
+                router.admission.refusal(byAddress: request, client) ?? router.response(to: error), path: path)
         }
     }
 }
