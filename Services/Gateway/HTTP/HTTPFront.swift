@@ -48,24 +48,30 @@ final class HTTPFront: Sendable {
     /// The response to a request whose body is still to come, driven by a task from its head on.
     /// - Throws: `HTTPParserError` when the rest of the request is invalid HTTP: the server answers 400 and closes the
     ///   connection.
-    func response(to request: Request, over connection: any Channel) async throws(HTTPParserError) -> Response {
-        if request.method == .options { return writer.preflight(request.head) }
+    func response(
+        to request: Request, over connection: any Channel
+    ) async throws(HTTPParserError) -> OutgoingResponse {
+        if request.method == .options { return .response(writer.preflight(request.head)) }
         var exchange = begin(request.head, request.uri, over: connection, start: .now)
         do {
-            let answer = router.guidance.completed(
-                try await self.answer(request, &exchange), to: exchange.machine.request)
-            count(answer, to: exchange)
-            return writer.response(
-                answer, to: exchange.head, requestId: exchange.requestId, exchange.hold,
-                packs: packs(answer, to: exchange))
+            let answer = try await self.answer(request, &exchange)
+            let bytesMax = Self.takesBytes(request.head) ? CapacitySettings.smallBytes : nil
+            return outgoing(answer, to: exchange, bytesMax: bytesMax)
         } catch let error as HTTPParserError {
             throw error
         } catch {
             logger.debug(
                 "A request ended without an answer.",
                 metadata: ["request.id": "\(exchange.requestId)", "error": "\(error)"])
-            return writer.failure(requestId: exchange.requestId)
+            return .response(writer.failure(requestId: exchange.requestId))
         }
+    }
+
+    /// Whether a response may bypass the connection's handlers: not for `HEAD`, whose response has no body, and not for
+    /// a client that names options of its connection, as `OldClientHandler` does for HTTP/1.0.
+    private static func takesBytes(_ request: HTTPRequest) -> Bool {
+        guard request.method != .head else { return false }
+        return request.headerFields[.connection].map { $0.lowercased() == "keep-alive" } ?? true
     }
 
     private func answer(_ request: Request, _ exchange: inout RequestExchange) async throws -> ParseResponse {
@@ -186,16 +192,9 @@ final class HTTPFront: Sendable {
     }
 
     /// Counts the answer and makes a response of it.
-    /// - Parameter bytesMax: the largest body that is sent at once.
-    func outgoing(_ answer: ParseResponse, to exchange: RequestExchange, bytesMax: Int) -> OutgoingResponse {
-        answer.error == nil
-            ? counted(answer, to: exchange, bytesMax: bytesMax)
-            : counted(router.guidance.completed(answer, to: exchange.machine.request), to: exchange, bytesMax: bytesMax)
-    }
-
-    private func counted(
-        _ answer: ParseResponse, to exchange: RequestExchange, bytesMax: Int
-    ) -> OutgoingResponse {
+    /// - Parameter bytesMax: as for `ResponseWriter.outgoing`.
+    func outgoing(_ answer: ParseResponse, to exchange: RequestExchange, bytesMax: Int?) -> OutgoingResponse {
+        let answer = router.guidance.completed(answer, to: exchange.machine.request)
         count(answer, to: exchange)
         return writer.outgoing(
             answer, to: exchange.head, requestId: exchange.requestId, exchange.hold, bytesMax: bytesMax,

@@ -23,11 +23,11 @@ final class ResponseWriter: Sendable {
 
     // MARK: - Encoded by the connection's handlers
 
-    /// A response for a task to send. A large body goes out in parts.
+    /// A large body goes out in parts.
     /// - Parameters:
     ///   - hold: the memory of the answer, which a large body keeps until the client has it.
     ///   - packs: whether the body is compressed (`Packing`).
-    func response(
+    private func response(
         _ answer: ParseResponse, to request: HTTPRequest, requestId: String, _ hold: ByteHold?, packs: Bool
     ) -> Response {
         let form = form(of: answer, to: request, packs: packs)
@@ -113,17 +113,17 @@ final class ResponseWriter: Sendable {
 
     // MARK: - Encoded here
 
-    /// A response to a request that the event loop began: one of HTTP/1.1 that keeps the connection, and not `HEAD`.
+    /// The response to a request: as bytes where all of its headers are encoded already.
     /// - Parameters:
     ///   - hold: as for `response`.
-    ///   - bytesMax: the largest body that is encoded here.
+    ///   - bytesMax: the largest body that is encoded here; nil for none.
     ///   - packs: as for `response`.
     func outgoing(
-        _ answer: ParseResponse, to request: HTTPRequest, requestId: String, _ hold: ByteHold, bytesMax: Int,
+        _ answer: ParseResponse, to request: HTTPRequest, requestId: String, _ hold: ByteHold, bytesMax: Int?,
         packs: Bool
     ) -> OutgoingResponse {
         // A tunnelled GET, which is a POST, may have a final body, and may be compressed without one.
-        if answer.bodyBytes <= bytesMax, request.method == .get || answer.final == nil && !packs,
+        if let bytesMax, answer.bodyBytes <= bytesMax, request.method == .get || answer.final == nil && !packs,
             let heads = heads(of: answer, to: request)
         {
             let form = form(of: answer, to: request, packs: packs)
@@ -149,7 +149,9 @@ final class ResponseWriter: Sendable {
         let hasOrigin = request.headerFields[.origin] != nil
         if let page = answer.page, answer.final != nil, !hasOrigin { return (page.reads, page.packedReads, nil) }
         let isUsual = answer.location == nil ? answer.status == 200 : answer.status == 201
+        // Cloud code chooses the URL of a file, and a line break in it would begin another header.
         guard isUsual, answer.headers.isEmpty, answer.stream == nil, answer.retryAfterSeconds == nil,
+            answer.location?.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) ?? true,
             let heads = hasOrigin ? heads.inBrowsers : heads.usual
         else { return nil }
         return (heads.reads, heads.packedReads, heads)
