@@ -25,7 +25,7 @@ struct ObjectsController: Sendable {
         let look = request.prepared?.look ?? cache?.look(className, objectId, request, principal) ?? .unfit
         if case .found(let answer) = look { return answer }
         var options =
-            if let known = request.prepared?.options { known } else { try QueryOptions(get: request.options()) }
+            if let known = request.prepared?.options { known } else { try self.options(of: request, isGet: true) }
         var hooked = try await HookedRead(request.hooks, className, principal)
         let restriction = try await hooked?.before(ids: [objectId], get: options)
         if let changed = restriction?.options { options = changed }
@@ -51,11 +51,9 @@ struct ObjectsController: Sendable {
         }
         let isOwnUser = className == "_User" && objectId == principal.userID && !principal.sessionToken.isEmpty
         guard isOwnUser || !options.include.isEmpty else {
-            guard hooked == nil, case .missing(let missing) = look, let cache, let reply else {
-                return ParseResponse(body: document)
-            }
+            guard hooked == nil, let missing = look.miss, let reply else { return ParseResponse(body: document) }
             let sharing = try reply.message
-            return cache.answer(document, to: missing, alike: sharing.alike, everybody: sharing.everybody)
+            return self.answer(document, to: missing, alike: sharing.alike, everybody: sharing.everybody)
         }
         var object = try JSON(reply: document, in: request.call)
         if !options.include.isEmpty {
@@ -70,16 +68,6 @@ struct ObjectsController: Sendable {
         return ParseResponse(object)
     }
 
-    /// The request for one object, without the objects in its pointers.
-    static func message(_ className: String, _ objectId: String, _ options: QueryOptions) -> GetRequest {
-        GetRequest.with {
-            $0.className = className
-            $0.objectID = objectId
-            $0.keys = options.keys
-            $0.excludeKeys = options.excludeKeys
-        }
-    }
-
     func find(
         _ className: String, _ request: ParseRequest, _ principal: Principal
     ) async throws(ParseError) -> ParseResponse {
@@ -92,9 +80,7 @@ struct ObjectsController: Sendable {
             if let known = request.prepared?.options {
                 known
             } else {
-                try QueryOptions(
-                    find: request.options(), limitMax: configuration.limitMax, skipMax: configuration.skipMax,
-                    mayExplain: principal.runs([.developers]))
+                try self.options(of: request, isGet: false, mayExplain: principal.runs([.developers]))
             }
         var target = className
         if let key = asked.redirectKey {
@@ -104,10 +90,10 @@ struct ObjectsController: Sendable {
         let options = found.options
         let expands = !options.include.isEmpty && !options.explains
         guard expands || options.redirectKey != nil else {
-            guard case .missing(let missing) = look, let sharing = try found.sharing, let cache else {
+            guard let missing = look.miss, let sharing = try found.sharing else {
                 return ParseResponse(body: found.body)
             }
-            return cache.answer(found.body, to: missing, alike: sharing.alike, everybody: sharing.everybody)
+            return self.answer(found.body, to: missing, alike: sharing.alike, everybody: sharing.everybody)
         }
         var answer = try JSON(reply: found.body, in: request.call)
         if expands {
