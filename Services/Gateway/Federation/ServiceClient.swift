@@ -115,7 +115,7 @@ extension ServiceClient {
         }
         request.documents = [document]
         request.writes = true
-        request.idempotencyKey = RequestIds.next()
+        request.idempotencyKey = context.keys?.next(call.kind) ?? RequestIds.next()
         context.hold?.changes()
         send(request, context.hold, context.parts, completion: completion)
     }

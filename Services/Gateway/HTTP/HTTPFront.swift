@@ -101,8 +101,7 @@ final class HTTPFront: Sendable {
 
     private func driven(_ machine: inout RequestMachine) async -> ParseResponse {
         // A message of the event loop has used a part of the budget.
-        let budget = machine.request.call.budget ?? newBudget
-        budget.use(jsonBytes: machine.request.body.count)
+        let budget = machine.request.call.budget ?? newBudget(for: machine.request)
         machine.enterTask()
         machine.uses(budget)
         var action = machine.next()
@@ -128,14 +127,22 @@ final class HTTPFront: Sendable {
                     await router.admission.release(id, in: machine.request.call)
                 }
                 return answer
-            // Only the event loop gets these.
-            case .ask, .needsTask: return ParseResponse(.internalError)
+            case .ask(let message):
+                let result = await router.controllers.objects.services.reply(
+                    to: message, for: machine.principal, in: machine.request.call)
+                action = machine.resume(with: result)
+            // Only the event loop gets this.
+            case .needsTask: return ParseResponse(.internalError)
             }
         }
     }
 
-    /// The budget of one request.
-    var newBudget: RequestBudget { RequestBudget(microseconds: configuration.requestBudgetMicroseconds) }
+    /// The budget of a request whose body has arrived.
+    func newBudget(for request: ParseRequest) -> RequestBudget {
+        let budget = RequestBudget(microseconds: configuration.requestBudgetMicroseconds)
+        budget.use(jsonBytes: request.body.count)
+        return budget
+    }
 
     private func perform(_ step: RequestMachine.Step, of machine: inout RequestMachine) async -> RequestMachine.Action {
         let request = machine.request

@@ -1,8 +1,8 @@
 import Messages
 import ParseProtocol
 
-/// The route stage on the event loop. It answers a plain request: one that the read cache or one message to one service
-/// answers. It leaves every other request to the route's handler in a task.
+/// The route stage. It answers a plain request: one that the read cache or one message to one service answers. It
+/// leaves every other request to the route's handler in a task.
 extension RequestMachine {
     /// Answers a plain request of a client, or asks the service. Nil for every other request.
     mutating func plain() -> Action? {
@@ -59,6 +59,7 @@ extension RequestMachine {
         let isCreate = request.method == .post
         guard request.path.count == (isCreate ? 2 : 3) else { return nil }
         guard router.hooks.areNone(HookedWrite.triggers, on: className) else {
+            guard !isInTask else { return nil }
             // The task of a create decodes little when only cloud code has triggers. The task of an update decodes the
             // stored object, and that of a webhook an answer that may be large.
             return .needsTask(onLoop: isCreate && router.hooks.hasNoWebhook(HookedWrite.triggers, on: className))
@@ -78,7 +79,7 @@ extension RequestMachine {
 
     // MARK: - Replies
 
-    /// The response that a reply brings. A read that needs more room goes on in its route's handler.
+    /// The action after a reply. A read that needs more room goes on in its route's handler.
     mutating func outcome(of pending: Pending, _ result: ServiceResult) -> Action {
         switch (pending, result) {
         case (.object(let missing), .document(let body, let alike, let everybody)):
@@ -86,7 +87,7 @@ extension RequestMachine {
                 router.controllers.objects.answer(body, to: missing, alike: alike, everybody: everybody))
         case (.object(let missing), .tooLarge(let needed)):
             prepared(PreparedRead(missing.map { ReadCache.Look.missing($0) } ?? .unfit, bytesNeeded: needed))
-            return .needsTask(onLoop: false)
+            return next()
         case (.file(let message, let look), .file(let file, let part)):
             return .respond(router.controllers.files.answer(toPlain: message, look, file, part, request.requestId))
         case (.file, .failure(let error)) where error.code == .objectNotFound:

@@ -12,7 +12,7 @@ struct RequestMachine: Sendable {
     enum Action: Sendable {
         /// The request ends with this response.
         case respond(ParseResponse)
-        /// One message to a service, whose reply goes to `resume(with:)`. Only the event loop gets it.
+        /// One message to a service, whose reply goes to `resume(with:)`.
         case ask(ServiceMessage)
         /// The next stage waits, or takes too long for an event loop.
         /// - onLoop: the task may run on the event loop's thread, because it decodes little and its waiting blocks no
@@ -71,7 +71,7 @@ struct RequestMachine: Sendable {
     private(set) var claimedId: String?
     /// The write with an `Idempotency-Key` that this request carries out.
     private(set) var write: KeyedWrite?
-    private var isInTask = false
+    private(set) var isInTask = false
     private var state = State.page
     private var pending: Pending?
     private var refusal: ParseResponse?
@@ -202,7 +202,7 @@ struct RequestMachine: Sendable {
         case .once: return try once()
         case .route:
             state = .handler
-            return isInTask ? nil : plain()
+            return plain()
         case .handler: return try handler()
         case .brokenLink: return isInTask ? .perform(.brokenLink) : .needsTask(onLoop: false)
         case .asked, .refused: return .respond(refusal ?? ParseResponse(.internalError))
@@ -265,7 +265,7 @@ struct RequestMachine: Sendable {
             return nil
         }
         state = .handler
-        if !isInTask, let action = plainDownload() { return action }
+        if let action = plainDownload() { return action }
         principal = .stranger(request.network)
         return nil
     }
