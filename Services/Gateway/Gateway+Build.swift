@@ -112,13 +112,7 @@ private func server(
 ) -> HTTPServer {
     HTTPServer(
         address: configuration.address, logger: logger, url: "\(configuration.publicURL)",
-        handlers: {
-            [
-                ConnectionGuard(gate), ContinueHandler(), ConnectionUseHandler(),
-                LiveUpgrade(hub, configuration, mount),
-            ]
-        },
-        front: front)
+        handlers: { [ConnectionGuard(gate), LiveUpgrade(hub, configuration, mount)] }, front: front)
 }
 
 extension Controllers {
