@@ -9,7 +9,7 @@ package struct FileLinks: Sendable {
     private let member: [UInt8]
 
     /// The beginning of a File as `JSON.serialized` writes it and the services store it. JSON escapes quotes inside
-    /// texts, so that these bytes never occur within one.
+    /// texts, so these bytes never occur within one.
     private static let opening = Array(#"{"__type":"File","name":""#.utf8)
 
     package init(publicURL: String, applicationId: String) {
@@ -99,7 +99,7 @@ package struct FileLinks: Sendable {
         return places
     }
 
-    /// The position of the F in `opening`. Capital letters are rare in JSON, so that `memchr` skips most of a body.
+    /// The position of the F in `opening`. Capital letters are rare in JSON, so `memchr` skips most of a body.
     private static let anchor = 11
 
     private static func find(in bytes: UnsafeRawBufferPointer, from start: Int) -> Int? {

@@ -78,7 +78,7 @@ struct SuiteSample: Sendable {
     init() {}
 
     init(_ suite: SuiteFigures, _ parts: [RouteTimes.Part], liveConnections: Int) {
-        var all = AnswerTimes.Row()
+        var all = ResponseTimes.Row()
         for part in parts {
             all.add(part.row)
             switch part.status {

@@ -39,7 +39,7 @@ package struct MetricsPage {
     }
 
     /// Adds durations, in seconds.
-    package mutating func add(_ metric: Metric, _ row: AnswerTimes.Row, _ labels: Labels = []) {
+    package mutating func add(_ metric: Metric, _ row: ResponseTimes.Row, _ labels: Labels = []) {
         let hasExemplars = form == .openMetrics && !row.exemplars.isEmpty
         var lines = ""
         var (count, next) = (UInt64(0), 0)
@@ -51,15 +51,15 @@ package struct MetricsPage {
             }
             lines += "\n"
         }
-        for (exported, bound) in AnswerTimes.exported.enumerated() {
+        for (exported, bound) in ResponseTimes.exported.enumerated() {
             while next <= bound, next < row.buckets.count {
                 count += row.buckets[next]
                 next += 1
             }
-            bucket("\(Double(AnswerTimes.bounds[bound]) / 1_000_000)", exported)
+            bucket("\(Double(ResponseTimes.bounds[bound]) / 1_000_000)", exported)
         }
         count = row.count
-        bucket("+Inf", AnswerTimes.exported.count)
+        bucket("+Inf", ResponseTimes.exported.count)
         lines += Self.line("\(metric.name)_sum", labels, Self.number(row.microseconds / 1_000_000)) + "\n"
         lines += Self.line("\(metric.name)_count", labels, "\(count)") + "\n"
         let place = place(of: metric)

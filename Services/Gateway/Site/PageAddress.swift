@@ -64,7 +64,7 @@ package struct PageAddress: Sendable {
     private static let separator: UInt8 = 0xFF
     private static let end: UInt8 = 0xFE
 
-    /// Browsers sort languages by preference, so that weights say nothing more.
+    /// Browsers sort languages by preference, so weights say nothing more.
     private static func languages(_ header: String) -> String {
         var found: [String] = []
         for part in header.utf8.split(separator: UInt8(ascii: ",")).prefix(64) where found.count < languagesMax {

@@ -41,7 +41,7 @@ final class RefusalPages: Sendable {
         }
         guard
             let reply = try? await services.read(
-                WebCalls.shop, message, for: .stranger(request.network), in: request.call),
+                WebCalls.shop, message, for: .of(network: request.network), in: request.call),
             case .page(let page)? = try? reply.message.outcome
         else { return nil }
         kept.withLock { $0[key] = Kept(html: page.html, until: now + Self.age) }

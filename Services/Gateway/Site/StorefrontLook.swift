@@ -36,7 +36,7 @@ final class StorefrontLook: Sendable {
         let read = cache?.pageRead(ChangeSubject.configClass, nil)
         do throws(ParseError) {
             let reply = try await services.read(
-                CatalogCalls.config, ConfigRequest(), for: .stranger(request.network), in: request.call)
+                CatalogCalls.config, ConfigRequest(), for: .of(network: request.network), in: request.call)
             let config = try? JSON(parsing: try reply.document)
             var theme = Data()
             if let value = config?["params"]?[WebCalls.themeParameter] {

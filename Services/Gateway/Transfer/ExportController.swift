@@ -4,7 +4,7 @@ import ParseProtocol
 
 /// `GET /export/<Class>?format=json|csv&where=…`: every object of a class that the caller may read, ordered by id. The
 /// JSON has the form of hosted Parse's exports. Objects are read page by page, so that a class of any size needs the
-/// memory of one page, which counts as a large response (`AnswerHold`).
+/// memory of one page, which counts as a large response (`ReplyHold`).
 struct ExportController: Sendable {
     let services: ServiceClient
     let federation: Federation

@@ -58,7 +58,7 @@ package struct ExportPageSize {
     /// For the first page, whose objects may have any size.
     package static let rowsAtFirst = 10
     package static let rowsMax = 500
-    /// The target size of a page: less than a response that needs reserved memory (`AnswerRoom`).
+    /// The target size of a page: less than a response that needs reserved memory (`ReplySizeLimit`).
     private static let bytes = 512 << 10
 
     package private(set) var rows = Self.rowsAtFirst

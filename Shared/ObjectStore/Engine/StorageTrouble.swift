@@ -91,7 +91,7 @@ final class StorageHealth: Sendable {
         }
         guard before != trouble else { return trouble }
         logger.error(
-            trouble == .damaged ? "The database is damaged." : "Nothing can be stored.",
+            trouble == .damaged ? "The database is damaged." : "The service cannot write to its database.",
             metadata: [
                 "store.trouble": "\(trouble.rawValue)", "store.path": "\(path)", "store.error": "\(error)",
                 "store.remedy": "\(trouble.remedy(for: path))",
@@ -105,6 +105,8 @@ final class StorageHealth: Sendable {
             defer { state = nil }
             return state
         }
-        if before != nil { logger.notice("Storing works again.", metadata: ["store.path": "\(path)"]) }
+        if before != nil {
+            logger.notice("The service can write to its database again.", metadata: ["store.path": "\(path)"])
+        }
     }
 }

@@ -24,7 +24,8 @@ struct CompiledQuery {
     /// The shapes of the page and of the count, for the index advisor; nil for none.
     let shape: QueryShape?
     let countShape: QueryShape?
-    /// The columns of the order's values in the page, when the query has `after`; the row's number precedes them.
+    /// With `after`: the indexes of the columns with the sort values. The column before them is `o.id`. Otherwise
+    /// empty.
     let orderColumns: Range<Int32>
 
     /// The parts of a query that determine the SQL text; equal keys have equal SQL.
@@ -76,9 +77,9 @@ struct CompiledQuery {
         hasScore = isRanked && wantsScore
         let score = wantsScore ? compiler.textScore : nil
         var columns = "o.doc, o.objectId\(score.map { ", \($0)" } ?? "")"
-        // Equal rows are returned in order of creation, so that pages neither repeat nor skip rows.
+        // Rows with equal sort values are ordered by creation, so that pages neither repeat nor skip rows.
         let isDescending = order.last?.hasPrefix("-") == true
-        let made = isDescending ? "o.id DESC" : "o.id"
+        let tieBreak = isDescending ? "o.id DESC" : "o.id"
         let terms = sorting.terms.map(\.sql)
         guard let start else {
             positionSQL = nil
@@ -87,7 +88,7 @@ struct CompiledQuery {
             guard let near = compiler.near else {
                 func page(_ parts: [ConditionPart]) -> String {
                     CompiledQuery.page(
-                        columns, from, guarded, parts, sorting, made,
+                        columns, from, guarded, parts, sorting, tieBreak,
                         IndexWalk(isAlone, info, parts, sorting.terms))
                 }
                 pageSQL = page(condition)
@@ -95,17 +96,17 @@ struct CompiledQuery {
                 countSQL = CompiledQuery.count(from, guarded, condition, kind, isAlone: isAlone)
                 return
             }
-            if isRanked { throw ParseError(.invalidQuery, "$score and $nearSphere are not possible together.") }
+            if isRanked { throw ParseError(.invalidQuery, "$score and $nearSphere cannot be combined.") }
             walkSQL = nil
             let filter = guarded.sql(condition)
             let rows = near.rows(info, joins: joins, filter: filter, firstOnly: terms.isEmpty)
-            pageSQL = CompiledQuery.page(columns, rows, terms + [near.point.distance, made])
+            pageSQL = CompiledQuery.page(columns, rows, terms + [near.point.distance, tieBreak])
             countSQL = "SELECT count(*) \(near.rows(info, joins: joins, filter: filter, firstOnly: false))"
             return
         }
         // A distance or rank is not a property of the object, so a cursor cannot store it.
         if compiler.near != nil || sorting.hasRank {
-            throw ParseError(.invalidQuery, "after is not possible with $nearSphere or $score.")
+            throw ParseError(.invalidQuery, "after cannot be combined with $nearSphere or $score.")
         }
         let values = (["o.id"] + sorting.terms.map(\.value)).joined(separator: ", ")
         columns += ", \(values)"
@@ -123,7 +124,7 @@ struct CompiledQuery {
         arguments = compiler.arguments
         func page(_ parts: [ConditionPart]) -> String {
             CompiledQuery.page(
-                columns, from, guarded, parts, sorting, made, IndexWalk(isAlone, info, parts, sorting.terms))
+                columns, from, guarded, parts, sorting, tieBreak, IndexWalk(isAlone, info, parts, sorting.terms))
         }
         pageSQL = page(parts)
         walkSQL = searches.isEmpty ? nil : page(parts.map(\.withoutSearch))
@@ -147,12 +148,12 @@ struct CompiledQuery {
     /// A page from the class's own table and indexes, or from an automatic index.
     private static func page(
         _ columns: String, _ from: String, _ guarded: GuardedCondition, _ parts: [ConditionPart], _ order: QueryOrder,
-        _ made: String, _ walk: IndexWalk?
+        _ tieBreak: String, _ walk: IndexWalk?
     ) -> String {
         let filter = guarded.sql(parts, walk)
         let rows = "FROM \(walk?.source(guarded.info) ?? from)\(filter.isEmpty ? "" : " WHERE \(filter)")"
-        guard let walk else { return page(columns, rows, order.terms.map(\.sql) + [made]) }
-        let last = made.replacing("o.id", with: walk.row, maxReplacements: 1)
+        guard let walk else { return page(columns, rows, order.terms.map(\.sql) + [tieBreak]) }
+        let last = tieBreak.replacing("o.id", with: walk.row, maxReplacements: 1)
         return page(columns, rows, order.terms.map { walk.sorted(by: $0) } + [last])
     }
 
@@ -165,7 +166,7 @@ struct CompiledQuery {
         if let walk, walk.found.count == parts.count, guarded.userFields == nil, let count = walk.count(info, kind) {
             return count
         }
-        // A walk without conditions is only useful for counting in it.
+        // Without conditions an index is only used to count.
         let used = parts.isEmpty ? nil : walk
         let filter = guarded.sql(parts, used)
         return "SELECT count(*) FROM \(used?.source(info) ?? from)\(filter.isEmpty ? "" : " WHERE \(filter)")"

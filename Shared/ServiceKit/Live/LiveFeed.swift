@@ -82,8 +82,8 @@ package final class LiveFeed {
 
     /// - Throws: `.inefficientQuery` (154) for a client that has exhausted its time, `.requestLimitExceeded` (155) for
     ///   too many subscriptions, `.invalidQuery` (102) for a condition that live queries do not support.
-    /// - Returns: the answer, and whether every later change of the class is noticed. If not, the caller must run a job
-    ///   on the writer before it answers.
+    /// - Returns: the reply, and whether every later change of the class is noticed. If not, the caller must run a job
+    ///   on the writer before it replies.
     package func subscribe(_ wish: Wish) throws -> (answer: LiveSubscribed, isSettled: Bool) {
         meet(wish.message.gateway, at: wish.message.place)
         // A replacement of an existing subscription is always allowed.
@@ -297,7 +297,7 @@ package final class LiveFeed {
 
     // MARK: Gateways
 
-    /// The answer to a request for news; nil when there is none and the gateway knows the feed's current name.
+    /// The reply to a request for news; nil when there is none and the gateway knows the feed's current name.
     package func next(_ message: LiveNext) -> (news: LiveNews, documents: [[UInt8]])? {
         asked(message)
         return news(for: message)
@@ -310,14 +310,14 @@ package final class LiveFeed {
         gateways[message.gateway]?.outbox.taken(message.taken)
     }
 
-    /// The answer to a noted request; nil when there is no news yet.
+    /// The reply to a noted request; nil when there is no news yet.
     package func news(for message: LiveNext) -> (news: LiveNews, documents: [[UInt8]])? {
         guard let own = gateways[message.gateway] else { return (.with { $0.feed = makeFeed() }, []) }
         guard message.feed == 0 || message.feed == own.name else { return (.with { $0.feed = own.name }, []) }
         return own.outbox.isEmpty ? nil : own.outbox.news(feed: own.name, position: position)
     }
 
-    /// The answer to a request that timed out.
+    /// The reply to a request that timed out.
     package func nothing(for message: LiveNext) -> LiveNews {
         .with {
             $0.feed = gateways[message.gateway]?.name ?? 0

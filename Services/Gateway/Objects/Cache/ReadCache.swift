@@ -43,7 +43,7 @@ final class ReadCache: Sendable {
         var miss: Missing? { if case .missing(let missing) = self { missing } else { nil } }
     }
 
-    /// The memory of responses larger than `CapacitySettings.smallBytes` is counted until they are sent (`AnswerHold`),
+    /// The memory of responses larger than `CapacitySettings.smallBytes` is counted until they are sent (`ReplyHold`),
     /// but cached responses are not counted. A response of that size may take twice as many bytes, and as many again
     /// for its compressed form.
     private static let entryBytesMax = 3 * CapacitySettings.smallBytes + 2 * questionBytesMax + Reads.entryOverhead
@@ -127,7 +127,7 @@ final class ReadCache: Sendable {
         else { return false }
         guard let scope = request.hooks else { return true }
         // While the table of hooks is unknown, every class may have one.
-        guard let table = scope.registry.known else { return false }
+        guard let table = scope.registry.cached else { return false }
         return !table.has(HookedRead.triggers, className)
     }
 
