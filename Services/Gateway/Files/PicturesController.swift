@@ -63,7 +63,7 @@ struct PicturesController: Sendable {
         return headers
     }
 
-    /// A picture with its firstBytes, or with all of its content when it was cached; nil when there is no such file.
+    /// A picture with its first bytes, or with all of its content when it was cached; nil when there is no such file.
     private func lookedUp(
         _ message: PictureRequest, _ form: String, _ length: Int, _ principal: Principal, _ context: CallContext
     ) async throws(ParseError) -> Picture? {

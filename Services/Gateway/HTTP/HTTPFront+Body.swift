@@ -121,7 +121,7 @@ extension HTTPFront {
         do throws(ParseError) {
             let principal = try await router.signedIn(client, request, route)
             if isFile, request.method == .post { try router.controllers.files.authorize(principal) }
-            // Any client can become an anonymous user without an account.
+            // Any client can become an anonymous user, so such a user has the limits of an unauthenticated client.
             let isCustomer = !principal.userID.isEmpty && !principal.anonymous
             return .read(from: principal.isPrivileged ? .operator : isCustomer ? .customer : .unauthenticated)
         } catch {

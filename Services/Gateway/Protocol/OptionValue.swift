@@ -29,7 +29,7 @@ package enum OptionValue {
     /// - Throws: code 117 (the protocol's InvalidLimit).
     package static func limit(_ value: JSON) throws(ParseError) -> Int64 {
         guard let limit = wholeNumber(value), limit >= 0 else {
-            throw ParseError(.init(rawValue: 117), "limit must be 0 or greater.")
+            throw ParseError(.init(rawValue: 117), "limit must be a whole number, 0 or greater.")
         }
         return limit
     }

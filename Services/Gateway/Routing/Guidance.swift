@@ -4,7 +4,7 @@ import ParseProtocol
 /// The sentences that tell a developer how to correct a refused request: one table for the whole gateway.
 ///
 /// Where the protocol fixes the text of an error, the sentence is the member `hint`, because SDKs compare the text.
-/// Otherwise the sentence is added to the text. No sentence reveals developersPageHint than `/developers` shows.
+/// Otherwise the sentence is added to the text. No sentence reveals more than `/developers` shows.
 ///
 /// A class, so that a request copies nothing of it.
 final class Guidance: Sendable {
@@ -110,7 +110,7 @@ final class Guidance: Sendable {
         for doubled in [mountComponents, ["1"]] where !doubled.isEmpty && path.starts(with: doubled) {
             guard table.methods(of: Array(path.dropFirst(doubled.count))).isEmpty else {
                 return
-                    "The path contains /\(doubled.joined(separator: "/")) twice: the server URL already ends with it."
+                    "The server URL already ends with \(mount): leave /\(doubled.joined(separator: "/")) out of the path."
             }
         }
         if let longer = table.continued(path) {
