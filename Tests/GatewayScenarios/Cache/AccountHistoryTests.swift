@@ -1,3 +1,4 @@
+import Foundation
 import ParseProtocol
 import Synchronization
 import TestSupport
@@ -90,6 +91,23 @@ import Testing
         }
     }
 
+    /// So every gateway on the host stops answering from its memory before the change is acknowledged.
+    @Test func theEndOfASessionIsAnnouncedAsAChangeOfItsUser() async throws {
+        try await Suite.with(settings: Suite.inFiles) { suite in
+            let path = ChangeBoard.path(beside: "\(suite.dataDirectory)/users.sqlite")
+            let file = try Data(contentsOf: URL(fileURLWithPath: path))
+            let identity = file.withUnsafeBytes { $0.loadUnaligned(fromByteOffset: 8, as: UInt64.self) }
+            let board = try #require(ChangeBoard.find(path, identity: identity))
+            for step in [Step.logOut, .revokeAll, .deleteSession, .expire, .sameDevice] {
+                let change = try await AccountChange(step, suite)
+                let user = ChangeSubject.object(ofClass: "_User", id: change.customer.userId)
+                let before = try #require(board.stamp(of: user), "\(step)")
+                try await change.make()
+                #expect(!before.isCurrent, "\(step)")
+            }
+        }
+    }
+
     @Test func thePermissionsOfUsersCountAtOnce() async throws {
         try await Suite.with(settings: Suite.inFiles) { suite in
             let customer = try await Customer.signUp(suite)
@@ -138,7 +156,7 @@ extension AccountHistoryTests.Step {
 private struct AccountChange: Sendable {
     let step: AccountHistoryTests.Step
     private let suite: Suite
-    private let customer: Customer
+    let customer: Customer
     private let sessionId: String
     /// The role `admins`; empty if the change needs none.
     private let roleId: String

@@ -3,7 +3,7 @@ import Messages
 import ParseProtocol
 import Synchronization
 
-/// The gateway's cache of responses that every caller of the same kind gets.
+/// The gateway's cache of responses that every caller of the same kind gets, and of each session's own account.
 ///
 /// An entry is used only while the board of its service (`ChangeBoard`) shows that none of its data was changed since
 /// its read began, and that no change is in progress. A read at the service would then return the same.
