@@ -138,7 +138,7 @@ import Testing
 }
 
 extension AccountHistoryTests.Step {
-    /// Whether an answer to the session shows the change; nil if it tells nothing.
+    /// Whether an answer to the session shows the change; nil if it shows neither state.
     fileprivate func isAfter(_ answer: ParseClient.Answer) throws -> Bool? {
         // The suite is busy, or the account ends while it is read.
         if [429, 503].contains(answer.status) || answer.code == 101 { return nil }
