@@ -12,8 +12,12 @@ package let paymentsPlan = ServicePlan(
     migrations: paymentsMigrations
 ) { _ in ["PaymentMethod": PaymentMethodRules()] }
 
-package func buildPayments(_ host: ServiceHost, _ routes: inout ServiceRoutes) throws {
-    let (provider, desk, webhooks) = try paymentProvider(host)
+/// - Parameter given: the provider, in a simulation; nil for the configured one.
+package func buildPayments(
+    _ host: ServiceHost, _ routes: inout ServiceRoutes, provider given: (any PaymentProvider)? = nil
+) throws {
+    let (configured, desk, webhooks) = try paymentProvider(host)
+    let provider = given ?? configured
     let charges = Charges(store: host.store, provider: provider, logger: host.logger)
     routes.task(PaymentsCalls.charge) { message, request in
         try await charges.charge(message, for: request.share)

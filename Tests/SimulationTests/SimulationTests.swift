@@ -1,0 +1,79 @@
+import Foundation
+import Testing
+
+/// Checkouts, refunds, the outbox and mails of whole shops, on virtual time, with faults that come from a seed.
+///
+/// `scripts/simulate` sets the variables below. Everything runs on one thread of its own, so that other tests may run
+/// beside it, but only one simulation at a time.
+@Suite(.serialized) struct SimulationTests {
+    private static let environment = ProcessInfo.processInfo.environment
+
+    private static func number(_ name: String) -> UInt64? {
+        environment["SATCHEL_SIMULATE_\(name)"].flatMap { UInt64($0) }
+    }
+
+    /// A failed seed as text.
+    private static func text(_ ending: Ending) -> String {
+        let faults = ending.struck.map { "  \($0.milliseconds) ms: \($0.fault.rawValue) (\($0.number))" }
+        return (["seed \(ending.seed)"] + ending.findings.map { "  \($0)" } + faults).joined(separator: "\n")
+    }
+
+    @Test func fiveHundredSeedsAreClean() async throws {
+        let failed = try await Simulator.run { simulator in
+            try (1...500).compactMap { seed -> String? in
+                let ending = try simulator.run(UInt64(seed))
+                guard ending.failed else { return nil }
+                let (shrunk, options) = try simulator.shrink(ending, Options())
+                return Self.text(try simulator.told(shrunk.seed, options))
+            }
+        }
+        #expect(failed.isEmpty, "\(failed.joined(separator: "\n"))")
+    }
+
+    @Test func aSeedHasOneHistory() async throws {
+        let histories = try await Simulator.run { simulator in
+            try [1, 2, 3, 4, 5, 1, 2, 3, 4, 5].map { try simulator.told($0, Options()).history }
+        }
+        #expect(Array(histories[..<5]) == Array(histories[5...]))
+        #expect(Set(histories).count == 5)
+    }
+
+    @Test(arguments: Plant.allCases) func aPlantedBugIsFound(_ plant: Plant) async throws {
+        let found = try await Simulator.run { simulator in
+            try (1...1000).first { try simulator.run(UInt64($0), Options(plant: plant)).failed }
+        }
+        #expect(found != nil, "No seed finds \(plant.rawValue).")
+    }
+
+    /// The run of `scripts/simulate`.
+    @Test(.enabled(if: SimulationTests.environment["SATCHEL_SIMULATE_SEEDS"] != nil), .timeLimit(.minutes(600)))
+    func simulate() async throws {
+        let from = Self.number("FROM") ?? 1
+        let count = Self.number("SEEDS") ?? 1
+        let replays = Self.environment["SATCHEL_SIMULATE_REPLAY"] != nil
+        let options = Options(plant: Self.environment["SATCHEL_SIMULATE_PLANT"].flatMap { Plant(rawValue: $0) })
+        let start = ContinuousClock.now
+        let failed = try await Simulator.run { simulator in
+            var failed = 0
+            for seed in from..<(from + count) {
+                if replays {
+                    let ending = try simulator.told(seed, options)
+                    for line in ending.history { print("simulate: \(line)") }
+                    print("simulate: \(Self.text(ending))")
+                    failed += ending.failed ? 1 : 0
+                    continue
+                }
+                let ending = try simulator.run(seed, options)
+                guard ending.failed else { continue }
+                failed += 1
+                let (shrunk, smaller) = try simulator.shrink(ending, options)
+                let told = try simulator.told(shrunk.seed, smaller)
+                print((told.history + [Self.text(told)]).map { "simulate: \($0)" }.joined(separator: "\n"))
+            }
+            return failed
+        }
+        let seconds = (ContinuousClock.now - start) / .seconds(1)
+        print("simulate: \(count) seeds, \(failed) failed, \(Int(Double(count) / seconds)) seeds a second")
+        #expect(failed == 0)
+    }
+}
