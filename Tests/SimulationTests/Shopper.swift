@@ -2,6 +2,7 @@ import MessageBus
 import Messages
 import ParseProtocol
 import PaymentsService
+import ProcessKit
 import ServiceKit
 
 /// A customer whose app repeats its requests until they are answered, and the operator for the order.
@@ -54,7 +55,7 @@ final class Shopper: @unchecked Sendable {
         request.documents = [parameters.serialized]
         let message = BusMessage(
             envelope: request.envelope, body: request.body, documents: request.documents)
-        let result = await withCheckedContinuation { continuation in
+        let result: Result<BusReply, BusFailure> = await withCheckedContinuation { continuation in
             world.carry(message, from: nil) { continuation.resume(returning: $0) }
         }
         return result.map { $0.documents.first ?? [] }
