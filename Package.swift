@@ -377,8 +377,9 @@ if Context.environment["SATCHEL_SHOP_ONLY"] != "1" {
         .testTarget(
             name: "SimulationTests",
             dependencies: [
-                "Books", "BagService", "CatalogService", "MailService", "MessageBus", "Messages", "ObjectStore",
-                "ParseProtocol", "PaymentsService", "ProcessKit", "ServiceKit", "VirtualThread",
+                "Books", "BagService", "CatalogService", "Cryptography", "MailService", "MessageBus", "Messages",
+                "ObjectStore", "Outbound", "ParseProtocol", "PaymentsService", "ProcessKit", "ServiceKit",
+                "VirtualThread",
                 .product(name: "Logging", package: "swift-log"),
             ]),
         .testTarget(

@@ -15,6 +15,7 @@ enum Fault: String, CaseIterable, Sendable {
     /// The provider does not answer, and carries the request out later.
     case providerLate
     case refundRefused
+    case webhookLate, webhookDoubled
     case mailRefused, mailReplyLost
 }
 

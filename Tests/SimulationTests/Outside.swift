@@ -32,8 +32,6 @@ final class Remote: MemoryStage, @unchecked Sendable {
 
 /// The provider as a process of payments reaches it.
 struct SimulatedProvider: PaymentProvider {
-    private struct NoAnswer: Error {}
-
     let process: SimulatedProcess
     let remote: SandboxProvider
 
@@ -66,8 +64,19 @@ struct SimulatedProvider: PaymentProvider {
     private func ask<Answer: Sendable>(
         _ work: @escaping @Sendable () async throws -> Answer
     ) async throws -> Answer {
-        let world = process.world
-        guard process.isAlive else { throw SimulatedProcess.gone }
+        try await process.acrossTheInternet(work)
+    }
+}
+
+extension SimulatedProcess {
+    struct NoAnswer: Error {}
+
+    /// Asks the provider. Its answer may be late or lost.
+    func acrossTheInternet<Answer: Sendable>(
+        _ work: @escaping @Sendable () async throws -> Answer
+    ) async throws -> Answer {
+        let world = world
+        guard isAlive else { throw Self.gone }
         if world.weather.strikes(.providerLost) {
             world.note("the provider does not hear")
             await world.pause(world.latency(500...5000))

@@ -140,7 +140,11 @@ final class Shopper: @unchecked Sendable {
         case 0: await world.pause(world.latency(10_000...30_000))
         case 1: _ = try await ask("checkoutResult", ["idempotencyKey": .string(key), "giveUp": true])
         default:
-            _ = try await world.bench.remote?.provider.act(secret, confirms: choice > 3, for: nil)
+            if world.paysByStripe {
+                world.stripe.act(secret, confirms: choice > 3)
+            } else {
+                _ = try await world.bench.remote?.provider.act(secret, confirms: choice > 3, for: nil)
+            }
         }
     }
 

@@ -54,7 +54,11 @@ final class SimulatedProcess: MemoryStage, @unchecked Sendable {
         case "bag": try buildBag(host, &routes, .standard, keepsMark: false)
         case "payments":
             guard let remote = world.bench.remote else { throw Self.gone }
-            try buildPayments(host, &routes, provider: SimulatedProvider(process: self, remote: remote.provider))
+            let provider: any PaymentProvider =
+                world.paysByStripe
+                ? try world.stripe.provider(for: self, host)
+                : SimulatedProvider(process: self, remote: try remote.provider)
+            try buildPayments(host, &routes, simulated: (provider, SimulatedStripe.webhookSecret))
         case "catalog": buildStock(host, &routes)
         default: buildMailQueue(host, &routes)
         }

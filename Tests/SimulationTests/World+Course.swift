@@ -97,6 +97,7 @@ extension World {
             try checkStock()
             try checkMails()
             try checkParked()
+            try checkStripe()
             for shopper in shoppers { try checkAnswers(shopper) }
         } catch {
             findings.append("The checks fail: \(error)")
@@ -145,6 +146,20 @@ extension World {
             for row in try bench.databases[service]?.rows("SELECT * FROM parkedMessages") ?? [] {
                 findings.append("outbox: \(service) parked \(try row.text("key"))")
             }
+        }
+    }
+
+    /// What Stripe took and gave back is what bag has.
+    private func checkStripe() throws {
+        for (operation, taken) in stripe.taken {
+            let row = try bench.databases["bag"]?.rows(
+                """
+                SELECT state, coalesce(amount, 0) - (SELECT coalesce(sum(r.amount), 0) FROM refunds r
+                WHERE r.orderId = checkouts.orderId AND r.state = 'done') AS kept FROM checkouts WHERE id = ?
+                """, [.text(operation)]
+            ).first
+            let kept = try row.map { try $0.text("state") == "made" ? $0.int("kept") : 0 } ?? 0
+            if kept != taken { findings.append("stripe: \(operation): it has \(taken), bag \(kept)") }
         }
     }
 

@@ -28,6 +28,8 @@ final class World: @unchecked Sendable {
     let plant: Plant?
     let seed: UInt64
     let hasTwoBags: Bool
+    let paysByStripe: Bool
+    let stripe = SimulatedStripe()
     private(set) var history: [String] = []
     private let keepsHistory: Bool
     /// Latencies and choices.
@@ -54,9 +56,11 @@ final class World: @unchecked Sendable {
         keepsHistory = options.keepsHistory
         var random = SplitMix64(seed ^ 0x776F_726C_64)
         hasTwoBags = random.chance(25)
+        paysByStripe = random.chance(50)
         self.random = random
         weather = Weather(seed: seed, allowed: options.allowed) { [unowned thread] in thread.elapsed / 1_000_000 }
         bench.remote?.thread = thread
+        stripe.world = self
     }
 
     /// Adds a line to the history.
