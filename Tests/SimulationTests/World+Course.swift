@@ -75,7 +75,7 @@ extension World {
     /// What is unfinished; empty for nothing, nil when it cannot be read.
     private func unfinished() -> String? {
         do {
-            return try Self.open.compactMap { service, what, sql in
+            return try Self.open.compactMap { (service, what, sql) -> String? in
                 let open = try bench.databases[service]?.rows(sql).first?.int("open") ?? 0
                 return open > 0 ? "\(open) \(what)" : nil
             }.joined(separator: ", ")
