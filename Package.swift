@@ -274,7 +274,7 @@ if Context.environment["SATCHEL_SHOP_ONLY"] != "1" {
             name: "MoveIn",
             dependencies: [
                 "CPostgreSQL", "Compression", "Cryptography", "Messages", "ObjectStore", "Outbound", "ParseProtocol",
-                "PostgreSQL",
+                "Platform", "PostgreSQL",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "scripts/lib/move-in",

@@ -40,6 +40,12 @@ struct AnalyticsFunctions: Sendable {
             return .array(
                 try RequestCountsLog.groups(by: grouping, SeriesRange(parameters, zone: zone), limit: limit, reader))
         }
+        routes.function("rebuildSales") { [store, zone] parameters, request in
+            try request.requireMaster()
+            let page = try SalesRebuild(parameters)
+            try await store.write(for: request.share) { try page.write(zone: zone, in: $0) }
+            return try .result(["sales": .int(Int64(page.count))])
+        }
         add("pushOpens", to: &routes) { parameters, reader in
             let hashes = try Self.hashes(parameters["pushHash"])
             var answer = try PushOpens.of(hashes, reader)

@@ -64,7 +64,7 @@ private let visitIndexAndTotals = [
     """,
 ]
 
-/// The tables of release 0.1.0, whose files record no migrations. Existing tables are left unchanged.
+/// The tables of release 0.1.0, whose databases record no migrations. Existing tables are left unchanged.
 private let analyticsTables = [
     // MARK: EventLog
 

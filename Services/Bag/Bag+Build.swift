@@ -115,7 +115,7 @@ package func buildBag(
     host.whenWriter(
         "checkouts.actions", every: CheckoutRunner.roundPause, problem: "Unconfirmed checkouts could not be read."
     ) {
-        try await runner.lookAfterActions()
+        try await runner.pollUnconfirmedCharges()
         return .idle
     }
     host.whenWriter("checkouts.keys", every: .seconds(60), problem: "Old keys of requests could not be removed.") {
@@ -134,10 +134,14 @@ package func buildBag(
     OrderNoteFunctions(host: host, contacts: contacts).install(in: &routes)
     let totals = CustomerTotals(currency: currency.code)
     CustomerFunctions(host: host, contacts: contacts, totals: totals).install(in: &routes)
-    host.whenWriter("customers", every: .seconds(1), problem: "Orders of customers could not be counted.") {
+    host.whenWriter(
+        "customers", every: .seconds(1), problem: "The backfill of customer totals failed; it will be retried."
+    ) {
         try await host.store.write(for: nil) { try totals.countNext(in: $0) } ? .more : .finished
     }
-    host.whenWriter("orders.entries", every: .seconds(1), problem: "Entries of orders could not be added.") {
+    host.whenWriter(
+        "orders.entries", every: .seconds(1), problem: "The backfill of order entries failed; it will be retried."
+    ) {
         try await host.store.write(for: nil) { try OrderEntries.addNext(in: $0) } ? .more : .finished
     }
     host.whenWriter("customers.contacts", every: .seconds(1), problem: "Addresses of customers could not be read.") {
@@ -151,20 +155,19 @@ package func buildBag(
     SalesFunctions(
         host: host, currency: currency, zone: try ShopZone.ofShop(host.configuration.settings)
     ).install(in: &routes)
-    let sales = SalesResend(outbox: host.outbox, currency: currency)
-    routes.function("retellSales") { parameters, request in
-        try request.requireArea(.developers)
-        let after = parameters["after"]?.stringValue ?? ""
-        let page = try await host.store.write(for: request.share) { try sales.tell(after: after, in: $0) }
-        return try .result(["orders": .int(Int64(page.orders)), "next": page.next.map(JSON.string) ?? .null])
+    routes.function("soldOrders") { parameters, request in
+        try request.requireMaster()
+        let (after, now) = (parameters["after"]?.stringValue ?? "", Timestamp.now)
+        return try .result(
+            await host.store.read(for: request.share) { try SoldOrders.page(after: after, at: now, in: $0) })
     }
     host.whenWriter("refunds", every: .seconds(1), problem: "Unfinished refunds could not be read.") {
         try await refunds.resumeUnfinished()
         return .finished
     }
 
-    let merges = BagMerges(host: host, currency: currency.code, runner: runner)
-    routes.task(framed: BagCalls.merge) { try await merges.merge($0, $1) }
+    let mergeHandler = BagMergeHandler(host: host, currency: currency.code, runner: runner)
+    routes.task(framed: BagCalls.merge) { try await mergeHandler.merge($0, $1) }
     routes.accept(BagCalls.beginDeletion) { message, _, transaction in
         try AccountDeletion.begin(message.userID, in: transaction)
     }

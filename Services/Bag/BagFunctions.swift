@@ -101,7 +101,7 @@ struct BagFunctions: Sendable {
         _ = try request.userId
         try parameters.requireOnly(["discountCode"])
         let text = try CheckoutRequest.text(parameters, "discountCode")
-        return try change(request, reader, adding: nil, needsDiscount: true) { userId, _, transaction in
+        return try change(request, reader, adding: nil, requiresUsableCode: true) { userId, _, transaction in
             guard let order = try OpenOrder.find(for: userId, in: transaction) else {
                 guard text == nil else { throw CheckoutLedger.emptyBag }
                 return nil
@@ -121,19 +121,19 @@ struct BagFunctions: Sendable {
     /// Changes the bag and returns it, in one transaction. The catalog is asked before the transaction, which cannot
     /// wait for it. If the bag then contains a product without facts, the transaction changes nothing, and the catalog
     /// is asked again.
-    /// - Parameter needsDiscount: whether a code that cannot be used undoes the change.
+    /// - Parameter requiresUsableCode: whether the change fails when the discount code cannot be used.
     private func change(
-        _ request: ServiceRequest, _ reader: StoreReader, adding product: String?, needsDiscount: Bool = false,
+        _ request: ServiceRequest, _ reader: StoreReader, adding product: String?, requiresUsableCode: Bool = false,
         _ work: @escaping Work
     ) throws -> ServiceRoutes.Rest {
         let userId = try request.userId
         let present = try Self.open(userId, reader)
         let products = Set((present?.items ?? []).map(\.productId) + [product].compactMap(\.self))
-        return { try await commit(request, of: userId, products, needsDiscount, work) }
+        return { try await commit(request, of: userId, products, requiresUsableCode, work) }
     }
 
     private func commit(
-        _ request: ServiceRequest, of userId: String, _ products: Set<String>, _ needsDiscount: Bool,
+        _ request: ServiceRequest, of userId: String, _ products: Set<String>, _ requiresUsableCode: Bool,
         _ work: @escaping Work
     ) async throws -> BusReply {
         var facts = try await facts(products, request)
@@ -146,7 +146,7 @@ struct BagFunctions: Sendable {
                         in: transaction)
                     let missing = view.missing(from: facts)
                     guard missing.isEmpty else { throw FactsMissing(products: missing) }
-                    if needsDiscount { _ = try view.discountMinorUnits(facts.prices).get() }
+                    if requiresUsableCode { _ = try view.discountMinorUnits(facts.prices).get() }
                     return try .result(view.json(facts))
                 }
             } catch let missing as FactsMissing {

@@ -17,22 +17,25 @@ let bagMigrations = [
     Migration(12, "customers", CustomerTotals.tables + CustomerMarks.tables),
     Migration(13, "foreignCharges", ["ALTER TABLE refunds ADD COLUMN charged INTEGER"]),
     Migration(14, "changedCustomers", CustomerLookups.changes),
-    Migration(15, "actions", actions),
+    Migration(15, "actions", confirmations),
     Migration(16, "orderEntries", OrderEntries.tables),
     Migration(17, "importedOrders", importedOrders),
     Migration(18, "parkedRefunds", ParkedRefunds.columns),
+    Migration(19, "orderOrigins", OrderOrigins.table),
+    Migration(20, "earlierOrders") { try OrderOrigins.noteEarlier(in: $0) },
 ]
 
-/// Orders that an import created. Checks of the books expect neither a charge nor a mail of theirs.
+/// Orders that an import created (now in `OrderOrigins`).
 private let importedOrders = ["CREATE TABLE importedOrders(orderId TEXT PRIMARY KEY) WITHOUT ROWID"]
 
 /// Whether the customer can confirm the charge with the bank, and since when that is awaited (NULL: it is not).
-private let actions = [
+private let confirmations = [
     "ALTER TABLE checkouts ADD COLUMN allowsAction INTEGER NOT NULL DEFAULT 0",
     "ALTER TABLE checkouts ADD COLUMN actionSince INTEGER",
 ]
 
-/// The pieces that a refund is for (`RefundLines`; NULL for none in particular), and the operator who made it.
+/// The pieces that a refund is for (`RefundLines`; NULL when the refund names only an amount), and the operator who
+/// made it.
 private let refundLines = ["ALTER TABLE refunds ADD COLUMN lines TEXT", "ALTER TABLE refunds ADD COLUMN madeBy TEXT"]
 
 /// Accounts that `users` is about to delete (`AccountDeletion`).
@@ -62,7 +65,7 @@ private let requestKeys = [
     "CREATE INDEX checkoutKeysOfRequests ON checkoutKeys(requestedAt) WHERE requestedAt IS NOT NULL",
 ]
 
-/// The tables of release 0.1.0, whose files record no migrations. Existing tables are left unchanged.
+/// The tables of release 0.1.0, whose databases record no migrations. Existing tables are left unchanged.
 private let bagTables = [
     // MARK: KnownPrices
 

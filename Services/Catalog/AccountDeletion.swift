@@ -19,5 +19,6 @@ package enum AccountDeletion {
         try ReviewReports.forget(user: userId, in: transaction)
         try HiddenAuthors.forget(user: userId, in: transaction)
         try AuthorRenames.forget(user: userId, in: transaction)
+        try StockLedger.forget(user: userId, in: transaction)
     }
 }

@@ -62,6 +62,7 @@ package func buildCatalog(
             await host.store.read(for: request.share) { try search.find(in: $0, caller: request.caller) })
     }
     ReviewFunctions(host: host).install(in: &routes)
+    StockFunctions(host: host).install(in: &routes)
     scheduleCleanup(host, reservations)
     let files = FileStorage(host, bucket)
     let photos = ProductPhotos(home: files)
@@ -97,7 +98,7 @@ private let expiryPause = Duration.seconds(3)
 
 /// Returns the stock of expired reservations, removes the leftovers of deleted products, and renames review authors.
 private func scheduleCleanup(_ host: ServiceHost, _ reservations: Reservations) {
-    host.shorten(Reservations.waits)
+    host.limitStoredTimes(Reservations.waits)
     host.whenWriter(
         "house", every: expiryPause,
         problem: "Expired reservations, deleted products or former names could not be cleaned up."

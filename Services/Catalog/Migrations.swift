@@ -21,9 +21,11 @@ let catalogMigrations = [
             """
         ]),
     Migration(9, "keyedAnswers", keyedAnswerTables),
+    Migration(10, "stockMoves", StockLedger.tables),
+    Migration(11, "stockOpening") { try StockLedger.open(in: $0) },
 ]
 
-/// The shop's tables of release 0.1.0, whose files record no migrations. Existing tables are left unchanged.
+/// The shop's tables of release 0.1.0, whose databases record no migrations. Existing tables are left unchanged.
 private let catalogTables = [
     // MARK: ProductRatings
 

@@ -25,7 +25,7 @@ private let crashDayTables = [
     "CREATE TABLE sessionMarkDays(day INTEGER PRIMARY KEY, count INTEGER NOT NULL)",
 ]
 
-/// The tables of release 0.1.0, whose files record no migrations. Existing tables are left unchanged.
+/// The tables of release 0.1.0, whose databases record no migrations. Existing tables are left unchanged.
 private func crashTables(_ dialect: Dialect) -> [String] {
     crashProjectTables + firstProject(dialect) + crashEventTables
 }

@@ -14,7 +14,7 @@ package func buildMail(_ host: ServiceHost, _ routes: inout ServiceRoutes) throw
         templates: try MailTemplates(configuration.language, replacements: configuration.templatesFolder),
         zone: configuration.zone)
     var sending = configuration.sending
-    sending.pause = host.pause(sending.pause)
+    sending.pollInterval = host.pollInterval(sending.pollInterval)
     let sender = MailSender(
         queue: MailQueue(store: host.store, claimedFor: host.writers == .every ? configuration.claimedFor : nil),
         composer: composer, transport: try transport(configuration, host), settings: sending,
@@ -34,19 +34,20 @@ package func buildMail(_ host: ServiceHost, _ routes: inout ServiceRoutes) throw
     }
     // Mails are stored by address, not by user; `forgetContent` removes their content.
     routes.accept(NotificationCalls(to: mailPlan.name).userDeleted) { _, _, _ in }
-    let written = ShopMailQueue(sender: configuration.sender, staff: configuration.staff, quotas: quotas)
-    MailFunctions(store: host.store, sender: sender, composer: composer, written: written, audit: host.audit)
+    let shopMails = ShopMailQueue(sender: configuration.sender, staff: configuration.staff, quotas: quotas)
+    MailFunctions(store: host.store, sender: sender, composer: composer, shopMails: shopMails, audit: host.audit)
         .install(in: &routes)
     routes.park(ParkedMails.kind { sender.wake() })
 
-    host.shorten(
-        MailQueue.waits(atMost: configuration.sending.longestWait, host.writers),
+    // After the clock was set back, stored due times would lie too far ahead; the host limits them.
+    host.limitStoredTimes(
+        MailQueue.dueTimes(atMost: configuration.sending.longestWait, host.writers),
         StoredWaits("fullAt", of: "mailAllowances", atMost: MailQuotaBucket.day))
     host.whenWriting(sender.work)
     host.whenWriter("content", every: .seconds(3600), problem: "The content of old mails could not be removed.") {
         try await host.store.write(for: nil) {
             try MailQueue.forgetContent(in: $0)
-            try MailQuotas.forgetFull(in: $0)
+            try MailQuotas.deleteFull(in: $0)
         }
         return .idle
     }
@@ -63,7 +64,11 @@ private func transport(_ configuration: MailConfiguration, _ host: ServiceHost) 
         return try SpoolTransport(directory: host.configuration.dataDirectory + "/mail")
     case .smtp(let settings):
         if settings.login != nil, settings.encryption != .required, !settings.url.lowercased().hasPrefix("smtps:") {
-            host.logger.warning("The mail server's password may travel unencrypted: SATCHEL_SMTP_TLS is not required.")
+            host.logger.warning(
+                """
+                The SMTP password may be sent unencrypted. Set SATCHEL_SMTP_TLS to `required`, or use an smtps:// URL.
+                """
+            )
         }
         return SMTPTransport(settings, client: OutboundClient(authorities: configuration.authorities))
     case .mailgun(let settings):

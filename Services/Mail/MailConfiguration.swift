@@ -25,8 +25,8 @@ package struct MailConfiguration: Sendable {
     package let language: ShopLanguage
     /// `SATCHEL_MAIL_TEMPLATES`: a folder with replacements of the installed templates.
     package let templatesFolder: String?
-    /// `SATCHEL_MAIL_RETRY_SECONDS`, `SATCHEL_MAIL_GIVE_UP_HOURS` and `SATCHEL_MAIL_CONNECTIONS`, which do not apply to
-    /// the spool.
+    /// `SATCHEL_MAIL_RETRY_SECONDS`, `SATCHEL_MAIL_GIVE_UP_HOURS` and `SATCHEL_MAIL_CONNECTIONS`. The spool ignores
+    /// `SATCHEL_MAIL_CONNECTIONS`.
     package let sending: MailSender.Settings
     /// Lease time of a claimed mail: the timeout of an attempt (`SATCHEL_MAIL_TIMEOUT_SECONDS`) plus time to store the
     /// result.
@@ -72,7 +72,7 @@ package struct MailConfiguration: Sendable {
             case "spool": .spool
             case "smtp": .smtp(try Self.smtp(settings, timeout))
             case "mailgun": .mailgun(try Self.mailgun(settings, timeout))
-            case let name: throw StartupProblem("SATCHEL_MAIL=\(name) is unknown; it is spool, smtp or mailgun.")
+            case let name: throw StartupProblem("SATCHEL_MAIL is `\(name)`; it must be `spool`, `smtp` or `mailgun`.")
             }
         let isSpool = if case .spool = provider { true } else { false }
         let isSMTP = if case .smtp = provider { true } else { false }
@@ -100,7 +100,7 @@ package struct MailConfiguration: Sendable {
             case "none": .none
             case let other:
                 throw StartupProblem(
-                    "SATCHEL_SMTP_TLS=\(other) is unknown; it is required, opportunistic or none.")
+                    "SATCHEL_SMTP_TLS is `\(other)`; it must be `required`, `opportunistic` or `none`.")
             }
         var login: (user: String, password: String)?
         if let user, let password { login = (user, password) }

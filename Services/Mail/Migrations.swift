@@ -8,7 +8,7 @@ let mailMigrations = [
     Migration(3, "mailTrace", mailTrace),
 ]
 
-/// The `traceparent` of the work that requested a mail.
+/// The `traceparent` of the request that queued a mail.
 private let mailTrace = ["ALTER TABLE mails ADD COLUMN trace TEXT"]
 
 /// Existing mails have no order number: it was in their content, which is removed some days after sending.
@@ -17,7 +17,7 @@ private let mailsOfOrders = [
     "CREATE INDEX mailsOfOrder ON mails(orderNo, id) WHERE orderNo IS NOT NULL",
 ]
 
-/// The tables of release 0.1.0, whose files record no migrations. Existing tables are left unchanged.
+/// The tables of release 0.1.0, whose databases record no migrations. Existing tables are left unchanged.
 private let mailTables = [
     // MARK: MailQueue
 
@@ -27,7 +27,7 @@ private let mailTables = [
     state TEXT NOT NULL, attempts INTEGER NOT NULL DEFAULT 0, queuedAt INTEGER NOT NULL, dueAt INTEGER NOT NULL,
     sentAt INTEGER, problem TEXT)
     """,
-    // Created by builds before the next two indexes.
+    // Earlier builds created this index; the next two replace it.
     "DROP INDEX IF EXISTS mailsDue",
     "CREATE INDEX IF NOT EXISTS mailsFresh ON mails(id) WHERE state = 'queued' AND attempts = 0",
     "CREATE INDEX IF NOT EXISTS mailsTried ON mails(dueAt) WHERE state = 'queued' AND attempts > 0",

@@ -20,7 +20,7 @@ private let actions = [
 /// Requests of an operation whose outcome is unknown (`StripeOperations`). Older operations count as having one.
 private let unanswered = ["ALTER TABLE stripeOperations ADD COLUMN unanswered INTEGER NOT NULL DEFAULT 1"]
 
-/// The tables of release 0.1.0, whose files record no migrations. Existing tables are left unchanged.
+/// The tables of release 0.1.0, whose databases record no migrations. Existing tables are left unchanged.
 private let paymentsTables = [
     // MARK: ChargeLedger
 

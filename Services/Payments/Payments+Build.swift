@@ -72,7 +72,7 @@ package func buildPayments(
             return Figure(.paymentsOpen, Double(try rows.first?.int("count") ?? 0), ["kind": table])
         }
     }
-    host.shorten(RefundLedger.waits)
+    host.limitStoredTimes(RefundLedger.waits)
     host.whenWriter("refunds", every: Refunds.pause, problem: "Undecided refunds could not be read or stored.") {
         try await refunds.finishDue()
         return .idle
@@ -99,6 +99,6 @@ private func paymentProvider(_ host: ServiceHost) throws -> (any PaymentProvider
             Webhooks(store: host.store, secret: configuration.webhookSecret, logger: host.logger)
         )
     // Falling back to the sandbox instead of the intended provider would give goods away.
-    default: throw settings.wrong("satchel.payments", "is unknown; it is sandbox or stripe.")
+    default: throw settings.wrong("satchel.payments", "must be sandbox or stripe.")
     }
 }

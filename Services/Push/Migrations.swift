@@ -26,7 +26,7 @@ private let notificationsOfOrders = [
     "CREATE INDEX notificationsOfOrder ON notifications(subject, id)",
 ]
 
-/// The tables of release 0.1.0, whose files record no migrations. Existing tables are left unchanged.
+/// The tables of release 0.1.0, whose databases record no migrations. Existing tables are left unchanged.
 private let pushTables = [
     // MARK: Notifications
 

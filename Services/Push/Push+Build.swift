@@ -66,7 +66,7 @@ package func buildPush(_ host: ServiceHost, _ routes: inout ServiceRoutes) throw
     ) {
         try await thumbnails.makeNext() ? .more : .idle
     }
-    host.shorten(PushSender.waits, Pushes.waits)
+    host.limitStoredTimes(PushSender.waits, Pushes.waits)
     host.background.add(spreader.work)
     host.background.add(sender.work)
     host.report { reader in

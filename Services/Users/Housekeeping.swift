@@ -24,7 +24,7 @@ final class Housekeeping: Sendable {
     }
 
     func install() {
-        host.shorten(
+        host.limitStoredTimes(
             StoredWaits("endsAt", of: "signInFailures", atMost: SignInSubject.window),
             StoredWaits("endsAt", of: "mailQuota", atMost: MailQuota.windowMax))
         host.whenWriter("roles", every: .seconds(1), problem: "The roles of operators could not be made.") { [self] in

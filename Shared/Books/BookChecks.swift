@@ -134,11 +134,27 @@ extension BookCheck {
                     SELECT o.objectId AS name, 'It has no entry.' AS found FROM \(orders) o
                     LEFT JOIN orderEntries e ON e.orderId = o.objectId
                     WHERE e.orderId IS NULL AND coalesce(\(tables.number("orderStatus", "o")), 1) <> 0
-                    UNION ALL SELECT e.orderId, 'The entry has no order, or another number or total.' FROM orderEntries e
-                    LEFT JOIN \(orders) o ON o.objectId = e.orderId WHERE o.objectId IS NULL
+                    UNION ALL SELECT e.orderId, 'The entry has no order, or another number or total.'
+                    FROM orderEntries e LEFT JOIN \(orders) o ON o.objectId = e.orderId WHERE o.objectId IS NULL
                     OR e.orderNo <> coalesce(\(tables.number("orderNo", "o")), 0)
                     OR abs(e.total - coalesce(\(tables.number("total", "o")), 0)) >= 1) AS e
                     WHERE NOT EXISTS (SELECT 1 FROM orderEntriesAdded)
+                    """
+            }),
+        BookCheck(
+            name: "bag.origin", says: "Each placed order has a checkout, or another origin.",
+            remedy: "Compare the order with its payment. Delete it if nobody paid it.",
+            counts: { _ in "SELECT count(*) AS rows FROM orderOrigins" },
+            finds: { tables in
+                let orders = try tables.table("Order")
+                return """
+                    SELECT w.name AS name, w.found AS found FROM (
+                    SELECT o.objectId AS name, 'It has neither a checkout nor an origin.' AS found FROM \(orders) o
+                    WHERE coalesce(\(tables.number("orderStatus", "o")), 1) <> 0
+                    AND NOT EXISTS (SELECT 1 FROM checkouts c WHERE c.orderId = o.objectId AND c.state = 'made')
+                    AND NOT EXISTS (SELECT 1 FROM orderOrigins g WHERE g.orderId = o.objectId)
+                    UNION ALL SELECT g.orderId, 'There is no such order. Its origin is ' || g.origin
+                    FROM orderOrigins g LEFT JOIN \(orders) o ON o.objectId = g.orderId WHERE o.objectId IS NULL) AS w
                     """
             }),
         BookCheck(
@@ -243,7 +259,7 @@ extension BookCheck {
     private static let analytics: [BookCheck] = [
         BookCheck(
             name: "analytics.sums", says: "The sums by hour are those of the sales and refunds.",
-            remedy: "While analytics is stopped, delete its sales, refunds and salesHours; then scripts/rebuild-sales.",
+            remedy: CrossCheck.rebuild,
             counts: { _ in "SELECT count(*) AS rows FROM salesHours" },
             finds: {
                 """
@@ -271,6 +287,42 @@ extension BookCheck {
                 """
                 SELECT p.objectId AS name, 'Stock ' || \($0.number("stock", "p")) AS found
                 FROM \(try $0.table("Product")) p WHERE \($0.number("stock", "p")) < 0
+                """
+            }),
+        BookCheck(
+            name: "catalog.stockSum", says: "A product's stock is the sum of its moves in the ledger.",
+            remedy: "Count the product, remove its stock, and set it anew: the ledger then begins again.",
+            counts: { _ in "SELECT count(*) AS rows FROM stockMoves" },
+            finds: {
+                """
+                SELECT k.id AS name, 'Stock ' || k.stock || ', ledger ' || k.moved AS found
+                FROM (SELECT n.id AS id, sum(n.stock) AS stock, sum(n.moved) AS moved FROM (
+                SELECT p.objectId AS id, coalesce(\($0.number("stock", "p")), 0) AS stock, 0 AS moved
+                FROM \(try $0.table("Product")) p
+                UNION ALL SELECT productId, 0, pieces FROM stockMoves) AS n GROUP BY n.id) AS k
+                WHERE k.stock <> k.moved
+                """
+            }),
+        BookCheck(
+            name: "catalog.sold", says: "A reservation moves what it took, and a sale is noted once.",
+            remedy: "Compare the product's moves with its order, and count the product.",
+            counts: { _ in "SELECT count(*) AS rows FROM reservationLines" },
+            // Reservations that were decided before their product's ledger began have no moves.
+            finds: { _ in
+                """
+                SELECT t.id AS name, t.taken || ' x ' || t.product || ' taken, ' || coalesce(-m.moved, 0) ||
+                ' moved, sold ' || coalesce(m.sales, 0) || ' times' AS found
+                FROM (SELECT r.id AS id, l.productId AS product, sum(l.taken) AS taken, r.state AS state,
+                r.changedAt AS at FROM reservations r JOIN reservationLines l ON l.reservationId = r.id
+                GROUP BY r.id, l.productId, r.state, r.changedAt) AS t
+                JOIN (SELECT productId AS product, min(at) AS at FROM stockMoves WHERE reason = 'opening'
+                GROUP BY productId) AS o ON o.product = t.product
+                LEFT JOIN (SELECT reservationId AS id, productId AS product, sum(pieces) AS moved,
+                sum(CASE WHEN reason = 'sold' THEN 1 ELSE 0 END) AS sales FROM stockMoves
+                WHERE reservationId <> '' AND reason <> 'returned' GROUP BY reservationId, productId) AS m
+                ON m.id = t.id AND m.product = t.product
+                WHERE t.at > o.at AND (t.taken <> coalesce(-m.moved, 0)
+                OR (t.state = 'committed' AND t.taken > 0 AND coalesce(m.sales, 0) <> 1))
                 """
             }),
         BookCheck(

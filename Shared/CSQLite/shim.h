@@ -10,3 +10,15 @@ static inline void satchel_take_quotes_for_names(sqlite3 *connection) {
     sqlite3_db_config(connection, SQLITE_DBCONFIG_DQS_DDL, 0, (void *)0);
     sqlite3_db_config(connection, SQLITE_DBCONFIG_DQS_DML, 0, (void *)0);
 }
+
+// The system's error number behind SQLITE_IOERR and SQLITE_CANTOPEN; 0 if unknown. SQLite 3.40 sets sqlite3_system_errno
+// for a failed open, but not for a failed commit, whose error is the log's.
+static inline int satchel_system_error(sqlite3 *connection, int code) {
+    sqlite3_file *log = 0;
+    int error = 0;
+    if ((code & 0xFF) == SQLITE_CANTOPEN) return sqlite3_system_errno(connection);
+    if (sqlite3_file_control(connection, "main", SQLITE_FCNTL_JOURNAL_POINTER, &log) == SQLITE_OK && log && log->pMethods)
+        log->pMethods->xFileControl(log, SQLITE_FCNTL_LAST_ERRNO, &error);
+    if (!error) sqlite3_file_control(connection, "main", SQLITE_FCNTL_LAST_ERRNO, &error);
+    return error ? error : sqlite3_system_errno(connection);
+}

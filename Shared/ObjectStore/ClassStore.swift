@@ -156,11 +156,13 @@ public final class ClassStore: Sendable {
         let isStopped = StopFlag()
         self.isStopped = isStopped
         let quickQueries = quickQueries
+        let health = writer.health
         readers = ReaderPool {
             let reader = try StoreReader.open(
                 path: path, migrator, shapes, reportsSharing: reportsSharing, isStopped: { isStopped.isRaised },
                 connecting: connecting)
             reader.connection.quickQueries = quickQueries
+            reader.health = health
             return reader
         }
         // A separate transaction, because the failed save is rolled back.
@@ -236,6 +238,7 @@ public final class ClassStore: Sendable {
             path: path, migrator, shapes, reportsSharing: reportsSharing, isStopped: { isStopped.isRaised },
             connecting: connecting)
         reader.connection.quickQueries = quickQueries
+        reader.health = writer.health
         return reader
     }
 

@@ -51,7 +51,7 @@ package func buildPlatform(
     routes.write(CatalogCalls.endWrite, keyed: false) { message, request, transaction in
         try KeyedAnswers.end(message, by: request.caller, in: transaction)
     }
-    host.shorten(BucketDeletions.waits)
+    host.limitStoredTimes(BucketDeletions.waits)
     let keeper = installFiles(host, files, &routes)
     installHooks(host, &routes)
     try installJobs(host, keeper, jobs, &routes)

@@ -1,7 +1,7 @@
 // The statements of the platform's tables, for the migrations of the service that hosts the platform. Never edit one of
 // a release (docs/guides/upgrading.md).
 
-/// The tables of release 0.1.0, whose files record no migrations. Existing tables are left unchanged.
+/// The tables of release 0.1.0, whose databases record no migrations. Existing tables are left unchanged.
 package let platformTables = [
     // MARK: ConfigParameters
 

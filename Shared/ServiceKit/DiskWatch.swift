@@ -21,7 +21,7 @@ final class DiskWatch: Sendable {
         host.store.onTrouble { [wakeUp] in wakeUp.ring() }
     }
 
-    /// The background work, in each process that writes.
+    /// The background work, in each process: one that cannot begin to write reports it too.
     var work: BackgroundWork {
         BackgroundWork(
             "disk", every: pause, problem: "The disk could not be watched.", logger: host.logger, wakeUp: wakeUp
@@ -34,17 +34,21 @@ final class DiskWatch: Sendable {
     private func look() async {
         // Without other writes, only a test write detects the recovery.
         let known = host.store.trouble
-        if known != nil, known != .stuck, host.store.mayWrite { await host.store.tryWriting() }
+        if let known, known != .stuck, known != .damaged, host.store.mayWrite { await host.store.tryWriting() }
         let trouble = host.store.trouble
-        let shouldReport = told.withLock { told -> Bool in
+        let before = told.withLock { told -> StorageTrouble? in
             defer { told = trouble }
-            return told != trouble
+            return told
         }
-        guard shouldReport else { return }
-        host.bus.setProblem(trouble?.rawValue ?? "")
-        if let trouble {
-            host.logger.error("Nothing can be stored.", metadata: ["store.trouble": "\(trouble.rawValue)"])
-        } else {
+        guard before != trouble else { return }
+        // Other pages can still be read and written: the service stays in use.
+        let isDamaged = trouble == .damaged
+        host.warnings.set(isDamaged ? StorageTrouble.damaged.rawValue : "", of: "disk")
+        host.bus.setProblem(isDamaged ? "" : trouble?.rawValue ?? "")
+        // The store itself logs the other kinds.
+        if trouble == .stuck {
+            host.logger.error("Nothing can be stored.", metadata: ["store.trouble": "\(StorageTrouble.stuck.rawValue)"])
+        } else if before == .stuck, trouble == nil {
             host.logger.notice("Storing works again.")
         }
     }

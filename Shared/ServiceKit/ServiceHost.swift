@@ -86,7 +86,7 @@ public final class ServiceHost: Sendable {
             keepsBoard: try configuration.keepsBoard(plan), carrier: carrier, logger: logger)
         warnings = ServiceWarnings(bus)
         outbox = Outbox(store: store, bus: bus, background: background, writers: writers, logger: logger)
-        shorten(Outbox.waits)
+        limitStoredTimes(Outbox.waits)
         whenWriter("waits", every: Self.waitsPause, problem: "Stored waits could not be shortened.") {
             [unowned self] in
             try await shortenWaits()
@@ -107,7 +107,7 @@ public final class ServiceHost: Sendable {
     private static let waitsPause = Duration.seconds(10)
 
     /// Registers stored waits that must end in time even when the clock is set back. Called while the service is built.
-    public func shorten(_ waits: StoredWaits...) { storedWaits.withLock { $0 += waits } }
+    public func limitStoredTimes(_ waits: StoredWaits...) { storedWaits.withLock { $0 += waits } }
 
     /// The registered waits.
     package var waits: [StoredWaits] { storedWaits.withLock(\.self) }
@@ -148,9 +148,11 @@ public final class ServiceHost: Sendable {
         _ name: String, every interval: Duration, problem: Logger.Message,
         _ round: @escaping @Sendable () async throws -> BackgroundWork.Round
     ) {
-        let work = BackgroundWork(name, every: interval, problem: problem, logger: logger, round: round)
-        startWorks.withLock { $0.append(work) }
+        whenStarted(BackgroundWork(name, every: interval, problem: problem, logger: logger, round: round))
     }
+
+    /// Adds background work of every replica, which starts when the replica can receive requests.
+    func whenStarted(_ work: BackgroundWork) { startWorks.withLock { $0.append(work) } }
 
     /// Adds background work of every replica that may write. Called while the service is built.
     /// - Parameters:
@@ -171,7 +173,7 @@ public final class ServiceHost: Sendable {
     /// The polling interval of work whose input is stored by calls that may go to any replica. Where every replica
     /// writes, the leader usually does the work and is not notified of the input, so it polls more often.
     /// - Parameter interval: the longest pause where one replica writes.
-    public func pause(_ interval: Duration) -> Duration {
+    public func pollInterval(_ interval: Duration) -> Duration {
         writers == .one ? interval : min(interval, Self.sharedPause)
     }
 

@@ -78,7 +78,7 @@ private struct RunningService: ProcessPart {
     func run(until end: ProcessEnd) async throws {
         host.whenWriting(host.outbox.work)
         host.background.add(host.parking)
-        host.whenWriting(DiskWatch(host: host).work)
+        host.whenStarted(DiskWatch(host: host).work)
         host.whenWriting(QuotaWatch(host: host).work)
         host.whenWriter("replies", every: .seconds(15), problem: "Old replies could not be removed.") { [host] in
             try await host.store.write(for: nil) { try KeyedReplies.prune($0) } ? .more : .idle

@@ -61,15 +61,15 @@ import Testing
 
     @Test func refundsOfDeletedAccountsAreCompleted() async throws {
         let (bag, order) = try await BagStore.paid()
-        let wish = OrderLedger.Wish(.cancel, by: "u1", reason: "Ann moved")
-        guard case .waits(let id) = try await bag.orders.take(wish, order, contact: nil, for: nil) else {
+        let request = OrderLedger.StepRequest(.cancel, by: "u1", reason: "Ann moved")
+        guard case .waits(let id) = try await bag.orders.perform(request, order, contact: nil, for: nil) else {
             Issue.record("A paid order is refunded.")
             return
         }
         try await Self.forget("u1", in: bag)
         bag.events.forget()
         let runner = bag.runner(RefundPayments())
-        #expect(await runner.progress(of: id, within: .seconds(20)) == .done)
+        #expect(await runner.outcome(of: id, within: .seconds(20)) == .done)
         let cancelled = try #require(await bag.document("Order", order))
         #expect(cancelled["orderState"] == "cancelled")
         #expect(cancelled["refundedTotal"] == 700)

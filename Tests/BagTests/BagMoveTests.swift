@@ -8,13 +8,13 @@ import Testing
 /// An anonymous user's bag moves into the account's bag: nothing is lost or duplicated, and a bag that is being paid
 /// does not move.
 @Suite struct BagMoveTests {
-    static let goods = BagMerge.Goods(
+    static let catalog = BagMerge.CatalogReply(
         prices: Prices(asked: ["soap", "comb", "gone"], unitPriceMinorUnits: ["soap": 350, "comb": 1200]),
         stock: ["soap": 5])
 
-    static func move(_ bag: BagStore, _ goods: BagMerge.Goods = goods) async throws {
+    static func move(_ bag: BagStore, _ catalog: BagMerge.CatalogReply = catalog) async throws {
         try await bag.store.write {
-            try BagMerge.move(from: "anon", to: "u1", goods: goods, currency: "usd", in: $0)
+            try BagMerge.move(from: "anon", to: "u1", catalog: catalog, currency: "usd", in: $0)
         }
     }
 
@@ -136,7 +136,7 @@ import Testing
     @Test func theCatalogIsAskedAboutWhatCameMeanwhile() async throws {
         let bag = try await BagStore()
         _ = try await bag.bag(of: "anon")
-        await #expect(throws: BagMerge.GoodsMissing.self) { try await Self.move(bag, .init()) }
+        await #expect(throws: BagMerge.ProductsMissing.self) { try await Self.move(bag, .init()) }
         #expect(try await Self.lines("anon", bag) == ["soap": 2])
     }
 
@@ -179,7 +179,7 @@ import Testing
             try $0.count(Query(className: "OrderItem", where: [:] as JSON), caller: .master)
         }
         #expect(lines == 1)
-        guard case .waits = try await bag.orders.take(.init(.cancel, by: "u1"), order, contact: nil, for: nil) else {
+        guard case .waits = try await bag.orders.perform(.init(.cancel, by: "u1"), order, contact: nil, for: nil) else {
             Issue.record("The account cancels it.")
             return
         }
@@ -189,7 +189,7 @@ import Testing
         let bag = try await BagStore()
         _ = try await bag.bag(of: "u1")
         try await bag.store.write {
-            try BagMerge.move(from: "u1", to: "u1", goods: Self.goods, currency: "usd", in: $0)
+            try BagMerge.move(from: "u1", to: "u1", catalog: Self.catalog, currency: "usd", in: $0)
         }
         #expect(try await Self.lines("u1", bag) == ["soap": 2])
     }

@@ -15,19 +15,20 @@ extension BagStore {
         return (bag, order)
     }
 
-    /// Takes a step of an order, as an admin unless a customer is given.
-    func take(
+    /// Performs a step of an order, as an admin unless a customer is given.
+    func perform(
         _ step: OrderLifecycle.Step, _ order: String, by userId: String? = nil, reason: String = "",
         restock: Bool = false
-    ) async throws -> OrderLedger.Taken {
-        try await orders.take(.init(step, by: userId, reason: reason, restock: restock), order, contact: nil, for: nil)
+    ) async throws -> OrderLedger.Performed {
+        try await orders.perform(
+            .init(step, by: userId, reason: reason, restock: restock), order, contact: nil, for: nil)
     }
 
-    /// Takes a step that refunds money. Returns the refund's id.
+    /// Performs a step that refunds money. Returns the refund's id.
     func begin(
         _ step: OrderLifecycle.Step, _ order: String, reason: String = "", restock: Bool = false
     ) async throws -> String {
-        guard case .waits(let id) = try await take(step, order, reason: reason, restock: restock) else {
+        guard case .waits(let id) = try await perform(step, order, reason: reason, restock: restock) else {
             throw ParseError.internalError
         }
         return id
@@ -63,7 +64,7 @@ final class RefundPayments: RefundStepping {
         self.refusal = refusal
     }
 
-    func giveBack(_ refund: Refund) async -> Result<String, CheckoutMachine.StepFailure> {
+    func refund(_ refund: Refund) async -> Result<String, CheckoutMachine.StepFailure> {
         seen.withLock { seen in
             seen.asked += 1
             if refusal == nil { seen.refunds[refund.id] = refund.amount }

@@ -49,7 +49,7 @@ import Testing
         #expect(try await bag.document("Order", order)?["email"] == "ann@sheet.example")
         bag.events.forget()
         let contact = CustomerContact(email: "", isVerified: false)
-        _ = try await bag.orders.take(.init(.ship(Shipment()), by: nil), order, contact: contact, for: nil)
+        _ = try await bag.orders.perform(.init(.ship(Shipment()), by: nil), order, contact: contact, for: nil)
         #expect(try Self.mails(bag).map(\.toAddress) == ["ann@sheet.example"])
     }
 

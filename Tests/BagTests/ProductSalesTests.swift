@@ -12,7 +12,7 @@ import Testing
     private static func sums(
         _ bag: BagStore, from: Int64, to: Int64, currency: Currency = .standard
     ) async throws -> [String: ProductSales.Sum] {
-        let reading = ProductSalesReading(currency: currency, shop: .standard)
+        let reading = ProductSalesReading(currency: currency, shopCurrency: .standard)
         return try await bag.store.read { reader in
             var sales = try reading.orders(from: at(from), to: at(to), in: reader)
             sales.add(try reading.refunds(from: at(from), to: at(to), in: reader))
@@ -101,7 +101,7 @@ import Testing
         try await bag.store.write { transaction in
             _ = try Self.order(
                 [("a", 1, 100), ("b", 1, 100), ("c", 1, 100)], on: 1, ["refundedTotal": 100], in: transaction)
-            // More than was paid is not given back.
+            // No more than the paid amount is refunded.
             _ = try Self.order([("d", 1, 50)], on: 1, ["refundedTotal": 90], in: transaction)
         }
         let sums = try await Self.sums(bag, from: 1, to: 2)

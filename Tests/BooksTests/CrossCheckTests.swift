@@ -211,6 +211,6 @@ import Testing
         let lines = BookReport.table(report.json).split(separator: "\n").map(String.init)
         #expect(lines.contains { $0.hasPrefix("order.sale ") && $0.hasSuffix(" 1") })
         #expect(lines.contains("  o  order 1"))
-        #expect(lines.contains("  What to do: scripts/rebuild-sales"))
+        #expect(lines.contains("  What to do: scripts/verify --rebuild sales writes them anew from the orders."))
     }
 }

@@ -1,12 +1,11 @@
 import Books
+import GatewayService
 import Logging
 import ParseProtocol
 import ProcessKit
 import Synchronization
 import TestSupport
 import Testing
-
-@testable import GatewayService
 
 /// When a gateway checks the books.
 @Suite struct BooksClerkTests {

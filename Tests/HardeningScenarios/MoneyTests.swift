@@ -112,7 +112,7 @@ import Testing
         for refund: JSON in [["orderId": .string(id), "amount": 1], ["orderId": .string(id), "restock": true]] {
             let refused = try await admin.run("refundOrder", refund)
             #expect(refused.code == 142, "\(refused.text)")
-            #expect(refused["error"]?.stringValue?.contains("took no money for this order") == true)
+            #expect(refused["error"]?.stringValue?.contains("Satchel did not charge this order") == true)
         }
         let cancelled = try await admin.run("cancelOrder", ["orderId": .string(id)])
         #expect(cancelled.result["orderState"] == "cancelled", "\(cancelled.text)")

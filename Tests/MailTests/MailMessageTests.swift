@@ -11,7 +11,8 @@ import Testing
     ) throws -> MailMessage {
         MailMessage(
             from: try #require(MailAddress("shop@shop.example", name: "Shop")),
-            to: try #require(MailAddress("ann@shop.example", name: name)), subject: subject, text: text, html: html,
+            recipient: try #require(MailAddress("ann@shop.example", name: name)), subject: subject, text: text,
+            html: html,
             date: Date(timeIntervalSince1970: 1_700_000_000), messageId: "outbox_3aco_5f1@shop.example")
     }
 

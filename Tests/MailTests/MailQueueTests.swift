@@ -22,8 +22,8 @@ import Testing
             most.withLock { $0 = ($0.now + 1, max($0.ever, $0.now + 1)) }
             await Task.yield()
             most.withLock { $0.now -= 1 }
-            log.withLock { $0.append(message.to.address) }
-            if let problem = problems.withLock({ $0[message.to.address] }) { throw problem }
+            log.withLock { $0.append(message.recipient.address) }
+            if let problem = problems.withLock({ $0[message.recipient.address] }) { throw problem }
         }
 
         var attempts: [String] { log.withLock { $0 } }
@@ -85,7 +85,7 @@ import Testing
         #expect(try await one.due(fresh: 2, retries: 2, underWay: []).map(\.id) == [1, 2])
         #expect(try await other.due(fresh: 3, retries: 2, underWay: []).map(\.id) == [3, 4, 6])
         #expect(try await one.due(fresh: 3, retries: 0, underWay: []).isEmpty)
-        try await other.giveBack([4])
+        try await other.releaseClaims([4])
         #expect(try await one.due(fresh: 3, retries: 1, underWay: [1, 2]).map(\.id) == [4, 5])
         #expect(try await other.due(fresh: 9, retries: 9, underWay: []).isEmpty)
     }

@@ -12,10 +12,10 @@ import Testing
 
     /// How many of `count` mails an allowance admits.
     private static func taken(
-        _ allowance: inout MailQuotaBucket, of count: Int, at now: Int64, keeping kept: Int = 0
+        _ allowance: inout MailQuotaBucket, of count: Int, at now: Int64, reserving reserved: Int = 0
     ) -> Int {
         var taken = 0
-        for _ in 0..<count where allowance.take(at: now, keeping: kept) { taken += 1 }
+        for _ in 0..<count where allowance.take(at: now, reserving: reserved) { taken += 1 }
         return taken
     }
 
@@ -34,13 +34,13 @@ import Testing
     @Test func aPartIsKeptForOthers() {
         var allowance = MailQuotaBucket(perDay: 12)
         let (ofOrders, ofLinks) = (
-            Self.taken(&allowance, of: 20, at: 1, keeping: 3), Self.taken(&allowance, of: 20, at: 1)
+            Self.taken(&allowance, of: 20, at: 1, reserving: 3), Self.taken(&allowance, of: 20, at: 1)
         )
         #expect(ofOrders == 9)
         #expect(ofLinks == 3)
         // An allowance that is smaller than its reserve still admits mails.
         var small = MailQuotaBucket(perDay: 2)
-        let (first, rest) = (Self.taken(&small, of: 5, at: 1, keeping: 3), Self.taken(&small, of: 5, at: 1))
+        let (first, rest) = (Self.taken(&small, of: 5, at: 1, reserving: 3), Self.taken(&small, of: 5, at: 1))
         #expect(first == 1)
         #expect(rest == 1)
     }
@@ -149,11 +149,11 @@ import Testing
         }
         #expect(try await Self.states(box) == ["queued": 50])
         try await Self.add(Self.message("ann@x.example"), MailQuotas(.init()), in: box)
-        try await box.store.write { try MailQuotas.forgetFull(in: $0) }
+        try await box.store.write { try MailQuotas.deleteFull(in: $0) }
         #expect(try await box.count("SELECT count(*) FROM mailAllowances") == 1)
         try await box.store.write {
             try $0.execute("UPDATE mailAllowances SET fullAt = 1")
-            try MailQuotas.forgetFull(in: $0)
+            try MailQuotas.deleteFull(in: $0)
         }
         #expect(try await box.count("SELECT count(*) FROM mailAllowances") == 0)
     }

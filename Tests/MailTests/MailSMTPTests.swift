@@ -42,7 +42,7 @@ import Testing
             let text = ".\n..\n.hidden\nGrüße, 日本語 = \(String(repeating: "long ", count: 300))\nFrom here\n"
             let message = MailMessage(
                 from: try #require(MailAddress("shop@shop.example", name: "Läden, GmbH")),
-                to: try #require(MailAddress("ann@shop.example", name: "Ann \"A\" Ü")), subject: "Grüße 日本語",
+                recipient: try #require(MailAddress("ann@shop.example", name: "Ann \"A\" Ü")), subject: "Grüße 日本語",
                 text: text, html: "<p>.</p>", date: Date(), messageId: "m1@shop.example")
             try await server.transport().send(message, name: "m1")
             let mail = try #require(server.mails().first)
@@ -181,7 +181,7 @@ import Testing
             let problem = try await post.box.store.write {
                 try $0.rows("SELECT problem FROM mails WHERE problem IS NOT NULL", []).map { try $0.text("problem") }
             }
-            #expect(problem.allSatisfy { $0.contains("refused the login (535)") })
+            #expect(problem.allSatisfy { $0.contains("refused to log in (535)") })
             #expect(!problem.isEmpty)
             #expect(try await post.suppressed().isEmpty)
         }
@@ -211,7 +211,7 @@ import Testing
             let post = try await MailPost(server.transport(), from: "mail-553@shop.example")
             try await post.ask("ann@shop.example")
             let row = try await post.untilIt(is: "queued", to: "ann@shop.example", attempts: 2)
-            #expect(row.problem.contains("refused the sender's address (553)"))
+            #expect(row.problem.contains("refused to accept the sender (553)"))
             #expect(try await post.suppressed().isEmpty)
             #expect(server.mails().isEmpty)
         }

@@ -34,7 +34,7 @@ import Testing
         #expect(Self.schedule.pause(attempts: 1, jitter: 1) == .seconds(72))
         #expect(Self.schedule.pause(attempts: Int.max, jitter: 7) == .seconds(4320))
         #expect(Self.schedule.pause(attempts: Int.min, jitter: -7) == .seconds(48))
-        let asked = MailProblem(.temporary, "Slow down", pause: .seconds(7))
+        let asked = MailProblem(.temporary, "Slow down", retryAfter: .seconds(7))
         #expect(Self.step(asked) == .again(after: .seconds(7), problem: "Slow down"))
     }
 
@@ -42,38 +42,38 @@ import Testing
         var health = ServerHealth(first: .seconds(60))
         let start = Timestamp(milliseconds: 1_000_000)
         #expect(health.slots(of: 4, at: start) == 4)
-        var failed = health.failed(at: start)
+        var failed = health.recordFailure(at: start)
         #expect(failed.pause == .seconds(60))
         #expect(failed.shouldReport)
         // The other attempts in progress fail for the same reason.
-        failed = health.failed(at: start.advanced(by: .seconds(20)))
+        failed = health.recordFailure(at: start.advanced(by: .seconds(20)))
         #expect(failed.pause == .seconds(40))
         #expect(!failed.shouldReport)
         #expect(health.slots(of: 4, at: start.advanced(by: .seconds(59))) == 0)
         let later = start.advanced(by: .seconds(60))
         #expect(health.slots(of: 4, at: later) == 1)
-        #expect(health.failed(at: later).pause == .seconds(120))
+        #expect(health.recordFailure(at: later).pause == .seconds(120))
         var time = later
         for _ in 0..<40 {
             time = time.advanced(by: .seconds(300))
-            _ = health.failed(at: time)
+            _ = health.recordFailure(at: time)
         }
         #expect(health.slots(of: 4, at: time.advanced(by: .seconds(299))) == 0)
         #expect(health.slots(of: 4, at: time.advanced(by: .seconds(300))) == 1)
-        health.worked()
+        health.recordSuccess()
         #expect(health.slots(of: 4, at: time) == 4)
-        #expect(health.failed(at: time, asked: .seconds(7)).pause == .seconds(7))
+        #expect(health.recordFailure(at: time, retryAfter: .seconds(7)).pause == .seconds(7))
     }
 
     @Test func anOutageEndsThoughTheClockIsSetBack() {
         var health = ServerHealth(first: .seconds(60))
         let start = Timestamp(milliseconds: 1_000_000_000_000)
-        _ = health.failed(at: start)
+        _ = health.recordFailure(at: start)
         #expect(health.resumesAt(from: start) == start.advanced(by: .seconds(60)))
         let before = start.advanced(by: .seconds(-40 * 86_400))
         #expect(health.slots(of: 4, at: before) == 1)
         #expect(health.resumesAt(from: before) == nil)
-        #expect(health.failed(at: before).pause == .seconds(120))
+        #expect(health.recordFailure(at: before).pause == .seconds(120))
         #expect(health.slots(of: 4, at: before) == 0)
     }
 

@@ -103,7 +103,7 @@ import Testing
     }
 
     /// Every client-chosen text in every template, as HTML.
-    @Test(arguments: MailTemplates.models.keys.sorted()) func everyValueIsEscapedInHTML(template: String) throws {
+    @Test(arguments: MailTemplates.kinds.keys.sorted()) func everyValueIsEscapedInHTML(template: String) throws {
         let attack = "<script>x('\"')&"
         var model = Self.order([
             "carrier": .string(attack), "trackingNumber": .string(attack), "reason": .string(attack),
@@ -129,7 +129,7 @@ import Testing
         #expect(message.text.hasPrefix("Hello,\n"))
     }
 
-    @Test(arguments: MailTemplates.models.keys.sorted()) func aMailWithoutANameGreets(template: String) throws {
+    @Test(arguments: MailTemplates.kinds.keys.sorted()) func aMailWithoutANameGreets(template: String) throws {
         var model = template.hasPrefix("order") ? Self.order() : Self.link
         model["name"] = nil
         let message = try Self.compose(template, model, toName: "")
@@ -139,7 +139,7 @@ import Testing
 
     // MARK: - German
 
-    @Test(arguments: MailTemplates.models.keys.sorted()) func everyTemplateIsThereInGerman(template: String) throws {
+    @Test(arguments: MailTemplates.kinds.keys.sorted()) func everyTemplateIsThereInGerman(template: String) throws {
         let composer = MailComposer(
             sender: try #require(MailAddress("shop@shop.example", name: "Shop")), shopName: "Beauty & Me",
             templates: try MailTemplates(.de))

@@ -38,7 +38,7 @@ import Testing
         ("status-400", "Mailgun answered 400"), ("status-413", "Mailgun answered 413"),
         ("status-429", "Mailgun answered 429"), ("status-500", "Mailgun answered 500"),
         ("status-503", "Mailgun answered 503"), ("garbage", "could not be read"), ("half", "could not be read"),
-        ("nonsense", "without naming the mail"), ("slow", "did not answer in time"),
+        ("nonsense", "without a message id"), ("slow", "did not answer in time"),
     ])
     func aFailureIsTriedAgain(what: String, problem: String) async throws {
         try await Self.with {

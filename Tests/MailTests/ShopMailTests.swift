@@ -22,7 +22,7 @@ import Testing
         let composer = MailComposer(sender: try shop(), shopName: "Beauty & Me", templates: try MailTemplates())
         return try composer.compose(
             QueuedMail(
-                id: 1, template: WrittenMail.template, toAddress: to.address, toName: to.name,
+                id: 1, template: FreeTextMail.template, toAddress: to.address, toName: to.name,
                 model: copy.mail.model.serialized, messageId: "m1",
                 queuedAt: Timestamp(milliseconds: 1_700_000_000_000), attempts: 0))
     }
@@ -61,7 +61,7 @@ import Testing
     @Test(arguments: unsupported) func whatAMailCannotHaveIsRefusedByItsName(name: String) throws {
         let error = try #require(throws: ParseError.self) { try Self.request(JSON.object([name: "x@x.example"])) }
         #expect(error.code == .validationError)
-        #expect(error.message.hasPrefix("\(name) is not supported."), "\(error.message)")
+        #expect(error.message.hasPrefix("sendShopMail has no parameter \(name)."), "\(error.message)")
         _ = try Self.request(JSON.object([name: .null]))
     }
 
@@ -163,7 +163,7 @@ import Testing
         let head = String(decoding: message.bytes, as: UTF8.self).components(separatedBy: "\r\n\r\n")[0]
         #expect(!head.components(separatedBy: "\r\n").contains { $0.lowercased().hasPrefix("bcc") })
         // A name that looks like an advertisement is omitted, as in every mail.
-        #expect(message.to.header == "<ann@x.example>")
+        #expect(message.recipient.header == "<ann@x.example>")
         #expect(message.replyTo?.address == "eve@x.example")
     }
 

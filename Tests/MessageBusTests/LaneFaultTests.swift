@@ -106,7 +106,8 @@ import Testing
 
     @Test func faultsOfOtherServicesChangeNothing() async throws {
         try await withCatalog(faults: "bag 1 60000") { broker, _, _ in
-            #expect(try await broker.call(request(3)).body == [3])
+            let reply = try await broker.call(request(3))
+            #expect(reply.body == [3])
         }
     }
 }

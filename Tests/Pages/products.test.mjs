@@ -6,6 +6,7 @@ import { loadView } from './pages.mjs';
 const { changedPrice, parsePercent, priceRows, saleRows } = await loadView('products/changes.js');
 const { planRows, productsAsCSV, readTable } = await loadView('products/csv.js');
 const { changesOf } = await loadView('products/history.js');
+const { sentence } = await loadView('products/stock.js');
 
 test('prices change by an amount, by percent or to one', () => {
   const rows = [
@@ -168,4 +169,10 @@ test('a product that was added is told by what its form has, and whatever an ent
   assert.deepEqual(changesOf({ action: 'delete' }), []);
   assert.deepEqual(changesOf({ action: 'update', before: { '(changed)': ['a'] }, after: {} })[0].name, '(changed)');
   assert.equal(changesOf({ action: 'update', before: { cost: '(hidden)' } })[0].before, 'history.hidden');
+});
+
+test('a move of stock says why, and how many pieces', () => {
+  assert.equal(sentence({ reason: 'adjusted', pieces: 1200 }), 'moves.adjusted: +1,200');
+  assert.equal(sentence({ reason: 'reserved', pieces: -2 }), 'moves.reserved: -2');
+  assert.equal(sentence({ reason: 'sold', pieces: 0 }), 'moves.sold');
 });

@@ -8,6 +8,7 @@ import Testing
 @Suite struct FailureTests {
     @Test(arguments: [
         (10, "The disk fails."), (266, "The disk fails."), (14, "The disk fails."), (13, "The disk is full."),
+        (8, "The disk or the file is read-only."), (11, "The database is damaged."),
     ])
     func aDiskThatCannotBeReadIsNoFaultOfOurs(code: Int32, text: String) throws {
         let failure = try #require(BusFailure(StoreError(resultCode: code, message: "x"), of: "catalog.get.v1"))

@@ -49,7 +49,8 @@ import Testing
 
     private static let plan = ServicePlan(
         name: "shop", classes: [ClassDefinition("Marked"), ClassDefinition("Filed")],
-        migrations: [Migration(1, "tables", ["CREATE TABLE marks(objectId TEXT)"])], ownsUnknownClasses: true
+        migrations: [Migration(1, "tables", ["CREATE TABLE marks(objectId TEXT PRIMARY KEY)"])],
+        ownsUnknownClasses: true
     ) { _ in ["Marked": Marking(), "Filed": Filing()] }
 
     /// The service, as the gateway uses it.
@@ -208,6 +209,25 @@ import Testing
             #expect(try await shop.end()["phase"] == "switched")
             #expect(try await shop.document("Marked", "a1")["prepared"] == true)
             #expect(try await shop.host.number("SELECT count(*) FROM marks") == 1)
+        }
+    }
+
+    /// Many rows share a savepoint. Those around a refused one are applied again, and no trace of the first time stays.
+    @Test func aRefusedRowAmongManyStopsNoOther() async throws {
+        try await withShop { shop in
+            let ids = (100..<550).map { "row\($0)" }
+            let bad = ids[230]
+            let lines = ids.map { Self.line($0, 0, $0 == bad ? ["refused": true] : ["n": 1]) }
+            try await shop.stage("Marked", lines.joined())
+            for rehearses in [true, false] {
+                let failed = try await shop.end(rehearses: rehearses)
+                #expect(failed["applied"] == 449, "\(failed.serializedText)")
+                #expect(failed["failed"] == 1)
+                #expect(failed["failures"]?.arrayValue?.compactMap { $0["objectId"]?.stringValue } == [bad])
+            }
+            try await shop.ask(.removals, ["className": "Marked", "ids": [.string(bad)]])
+            #expect(try await shop.end()["phase"] == "switched")
+            #expect(try await shop.host.number("SELECT count(*) FROM marks") == 449)
         }
     }
 

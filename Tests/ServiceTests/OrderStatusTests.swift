@@ -32,6 +32,6 @@ import Testing
     func customersHearOfEveryStep(_ status: OrderStatus) throws {
         #expect(OrderTexts.changed(7, status: status.event)?.contains("7") == true)
         let state = try #require(status.state)
-        #expect(MailTemplates.models["order-\(state)"] != nil, "\(state)")
+        #expect(MailTemplates.kinds["order-\(state)"] != nil, "\(state)")
     }
 }

@@ -66,6 +66,9 @@ struct BookFault {
             "bag.entry", "bag",
             "DELETE FROM orderEntries WHERE orderNo = 5"),
         BookFault(
+            "bag.origin", "bag",
+            "DELETE FROM orderOrigins WHERE origin = 'code' AND orderId = (SELECT min(orderId) FROM orderOrigins)"),
+        BookFault(
             "bag.customer", "bag",
             "UPDATE customers SET orders = orders + 1 WHERE customerId = (SELECT min(customerId) FROM customers)"),
         BookFault(
@@ -151,7 +154,18 @@ struct BookFault {
     private static let catalog: [BookFault] = [
         BookFault(
             "catalog.stock", "catalog",
+            """
+            INSERT INTO stockMoves(productId, pieces, reason, reservationId, orderId, madeBy, at)
+            SELECT objectId, -1 - json_extract(doc, '$.stock'), 'adjusted', '', '', '', 0 FROM {Product}
+            WHERE id = (SELECT min(id) FROM {Product})
+            """,
             "UPDATE {Product} SET doc = json_set(doc, '$.stock', -1) WHERE id = (SELECT min(id) FROM {Product})"),
+        BookFault(
+            "catalog.stockSum", "catalog",
+            "UPDATE {Product} SET doc = json_set(doc, '$.stock', 7) WHERE id = (SELECT min(id) FROM {Product})"),
+        BookFault(
+            "catalog.sold", "catalog",
+            "DELETE FROM stockMoves WHERE reason = 'sold' AND pieces = 0 AND reservationId = \(reservation)"),
         BookFault(
             "catalog.reservationAge", "catalog",
             "INSERT INTO reservations(id, state, expiresAt, changedAt) VALUES ('co_reserved', 'reserved', 0, 0)"),
@@ -188,6 +202,7 @@ struct BookFault {
             """),
         BookFault(
             "order.reservation", "catalog",
+            "UPDATE stockMoves SET reservationId = '' WHERE reservationId = \(reservation)",
             "UPDATE reservationLines SET taken = 0 WHERE reservationId = \(reservation)",
             "UPDATE reservations SET state = 'released' WHERE id = \(reservation)"),
         BookFault(

@@ -11,9 +11,11 @@ import Testing
             try await eventually("the books are clean", within: .seconds(120)) {
                 try await Self.verify(suite)["state"] == "clean"
             }
+            let rebuilt = try await suite.script("verify", "--rebuild", "sales")
+            #expect(rebuilt.contains(" 5 orders "), "\(rebuilt)")
             let report = try await Self.verify(suite)
             #expect(Self.wrong(report) == [])
-            for check in ["order.charge", "order.sale", "bag.total", "payments.ledger", "file.content"] {
+            for check in Self.comparing {
                 #expect(Self.rows(of: check, in: report) > 0, "\(check) compares nothing.")
             }
             let sums = report["sums"]?.arrayValue ?? []
@@ -88,6 +90,11 @@ import Testing
     }
 
     // MARK: - The checks
+
+    private static let comparing = [
+        "order.charge", "order.sale", "bag.total", "payments.ledger", "file.content", "catalog.stockSum",
+        "catalog.sold",
+    ]
 
     /// The report, whatever the exit status.
     private static func verify(_ suite: Suite, _ options: String...) async throws -> JSON {

@@ -153,6 +153,8 @@ import Testing
         let product = try await ParseClient(suite).get("/classes/Product/prodMoved1")
         #expect(product["updatedAt"] == .string(Self.old), "\(product.text)")
         #expect(product["stock"] == 7)
+        let moves = "SELECT pieces, reason FROM stockMoves WHERE productId = 'prodMoved1'"
+        #expect(try await suite.rows("catalog", moves) == [[7, "opening"]])
         let fans: JSON = ["$relatedTo": ["object": .pointer("Club", "clubMoved1"), "key": "fans"]]
         let found = try await master.find("_User", fans, ["order": "username"])
         #expect(found.results.map(\.objectId) == [Self.ann, Self.bob], "\(found.text)")
@@ -161,7 +163,7 @@ import Testing
         #expect(favorites.results.map(\.objectId) == ["favMoved01"], "\(favorites.text)")
         let orders = try await ParseClient(suite, sessionToken: Self.token).find("Order")
         #expect(orders.results.compactMap { $0["orderNo"]?.intValue } == [5_000_000], "\(orders.text)")
-        #expect(try await suite.rows("bag", "SELECT orderId FROM importedOrders").count == 1)
+        #expect(try await suite.rows("bag", "SELECT orderId, origin FROM orderOrigins") == [["orderMoved", "import"]])
         try await eventually("the order is in the desk's list") {
             try await suite.rows("bag", "SELECT orderId FROM orderEntries").count == 1
         }
@@ -197,6 +199,28 @@ import Testing
             #expect(try await master.call(.DELETE, "/moves").status == 200)
             #expect(try await Self.status(suite)["phase"] == "empty")
             #expect(try await master.call(.POST, "/moves/switch", ["rehearses": false]).code == 119)
+        }
+    }
+
+    /// Users share savepoints (`MoveSwitch`).
+    @Test func aUserWithATakenNameStopsNoOther() async throws {
+        try await Suite.with { suite in
+            let hash = "$2y$10$ZdWvWiqsmBM8Wjlewy1zrOzUvD7qx2T99f6S7LZKeojhPA2gqHlTK"
+            var users: [String: JSON] = [:]
+            for number in 100..<400 { users["moved\(number)"] = Self.user(number, "moved\(number)", hash) }
+            users["moved250x"] = Self.row(["username": "USER100@Example.com", "_hashed_password": .string(hash)])
+            #expect(try await Self.stage(suite, "_User", users)["staged"] == 301)
+            let failed = try await Self.end(suite)["services"]?.arrayValue?.first
+            #expect(failed?["applied"] == 300, "\(failed?.serializedText ?? "")")
+            #expect(failed?["failed"] == 1)
+            #expect(failed?["failures"]?.arrayValue?.first?["objectId"] == "moved250x")
+            #expect(failed?["failures"]?.arrayValue?.first?["code"] == 202)
+            #expect(try await suite.rows("users", "SELECT userId FROM movedPasswords").isEmpty)
+
+            let master = ParseClient.master(suite)
+            _ = try await master.call(.POST, "/moves/removals/_User", ["ids": ["moved250x"]])
+            #expect(try await Self.end(suite)["phase"] == "switched")
+            #expect(try await suite.rows("users", "SELECT userId FROM movedPasswords").count == 300)
         }
     }
 

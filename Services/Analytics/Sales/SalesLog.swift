@@ -16,31 +16,61 @@ package enum SalesLog {
 
     /// Counts an order once, however often it is reported.
     package static func add(_ order: OrderMade, zone: ShopZone = .utc, in transaction: StoreTransaction) throws {
-        let isNew =
-            try transaction.execute(
-                """
-                INSERT INTO sales(orderId, orderNumber, userId, totalMinorUnits, currency, pieces, madeAt)
-                VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT(orderId) DO NOTHING
-                """,
-                [
-                    .text(order.orderID), .int(order.orderNumber), .text(order.userID),
-                    .int(amount(order.totalMinorUnits)),
-                    .text(order.currency), .int(Int64(order.pieces)), .int(order.madeAt),
-                ]) > 0
-        guard isNew else { return }
+        guard try insert(order, onConflict: "NOTHING", in: transaction) else { return }
         try PushTaps.credit(order: order.orderID, in: transaction)
         try addToHour(
             order.madeAt, order.currency, [1, Int64(order.pieces), amount(order.totalMinorUnits), 0, 0, 0], zone,
             in: transaction)
     }
 
-    /// Counts a cancellation, or a full or partial refund, in the hour of the change. Idempotent by order, status and
-    /// time. The refunds of an order never exceed its total.
+    /// Writes a sale anew, without counting it. Its customer and its push stay.
+    /// - Returns: whether there was none.
+    static func restate(_ order: OrderMade, in transaction: StoreTransaction) throws -> Bool {
+        if try insert(order, onConflict: "NOTHING", in: transaction) { return true }
+        let columns = ["orderNumber", "totalMinorUnits", "currency", "pieces", "madeAt"]
+        let changes = columns.map { "\($0) = excluded.\($0)" }.joined(separator: ", ")
+        _ = try insert(order, onConflict: "UPDATE SET \(changes)", in: transaction)
+        return false
+    }
+
+    /// - Returns: whether a row was written.
+    private static func insert(
+        _ order: OrderMade, onConflict: String, in transaction: StoreTransaction
+    ) throws -> Bool {
+        try transaction.execute(
+            """
+            INSERT INTO sales(orderId, orderNumber, userId, totalMinorUnits, currency, pieces, madeAt)
+            VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT(orderId) DO \(onConflict)
+            """,
+            [
+                .text(order.orderID), .int(order.orderNumber), .text(order.userID),
+                .int(amount(order.totalMinorUnits)),
+                .text(order.currency), .int(Int64(order.pieces)), .int(order.madeAt),
+            ]) > 0
+    }
+
+    /// Counts a cancellation, or a full or partial refund, in the hour of the change.
     package static func add(
         _ change: OrderChanged, zone: ShopZone = .utc, in transaction: StoreTransaction
     ) throws {
+        guard let refund = try insert(change, in: transaction) else { return }
+        try addToHour(
+            change.changedAt, refund.currency, sums(ofRefund: refund.minorUnits, status: change.status), zone,
+            in: transaction)
+    }
+
+    private static func sums(ofRefund minorUnits: Int64, status: Int32) -> [Int64] {
+        [0, 0, 0, OrderStatus(event: status) == .cancelled ? 1 : 0, minorUnits > 0 ? 1 : 0, minorUnits]
+    }
+
+    /// Stores a cancellation or a refund without counting it. Idempotent by order, status and time. The refunds of an
+    /// order never exceed its total.
+    /// - Returns: nil when it is known, or another change.
+    static func insert(
+        _ change: OrderChanged, in transaction: StoreTransaction
+    ) throws -> (minorUnits: Int64, currency: String)? {
         let status = OrderStatus(event: change.status)
-        guard status?.isGivenUp == true || change.refundedMinorUnits > 0 else { return }
+        guard status?.isGivenUp == true || change.refundedMinorUnits > 0 else { return nil }
         let sale = try transaction.rows(
             "SELECT totalMinorUnits, currency FROM sales WHERE orderId = ?", [.text(change.orderID)]
         ).first
@@ -62,10 +92,45 @@ package enum SalesLog {
                     .text(change.orderID), .int(Int64(change.status)), .int(change.changedAt), .int(minorUnits),
                     .text(currency),
                 ]) > 0
-        guard isNew else { return }
-        try addToHour(
-            change.changedAt, currency,
-            [0, 0, 0, status == .cancelled ? 1 : 0, minorUnits > 0 ? 1 : 0, minorUnits], zone, in: transaction)
+        guard isNew else { return nil }
+        return (minorUnits, currency)
+    }
+
+    private static let addedAtOnce = 5000
+
+    /// Writes the sums by hour anew from all sales and refunds.
+    static func addUpHours(_ zone: ShopZone, in transaction: StoreTransaction) throws {
+        try transaction.execute("DELETE FROM salesHours")
+        var last = ""
+        while true {
+            let rows = try transaction.rows(
+                """
+                SELECT orderId, currency, pieces, totalMinorUnits, madeAt FROM sales WHERE orderId > ?
+                ORDER BY orderId LIMIT ?
+                """, [.text(last), .int(Int64(addedAtOnce))])
+            for row in rows {
+                let sums = try [1, row.int("pieces"), row.int("totalMinorUnits"), 0, 0, 0]
+                try addToHour(row.int("madeAt"), row.text("currency"), sums, zone, in: transaction)
+            }
+            guard rows.count == addedAtOnce, let id = try rows.last?.text("orderId") else { break }
+            last = id
+        }
+        var refund: (String, Int64, Int64) = ("", 0, 0)
+        while true {
+            let rows = try transaction.rows(
+                """
+                SELECT orderId, status, changedAt, minorUnits, currency FROM refunds
+                WHERE (orderId, status, changedAt) > (?, ?, ?) ORDER BY orderId, status, changedAt LIMIT ?
+                """, [.text(refund.0), .int(refund.1), .int(refund.2), .int(Int64(addedAtOnce))])
+            for row in rows {
+                try addToHour(
+                    row.int("changedAt"), row.text("currency"),
+                    sums(ofRefund: row.int("minorUnits"), status: Int32(clamping: row.int("status"))), zone,
+                    in: transaction)
+            }
+            guard rows.count == addedAtOnce, let row = rows.last else { break }
+            refund = try (row.text("orderId"), row.int("status"), row.int("changedAt"))
+        }
     }
 
     private static func addToHour(

@@ -125,9 +125,9 @@ package struct Reservation: Sendable, Equatable {
     }
 }
 
-/// The progress of a checkout. Each point is stored before the next step runs. The exception is `charged`, which is
+/// The stored state of a checkout. Each state is stored before the next step runs. The exception is `charged`, which is
 /// stored together with the next step, the placed order (`CheckoutMachine`).
-package enum RecoveryPoint: Sendable, Equatable {
+package enum CheckoutState: Sendable, Equatable {
     /// Stored; no step has run.
     case started
     /// Stock is reserved and prices are fixed.
@@ -139,11 +139,11 @@ package enum RecoveryPoint: Sendable, Equatable {
     case decided(CheckoutOutcome)
 }
 
-/// What a client learns about its checkout.
-package enum CheckoutProgress: Sendable, Equatable {
+/// The answer to a client that waits for a checkout.
+package enum CheckoutAnswer: Sendable, Equatable {
     case decided(CheckoutOutcome)
     /// The customer has to confirm the charge. The secret is for the customer alone.
-    case action(orderId: String, clientSecret: String)
+    case needsConfirmation(orderId: String, clientSecret: String)
 }
 
 /// The receipt as JSON text, or the error for the client.

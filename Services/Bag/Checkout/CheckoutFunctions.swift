@@ -16,14 +16,14 @@ struct CheckoutFunctions: Sendable {
     private static let waitMax = Duration.seconds(25)
     private static let waitMin = Duration.milliseconds(100)
 
-    /// `checkout`: returns the stored receipt byte for byte, or what the customer has to do first.
+    /// `checkout`: returns the stored receipt byte for byte, or the secret with which the customer confirms the charge.
     func checkout(
         _ parameters: JSON, _ request: ServiceRequest, _ reader: StoreReader
     ) throws -> ServiceRoutes.Rest {
-        let asked = try asked(request, reader) { try CheckoutRequest(checkout: parameters) }
+        let parsed = try parsed(request, reader) { try CheckoutRequest(checkout: parameters) }
         return {
-            let key = asked.wanted.allowsAction ? asked.wanted.clientKey : nil
-            return try Self.reply(try await progress(asked, request), key: key)
+            let key = parsed.request.allowsAction ? parsed.request.clientKey : nil
+            return try Self.reply(try await answer(parsed, request), key: key)
         }
     }
 
@@ -42,21 +42,21 @@ struct CheckoutFunctions: Sendable {
             throw ParseError.objectNotFound
         }
         return {
-            let progress = try await again(id, givesUp: givesUp, began)
-            if case .decided(.failure(let error)) = progress {
+            let answer = try await again(id, givesUp: givesUp, began)
+            if case .decided(.failure(let error)) = answer {
                 var details = error.details ?? [:]
                 details["order"] = entered
                 throw ParseError(error.code, error.message, details: details)
             }
-            return try Self.reply(progress, key: key)
+            return try Self.reply(answer, key: key)
         }
     }
 
     /// - Parameter key: of a client that can have the customer confirm the charge; nil for another client.
-    private static func reply(_ progress: CheckoutProgress, key: String?) throws -> BusReply {
-        switch progress {
+    private static func reply(_ answer: CheckoutAnswer, key: String?) throws -> BusReply {
+        switch answer {
         case .decided(let outcome): return try BusReply(FunctionReply(), documents: [try outcome.get()])
-        case .action(let orderId, let clientSecret):
+        case .needsConfirmation(let orderId, let clientSecret):
             guard let key else { throw undecided }
             return try .result([
                 "status": "requiresAction", "clientSecret": .string(clientSecret), "orderId": .string(orderId),
@@ -69,18 +69,18 @@ struct CheckoutFunctions: Sendable {
     func charge(
         _ request: ServiceRequest, _ reader: StoreReader, _ parse: () throws -> CheckoutRequest
     ) throws -> ServiceRoutes.Rest {
-        let asked = try asked(request, reader, parse)
+        let parsed = try parsed(request, reader, parse)
         return {
-            guard case .decided(let outcome) = try await progress(asked, request) else { throw Self.undecided }
+            guard case .decided(let outcome) = try await answer(parsed, request) else { throw Self.undecided }
             let receipt = try outcome.get()
-            return try .result((asked.wanted.answerForm ?? chargeAnswer).shown(try JSON(parsing: receipt)))
+            return try .result((parsed.request.answerForm ?? chargeAnswer).shown(try JSON(parsing: receipt)))
         }
     }
 
     /// A parsed payment request, with the checkout that already exists for it or the products to pay.
-    private struct Asked: Sendable {
+    private struct ParsedRequest: Sendable {
         let began = ContinuousClock.now
-        let wanted: CheckoutRequest
+        let request: CheckoutRequest
         let userId: String
         let keys: [String]
         /// The checkout for which one of the keys was used; nil when there is none.
@@ -90,41 +90,41 @@ struct CheckoutFunctions: Sendable {
     }
 
     /// Checks the user before the parameters.
-    private func asked(
+    private func parsed(
         _ request: ServiceRequest, _ reader: StoreReader, _ parse: () throws -> CheckoutRequest
-    ) throws -> Asked {
+    ) throws -> ParsedRequest {
         let userId = try request.userId
-        let wanted = try parse()
-        let keys = keys(wanted, request)
+        let checkoutRequest = try parse()
+        let keys = keys(checkoutRequest, request)
         return try reader.onOneSnapshot {
-            let known = try CheckoutKeys.checkout(keys, of: userId, wanted, in: reader)
-            return Asked(
-                wanted: wanted, userId: userId, keys: keys, known: known,
-                products: known == nil ? try Self.products(wanted, of: userId, in: reader) : [])
+            let known = try CheckoutKeys.checkout(keys, of: userId, checkoutRequest, in: reader)
+            return ParsedRequest(
+                request: checkoutRequest, userId: userId, keys: keys, known: known,
+                products: known == nil ? try Self.products(checkoutRequest, of: userId, in: reader) : [])
         }
     }
 
-    /// A checkout that runs now or finished earlier.
-    private func progress(_ asked: Asked, _ request: ServiceRequest) async throws -> CheckoutProgress {
-        if let known = asked.known { return try await again(known, asked.began) }
-        let id = try await start(asked.wanted, of: asked.products, by: asked.userId, keys: asked.keys, request)
-        guard let progress = await runner.progress(of: id, within: Self.left(asked.began)) else { throw Self.undecided }
-        return progress
+    /// Joins the checkout of this request, or starts one, and waits for its answer.
+    private func answer(_ parsed: ParsedRequest, _ request: ServiceRequest) async throws -> CheckoutAnswer {
+        if let known = parsed.known { return try await again(known, parsed.began) }
+        let id = try await start(parsed.request, of: parsed.products, by: parsed.userId, keys: parsed.keys, request)
+        guard let answer = await runner.answer(of: id, within: Self.left(parsed.began)) else { throw Self.undecided }
+        return answer
     }
 
     /// The driver that this request joins may have asked payments before the customer confirmed the charge, so the
     /// request asks once more.
     private static let asksMax = 2
 
-    /// The progress of a checkout that an earlier request began.
+    /// The answer of a checkout that an earlier request began.
     private func again(
         _ id: String, givesUp: Bool = false, _ began: ContinuousClock.Instant
-    ) async throws -> CheckoutProgress {
-        var found: CheckoutProgress?
+    ) async throws -> CheckoutAnswer {
+        var found: CheckoutAnswer?
         for _ in 0..<Self.asksMax {
             let left = Self.left(began)
-            found = givesUp ? await runner.giveUp(id, within: left) : await runner.progress(of: id, within: left)
-            guard case .action? = found else { break }
+            found = givesUp ? await runner.giveUp(id, within: left) : await runner.answer(of: id, within: left)
+            guard case .needsConfirmation? = found else { break }
         }
         guard let found else { throw Self.undecided }
         return found
@@ -137,33 +137,33 @@ struct CheckoutFunctions: Sendable {
     private static let undecided = ParseError(
         .timeout, "The order is being processed. Repeat the request with the same idempotencyKey to get the result.")
 
-    /// How long a payment waits for the end of an earlier one with other data.
+    /// How long a payment waits until an earlier one of the bag, which awaits confirmation, has ended.
     private static let giveUpMax = Duration.seconds(15)
 
     /// Maximum requests to the catalog. The bag may get more products during each; more rounds indicate a defect.
     private static let roundsMax = 5
 
     private func start(
-        _ wanted: CheckoutRequest, of products: Set<String>, by userId: String, keys: [String],
+        _ checkoutRequest: CheckoutRequest, of products: Set<String>, by userId: String, keys: [String],
         _ request: ServiceRequest
     ) async throws -> String {
         let catalog = Catalog(host: host)
         let principal = request.envelope.principal
         async let current = catalog.prices(of: products, as: principal, for: request)
-        let customer = try await customer(userId, wanted, request)
+        let customer = try await customer(userId, checkoutRequest, request)
         var prices = try await current
         for _ in 0..<Self.roundsMax {
             do {
                 return try await ledger.start(
-                    wanted, by: customer, keys: keys, prices: prices, for: request.share
+                    checkoutRequest, by: customer, keys: keys, prices: prices, for: request.share
                 ) { [runner] in runner.begin($0) }
-            } catch let other as OtherPaymentWaits {
-                switch await runner.giveUp(other.checkoutId, within: Self.giveUpMax) {
+            } catch let unconfirmed as UnconfirmedCheckout {
+                switch await runner.giveUp(unconfirmed.checkoutId, within: Self.giveUpMax) {
                 // The bag is free for this payment.
                 case .decided(.failure)?: continue
                 // The customer had confirmed it: the answer is its receipt.
-                case .decided(.success)?: return other.checkoutId
-                case .action?, nil: throw Self.undecided
+                case .decided(.success)?: return unconfirmed.checkoutId
+                case .needsConfirmation?, nil: throw Self.undecided
                 }
             } catch let missing as PricesMissing {
                 prices.merge(try await catalog.prices(of: missing.products, as: principal, for: request))
@@ -174,10 +174,10 @@ struct CheckoutFunctions: Sendable {
 
     /// The products of the order to pay; empty when there is no such order.
     private static func products(
-        _ wanted: CheckoutRequest, of userId: String, in reader: StoreReader
+        _ checkoutRequest: CheckoutRequest, of userId: String, in reader: StoreReader
     ) throws -> Set<String> {
         let order: OpenOrder?
-        if let orderId = wanted.orderId {
+        if let orderId = checkoutRequest.orderId {
             order = try reader.documentIfFound("Order", orderId, caller: .master)
                 .map { try OpenOrder(document: $0, in: reader) }
         } else {
@@ -189,19 +189,19 @@ struct CheckoutFunctions: Sendable {
 
     /// The client's idempotency key and the request's own key, which the gateway reuses when it retries after a process
     /// died.
-    private func keys(_ wanted: CheckoutRequest, _ request: ServiceRequest) -> [String] {
+    private func keys(_ checkoutRequest: CheckoutRequest, _ request: ServiceRequest) -> [String] {
         let ofRequest = request.envelope.idempotencyKey
-        return [wanted.clientKey.map { "client:\($0)" }, ofRequest.isEmpty ? nil : "request:\(ofRequest)"]
+        return [checkoutRequest.clientKey.map { "client:\($0)" }, ofRequest.isEmpty ? nil : "request:\(ofRequest)"]
             .compactMap(\.self)
     }
 
     private func customer(
-        _ userId: String, _ wanted: CheckoutRequest, _ request: ServiceRequest
+        _ userId: String, _ checkoutRequest: CheckoutRequest, _ request: ServiceRequest
     ) async throws -> Customer {
         async let contact = host.call(
             UsersCalls.contact, ContactRequest.with { $0.userID = userId }, for: request)
         let profile =
-            wanted.shippingAddress == nil && wanted.addressId == nil
+            checkoutRequest.shippingAddress == nil && checkoutRequest.addressId == nil
             ? try await host.objects("_User", ids: [userId], as: request.envelope.principal, for: request)[userId]
             : nil
         let known: ContactReply
@@ -211,8 +211,8 @@ struct CheckoutFunctions: Sendable {
             throw ParseError.invalidSession  // The account was deleted.
         }
         var customer = Customer(
-            userId: userId, email: known.email.isEmpty ? wanted.email ?? "" : known.email, profile: profile)
-        customer.givenEmail = known.email.isEmpty ? wanted.email : nil
+            userId: userId, email: known.email.isEmpty ? checkoutRequest.email ?? "" : known.email, profile: profile)
+        customer.givenEmail = known.email.isEmpty ? checkoutRequest.email : nil
         customer.mailCause = MailCause(
             addressVerified: known.emailVerified && !known.email.isEmpty, userId: userId,
             network: request.envelope.principal.network)

@@ -4,8 +4,8 @@ import ParseProtocol
 /// Leases on running checkouts, where several processes drive checkouts. A process renews its lease while it drives the
 /// checkout, and releases it when it stops. After a crash the lease expires, and another process takes over.
 ///
-/// Two concurrent drivers of one checkout are harmless: every step is idempotent, no step is reverted, and only one
-/// driver decides the end (`CheckoutLedger.finish`). Leases only make that case rare.
+/// Two concurrent drivers of one checkout are harmless: every step may be repeated, no step is reverted, and only one
+/// driver decides the end (`CheckoutLedger.storeReply`). Leases only make that case rare.
 package struct CheckoutLeases: Sendable {
     /// The name of this process.
     package let driver: String
@@ -24,8 +24,8 @@ package struct CheckoutLeases: Sendable {
     /// The columns `driver` and `drivenUntil` of a checkout that this process begins to drive.
     func values(at now: Timestamp) -> [SQLValue] { [.text(driver), .int(now.advanced(by: length).milliseconds)] }
 
-    /// Takes or renews the lease. A lease that ends later than a new one would was written before the clock was set
-    /// back.
+    /// Takes or renews the lease. A lease that expires later than now + `length` was written before the clock was set
+    /// back; it counts as expired.
     /// - Returns: false when another process holds it, or when the checkout is decided.
     package func take(_ checkoutId: String, in transaction: StoreTransaction) throws -> Bool {
         let now = transaction.now
@@ -37,7 +37,7 @@ package struct CheckoutLeases: Sendable {
     }
 
     /// Releases the lease.
-    func give(_ checkoutId: String, in transaction: StoreTransaction) throws {
+    func release(_ checkoutId: String, in transaction: StoreTransaction) throws {
         _ = try transaction.execute(
             "UPDATE checkouts SET drivenUntil = 0 WHERE id = ? AND driver = ?", [.text(checkoutId), .text(driver)])
     }

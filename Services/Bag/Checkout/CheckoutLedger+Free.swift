@@ -18,11 +18,11 @@ extension CheckoutLedger {
                 let row = try transaction.rows("SELECT * FROM checkouts WHERE id = ?", [.text(id)]).first
             else { throw ParseError(.validationError, "This order is not being paid: there is no payment to give up.") }
             let record = try CheckoutRecord(row)
-            _ = try end(record.checkout, Self.freed, undoesCharge: record.mayBeCharged, in: transaction)
-            let note = AuditNote(
+            _ = try endWithoutOrder(record.checkout, Self.freed, undoesCharge: record.mayBeCharged, in: transaction)
+            let entry = AuditNote(
                 "cancelOrder", "Order", orderId, before: nil,
                 after: ["freeBag": true, "checkoutId": .string(id), "reason": .string(reason)])
-            if let changes = origin?.changes([note], at: transaction.now) {
+            if let changes = origin?.changes([entry], at: transaction.now) {
                 try outbox.add(UsersCalls.audit, changes, key: AuditOrigin.key(), in: transaction)
             }
             var answer = order.answer

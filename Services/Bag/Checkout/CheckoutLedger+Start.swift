@@ -25,15 +25,15 @@ struct PricesMissing: Error { let products: Set<String> }
 
 extension CheckoutLedger {
     /// Begins a checkout of the customer's order, or finds the existing one of this request: same key, same order being
-    /// paid now, or same order already paid.
+    /// paid now, or same order already placed.
     ///
     /// A request refused here (an empty bag, an incomplete address) creates no checkout: nothing is stored, and the
     /// client may use the key again.
     /// - Parameters:
-    ///   - keys: names of this request. All of them identify the checkout from now on.
+    ///   - keys: the idempotency keys of this request, which are stored with the checkout.
     ///   - prices: the catalog's prices for this customer. Reservations run as Satchel itself, which sees every
     ///     product, so only products that the customer was offered may be reserved.
-    ///   - share: the share of the request.
+    ///   - share: the client budget that the transaction is charged to.
     ///   - began: called with a new checkout on the writer thread, after its commit and before the next one. Must not
     ///     block.
     /// - Returns: the id of the checkout.
@@ -72,10 +72,10 @@ extension CheckoutLedger {
         return removed == requestKeysForgottenMax
     }
 
-    /// Whether a checkout waits until its customer confirms the charge, and this request has other data than those that
-    /// led to it: the customer has corrected the card or the address.
-    private func waitsWithOtherData(
-        _ checkoutId: String, than request: CheckoutRequest, of customer: Customer, in transaction: StoreTransaction
+    /// Whether the checkout awaits confirmation and no earlier request for it had this fingerprint: the customer has
+    /// changed the card or the address.
+    private func isSuperseded(
+        _ checkoutId: String, by request: CheckoutRequest, of customer: Customer, in transaction: StoreTransaction
     ) throws -> Bool {
         let found = try transaction.rows(
             """
@@ -91,8 +91,8 @@ extension CheckoutLedger {
     ) throws -> (id: String, isDecided: Bool, new: Checkout?) {
         let order = try Self.order(request, of: customer.userId, in: transaction)
         if let running = try Self.running(order.objectId, in: transaction) {
-            if request.allowsAction, try waitsWithOtherData(running, than: request, of: customer, in: transaction) {
-                throw OtherPaymentWaits(checkoutId: running)
+            if request.allowsAction, try isSuperseded(running, by: request, of: customer, in: transaction) {
+                throw UnconfirmedCheckout(checkoutId: running)
             }
             return (running, false, nil)
         }
@@ -133,7 +133,7 @@ extension CheckoutLedger {
             orderFields: fields, allowsAction: request.allowsAction)
         try Self.insert(checkout, leases, in: transaction)
         if !customer.email.isEmpty { try customer.mailCause.keep(for: checkout.id, in: transaction) }
-        try Self.requireCompletable(checkout, in: transaction)
+        try Self.requirePlaceable(checkout, in: transaction)
         return (checkout.id, false, checkout)
     }
 
@@ -232,7 +232,7 @@ extension CheckoutLedger {
     }
 }
 
-/// A payment of the same bag with other data waits for its customer. It has to end before another one begins.
-package struct OtherPaymentWaits: Error {
+/// Thrown when the bag has a checkout whose customer has to confirm the charge. It has to end first.
+package struct UnconfirmedCheckout: Error {
     package let checkoutId: String
 }

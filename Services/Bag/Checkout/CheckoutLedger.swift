@@ -72,7 +72,7 @@ package struct CheckoutLedger: Sendable {
         // Without leases, every running checkout matches.
         let end = leases.map { now.advanced(by: $0.length) }
         return try await store.read(for: nil) { reader in
-            // A lease that ends later than a new one would was written before the clock was set back.
+            // A lease that expires later than `end` was written before the clock was set back; it counts as expired.
             try reader.rows(
                 """
                 SELECT id FROM checkouts WHERE state IN ('started', 'reserved', 'charged') AND actionSince IS NULL \
@@ -83,7 +83,7 @@ package struct CheckoutLedger: Sendable {
     }
 
     /// Checkouts whose customer has to confirm the charge, the oldest first.
-    package func awaitingAction() async throws -> [String] {
+    package func awaitingConfirmation() async throws -> [String] {
         try await store.read(for: nil) { reader in
             try reader.rows(
                 """
@@ -94,30 +94,30 @@ package struct CheckoutLedger: Sendable {
         }
     }
 
-    /// Stores that the customer has to confirm the charge, and releases the lease: until a client or
-    /// `awaitingAction` continues it, no process drives the checkout.
-    package func awaitAction(_ checkout: Checkout) async throws {
+    /// Stores that the customer has to confirm the charge, and releases the lease: until a client repeats its request
+    /// or `CheckoutRunner.pollUnconfirmedCharges` continues the checkout, no process drives it.
+    package func awaitConfirmation(_ checkout: Checkout) async throws {
         try await store.write(for: nil) { transaction in
             let changed = try transaction.execute(
                 "UPDATE checkouts SET actionSince = coalesce(actionSince, ?) WHERE id = ? AND state = 'reserved'",
                 [.int(transaction.now.milliseconds), .text(checkout.id)])
-            // An operator has freed the bag meanwhile.
+            // An operator freed the bag meanwhile.
             guard changed == 1 else { throw StepAlreadyTaken() }
-            try leases?.give(checkout.id, in: transaction)
+            try leases?.release(checkout.id, in: transaction)
         }
     }
 
     /// Takes or renews this process's lease on the checkout.
     /// - Returns: false while another process drives it, and when it is decided.
-    func take(_ id: String) async throws -> Bool {
+    func takeLease(_ id: String) async throws -> Bool {
         guard let leases else { return true }
         return try await store.write(for: nil) { try leases.take(id, in: $0) }
     }
 
     /// Releases the lease, so that the next process that needs the checkout can take it.
-    func give(_ id: String) async throws {
+    func releaseLease(_ id: String) async throws {
         guard let leases else { return }
-        try await store.write(for: nil) { try leases.give(id, in: $0) }
+        try await store.write(for: nil) { try leases.release(id, in: $0) }
     }
 
     func load(_ id: String) async throws -> CheckoutRecord {
@@ -131,18 +131,18 @@ package struct CheckoutLedger: Sendable {
         }
     }
 
-    /// Stores that a step was taken. A stored step is never reverted, even when another process drives the same
+    /// Stores the state after a step. A stored state is never reverted, even when another process drives the same
     /// checkout.
-    /// - Throws: `StepAlreadyTaken` when the stored progress is already further.
-    package func store(_ point: RecoveryPoint, of checkout: Checkout) async throws {
+    /// - Throws: `StepAlreadyTaken` when the stored state is already further.
+    package func store(_ state: CheckoutState, of checkout: Checkout) async throws {
         let (priced, chargeId): (PricedOrder?, String?) =
-            switch point {
+            switch state {
             case .reserved(let order): (order, nil)
             case .charged(let order, let chargeId): (order, chargeId)
             case .started, .decided: (nil, nil)
             }
         let before =
-            switch point {
+            switch state {
             case .started: "'started'"
             case .reserved: "'started', 'reserved'"
             case .charged, .decided: "'started', 'reserved', 'charged'"
@@ -154,7 +154,7 @@ package struct CheckoutLedger: Sendable {
                 WHERE id = ? AND state IN (\(before))
                 """,
                 [
-                    .text(point.name), priced.map { .text($0.text) } ?? .null,
+                    .text(state.name), priced.map { .text($0.text) } ?? .null,
                     priced.map { .int($0.totalMinorUnits) } ?? .null, priced.map { .text($0.currency) } ?? .null,
                     chargeId.map(SQLValue.text) ?? .null, .int(transaction.now.milliseconds), .text(checkout.id),
                 ])
@@ -164,15 +164,15 @@ package struct CheckoutLedger: Sendable {
 
     /// Stores the failure as the checkout's reply and releases its reservation.
     package func fail(_ checkout: Checkout, _ error: ParseError) async throws -> CheckoutOutcome {
-        try await store.write(for: nil) { try end(checkout, error, undoesCharge: false, in: $0) }
+        try await store.write(for: nil) { try endWithoutOrder(checkout, error, undoesCharge: false, in: $0) }
     }
 
     /// Ends a checkout without an order.
     /// - Parameter undoesCharge: the customer was or may have been charged, and the charge is refunded.
-    func end(
+    func endWithoutOrder(
         _ checkout: Checkout, _ error: ParseError, undoesCharge: Bool, in transaction: StoreTransaction
     ) throws -> CheckoutOutcome {
-        try Self.finish(checkout, .failure(error), reply: error.body.serialized, orderNo: nil, in: transaction)
+        try Self.storeReply(checkout, .failure(error), reply: error.body.serialized, orderNo: nil, in: transaction)
         // Sent even when no reservation is known: the catalog's answer may have been lost.
         try outbox.add(
             CatalogCalls.releaseReservation, .with { $0.reservationID = checkout.id },
@@ -188,8 +188,9 @@ package struct CheckoutLedger: Sendable {
         return .failure(error)
     }
 
+    /// Stores the final state and the reply in the checkout's row.
     /// - Parameter chargeId: of a charge that may not be stored yet; empty when there is none.
-    static func finish(
+    static func storeReply(
         _ checkout: Checkout, _ outcome: CheckoutOutcome, reply: [UInt8], orderNo: Int64?, chargeId: String = "",
         in transaction: StoreTransaction
     ) throws {
@@ -199,7 +200,7 @@ package struct CheckoutLedger: Sendable {
             updatedAt = ? WHERE id = ? AND state IN ('started', 'reserved', 'charged')
             """,
             [
-                .text(RecoveryPoint.decided(outcome).name), .blob(reply), orderNo.map(SQLValue.int) ?? .null,
+                .text(CheckoutState.decided(outcome).name), .blob(reply), orderNo.map(SQLValue.int) ?? .null,
                 chargeId.isEmpty ? .null : .text(chargeId), .int(transaction.now.milliseconds), .text(checkout.id),
             ])
         // Another driver already finished the checkout: the order must not get a second number.

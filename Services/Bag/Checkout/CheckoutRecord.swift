@@ -4,17 +4,17 @@ import ParseProtocol
 /// A checkout as a row of the table `checkouts`.
 struct CheckoutRecord {
     let checkout: Checkout
-    let point: RecoveryPoint
+    let state: CheckoutState
     /// Time since the checkout began, by the wall clock.
     var age = Duration.zero
     /// The customer has to confirm the charge.
-    var awaitsAction = false
+    var awaitsConfirmation = false
     /// The customer's account was deleted while the checkout ran.
     var isCustomerDeleted = false
 
     /// Whether payments may have been asked for the charge.
     var mayBeCharged: Bool {
-        switch point {
+        switch state {
         case .reserved(let order): order.totalMinorUnits > 0
         case .charged(_, let chargeId): !chargeId.isEmpty
         case .started, .decided: false
@@ -24,7 +24,7 @@ struct CheckoutRecord {
     /// A new checkout.
     init(_ checkout: Checkout) {
         self.checkout = checkout
-        point = .started
+        state = .started
     }
 
     /// - Throws: `ParseError.internalError` for a row that this version did not write.
@@ -37,8 +37,8 @@ struct CheckoutRecord {
             source: PaymentSource(json: source), email: row.text("email"),
             discount: row["discount"].textValue.map(DiscountTerms.init(text:)),
             orderFields: try JSON(parsing: row.text("orderFields")), allowsAction: row.int("allowsAction") == 1)
-        awaitsAction = try row["actionSince"].intValue != nil
-        point =
+        awaitsConfirmation = try row["actionSince"].intValue != nil
+        state =
             switch try row.text("state") {
             case "started": .started
             case "reserved": .reserved(try PricedOrder(text: row.text("priced")))
@@ -63,7 +63,7 @@ struct CheckoutRecord {
     }
 }
 
-extension RecoveryPoint {
+extension CheckoutState {
     /// The value of the column `state`.
     var name: String {
         switch self {

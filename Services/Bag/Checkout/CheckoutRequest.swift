@@ -1,7 +1,7 @@
 import ParseProtocol
 import ServiceKit
 
-/// A client's request to one of the three paying functions, with validated syntax.
+/// A client's request to one of the three payment functions, with validated syntax.
 package struct CheckoutRequest: Sendable, Equatable {
     /// Nil: the customer's open order.
     package var orderId: String?
@@ -26,7 +26,7 @@ package struct CheckoutRequest: Sendable, Equatable {
     /// `note` and `giftMessage`, when the client sent them.
     package var texts: [String: JSON]
 
-    private static let keyBytesMax = 200
+    private static let textBytesMax = 200
 
     /// Everything that a repeated request with the same idempotency key must match. The order is compared by the
     /// checkout's order id, because a repeated request may name or omit it.
@@ -43,8 +43,8 @@ package struct CheckoutRequest: Sendable, Equatable {
     package enum AddressNeed: Sendable, Equatable {
         /// All members are required, in a sent and in a stored address.
         case complete
-        /// Only the members that a payment sheet collects are required; none when the client sends no address. Apps
-        /// that pay by payment sheet have stored none.
+        /// An address in the request needs only the members that a payment sheet collects. Without one in the request,
+        /// nothing is required, because the app may have stored no address.
         case ofPaymentSheet
     }
 
@@ -156,8 +156,8 @@ package struct CheckoutRequest: Sendable, Equatable {
 
     static func text(_ parameters: JSON, _ name: String) throws -> String? {
         guard let value = parameters[name], !value.isNull else { return nil }
-        guard let text = value.stringValue, (1...keyBytesMax).contains(text.utf8.count), !text.utf8.contains(0) else {
-            throw ParseError(.validationError, "\(name) must be a string of 1 to \(keyBytesMax) bytes, none of them 0.")
+        guard let text = value.stringValue, (1...textBytesMax).contains(text.utf8.count), !text.utf8.contains(0) else {
+            throw ParseError(.validationError, "\(name) must be a string of 1 to \(textBytesMax) bytes without U+0000.")
         }
         return text
     }
@@ -171,8 +171,7 @@ package struct CheckoutRequest: Sendable, Equatable {
 }
 
 extension JSON {
-    /// - Throws: `.validationError` (142) that names a member which is none of these parameters: a misspelt one would
-    ///   be ignored without a word.
+    /// - Throws: `.validationError` (142) that names an unknown parameter. A misspelt one would be ignored silently.
     func requireOnly(_ names: Set<String>) throws {
         guard let unknown = (objectValue ?? [:]).keys.filter({ !names.contains($0) }).min() else { return }
         throw ParseError(

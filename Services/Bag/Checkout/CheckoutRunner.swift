@@ -10,7 +10,7 @@ package final class CheckoutRunner: Sendable {
     private let ledger: CheckoutLedger
     private let steps: any CheckoutStepping
     private let logger: Logger
-    private let flights: SingleFlight<CheckoutProgress>
+    private let flights: SingleFlight<CheckoutAnswer>
     /// How long a checkout may remain undecided before it is given up.
     private let undecidedMax: Duration
     /// Checkouts that their customers gave up, until they are decided. Their drivers may already run.
@@ -39,45 +39,45 @@ package final class CheckoutRunner: Sendable {
                 "satchel.payment.undecided.seconds", 1...86_400, default: Int(undecidedStandard.components.seconds)))
     }
 
-    /// Joins or starts the checkout and waits for its end. Nil when it is not decided within `limit`; it then continues
-    /// in the background, or when the customer has to confirm the charge.
+    /// Joins or starts the checkout and waits for its end. Nil in two cases: the checkout is not decided within `limit`
+    /// (it continues in the background), or the customer has to confirm the charge.
     package func outcome(of id: String, within limit: Duration) async -> CheckoutOutcome? {
-        guard case .decided(let outcome)? = await progress(of: id, within: limit) else { return nil }
+        guard case .decided(let outcome)? = await answer(of: id, within: limit) else { return nil }
         return outcome
     }
 
     /// Joins or starts the checkout and waits until it ends or its customer has to confirm the charge.
-    package func progress(of id: String, within limit: Duration) async -> CheckoutProgress? {
+    package func answer(of id: String, within limit: Duration) async -> CheckoutAnswer? {
         await flights.outcome(of: id, within: limit) { [self] in await drive(id) }
     }
 
-    /// As `progress`, but ends a checkout whose customer has to confirm the charge, unless the charge was made.
-    package func giveUp(_ id: String, within limit: Duration) async -> CheckoutProgress? {
+    /// As `answer`, but ends a checkout whose customer has to confirm the charge, unless the charge was made.
+    package func giveUp(_ id: String, within limit: Duration) async -> CheckoutAnswer? {
         givenUpIds.withLock { _ = $0.insert(id) }
         return await flights.outcome(of: id, within: limit) { [self] in await drive(id, givesUp: true) }
     }
 
-    /// Time between two rounds of `lookAfterActions`.
+    /// Time between two rounds of `pollUnconfirmedCharges`.
     static let roundPause = Duration.seconds(5)
     /// How long a round waits for one checkout.
     private static let roundWaitMax = Duration.seconds(2)
 
     /// Asks payments about each charge that its customer has to confirm: the customer may never come back.
     /// - Throws: the store's errors.
-    package func lookAfterActions() async throws {
-        var ids = try await ledger.awaitingAction()[...]
+    package func pollUnconfirmedCharges() async throws {
+        var ids = try await ledger.awaitingConfirmation()[...]
         await withTaskGroup(of: Void.self) { group in
-            for _ in 0..<Self.concurrentMax { lookAfterNext(of: &ids, in: &group) }
-            while await group.next() != nil, !Task.isCancelled { lookAfterNext(of: &ids, in: &group) }
+            for _ in 0..<Self.concurrentMax { pollNext(of: &ids, in: &group) }
+            while await group.next() != nil, !Task.isCancelled { pollNext(of: &ids, in: &group) }
         }
     }
 
-    /// Checkouts looked after concurrently, so that a charge without an answer does not delay all others.
+    /// Checkouts polled concurrently, so that a charge without an answer does not delay all others.
     private static let concurrentMax = 8
 
-    private func lookAfterNext(of ids: inout ArraySlice<String>, in group: inout TaskGroup<Void>) {
+    private func pollNext(of ids: inout ArraySlice<String>, in group: inout TaskGroup<Void>) {
         guard let id = ids.popFirst() else { return }
-        group.addTask { [self] in _ = await progress(of: id, within: Self.roundWaitMax) }
+        group.addTask { [self] in _ = await answer(of: id, within: Self.roundWaitMax) }
     }
 
     /// Drives a checkout that was just stored. Called on the writer thread, before its next commit. If the same request
@@ -92,7 +92,9 @@ package final class CheckoutRunner: Sendable {
     package func resumeUnfinished() async throws {
         let ids = try await ledger.unfinished()
         for id in ids { flights.begin(id) { [self] in await drive(id) } }
-        if !ids.isEmpty { logger.notice("Checkouts continue.", metadata: ["checkout.count": "\(ids.count)"]) }
+        if !ids.isEmpty {
+            logger.notice("Interrupted checkouts are resumed.", metadata: ["checkout.count": "\(ids.count)"])
+        }
     }
 
     // MARK: - Performing
@@ -101,12 +103,12 @@ package final class CheckoutRunner: Sendable {
     private static let pollInterval = Duration.milliseconds(50)
 
     /// Nil when the service stops first; all completed steps are stored.
-    private func drive(_ id: String, givesUp: Bool = false) async -> CheckoutProgress? {
+    private func drive(_ id: String, givesUp: Bool = false) async -> CheckoutAnswer? {
         while !Task.isCancelled {
-            let isOurs = await take(id)
+            let isOurs = await takeLease(id)
             // Read after the lease was taken: no other process stores a step of this checkout meanwhile.
             guard let record = await load(id) else { return nil }
-            if case .decided(let outcome) = record.point {
+            if case .decided(let outcome) = record.state {
                 givenUpIds.withLock { _ = $0.remove(id) }
                 return .decided(outcome)
             }
@@ -117,11 +119,11 @@ package final class CheckoutRunner: Sendable {
     }
 
     /// Drives a checkout while this process holds its lease.
-    private func drive(_ record: CheckoutRecord, givesUp: Bool = false) async -> CheckoutProgress? {
-        guard let leases = ledger.leases else { return await takeSteps(record, givesUp) }
+    private func drive(_ record: CheckoutRecord, givesUp: Bool = false) async -> CheckoutAnswer? {
+        guard let leases = ledger.leases else { return await runSteps(record, givesUp) }
         let checkout = record.checkout
-        let outcome = await withTaskGroup(of: CheckoutProgress?.self) { group in
-            group.addTask { [self] in await takeSteps(record, givesUp) }
+        let outcome = await withTaskGroup(of: CheckoutAnswer?.self) { group in
+            group.addTask { [self] in await runSteps(record, givesUp) }
             group.addTask { [self] in
                 repeat { try? await Task.sleep(for: leases.pause) } while await renewLease(checkout.id)
                 return nil
@@ -131,8 +133,8 @@ package final class CheckoutRunner: Sendable {
             return first
         }
         if let outcome { return outcome }
-        // The task was cancelled, or another process took the checkout over.
-        try? await ledger.give(checkout.id)
+        // The task was cancelled, or another process took over the checkout.
+        try? await ledger.releaseLease(checkout.id)
         return Task.isCancelled ? nil : await drive(checkout.id)
     }
 
@@ -140,35 +142,35 @@ package final class CheckoutRunner: Sendable {
     private func renewLease(_ id: String) async -> Bool {
         guard !Task.isCancelled else { return false }
         do {
-            return try await ledger.take(id)
+            return try await ledger.takeLease(id)
         } catch {
             return true  // The database is unavailable, also for the other processes.
         }
     }
 
-    private func take(_ id: String) async -> Bool {
+    private func takeLease(_ id: String) async -> Bool {
         do {
-            return try await ledger.take(id)
+            return try await ledger.takeLease(id)
         } catch {
             logger.error("A checkout could not be leased.", metadata: ["checkout.id": "\(id)", "error": "\(error)"])
             return false
         }
     }
 
-    private func takeSteps(_ record: CheckoutRecord, _ givesUp: Bool) async -> CheckoutProgress? {
+    private func runSteps(_ record: CheckoutRecord, _ givesUp: Bool) async -> CheckoutAnswer? {
         var (machine, action) = self.machine(for: record, givesUp)
         while !Task.isCancelled {
             if case .answer(let outcome) = action {
                 givenUpIds.withLock { _ = $0.remove(record.checkout.id) }
                 return .decided(outcome)
             }
-            if case .awaitAction(let secret) = action {
+            if case .awaitConfirmation(let secret) = action {
                 if givenUpIds.withLock({ $0.contains(record.checkout.id) }) {
                     action = machine.giveUp(Self.givenUp)
                     continue
                 }
-                if await hasStoredAction(record.checkout) {
-                    return .action(orderId: record.checkout.orderId, clientSecret: secret)
+                if await storeAwaitsConfirmation(record.checkout) {
+                    return .needsConfirmation(orderId: record.checkout.orderId, clientSecret: secret)
                 }
                 action = machine.notStored()
             }
@@ -178,13 +180,14 @@ package final class CheckoutRunner: Sendable {
         return nil
     }
 
-    private func hasStoredAction(_ checkout: Checkout) async -> Bool {
+    /// - Returns: whether it is stored that the customer has to confirm the charge.
+    private func storeAwaitsConfirmation(_ checkout: Checkout) async -> Bool {
         do {
-            try await ledger.awaitAction(checkout)
+            try await ledger.awaitConfirmation(checkout)
             return true
         } catch {
             logger.error(
-                "A checkout's step could not be stored.",
+                "The checkout could not be marked as awaiting confirmation.",
                 metadata: ["checkout.id": "\(checkout.id)", "error": "\(error)"])
             return false
         }
@@ -204,12 +207,12 @@ package final class CheckoutRunner: Sendable {
         // If the wall clock was changed, the limit becomes longer or shorter, which is harmless.
         let age = min(max(record.age, .zero), undecidedMax)
         var machine = CheckoutMachine(
-            record.checkout, at: record.point, timeLeft: undecidedMax - age,
-            awaitsAction: record.awaitsAction && age < Self.reservationHolds)
+            record.checkout, at: record.state, timeLeft: undecidedMax - age,
+            awaitsConfirmation: record.awaitsConfirmation && age < Self.reservationHolds)
         let action =
             if record.isCustomerDeleted {
                 machine.giveUp(AccountDeletion.refusal)
-            } else if givesUp, record.awaitsAction {
+            } else if givesUp, record.awaitsConfirmation {
                 machine.giveUp(Self.givenUp)
             } else {
                 machine.resume()
@@ -238,40 +241,45 @@ package final class CheckoutRunner: Sendable {
                 return machine.reservationAnswered(await steps.reserve(products, for: checkout))
             case .charge(let order): return machine.chargeAnswered(await steps.charge(order, for: checkout))
             case .findCharge: return machine.chargeFound(await steps.findCharge(for: checkout))
-            case .store(let point):
-                try await ledger.store(point, of: checkout)
+            case .store(let state):
+                try await ledger.store(state, of: checkout)
                 return machine.stored()
-            case .make(let order, let chargeId):
-                let outcome = try await ledger.make(checkout, order, chargeId: chargeId)
-                let isMade = (try? outcome.get()) != nil
+            case .placeOrder(let order, let chargeId):
+                let outcome = try await ledger.placeOrder(checkout, order, chargeId: chargeId)
+                let isPlaced = (try? outcome.get()) != nil
                 logger.info(
-                    isMade ? "An order was placed." : "An order's account was deleted; any charge is refunded.",
+                    isPlaced
+                        ? "An order was placed."
+                        : "A checkout ended without an order, because the account was deleted; any charge is refunded.",
                     metadata: ["order.id": "\(checkout.orderId)", "checkout.id": "\(checkout.id)"])
                 return machine.decided(outcome)
             case .fail(let error, let holdsStock):
                 let outcome = try await ledger.fail(checkout, error)
                 logger.info(
                     "A checkout failed.", metadata: ["checkout.id": "\(checkout.id)", "code": "\(error.code.rawValue)"])
-                if holdsStock { await steps.releaseSoon(checkout) }
+                if holdsStock { await steps.tryRelease(checkout) }
                 return machine.decided(outcome)
             case .wait(let pause):
-                logger.warning("A checkout waits.", metadata: ["checkout.id": "\(checkout.id)", "pause": "\(pause)"])
+                logger.warning(
+                    "A step of a checkout failed and will be retried.",
+                    metadata: ["checkout.id": "\(checkout.id)", "pause": "\(pause)"])
                 try? await Task.sleep(for: pause)
                 // Meanwhile an operator may have freed the bag, or the account may have been deleted.
                 guard let record = try? await ledger.load(checkout.id) else { return machine.waited() }
-                if case .decided(let outcome) = record.point { return machine.decided(outcome) }
+                if case .decided(let outcome) = record.state { return machine.decided(outcome) }
                 return record.isCustomerDeleted ? machine.giveUp(AccountDeletion.refusal) : machine.waited()
-            case .answer, .awaitAction: return action
+            case .answer, .awaitConfirmation: return action
             }
         } catch is StepAlreadyTaken {
             guard let record = await load(checkout.id) else { return machine.notStored() }
             let (present, next) = self.machine(for: record)
             machine = present
             return next
-        } catch let error as ParseError where action.isMake && error.code != .serviceUnavailable {
-            // The customer has been charged, and retrying does not help.
+        } catch let error as ParseError where action.isPlaceOrder && error.code != .serviceUnavailable {
+            // The store refuses the order, and a retry alone will not change that: an operator has to act. The driver
+            // keeps retrying, so the order is placed once the cause is removed.
             logger.critical(
-                "A paid order cannot be placed.",
+                "A checkout's order cannot be placed; the driver keeps retrying.",
                 metadata: [
                     "checkout.id": "\(checkout.id)", "order.id": "\(checkout.orderId)", "error": "\(error)",
                 ])
@@ -286,7 +294,7 @@ package final class CheckoutRunner: Sendable {
 }
 
 extension CheckoutMachine.Action {
-    fileprivate var isMake: Bool {
-        if case .make = self { true } else { false }
+    fileprivate var isPlaceOrder: Bool {
+        if case .placeOrder = self { true } else { false }
     }
 }

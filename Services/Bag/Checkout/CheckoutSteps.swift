@@ -8,15 +8,15 @@ package protocol CheckoutStepping: Sendable {
     func reserve(
         _ products: [String: Int], for checkout: Checkout
     ) async -> Result<Reservation, CheckoutMachine.StepFailure>
-    /// - Returns: the provider's id of the charge, or `needsAction`.
+    /// - Returns: the provider's id of the charge, or `needsConfirmation`.
     func charge(_ order: PricedOrder, for checkout: Checkout) async -> Result<String, CheckoutMachine.StepFailure>
     /// Asks for the state of a charge without making one. Refused with `.objectNotFound` (101) when the charge was
     /// never begun; payments then never begins it.
     /// - Returns: the provider's id of the charge.
     func findCharge(for checkout: Checkout) async -> Result<String, CheckoutMachine.StepFailure>
-    /// Releases reserved stock before the customer learns of the failure: with another card, the customer may order the
-    /// same pieces at once. The outbox sends the same message with retries, so this call may fail.
-    func releaseSoon(_ checkout: Checkout) async
+    /// Tries once to release reserved stock before the customer learns of the failure: with another card, the customer
+    /// may order the same pieces at once. The outbox sends the same message with retries, so this call may fail.
+    func tryRelease(_ checkout: Checkout) async
 }
 
 /// The steps as messages to catalog and payments.
@@ -31,6 +31,7 @@ struct CheckoutSteps: CheckoutStepping {
     ) async -> Result<Reservation, CheckoutMachine.StepFailure> {
         let request = ReserveRequest.with { message in
             message.reservationID = checkout.id
+            message.orderID = checkout.orderId
             message.lifetimeSeconds = Self.reservationSeconds
             message.lines = products.sorted { $0.key < $1.key }.map { product, quantity in
                 .with {
@@ -67,7 +68,7 @@ struct CheckoutSteps: CheckoutStepping {
         return await ask(PaymentsCalls.charge, request, key: "\(checkout.id):charge") {
             CheckoutMachine.StepFailure(charging: $0)
         }.flatMap { reply -> Result<String, CheckoutMachine.StepFailure> in
-            reply.clientSecret.isEmpty ? .success(reply.chargeID) : .failure(.needsAction(reply.clientSecret))
+            reply.clientSecret.isEmpty ? .success(reply.chargeID) : .failure(.needsConfirmation(reply.clientSecret))
         }
     }
 
@@ -79,7 +80,7 @@ struct CheckoutSteps: CheckoutStepping {
         }.map(\.chargeID)
     }
 
-    func releaseSoon(_ checkout: Checkout) async {
+    func tryRelease(_ checkout: Checkout) async {
         let request = ReleaseReservationRequest.with { $0.reservationID = checkout.id }
         _ = await ask(
             CatalogCalls.releaseReservation, request, key: "\(checkout.id):release", timeout: .seconds(2)
@@ -101,7 +102,7 @@ struct CheckoutSteps: CheckoutStepping {
 }
 
 extension BusEndpoint {
-    /// Sends a step to another service as a write of the shop itself, which belongs to no request.
+    /// Sends a write to another service with Satchel's own permissions, independent of any client request.
     /// - Parameter key: the step's idempotency key.
     /// - Throws: `BusFailure`, and SwiftProtobuf's errors for an answer that cannot be decoded.
     func ask<Request, Reply>(
@@ -118,22 +119,22 @@ extension BusEndpoint {
 extension CheckoutMachine.StepFailure {
     /// Codes with which payments refuses a charge: not found, declined, invalid. Any other failure leaves the outcome
     /// unknown; treating it as a refusal could lose a charge that was made.
-    private static let refusals: Set<Int32> = [101, 141, 142]
+    private static let refusalCodes: Set<Int32> = [101, 141, 142]
 
     package init(charging failure: BusFailure) {
         self =
-            !failure.failure.retriable && Self.refusals.contains(failure.failure.code)
+            !failure.failure.retriable && Self.refusalCodes.contains(failure.failure.code)
             ? .refused(ParseError(failure)) : .undecided
     }
 
     /// Codes of temporary failures: an internal fault, an unavailable or busy service, an expired deadline.
-    private static let passing: Set<Int32> = [1, 2, 100, 124]
+    private static let temporaryCodes: Set<Int32> = [1, 2, 100, 124]
 
     /// Before the charge, any permanent failure is final; otherwise the bag would remain frozen. If stock was reserved
     /// anyway, the failure releases it.
     package init(reserving failure: BusFailure) {
         self =
-            !failure.failure.retriable && !Self.passing.contains(failure.failure.code)
+            !failure.failure.retriable && !Self.temporaryCodes.contains(failure.failure.code)
             ? .refused(ParseError(failure)) : .undecided
     }
 }

@@ -1,6 +1,6 @@
 import ParseProtocol
 
-/// The receipt of a paid order: the function's answer and the content of the mail.
+/// The receipt of a placed order: the function's answer and the content of the mail.
 struct Receipt {
     /// The order as stored now.
     let order: JSON

@@ -48,8 +48,8 @@ package enum AccountDeletion {
         ).isEmpty
     }
 
-    /// Removes the user's data. While a payment is undecided this waits: `CheckoutLedger` refunds the money when the
-    /// payment ends, and then calls this.
+    /// Marks the account as deleted and removes its data. While a checkout of it runs, only marks it:
+    /// `CheckoutLedger.endWithoutOrder` calls this again when the checkout ends.
     package static func forget(_ userId: String, in transaction: StoreTransaction) throws {
         guard Names.isObjectId(userId) else { throw ParseError(.validationError, "A user's id is needed.") }
         try transaction.execute(
@@ -66,7 +66,7 @@ package enum AccountDeletion {
                 return
             }
             let updated = try transaction.update("Order", id, withoutName, caller: .master)
-            try OrderEntries.follow(updated.before, updated.document, in: transaction)
+            try OrderEntries.orderChanged(from: updated.before, to: updated.document, in: transaction)
             // Notes may contain anything about the customer.
             try OrderNotes.removeAll(of: id, in: transaction)
         }

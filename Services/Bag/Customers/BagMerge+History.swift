@@ -12,7 +12,7 @@ extension BagMerge {
         let made: JSON = ["orderStatus": ["$ne": .int(OrderStatus.open.wireStatus)]]
         try transaction.forEach("Order", of: from, "customer", where: made) { id, _ in
             let updated = try transaction.update("Order", id, mine, caller: .master)
-            try totals.follow(updated.before, updated.document, in: transaction)
+            try totals.orderChanged(from: updated.before, to: updated.document, in: transaction)
         }
         try totals.moveMarks(from: from, to: to, in: transaction)
         try transaction.forEach("OrderItem", of: from, "customer") { id, item in
@@ -32,7 +32,8 @@ extension BagMerge {
             if hasDefault, address["default"] == true { changes["default"] = false }
             _ = try transaction.update("Address", id, changes, caller: .master)
         }
-        // The customer may ask for the result of a payment as the account, which may have used the same keys itself.
+        // After sign-in the client asks for the payment's result with the account's session, so the keys are copied. A
+        // key that the account already used keeps its checkout.
         _ = try transaction.execute(
             """
             INSERT INTO checkoutKeys(customerId, key, checkoutId, request, requestedAt)

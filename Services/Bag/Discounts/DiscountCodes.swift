@@ -5,7 +5,7 @@ import ParseProtocol
 ///
 /// A use is a checkout with the code that has not failed (`checkouts.discountCode`). The row that begins a checkout
 /// therefore reserves the use, and the row's end as `failed` releases it: there is no second counter that a crash could
-/// leave behind. A cancelled order gives its use back; a refunded one keeps it.
+/// leave behind. A cancelled order releases its use; a refunded one keeps it.
 package enum DiscountCodes {
     static let tables = [
         """
@@ -14,7 +14,7 @@ package enum DiscountCodes {
         """,
         // The terms of a checkout's discount (`DiscountTerms`).
         "ALTER TABLE checkouts ADD COLUMN discount TEXT",
-        // NULL when the checkout uses no code, or when its use was given back.
+        // NULL when the checkout uses no code, or when its use was released.
         "ALTER TABLE checkouts ADD COLUMN discountCode TEXT",
         """
         CREATE INDEX checkoutsOfDiscount ON checkouts(discountCode, customerId)
@@ -74,8 +74,8 @@ package enum DiscountCodes {
         ).first?.int("uses") ?? 0
     }
 
-    /// A cancelled order gives its use back.
-    static func giveBack(by orderId: String, in transaction: StoreTransaction) throws {
+    /// Releases the use of an order that is cancelled.
+    static func releaseUse(of orderId: String, in transaction: StoreTransaction) throws {
         try transaction.execute(
             "UPDATE checkouts SET discountCode = NULL WHERE orderId = ? AND discountCode IS NOT NULL",
             [.text(orderId)])

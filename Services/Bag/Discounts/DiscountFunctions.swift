@@ -17,7 +17,7 @@ struct DiscountFunctions: Sendable {
             let code = try DiscountCode(parameters)
             return try await host.commit(request) { transaction in
                 try DiscountCodes.add(code, in: transaction)
-                return try told("createDiscountCode", nil, code, by: request, in: transaction)
+                return try auditAndAnswer("createDiscountCode", nil, code, by: request, in: transaction)
             }
         }
         routes.function("updateDiscountCode") { parameters, request in
@@ -32,7 +32,7 @@ struct DiscountFunctions: Sendable {
                 }
                 let code = try present.changed(by: parameters)
                 try DiscountCodes.replace(code, in: transaction)
-                return try told("updateDiscountCode", present, code, by: request, in: transaction)
+                return try auditAndAnswer("updateDiscountCode", present, code, by: request, in: transaction)
             }
         }
         routes.function("discountCodes") { parameters, request in
@@ -61,13 +61,13 @@ struct DiscountFunctions: Sendable {
         }
     }
 
-    /// Notes the change in the audit log and returns the answer.
-    private func told(
+    /// Records the change in the audit log and returns the answer.
+    private func auditAndAnswer(
         _ action: String, _ before: DiscountCode?, _ after: DiscountCode, by request: ServiceRequest,
         in transaction: StoreTransaction
     ) throws -> BusReply {
-        let note = AuditNote(action, "", after.code, before: before?.json, after: after.json)
-        try host.audit.note(note, by: request, in: transaction)
+        let entry = AuditNote(action, "", after.code, before: before?.json, after: after.json)
+        try host.audit.note(entry, by: request, in: transaction)
         guard let answer = try DiscountCodes.list(.one(after.code), in: transaction).first else {
             throw ParseError.internalError
         }

@@ -122,7 +122,7 @@ package enum DiscountProblem: String, Sendable {
             case .exhausted: "The discount code \(code) is used up."
             case .alreadyUsed: "You have already used the discount code \(code)."
             case .minimumNotReached: "The bag does not reach the minimum of the discount code \(code)."
-            case .notApplicable: "The discount code \(code) does not apply to a product in the bag."
+            case .notApplicable: "The discount code \(code) applies to no product in the bag."
             }
         var details: JSON = ["code": .string(rawValue), "discountCode": .string(code)]
         details["minimumMinorUnits"] = minimumMinorUnits.map(JSON.int)

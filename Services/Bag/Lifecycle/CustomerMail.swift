@@ -9,7 +9,7 @@ package struct CustomerMail: Sendable {
     let text: String
 
     private static let subjectBytesMax = 200
-    /// The mail service sends it as it is (`WrittenMail`).
+    /// The mail service sends it as it is (`FreeTextMail`).
     private static let template = "message"
 
     /// - Throws: `.incorrectType` (111) for a value that is not a string, `.validationError` (142) for a text that is

@@ -3,9 +3,9 @@ import ParseProtocol
 
 /// The entries of placed orders, which `OrderList` reads.
 ///
-/// Each transaction that changes a placed order also changes its entry (`follow`). Orders of earlier releases get
-/// theirs in the background, in the order of their ids (`addNext`). Before that, a change of such an order changes
-/// nothing here, because the background work will see its later state.
+/// Each transaction that changes a placed order also changes its entry (`orderChanged`). A backfill in the background
+/// adds the entries of orders of earlier releases, in the order of their ids (`addNext`). A change of an order that the
+/// backfill has not reached changes nothing here, because the backfill will read its later state.
 package enum OrderEntries {
     static let tables = [
         """
@@ -21,7 +21,7 @@ package enum OrderEntries {
         CREATE TABLE orderWords(word TEXT NOT NULL, orderId TEXT NOT NULL, PRIMARY KEY(word, orderId)) WITHOUT ROWID
         """,
         "CREATE INDEX orderWordsByOrder ON orderWords(orderId)",
-        // The last order with an entry, until the orders of earlier releases have theirs.
+        // The position of the backfill: the last order with an entry. Empty when the backfill is done.
         "CREATE TABLE orderEntriesAdded(name TEXT PRIMARY KEY, addedTo TEXT NOT NULL) WITHOUT ROWID",
         "INSERT INTO orderEntriesAdded(name, addedTo) VALUES ('orders', '')",
     ]
@@ -29,11 +29,11 @@ package enum OrderEntries {
     /// Orders that get entries in one transaction: takes a few milliseconds, so that checkouts are not delayed.
     package static let addedAtOnce = 100
 
-    /// Follows a change of an order.
+    /// Updates the order's entry after a change of the order.
     /// - Parameters:
     ///   - before: the order before; nil when it was a bag or did not exist.
     ///   - after: the order as stored now; nil when it was deleted.
-    static func follow(_ before: JSON?, _ after: JSON?, in transaction: StoreTransaction) throws {
+    static func orderChanged(from before: JSON?, to after: JSON?, in transaction: StoreTransaction) throws {
         let (old, new) = (before.flatMap(OrderEntry.init), after.flatMap(OrderEntry.init))
         guard old != new, let orderId = (new ?? old)?.orderId, try isAdded(orderId, in: transaction) else { return }
         guard let new else {
@@ -44,7 +44,7 @@ package enum OrderEntries {
         try store(new, insteadOf: old, in: transaction)
     }
 
-    /// Adds the entries of the next orders that earlier releases placed.
+    /// The next step of the backfill: adds entries of orders that earlier releases placed.
     /// - Returns: whether more may remain.
     package static func addNext(in transaction: StoreTransaction) throws -> Bool {
         guard let last = try addedTo(in: transaction) else { return false }
@@ -66,7 +66,7 @@ package enum OrderEntries {
         return true
     }
 
-    /// Whether orders of earlier releases still lack entries.
+    /// Whether the backfill is not done yet.
     static func areIncomplete(in store: some ObjectReading) throws -> Bool { try addedTo(in: store) != nil }
 
     private static func addedTo(in store: some ObjectReading) throws -> String? {

@@ -8,29 +8,29 @@ struct OrderEvents {
     /// The order as stored now.
     let order: OrderRecord
     let status: OrderStatus
-    /// Names the change among the order's changes. A second change of the same name sends no messages.
-    let name: String
+    /// Identifies the change within the order; the outbox sends the messages of one key once.
+    let changeKey: String
     /// The refunded amount, in minor units.
-    var givenBack: Int64 = 0
+    var refundedAmount: Int64 = 0
     /// Whether a refund left a part of the payment.
     var isPartial = false
     var reason = ""
     /// The customer's current address; nil when it is unknown.
     let contact: CustomerContact?
-    /// True when the shop took the step, false when the customer did.
+    /// True when an operator requested the step, false when the customer did.
     var byShop = true
     /// The shop's currency.
     let currency: Currency
 
-    func tell(_ outbox: any EventSink, in transaction: StoreTransaction) throws {
-        let key = "order:\(order.objectId):\(name)"
+    func queue(_ outbox: any EventSink, in transaction: StoreTransaction) throws {
+        let key = "order:\(order.objectId):\(changeKey)"
         let priced = try order.priced(in: transaction, currency: currency)
         let changed = OrderChanged.with {
             $0.orderID = order.objectId
             $0.orderNumber = order.orderNo
             $0.userID = order.customerId
             $0.status = status.event
-            $0.refundedMinorUnits = givenBack
+            $0.refundedMinorUnits = refundedAmount
             $0.partlyRefunded = isPartial
             $0.currency = priced.currency
             $0.changedAt = transaction.now.milliseconds
@@ -41,7 +41,7 @@ struct OrderEvents {
         try mail(outbox, priced, in: transaction)
     }
 
-    /// Mails the customer alone.
+    /// Queues only the mail, no events.
     /// - Parameter isTrackingCorrected: whether the customer already got a mail about the shipment, with other details.
     func mail(
         _ outbox: any EventSink, _ priced: PricedOrder, isTrackingCorrected: Bool = false,
@@ -62,7 +62,7 @@ struct OrderEvents {
                 addressVerified: contact?.isVerified == true && !known.isEmpty, byShop: byShop, userId: order.customerId
             ).fill(&$0)
         }
-        try outbox.add(MailCalls.send, mail, key: "order:\(order.objectId):\(name):mail", in: transaction)
+        try outbox.add(MailCalls.send, mail, key: "order:\(order.objectId):\(changeKey):mail", in: transaction)
     }
 
     private var template: String? {
@@ -79,7 +79,7 @@ struct OrderEvents {
         var model = receipt.mailModel
         for (name, value) in Shipment(order: order.document).fields { model[name] = value }
         if !reason.isEmpty { model["reason"] = .string(reason) }
-        if givenBack > 0 { model["refundedMinorUnits"] = .int(givenBack) }
+        if refundedAmount > 0 { model["refundedMinorUnits"] = .int(refundedAmount) }
         if isTrackingCorrected { model["isTrackingCorrected"] = true }
         return model
     }

@@ -20,7 +20,7 @@ struct OrderFunctions: Sendable {
     func install(in routes: inout ServiceRoutes) {
         routes.function("shipOrder") { parameters, request in
             try request.requireArea(.orders)
-            return try await take(.init(.ship(try Shipment(parameters)), by: nil), parameters, request)
+            return try await perform(.init(.ship(try Shipment(parameters)), by: nil), parameters, request)
         }
         routes.function("correctTracking") { parameters, request in
             try request.requireArea(.orders)
@@ -28,11 +28,11 @@ struct OrderFunctions: Sendable {
             guard shipment != Shipment() else {
                 throw ParseError(.validationError, "Name a carrier, trackingNumber or trackingUrl.")
             }
-            return try await take(.init(.correctTracking(shipment), by: nil), parameters, request)
+            return try await perform(.init(.correctTracking(shipment), by: nil), parameters, request)
         }
         routes.function("deliverOrder") { parameters, request in
             try request.requireArea(.orders)
-            return try await take(.init(.deliver, by: nil), parameters, request)
+            return try await perform(.init(.deliver, by: nil), parameters, request)
         }
         routes.function("cancelOrder") { parameters, request in
             let customerId = request.envelope.principal.runs([.orders]) ? nil : try request.userId
@@ -43,17 +43,17 @@ struct OrderFunctions: Sendable {
                         Self.orderId(parameters), reason: Self.reason(parameters), by: AuditOrigin(request),
                         for: request.share))
             }
-            let wish = OrderLedger.Wish(.cancel, by: customerId, reason: try Self.reason(parameters))
-            return try await take(wish, parameters, request)
+            let stepRequest = OrderLedger.StepRequest(.cancel, by: customerId, reason: try Self.reason(parameters))
+            return try await perform(stepRequest, parameters, request)
         }
         routes.function("refundOrder") { parameters, request in
             try request.requireArea(.orders)
-            var wish = OrderLedger.Wish(
+            var stepRequest = OrderLedger.StepRequest(
                 .refund(try Self.amount(parameters)), by: nil, reason: try Self.reason(parameters),
                 restock: try Self.flag(parameters, "restock"))
-            wish.lines = try RefundLines(parameters["lines"])
-            wish.keys = try Self.keys(parameters, request)
-            return try await take(wish, parameters, request)
+            stepRequest.lines = try RefundLines(parameters["lines"])
+            stepRequest.keys = try Self.keys(parameters, request)
+            return try await perform(stepRequest, parameters, request)
         }
         routes.function("orderRefunds") { parameters, request in
             let isDesk = request.envelope.principal.runs([.orders, .support])
@@ -85,7 +85,7 @@ struct OrderFunctions: Sendable {
 
     private static let customerFields: Set<String> = ["purpose", "amount", "state", "lines", "createdAt"]
 
-    /// Refunds without what only the desk reads.
+    /// Refunds without the fields for operators.
     private static func forCustomer(_ refunds: JSON) -> JSON {
         .array(
             (refunds.arrayValue ?? []).map { refund in
@@ -93,39 +93,42 @@ struct OrderFunctions: Sendable {
             })
     }
 
-    private func take(_ wish: OrderLedger.Wish, _ parameters: JSON, _ request: ServiceRequest) async throws -> BusReply
-    {
+    private func perform(
+        _ stepRequest: OrderLedger.StepRequest, _ parameters: JSON, _ request: ServiceRequest
+    ) async throws -> BusReply {
         guard !CardNumber.isPresent(in: parameters) else { throw CardNumber.refused }
         let orderId = try Self.orderId(parameters)
-        var wish = wish
-        if wish.customerId == nil {
-            wish.origin = AuditOrigin(request)
-            switch wish.step {
+        var stepRequest = stepRequest
+        if stepRequest.customerId == nil {
+            stepRequest.origin = AuditOrigin(request)
+            switch stepRequest.step {
             case .refund, .cancel:
-                wish.madeBy = await contacts.name(of: request.envelope.principal.userID, for: request)
+                stepRequest.madeBy = await contacts.name(of: request.envelope.principal.userID, for: request)
             default: break
             }
         }
         let share = request.share
-        let customer = try await ledger.customer(orderId, for: wish.customerId, share: share)
+        let customer = try await ledger.customer(orderId, for: stepRequest.customerId, share: share)
         let contact = await contacts.contact(of: customer, for: request)
-        if let chargeId = try await ledger.foreignCharge(orderId, for: wish, share: share) {
-            wish.foreign = try await foreignPayment(chargeId, of: orderId, for: request)
+        if let chargeId = try await ledger.foreignCharge(orderId, for: stepRequest, share: share) {
+            stepRequest.foreign = try await foreignPayment(chargeId, of: orderId, for: request)
         }
-        switch try await ledger.take(wish, orderId, contact: contact, for: share) {
+        switch try await ledger.perform(stepRequest, orderId, contact: contact, for: share) {
         case .done(var answer):
-            if case .refund = wish.step { answer["refundedNow"] = 0 }
+            if case .refund = stepRequest.step { answer["refundedNow"] = 0 }
             return try .result(answer)
         case .waits(let refundId):
-            if case .refused(let error) = await runner.progress(of: refundId, within: Self.waitMax) {
+            if case .refused(let error)? = await runner.outcome(of: refundId, within: Self.waitMax) {
                 throw ParseError(.validationError, "The refund was refused: \(error.message)")
             }
-            guard case .refund = wish.step else { return try .result(try await ledger.answer(orderId, for: share)) }
+            guard case .refund = stepRequest.step else {
+                return try .result(try await ledger.answer(orderId, for: share))
+            }
             return try .result(try await ledger.answer(orderId, refund: refundId, for: share))
         }
     }
 
-    /// Asks payments for a charge that it did not make.
+    /// Asks payments for a charge that was made outside Satchel.
     /// - Throws: `.validationError` (142) when the shop's provider has no such charge.
     private func foreignPayment(
         _ chargeId: String, of orderId: String, for origin: ServiceRequest

@@ -3,7 +3,7 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// The stored state of placed orders. Every step is one transaction.
+/// The stored state of placed orders. Every operator's or customer's step is one transaction.
 package struct OrderLedger: Sendable {
     let store: ClassStore
     let outbox: any EventSink
@@ -16,31 +16,31 @@ package struct OrderLedger: Sendable {
         self.currency = currency
     }
 
-    /// A requested step with its details.
-    package struct Wish: Sendable {
+    /// A request for a step, with its details.
+    package struct StepRequest: Sendable {
         package let step: OrderLifecycle.Step
-        /// Nil for the shop's admins. A customer can act on their own orders only.
+        /// The customer who requests the step for an own order; nil for an operator.
         package let customerId: String?
         package var reason = ""
         /// Whether the goods of a refunded order return to stock. The goods of a cancelled order always do.
         package var restock = false
-        /// The pieces that a refund is for. Their prices are the amount when the step names none.
+        /// The pieces that a refund is for. When the step names no amount, the refund is what was paid for them.
         package var lines = RefundLines()
-        /// Keys of the request. A refund that began under one of them is the same refund, not another one of the same
-        /// amount.
+        /// Idempotency keys of the request. A refund that began under one of them is the same refund, not another one
+        /// of the same amount.
         package var keys: [String] = []
-        /// The operator, for the audit log; nil when the customer takes the step.
+        /// The operator, for the audit log; nil when the customer requests the step.
         package var origin: AuditOrigin?
-        /// The charge of an order that payments did not make; nil for every other order.
+        /// The order's charge when it was made outside Satchel; nil for every other order.
         package var foreign: ForeignPayment?
         /// The name of the operator who refunds or cancels; empty for the master key, nil for a customer.
         package var madeBy: String?
 
         /// What a repeated request with the same key must also match, beside order and amount.
         var fingerprint: String {
-            var request: JSON = ["reason": .string(reason), "restock": .bool(restock)]
-            if !lines.isEmpty { request["lines"] = lines.json }
-            return RequestFingerprint.of(request)
+            var members: JSON = ["reason": .string(reason), "restock": .bool(restock)]
+            if !lines.isEmpty { members["lines"] = lines.json }
+            return RequestFingerprint.of(members)
         }
 
         package init(_ step: OrderLifecycle.Step, by customerId: String?, reason: String = "", restock: Bool = false) {
@@ -51,58 +51,58 @@ package struct OrderLedger: Sendable {
         }
     }
 
-    package enum Taken: Sendable, Equatable {
+    package enum Performed: Sendable, Equatable {
         /// The function's answer.
         case done(JSON)
-        /// The refund with this id must end first.
+        /// The answer depends on this refund, which may be pending.
         case waits(refundId: String)
     }
 
-    /// Takes the step, or begins the refund that the step needs.
+    /// Performs the step, or begins the refund that the step needs.
     /// - Parameter contact: the customer's current address; nil when it is unknown.
     /// - Throws: `.objectNotFound` (101) for an order that is missing or belongs to another customer,
     ///   `.validationError` (142) when the step is not allowed.
-    package func take(
-        _ wish: Wish, _ orderId: String, contact: CustomerContact?, for share: WorkShare?
-    ) async throws -> Taken {
+    package func perform(
+        _ request: StepRequest, _ orderId: String, contact: CustomerContact?, for share: WorkShare?
+    ) async throws -> Performed {
         try await store.write(for: share) { transaction in
-            let order = try Self.order(orderId, of: wish.customerId, in: transaction)
-            if case .refund(let amount) = wish.step,
+            let order = try Self.order(orderId, of: request.customerId, in: transaction)
+            if case .refund(let amount) = request.step,
                 let known = try RefundKeys.refund(
-                    wish.keys, of: orderId, amount: amount, fingerprint: wish.fingerprint, in: transaction)
+                    request.keys, of: orderId, amount: amount, fingerprint: request.fingerprint, in: transaction)
             {
                 return .waits(refundId: known)
             }
             if order.lifecycle.status == .open, try CheckoutLedger.running(orderId, in: transaction) != nil {
-                throw wish.customerId == nil ? Self.beingPaid : CheckoutLedger.beingPaid
+                throw request.customerId == nil ? Self.beingPaid : CheckoutLedger.beingPaid
             }
-            let lifecycle = try wish.foreign?.lifecycle(of: order, wish, currency) ?? order.lifecycle
-            switch try lifecycle.decide(Self.step(wish, order, in: transaction)) {
+            let lifecycle = try request.foreign?.lifecycle(of: order, request, currency) ?? order.lifecycle
+            switch try lifecycle.decide(Self.step(request, order, in: transaction)) {
             case .nothing: return .done(order.answer)
             case .join:
                 guard let id = try RefundLedger.pending(orderId, in: transaction) else {
                     throw ParseError.internalError
                 }
                 return .waits(refundId: id)
-            case .giveBack(let amount, let status):
-                return .waits(refundId: try begin(wish, order, lifecycle, amount, status, in: transaction))
+            case .refund(let amount, let status):
+                return .waits(refundId: try begin(request, order, lifecycle, amount, status, in: transaction))
             case .change(let status):
-                return .done(try change(order, to: status, wish, contact, in: transaction).answer)
+                return .done(try change(order, to: status, request, contact, in: transaction).answer)
             case .correct(let shipment):
-                return .done(try correct(order, to: shipment, wish, contact, in: transaction).answer)
+                return .done(try correct(order, to: shipment, request, contact, in: transaction).answer)
             }
         }
     }
 
-    /// The step with the amount that its lines cost.
+    /// The step; a refund of lines without an amount gets the amount that was paid for them.
     private static func step(
-        _ wish: Wish, _ order: OrderRecord, in store: some ObjectReading
+        _ request: StepRequest, _ order: OrderRecord, in store: some ObjectReading
     ) throws -> OrderLifecycle.Step {
-        guard case .refund(let amount) = wish.step, !wish.lines.isEmpty, let payment = order.payment else {
-            return wish.step
+        guard case .refund(let amount) = request.step, !request.lines.isEmpty, let payment = order.payment else {
+            return request.step
         }
-        let refunded = try RefundedPieces(of: order.objectId, in: store).refunded
-        let price = try wish.lines.amount(in: payment.priced, refunded: refunded)
+        let claimed = try ClaimedPieces(of: order.objectId, in: store).claimed
+        let price = try request.lines.amount(in: payment.priced, claimed: claimed)
         return .refund(amount ?? price)
     }
 
@@ -134,13 +134,13 @@ package struct OrderLedger: Sendable {
         }
     }
 
-    /// The stored id of the charge that a step gives back and that payments did not make; nil when there is none.
-    func foreignCharge(_ orderId: String, for wish: Wish, share: WorkShare) async throws -> String? {
-        switch wish.step {
+    /// The provider's id of a charge made outside Satchel that this step must refund; nil when there is none.
+    func foreignCharge(_ orderId: String, for request: StepRequest, share: WorkShare) async throws -> String? {
+        switch request.step {
         case .ship, .correctTracking, .deliver: return nil
         case .cancel, .refund:
             return try await store.read(for: share) {
-                try ForeignPayment.chargeId(of: Self.order(orderId, of: wish.customerId, in: $0), for: wish.step)
+                try ForeignPayment.chargeId(of: Self.order(orderId, of: request.customerId, in: $0), for: request.step)
             }
         }
     }
@@ -159,7 +159,7 @@ package struct OrderLedger: Sendable {
     }
 
     private func change(
-        _ order: OrderRecord, to status: OrderStatus, _ wish: Wish, _ contact: CustomerContact?,
+        _ order: OrderRecord, to status: OrderStatus, _ request: StepRequest, _ contact: CustomerContact?,
         in transaction: StoreTransaction
     ) throws -> OrderRecord {
         var dimensions = OrderDimensions(order: order.document) ?? OrderDimensions()
@@ -169,20 +169,21 @@ package struct OrderLedger: Sendable {
         case .shipped:
             dimensions.fulfillment = .shipped
             fields["shippedAt"] = transaction.now.wire
-            if case .ship(let shipment) = wish.step { fields.merge(shipment.fields) { _, new in new } }
+            if case .ship(let shipment) = request.step { fields.merge(shipment.fields) { _, new in new } }
         case .delivered:
             dimensions.fulfillment = .delivered
             fields["deliveredAt"] = transaction.now.wire
         case .cancelled:
             dimensions.isCancelled = true
-            try DiscountCodes.giveBack(by: order.objectId, in: transaction)
-            fields.merge(Self.cancelled(wish.reason, transaction.now)) { _, new in new }
+            try DiscountCodes.releaseUse(of: order.objectId, in: transaction)
+            fields.merge(Self.cancelled(request.reason, transaction.now)) { _, new in new }
         }
         fields.merge(dimensions.fields) { _, new in new }
         let updated = try transaction.update("Order", order.objectId, .object(fields), caller: .master)
-        try CustomerTotals(currency: currency.code).follow(updated.before, updated.document, in: transaction)
-        try OrderEntries.follow(updated.before, updated.document, in: transaction)
-        try note(wish, order.objectId, before: updated.before, after: updated.document, in: transaction)
+        try CustomerTotals(currency: currency.code).orderChanged(
+            from: updated.before, to: updated.document, in: transaction)
+        try OrderEntries.orderChanged(from: updated.before, to: updated.document, in: transaction)
+        try audit(request, order.objectId, before: updated.before, after: updated.document, in: transaction)
         let changed = try OrderRecord(document: updated.document, in: transaction)
         // An order that cost nothing has no refund to restock its goods.
         if status == .cancelled, let payment = changed.payment {
@@ -190,16 +191,17 @@ package struct OrderLedger: Sendable {
                 changed, by: nil, reservation: payment.checkoutId, outbox, currency, in: transaction)
         }
         try OrderEvents(
-            order: changed, status: status, name: "\(status):\(transaction.now.milliseconds)", reason: wish.reason,
-            contact: contact, byShop: wish.customerId == nil, currency: currency
+            order: changed, status: status, changeKey: "\(status):\(transaction.now.milliseconds)",
+            reason: request.reason,
+            contact: contact, byShop: request.customerId == nil, currency: currency
         )
-        .tell(outbox, in: transaction)
+        .queue(outbox, in: transaction)
         return changed
     }
 
     /// Replaces the shipment, keeps the earlier one in `trackingCorrections`, and mails the customer the new one.
     private func correct(
-        _ order: OrderRecord, to shipment: Shipment, _ wish: Wish, _ contact: CustomerContact?,
+        _ order: OrderRecord, to shipment: Shipment, _ request: StepRequest, _ contact: CustomerContact?,
         in transaction: StoreTransaction
     ) throws -> OrderRecord {
         var earlier = order.lifecycle.shipment.fields
@@ -209,11 +211,11 @@ package struct OrderLedger: Sendable {
         let kept = known.prefix(1) + known.dropFirst().suffix(Self.correctionsMax - 2)
         fields["trackingCorrections"] = .array(kept + [.object(earlier)])
         let updated = try transaction.update("Order", order.objectId, .object(fields), caller: .master)
-        try OrderEntries.follow(updated.before, updated.document, in: transaction)
-        try note(wish, order.objectId, before: updated.before, after: updated.document, in: transaction)
+        try OrderEntries.orderChanged(from: updated.before, to: updated.document, in: transaction)
+        try audit(request, order.objectId, before: updated.before, after: updated.document, in: transaction)
         let changed = try OrderRecord(document: updated.document, in: transaction)
         try OrderEvents(
-            order: changed, status: .shipped, name: "tracking:\(Names.random(16))", contact: contact,
+            order: changed, status: .shipped, changeKey: "tracking:\(Names.random(16))", contact: contact,
             currency: currency
         )
         .mail(
@@ -229,38 +231,39 @@ package struct OrderLedger: Sendable {
     /// Stores a refund that the lifecycle allows.
     /// - Returns: its id.
     func begin(
-        _ wish: Wish, _ order: OrderRecord, _ lifecycle: OrderLifecycle, _ amount: Int64, _ status: OrderStatus,
+        _ request: StepRequest, _ order: OrderRecord, _ lifecycle: OrderLifecycle, _ amount: Int64,
+        _ status: OrderStatus,
         in transaction: StoreTransaction
     ) throws -> String {
-        guard let operationId = order.payment?.checkoutId ?? wish.foreign?.operationId else {
+        guard let operationId = order.payment?.checkoutId ?? request.foreign?.operationId else {
             throw ParseError.internalError
         }
         let refund = Refund(
             id: "rf_" + Names.random(20), orderId: order.objectId, checkoutId: operationId,
             purpose: status == .cancelled ? .cancel : .refund, amount: amount)
         try RefundLedger.insert(
-            refund, wish, charged: order.payment == nil ? lifecycle.charged : nil, in: transaction)
-        if case .refund(let requested) = wish.step {
+            refund, request, charged: order.payment == nil ? lifecycle.charged : nil, in: transaction)
+        if case .refund(let requested) = request.step {
             try RefundKeys.keep(
-                wish.keys, for: refund, requested: requested, fingerprint: wish.fingerprint, in: transaction)
+                request.keys, for: refund, requested: requested, fingerprint: request.fingerprint, in: transaction)
         }
         _ = try transaction.update("Order", order.objectId, ["refundState": "pending"], caller: .master)
-        try RefundLedger.proveFinishable(refund, reason: wish.reason, in: transaction)
-        try note(
-            wish, order.objectId, before: nil,
+        try RefundLedger.proveFinishable(refund, reason: request.reason, in: transaction)
+        try audit(
+            request, order.objectId, before: nil,
             after: [
                 "refundState": "pending", "refundId": .string(refund.id), "amount": .int(amount),
-                "reason": .string(wish.reason), "restock": .bool(wish.restock), "lines": wish.lines.json,
+                "reason": .string(request.reason), "restock": .bool(request.restock), "lines": request.lines.json,
             ], in: transaction)
         return refund.id
     }
 
-    /// Records an operator's step in the transaction that takes it.
-    private func note(
-        _ wish: Wish, _ orderId: String, before: JSON?, after: JSON?, in transaction: StoreTransaction
+    /// Records an operator's step in the audit log, in the transaction that performs it.
+    private func audit(
+        _ request: StepRequest, _ orderId: String, before: JSON?, after: JSON?, in transaction: StoreTransaction
     ) throws {
-        let note = AuditNote(wish.step.function, "Order", orderId, before: before, after: after)
-        guard let changes = wish.origin?.changes([note], at: transaction.now) else { return }
+        let entry = AuditNote(request.step.function, "Order", orderId, before: before, after: after)
+        guard let changes = request.origin?.changes([entry], at: transaction.now) else { return }
         try outbox.add(UsersCalls.audit, changes, key: AuditOrigin.key(), in: transaction)
     }
 

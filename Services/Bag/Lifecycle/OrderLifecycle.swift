@@ -1,6 +1,6 @@
 import ParseProtocol
 
-/// The steps that an order may take in its stored state. No I/O: `OrderLedger` performs the decisions.
+/// The steps that an order allows in its stored state. No I/O: `OrderLedger` performs the decisions.
 ///
 /// ```
 ///   unfulfilled ── ship ──> shipped ── deliver ──> delivered
@@ -10,11 +10,11 @@ import ParseProtocol
 /// ```
 ///
 /// Goods and payment are independent, except that goods whose payment was refunded are not shipped. A cancellation
-/// refunds what is left first. During a refund the order keeps its state and accepts no other step.
+/// first refunds the rest of the charge. During a refund the order keeps its state and accepts no other step.
 package struct OrderLifecycle: Sendable, Equatable {
     package enum Step: Sendable, Equatable {
         case ship(Shipment)
-        /// Replaces the shipment of an order that is on its way.
+        /// Replaces the shipment of a shipped order.
         case correctTracking(Shipment)
         case deliver
         case cancel
@@ -54,7 +54,7 @@ package struct OrderLifecycle: Sendable, Equatable {
         /// The shipment changes, the status does not.
         case correct(Shipment)
         /// Refund this amount first; then the status changes.
-        case giveBack(Int64, then: OrderStatus)
+        case refund(Int64, then: OrderStatus)
     }
 
     /// A pending refund.
@@ -72,12 +72,12 @@ package struct OrderLifecycle: Sendable, Equatable {
     package var status: OrderStatus?
     package var fulfillment = OrderDimensions.Fulfillment.unfulfilled
     package var shipment = Shipment()
-    /// In minor units: the amount charged through Satchel's payments, or a charge made elsewhere less what was refunded
-    /// elsewhere. 0 for an order that cost nothing, or whose charge is not known.
+    /// In minor units: the amount charged by Satchel. For a charge made outside Satchel, the amount without the refunds
+    /// made outside. 0 for an order that cost nothing, or whose charge is not known.
     package var charged: Int64 = 0
-    /// The refunded part of `charged`.
-    package var givenBack: Int64 = 0
-    package var underWay: Refund?
+    /// The part of `charged` whose refund the provider confirmed.
+    package var refundedAmount: Int64 = 0
+    package var pendingRefund: Refund?
 
     package init(_ status: OrderStatus?, charged: Int64 = 0) {
         self.status = status
@@ -88,7 +88,7 @@ package struct OrderLifecycle: Sendable, Equatable {
 
     /// - Throws: `.validationError` (142) with the order's state, when the step is not allowed.
     package func decide(_ step: Step) throws(ParseError) -> Decision {
-        if let underWay { return try decide(step, during: underWay) }
+        if let pendingRefund { return try decide(step, during: pendingRefund) }
         if case .cancel = step, status == .cancelled { return .nothing }
         guard let status, status != .open, status != .cancelled else {
             throw refusal("and cannot be \(step.participle)")
@@ -97,7 +97,8 @@ package struct OrderLifecycle: Sendable, Equatable {
         case (.ship, .unfulfilled) where status != .refunded: return .change(.shipped)
         case (.ship(let wanted), .shipped):
             guard wanted == shipment || wanted == Shipment() else {
-                throw refusal("and cannot be shipped in another way")
+                throw Self.invalid(
+                    "The order is already shipped with other tracking details; use correctTracking.")
             }
             return .nothing
         case (.ship, _): throw refusal("and cannot be shipped")
@@ -106,13 +107,13 @@ package struct OrderLifecycle: Sendable, Equatable {
         case (.correctTracking, .delivered): throw refusal("and cannot be \(step.participle)")
         case (.deliver, .shipped): return .change(.delivered)
         case (.deliver, .delivered): return .nothing
-        case (.cancel, .unfulfilled): return left > 0 ? .giveBack(left, then: .cancelled) : .change(.cancelled)
+        case (.cancel, .unfulfilled): return left > 0 ? .refund(left, then: .cancelled) : .change(.cancelled)
         case (.cancel, _): throw refusal("and cannot be cancelled")
         case (.refund(let amount), _): return try decideRefund(amount)
         }
     }
 
-    private var left: Int64 { max(0, charged - givenBack) }
+    private var left: Int64 { max(0, charged - refundedAmount) }
 
     private func decide(_ step: Step, during refund: Refund) throws(ParseError) -> Decision {
         switch (step, refund.purpose) {
@@ -128,19 +129,19 @@ package struct OrderLifecycle: Sendable, Equatable {
     private func decideRefund(_ amount: Int64?) throws(ParseError) -> Decision {
         // Everything was already refunded. A request with an amount is a separate refund.
         if status == .refunded, amount == nil, left == 0 { return .nothing }
-        // Only amounts that the provider confirmed count as refunded.
         guard charged > 0 else {
             throw Self.invalid(
                 """
-                Satchel's payments took no money for this order, and it names no charge in stripePaymentId. If it was \
-                paid elsewhere, refund it there.
+                There is nothing to refund: Satchel did not charge this order, and it names no refundable charge in \
+                stripePaymentId. Refund a payment made elsewhere at its provider.
                 """)
         }
         let wanted = amount ?? left
         guard (1...max(1, left)).contains(wanted), left > 0 else {
-            throw Self.invalid("The order is \(word): \(left) of \(charged) can be refunded, not \(wanted).")
+            throw Self.invalid(
+                "At most \(left) of \(charged) minor units can still be refunded; \(wanted) were requested.")
         }
-        return .giveBack(wanted, then: .refunded)
+        return .refund(wanted, then: .refunded)
     }
 
     private var word: String { status?.word ?? "in a state that is not known" }

@@ -13,15 +13,15 @@ package struct OrderList: Sendable {
         /// All matching orders.
         package let count: Int
         /// Whether the search may lack orders of earlier releases.
-        package let isCounting: Bool
+        package let isIncomplete: Bool
     }
 
-    /// The query of the class.
-    private var condition: JSON
+    /// The query by which `fromClass` reads orders.
+    private var classQuery: JSON
     private let order: [String]
-    /// The query of the entries.
-    private var conditions: [String] = []
-    private var arguments: [SQLValue] = []
+    /// The SQL conditions by which `fromEntries` reads orders.
+    private var entryConditions: [String] = []
+    private var entryArguments: [SQLValue] = []
     private let sorting: String
     private let isSearch: Bool
     private let limit: Int64
@@ -43,7 +43,7 @@ package struct OrderList: Sendable {
     ///   (inclusive) and `to` (exclusive) bound the time when the order was placed, as ISO 8601 or Date objects.
     /// - Throws: `.validationError` (142) for other values.
     package init(_ parameters: JSON) throws {
-        condition = ["orderStatus": ["$ne": .int(OrderStatus.open.wireStatus)]]
+        classQuery = ["orderStatus": ["$ne": .int(OrderStatus.open.wireStatus)]]
         let sorted = try Self.sorting(parameters["sort"])
         sorting = sorted.sql
         order = sorted.order
@@ -56,9 +56,9 @@ package struct OrderList: Sendable {
         let words = CustomerProfile.words(of: search).prefix(Self.wordsMax)
         isSearch = !words.isEmpty
         for word in words {
-            conditions.append("orderId IN (SELECT orderId FROM orderWords WHERE word >= ? AND word < ?)")
+            entryConditions.append("orderId IN (SELECT orderId FROM orderWords WHERE word >= ? AND word < ?)")
             // All words with the prefix sort below the prefix plus the highest character.
-            arguments += [.text(word), .text(word + "\u{10FFFF}")]
+            entryArguments += [.text(word), .text(word + "\u{10FFFF}")]
         }
         if let value = parameters["status"], !value.isNull {
             guard let status = Self.status(value), let state = status.state else {
@@ -67,23 +67,23 @@ package struct OrderList: Sendable {
             }
             // An imported order may be marked as placed by `orderStatus` alone.
             let others = OrderStatus.ofMadeOrders.filter { $0 != .made }.compactMap(\.state)
-            condition["orderState"] = status == .made ? ["$nin": .array(others.map(JSON.string))] : .string(state)
-            conditions.append("state = ?")
-            arguments.append(.text(state))
+            classQuery["orderState"] = status == .made ? ["$nin": .array(others.map(JSON.string))] : .string(state)
+            entryConditions.append("state = ?")
+            entryArguments.append(.text(state))
         }
         let (from, to) = (try parameters.momentParameter("from"), try parameters.momentParameter("to"))
         if from != nil || to != nil {
             var dates: JSON = [:]
             dates["$gte"] = from?.wire
             dates["$lt"] = to?.wire
-            condition["orderDate"] = dates
-            conditions.append("orderedAt >= ? AND orderedAt < ?")
-            arguments += [.int(from?.milliseconds ?? OrderEntry.noDate + 1), .int(to?.milliseconds ?? .max)]
+            classQuery["orderDate"] = dates
+            entryConditions.append("orderedAt >= ? AND orderedAt < ?")
+            entryArguments += [.int(from?.milliseconds ?? OrderEntry.noDate + 1), .int(to?.milliseconds ?? .max)]
         }
         if let code = try parameters.textParameter("discountCode") {
-            condition["discountCode"] = .string(code)
-            conditions.append("code = ?")
-            arguments.append(.text(code))
+            classQuery["discountCode"] = .string(code)
+            entryConditions.append("code = ?")
+            entryArguments.append(.text(code))
         }
     }
 
@@ -104,7 +104,7 @@ package struct OrderList: Sendable {
 
     package func read(in store: some ObjectReading) throws -> Page {
         let isIncomplete = try OrderEntries.areIncomplete(in: store)
-        let (orders, count) = try isIncomplete && !isSearch ? stored(in: store) : entered(in: store)
+        let (orders, count) = try isIncomplete && !isSearch ? fromClass(in: store) : fromEntries(in: store)
         let lines = try store.fetch("OrderItem", ids: orders.flatMap(\.itemIds), keys: [], caller: .master).map {
             ($0, try JSON(parsing: $1))
         }
@@ -114,25 +114,25 @@ package struct OrderList: Sendable {
             order["items"] = .array(order.itemIds.compactMap { byId[$0] })
             return order
         }
-        return Page(orders: whole, count: count, isCounting: isIncomplete && isSearch)
+        return Page(orders: whole, count: count, isIncomplete: isIncomplete && isSearch)
     }
 
-    private func entered(in store: some ObjectReading) throws -> (orders: [JSON], count: Int) {
-        let filter = conditions.isEmpty ? "" : "WHERE \(conditions.joined(separator: " AND "))"
+    private func fromEntries(in store: some ObjectReading) throws -> (orders: [JSON], count: Int) {
+        let filter = entryConditions.isEmpty ? "" : "WHERE \(entryConditions.joined(separator: " AND "))"
         let ids = try store.rows(
             "SELECT orderId FROM orderEntries \(filter) ORDER BY \(sorting) LIMIT ? OFFSET ?",
-            arguments + [.int(limit), .int(skip)]
+            entryArguments + [.int(limit), .int(skip)]
         ).map { try $0.text("orderId") }
         let count =
-            try store.rows("SELECT count(*) AS found FROM orderEntries \(filter)", arguments).first?
+            try store.rows("SELECT count(*) AS found FROM orderEntries \(filter)", entryArguments).first?
             .int("found") ?? 0
         let orders = try store.fetch("Order", ids: ids, keys: [], caller: .master).map { try JSON(parsing: $1) }
         return (orders, Int(count))
     }
 
-    private func stored(in store: some ObjectReading) throws -> (orders: [JSON], count: Int) {
+    private func fromClass(in store: some ObjectReading) throws -> (orders: [JSON], count: Int) {
         let query = Query(
-            className: "Order", where: condition, order: order, limit: Int(limit), skip: Int(skip))
+            className: "Order", where: classQuery, order: order, limit: Int(limit), skip: Int(skip))
         return (try store.documents(query, caller: .master), try store.count(query, caller: .master))
     }
 
@@ -144,7 +144,7 @@ package struct OrderList: Sendable {
             return order
         }
         return [
-            "results": .array(results), "count": .int(Int64(page.count)), "counting": .bool(page.isCounting),
+            "results": .array(results), "count": .int(Int64(page.count)), "counting": .bool(page.isIncomplete),
         ]
     }
 }

@@ -20,7 +20,7 @@ struct OrderNoteFunctions: Sendable {
             let author = OrderNotes.Author(userId: userId, name: await contacts.name(of: userId, for: request))
             return try await host.commit(request) { transaction in
                 let note = try OrderNotes.add(text, to: orderId, by: author, in: transaction)
-                try self.note("addOrderNote", orderId, after: Self.told(note), by: request, in: transaction)
+                try audit("addOrderNote", orderId, after: Self.auditFields(of: note), by: request, in: transaction)
                 return try .result(note)
             }
         }
@@ -35,22 +35,23 @@ struct OrderNoteFunctions: Sendable {
             return try await host.commit(request) { transaction in
                 let orderId = try OrderNotes.remove(noteId, writtenBy: author, in: transaction)
                 let removed: JSON = ["noteId": .string(noteId)]
-                try self.note("removeOrderNote", orderId, before: removed, by: request, in: transaction)
+                try audit("removeOrderNote", orderId, before: removed, by: request, in: transaction)
                 return try .result([:])
             }
         }
     }
 
-    /// The note for the audit log, which hides the text (`hiding` below): its entries outlive the customer's account.
-    private static func told(_ note: JSON) -> JSON {
+    /// The note's fields in the audit log, which hides the text (`hiding` below): its entries outlive the customer's
+    /// account.
+    private static func auditFields(of note: JSON) -> JSON {
         ["noteId": note["objectId"] ?? .null, "text": note["text"] ?? .null]
     }
 
-    private func note(
+    private func audit(
         _ action: String, _ orderId: String, before: JSON? = nil, after: JSON? = nil, by request: ServiceRequest,
         in transaction: StoreTransaction
     ) throws {
-        let note = AuditNote(action, "Order", orderId, before: before, after: after, hiding: ["text"])
-        try host.audit.note(note, by: request, in: transaction)
+        let entry = AuditNote(action, "Order", orderId, before: before, after: after, hiding: ["text"])
+        try host.audit.note(entry, by: request, in: transaction)
     }
 }

@@ -59,8 +59,8 @@ package enum OrderNotes {
     ) throws -> JSON {
         let order = try transaction.document("Order", orderId, caller: .master)
         guard !OrderStatus.isOpen(order) else { throw ParseError.objectNotFound }
-        let subject: JSON = ["order": .pointer("Order", orderId)]
-        return try create(["text": .string(text)], of: subject, by: author, in: transaction)
+        let owner: JSON = ["order": .pointer("Order", orderId)]
+        return try create(["text": .string(text)], of: owner, by: author, in: transaction)
     }
 
     /// Keeps a mail to a customer.
@@ -85,16 +85,17 @@ package enum OrderNotes {
         return try create(note, of: ["order": .pointer("Order", orderId)], by: author, in: transaction)
     }
 
-    /// - Parameter subject: the pointer to what the note is about, which bounds the number of notes.
+    /// - Parameter owner: the pointer to the order or customer that the note belongs to; its number of notes is
+    ///   limited.
     private static func create(
-        _ fields: JSON, of subject: JSON, by author: Author, in transaction: StoreTransaction
+        _ fields: JSON, of owner: JSON, by author: Author, in transaction: StoreTransaction
     ) throws -> JSON {
-        let present = Query(className: className, where: subject, limit: countMax)
+        let present = Query(className: className, where: owner, limit: countMax)
         guard try transaction.count(present, caller: .master) < countMax else {
             throw ParseError(.validationError, "At most \(countMax) notes and mails can be stored.")
         }
         var note = fields
-        for (name, pointer) in subject.objectValue ?? [:] { note[name] = pointer }
+        for (name, pointer) in owner.objectValue ?? [:] { note[name] = pointer }
         note["ACL"] = Privacy.adminsOnly
         if !author.userId.isEmpty { note["author"] = .pointer("_User", author.userId) }
         if !author.name.isEmpty { note["authorName"] = .string(String(author.name.prefix(nameMax))) }

@@ -44,8 +44,8 @@ struct OrderRecord {
             let refund = try OrderLifecycle.Refund(
                 RefundPurpose(rawValue: row.text("purpose")) ?? .refund, row.int("amount"))
             switch try row.text("state") {
-            case "pending": lifecycle.underWay = refund
-            case "done": lifecycle.givenBack += refund.amount
+            case "pending": lifecycle.pendingRefund = refund
+            case "done": lifecycle.refundedAmount += refund.amount
             default: continue
             }
         }

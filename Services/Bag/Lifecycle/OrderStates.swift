@@ -1,9 +1,9 @@
 import ObjectStore
 import ParseProtocol
 
-/// Brings orders of earlier builds, and saves with the master key, into this release's form: a placed order has
-/// `orderState` and its two dimensions. In builds before 0.1.0 `orderStatus` said that an order was shipped, delivered,
-/// cancelled or refunded.
+/// Converts orders of earlier builds, and the changes that the master key saves, to this release's form: a placed order
+/// has `orderState` and its two dimensions, `fulfillmentStatus` and `paymentStatus`. In builds before 0.1.0
+/// `orderStatus` said that an order was shipped, delivered, cancelled or refunded.
 package enum OrderStates {
     private static let className = "Order"
     /// Orders loaded at once.
@@ -80,7 +80,7 @@ package enum OrderStates {
             for (name, value) in OrderDimensions(order: object)?.fields ?? [:] { object[name] = value }
             return
         }
-        // A tool that knows one field only sets the dimension that this state decides.
+        // For a tool that writes only `orderState`, also sets the matching `fulfillmentStatus` or `paymentStatus`.
         switch object["orderState"]?.stringValue.flatMap(OrderStatus.init(state:)) {
         case .shipped: set("fulfillmentStatus", "shipped", in: &object)
         case .delivered: set("fulfillmentStatus", "delivered", in: &object)

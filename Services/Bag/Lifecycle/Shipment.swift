@@ -33,7 +33,7 @@ package struct Shipment: Sendable, Equatable {
     /// The non-empty members.
     var fields: [String: JSON] { members.filter { !$0.value.isEmpty }.mapValues(JSON.string) }
 
-    /// A change of an order that has another shipment: removes the empty members.
+    /// The update that replaces an earlier shipment; empty members are deleted.
     var replacement: [String: JSON] { members.mapValues { $0.isEmpty ? ["__op": "Delete"] : .string($0) } }
 
     private var members: [String: String] {

@@ -7,8 +7,8 @@ package struct BagItem: Sendable, Equatable {
     package let customerId: String
     package let productId: String
     package let quantity: Int
-    /// True once the order is paid; from then on clients cannot change the line.
-    package let isOrdered: Bool
+    /// True once the order is placed; from then on clients cannot change the line.
+    package let isPlaced: Bool
 
     /// Nil for a document that Satchel's rules did not validate.
     package init?(document: JSON) {
@@ -21,7 +21,7 @@ package struct BagItem: Sendable, Equatable {
         customerId = customer.objectId
         productId = product.objectId
         self.quantity = quantity
-        isOrdered = document["unitPriceMinorUnits"]?.intValue != nil
+        isPlaced = document["unitPriceMinorUnits"]?.intValue != nil
     }
 
     /// The existing items among these ids, in the order of the list.

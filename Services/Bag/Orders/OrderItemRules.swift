@@ -110,7 +110,7 @@ struct OrderItemRules: ClassRules {
         let userId = try change.customerId
         let document = try transaction.document("OrderItem", try change.requiredObjectId, caller: change.caller)
         guard let item = BagItem(document: document), item.customerId == userId else { throw ParseError.objectNotFound }
-        guard !item.isOrdered else {
+        guard !item.isPlaced else {
             throw ParseError(.operationForbidden, "An item of a placed order cannot be changed.")
         }
         try CheckoutLedger.requireNotBeingPaid(item, in: transaction)

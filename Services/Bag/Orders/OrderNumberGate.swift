@@ -26,10 +26,10 @@ package final class OrderNumberGate: Sendable {
     /// - Returns: whether the gate is open.
     func open(_ host: ServiceHost) async -> Bool {
         do {
-            let heard = try await host.call(
+            let reported = try await host.call(
                 PaymentsCalls.highestOrder, HighestOrderRequest(), for: nil, timeout: .seconds(3)
             ).orderNumber
-            try await open(host.store, heardByPayments: heard)
+            try await open(host.store, reportedByPayments: reported)
             return true
         } catch {
             logger.warning(
@@ -38,23 +38,23 @@ package final class OrderNumberGate: Sendable {
         }
     }
 
-    /// - Parameter heardByPayments: the highest number known to payments; 0 for none.
+    /// - Parameter reportedByPayments: the highest number known to payments; 0 for none.
     /// - Throws: when the mark or the database cannot be used.
-    package func open(_ store: ClassStore, heardByPayments: Int64) async throws {
+    package func open(_ store: ClassStore, reportedByPayments: Int64) async throws {
         let marked = try await disk.run { [mark] in try mark.open() }
         let known = try await store.write(for: nil) { transaction in
             let known = try OrderNumbers.last(in: transaction)
-            try OrderNumbers.raise(to: max(marked, heardByPayments), in: transaction)
+            try OrderNumbers.raise(to: max(marked, reportedByPayments), in: transaction)
             return known
         }
-        if max(marked, heardByPayments) > known {
+        if max(marked, reportedByPayments) > known {
             logger.critical(
                 """
                 The database does not know the highest assigned order number: it lost commits. Lost numbers are not \
                 assigned again.
                 """,
                 metadata: [
-                    "order.known": "\(known)", "order.marked": "\(marked)", "order.payments": "\(heardByPayments)",
+                    "order.known": "\(known)", "order.marked": "\(marked)", "order.payments": "\(reportedByPayments)",
                 ])
         }
         isOpen.withLock { $0 = true }
@@ -68,9 +68,9 @@ package final class OrderNumberGate: Sendable {
     }
 
     /// Records the number of a committed order.
-    func given(_ number: Int64) {
+    func record(_ number: Int64) {
         do {
-            try mark.note(number)
+            try mark.record(number)
         } catch {
             logger.error("An order's number could not be written to its mark file.", metadata: ["error": "\(error)"])
         }

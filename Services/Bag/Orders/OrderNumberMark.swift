@@ -3,8 +3,9 @@ import Glibc
 import Synchronization
 
 /// The highest assigned order number, in a small file beside the database, so that numbers that the database lost are
-/// not assigned again. Written after each commit and before the customer gets the reply, so it survives the end of the
-/// process. It is flushed to disk within 0.1 s, because it only matters when the database is damaged.
+/// not assigned again. The number is written after each commit and before the customer gets the reply, so it survives a
+/// crash of the process. `fdatasync` follows within 0.1 s: after a power failure the database still has the commit,
+/// unless it is damaged as well.
 package final class OrderNumberMark: Sendable {
     private struct State {
         var highest: Int64 = 0
@@ -18,7 +19,7 @@ package final class OrderNumberMark: Sendable {
 
     package init(path: String) { self.path = path }
 
-    /// The digits of an `Int64` and a line break: each write overwrites the whole number.
+    /// Digits of each write, padded with zeros, so that it overwrites the earlier number. A line break follows.
     private static let width = 20
 
     package struct Unwritable: Error, CustomStringConvertible {
@@ -45,7 +46,7 @@ package final class OrderNumberMark: Sendable {
 
     /// Records an assigned number; a lower one changes nothing.
     /// - Throws: `Unwritable`, for example when the disk is full. The next successful call writes a higher number.
-    package func note(_ number: Int64) throws {
+    package func record(_ number: Int64) throws {
         let mustSync = try state.withLock { state in
             guard number > state.highest, state.descriptor >= 0 else { return false }
             let digits = String(number)

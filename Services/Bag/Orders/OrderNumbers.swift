@@ -7,9 +7,9 @@ enum OrderNumbers {
     /// integers in clients.
     static let importedMax: Int64 = 9_000_000_000_000_000
 
-    /// Called when an order is saved with an explicit number: assigned numbers continue above it.
+    /// Records the number of an order that was saved with one. Assigned numbers continue above it.
     /// - Throws: `.validationError` (142) for a number that is not 0 to `importedMax`.
-    static func note(_ number: JSON, in transaction: StoreTransaction) throws {
+    static func recordImported(_ number: JSON, in transaction: StoreTransaction) throws {
         guard let orderNo = number.intValue, (0...importedMax).contains(orderNo) else {
             throw ParseError(.validationError, "orderNo must be a whole number from 0 to \(importedMax).")
         }

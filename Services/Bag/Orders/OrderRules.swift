@@ -83,21 +83,22 @@ struct OrderRules: ClassRules {
     func after(
         _ change: ProposedChange, _ outcome: inout ChangeOutcome, in transaction: StoreTransaction
     ) throws {
-        // The first attempt of a repeated create was followed.
+        // A repeated create changes nothing: its first attempt already updated the totals and the entry.
         if !outcome.isRepeated {
-            try CustomerTotals(currency: currency).follow(outcome.before, outcome.after, in: transaction)
-            try OrderEntries.follow(outcome.before, outcome.after, in: transaction)
+            try CustomerTotals(currency: currency).orderChanged(
+                from: outcome.before, to: outcome.after, in: transaction)
+            try OrderEntries.orderChanged(from: outcome.before, to: outcome.after, in: transaction)
         }
         switch change.verb {
         case .create, .update:
             guard !change.principal.master else {
-                if change.isImported, change.verb == .create { try note(imported: outcome.objectId, in: transaction) }
+                try OrderOrigins.follow(outcome, isImported: change.isImported, in: transaction)
                 if let order = outcome.after, change.object["items"] != nil || change.object["customer"] != nil {
                     try ImportedItems.adopt(order, in: transaction)
                 }
                 // An import may bring its own numbers.
                 if change.object["orderNo"] != nil, let orderNo = outcome.after?["orderNo"], !orderNo.isNull {
-                    try OrderNumbers.note(orderNo, in: transaction)
+                    try OrderNumbers.recordImported(orderNo, in: transaction)
                 }
                 return
             }
@@ -109,13 +110,8 @@ struct OrderRules: ClassRules {
                 _ = try transaction.delete("OrderItem", item.objectId, caller: .master)
             }
             try OrderNotes.removeAll(of: outcome.objectId, in: transaction)
-            try transaction.execute("DELETE FROM importedOrders WHERE orderId = ?", [.text(outcome.objectId)])
+            try OrderOrigins.forget(outcome.objectId, in: transaction)
         }
-    }
-
-    private func note(imported orderId: String, in transaction: StoreTransaction) throws {
-        try transaction.execute(
-            "INSERT INTO importedOrders(orderId) VALUES (?) ON CONFLICT DO NOTHING", [.text(orderId)])
     }
 
     /// The fields to store for a client's change: the client's own, plus the new total when lines change.
@@ -131,7 +127,7 @@ struct OrderRules: ClassRules {
             guard let item = items.first(where: { $0.objectId == id }), item.customerId == userId else {
                 throw ParseError.objectNotFound
             }
-            guard !item.isOrdered else {
+            guard !item.isPlaced else {
                 throw ParseError(.operationForbidden, "An item of a placed order cannot be ordered again.")
             }
         }

@@ -7,7 +7,7 @@ import ServiceKit
 struct BagPrices: Sendable {
     let host: ServiceHost
 
-    private static let note = "prices"
+    private static let key = "prices"
 
     /// Requests prices of `products` and of the products in `items` and the caller's open order. Records the answer.
     @discardableResult
@@ -19,11 +19,11 @@ struct BagPrices: Sendable {
         let own = inBag.filter { $0.customerId == userId }.map(\.productId)
         let prices = try await Catalog(host: host).prices(
             of: Set(own + products), as: change.principal, for: change.request)
-        change.notes[Self.note] = prices.note
+        change.notes[Self.key] = prices.json
         return prices
     }
 
     static func remember(_ change: ProposedChange, in transaction: StoreTransaction) throws {
-        try KnownPrices.remember(Prices(note: change.notes[note]), in: transaction)
+        try KnownPrices.remember(Prices(json: change.notes[key]), in: transaction)
     }
 }

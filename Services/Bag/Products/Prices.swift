@@ -31,12 +31,12 @@ package struct Prices: Sendable, Equatable {
     }
 
     /// The form in which `prepare` passes the prices to `before`: by product, null for one without a price.
-    var note: JSON {
+    var json: JSON {
         .object(Dictionary(uniqueKeysWithValues: asked.map { ($0, unitPriceMinorUnits[$0].map(JSON.int) ?? .null) }))
     }
 
-    init(note: JSON?) {
-        for (product, price) in note?.objectValue ?? [:] {
+    init(json: JSON?) {
+        for (product, price) in json?.objectValue ?? [:] {
             asked.insert(product)
             unitPriceMinorUnits[product] = price.intValue
         }

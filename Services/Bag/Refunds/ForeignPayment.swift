@@ -1,12 +1,13 @@
 import ParseProtocol
 
-/// A charge that the payments service did not make: cloud code made it, or its order was imported. The order has only
-/// the id, `stripePaymentId`; the provider says what was charged and given back (`adoptCharge` of payments).
+/// A charge made outside Satchel: by cloud code, or before the order was imported. The order has only the provider's id
+/// of the charge, `stripePaymentId`; the provider reports the charged and the refunded amount (`adoptCharge` of
+/// payments).
 package struct ForeignPayment: Sendable, Equatable {
-    /// Names the charge in payments.
+    /// The id of the charge in payments.
     let operationId: String
     let charged: Int64
-    /// All refunds of the charge, through Satchel and elsewhere.
+    /// All refunds of the charge, through Satchel and outside it.
     let refunded: Int64
     let currency: String
 
@@ -17,51 +18,53 @@ package struct ForeignPayment: Sendable, Equatable {
         self.currency = currency
     }
 
-    /// The charge that a step of an order gives back. Nil for an order of a checkout, for one without a charge, and for
-    /// one whose `paymentStatus` says that everything was given back.
+    /// The provider's id of the charge that a step of an order must refund. Nil for an order of a checkout, for an
+    /// order without a charge, and for an order whose `paymentStatus` is `refunded`.
     static func chargeId(of order: OrderRecord, for step: OrderLifecycle.Step) -> String? {
         let lifecycle = order.lifecycle
-        guard order.payment == nil, lifecycle.underWay == nil, let status = lifecycle.status,
+        guard order.payment == nil, lifecycle.pendingRefund == nil, let status = lifecycle.status,
             status != .open, status != .cancelled, OrderDimensions(order: order.document)?.payment != .refunded,
             let id = order.document["stripePaymentId"]?.stringValue, !id.isEmpty
         else { return nil }
-        // Goods that are under way are not cancelled, so that nothing is given back.
+        // Shipped orders cannot be cancelled, so this step refunds nothing.
         if case .cancel = step, lifecycle.fulfillment != .unfulfilled { return nil }
         return id
     }
 
-    /// The order's steps with what can be given back: the rest of the charge, and at most the order's total, because a
+    /// The lifecycle with the refundable amount: what remains of the charge, limited to the order's total, because one
     /// charge may have paid several orders.
-    /// - Throws: `.validationError` (142) for a charge in another currency or without a rest, and for what needs the
-    ///   lines of a checkout.
-    func lifecycle(of order: OrderRecord, _ wish: OrderLedger.Wish, _ shop: Currency) throws -> OrderLifecycle {
+    /// - Throws: `.validationError` (142) for a charge in another currency, when nothing remains, and when the request
+    ///   names lines or restock, which only orders of a checkout support.
+    func lifecycle(
+        of order: OrderRecord, _ request: OrderLedger.StepRequest, _ shopCurrency: Currency
+    ) throws -> OrderLifecycle {
         var lifecycle = order.lifecycle
-        guard order.payment == nil, lifecycle.underWay == nil else { return lifecycle }
-        let expected = order.document["currency"]?.stringValue ?? shop.code
+        guard order.payment == nil, lifecycle.pendingRefund == nil else { return lifecycle }
+        let expected = order.document["currency"]?.stringValue ?? shopCurrency.code
         guard currency.lowercased() == expected.lowercased() else {
             throw ParseError(
                 .validationError,
                 "The order is in \(expected), its charge in \(currency). Refund the charge at the payment provider.")
         }
-        let elsewhere = max(0, refunded - lifecycle.givenBack)
-        lifecycle.charged = max(0, charged - elsewhere)
+        let refundedOutside = max(0, refunded - lifecycle.refundedAmount)
+        lifecycle.charged = max(0, charged - refundedOutside)
         let total = order.document["total"]?.intValue ?? 0
         if total > 0 { lifecycle.charged = min(lifecycle.charged, total) }
-        guard case .refund = wish.step else { return lifecycle }
-        guard wish.lines.isEmpty, !wish.restock else {
+        guard case .refund = request.step else { return lifecycle }
+        guard request.lines.isEmpty, !request.restock else {
             throw ParseError(
                 .validationError,
                 """
-                This order was paid elsewhere: name an amount in place of lines, and change the stock of its products \
-                yourself.
+                This order was not paid through Satchel: use amount instead of lines, and change the stock of its \
+                products separately.
                 """)
         }
-        guard lifecycle.charged > lifecycle.givenBack else {
+        guard lifecycle.charged > lifecycle.refundedAmount else {
             throw ParseError(
                 .validationError,
                 """
-                Nothing is left of this order's charge: it was given back at the payment provider. Set paymentStatus \
-                to refunded with the master key.
+                This order's charge was already refunded at the payment provider. Set paymentStatus to refunded with \
+                the master key.
                 """)
         }
         return lifecycle

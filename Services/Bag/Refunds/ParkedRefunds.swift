@@ -2,8 +2,7 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// The refunds that the provider refused, as parked work: the newest refund of each order, until another one of the
-/// order begins.
+/// Lists refunds that the provider refused as parked work, until another refund of the order begins.
 package struct ParkedRefunds: Sendable {
     let orders: OrderLedger
     /// Drives a refund that has begun.
@@ -67,17 +66,18 @@ extension OrderLedger {
     /// - Throws: `.validationError` (142) when the order no longer allows it.
     func begin(again row: SQLRow, in transaction: StoreTransaction) throws -> String {
         guard try row["charged"].intValue == nil else {
-            throw ParseError(.validationError, "This order was paid elsewhere: refund it anew on its page.")
+            throw ParseError(
+                .validationError, "This order was not paid through Satchel. Start a new refund with refundOrder.")
         }
         let refused = try Refund(row)
         let order = try OrderRecord(refused.orderId, in: transaction)
         let step: OrderLifecycle.Step = refused.purpose == .cancel ? .cancel : .refund(refused.amount)
-        guard case .giveBack(let amount, let status) = try order.lifecycle.decide(step) else {
+        guard case .refund(let amount, let status) = try order.lifecycle.decide(step) else {
             throw ParseError(.validationError, "Nothing is left to refund, or a refund of the order is pending.")
         }
-        var wish = Wish(step, by: nil, reason: try row.text("reason"), restock: try row.int("restock") == 1)
-        wish.lines = try RefundLines(stored: row["lines"].textValue)
-        wish.madeBy = try row["madeBy"].textValue
-        return try begin(wish, order, order.lifecycle, amount, status, in: transaction)
+        var request = StepRequest(step, by: nil, reason: try row.text("reason"), restock: try row.int("restock") == 1)
+        request.lines = try RefundLines(stored: row["lines"].textValue)
+        request.madeBy = try row["madeBy"].textValue
+        return try begin(request, order, order.lifecycle, amount, status, in: transaction)
     }
 }

@@ -41,12 +41,12 @@ package struct RefundLedger: Sendable {
         }
     }
 
-    func load(_ id: String) async throws -> (refund: Refund, point: RefundMachine.Point, customerId: String) {
+    func load(_ id: String) async throws -> (refund: Refund, state: RefundMachine.StoredState, customerId: String) {
         try await store.read(for: nil) { reader in
             let row = try Self.row(id, in: reader)
             let order = try reader.documentIfFound("Order", row.text("orderId"), caller: .master)
             return (
-                try Refund(row), try RefundMachine.Point(row), order?["customer"]?.pointerTarget?.objectId ?? ""
+                try Refund(row), try RefundMachine.StoredState(row), order?["customer"]?.pointerTarget?.objectId ?? ""
             )
         }
     }
@@ -60,11 +60,12 @@ package struct RefundLedger: Sendable {
 
     // MARK: Changes
 
-    /// - Parameter charged: what can be given back in all of a charge that payments did not make; else nil.
+    /// - Parameter charged: the refundable total of a charge that was made outside Satchel; nil for the charge of a
+    ///   checkout.
     static func insert(
-        _ refund: Refund, _ wish: OrderLedger.Wish, charged: Int64?, in transaction: StoreTransaction
+        _ refund: Refund, _ request: OrderLedger.StepRequest, charged: Int64?, in transaction: StoreTransaction
     ) throws {
-        // An earlier, refused refund of the order needs no decision any more.
+        // The new refund replaces a refused one, which is no longer listed as parked.
         _ = try transaction.execute(
             "UPDATE refunds SET isParked = 0 WHERE orderId = ? AND isParked = 1", [.text(refund.orderId)])
         _ = try transaction.execute(
@@ -74,9 +75,9 @@ package struct RefundLedger: Sendable {
             """,
             [
                 .text(refund.id), .text(refund.orderId), .text(refund.checkoutId), .text(refund.purpose.rawValue),
-                .int(refund.amount), .text(wish.reason), .int(wish.restock || refund.purpose == .cancel ? 1 : 0),
-                wish.lines.isEmpty ? .null : .text(wish.lines.json.serializedText),
-                wish.madeBy.map(SQLValue.text) ?? .null,
+                .int(refund.amount), .text(request.reason), .int(request.restock || refund.purpose == .cancel ? 1 : 0),
+                request.lines.isEmpty ? .null : .text(request.lines.json.serializedText),
+                request.madeBy.map(SQLValue.text) ?? .null,
                 .int(transaction.now.milliseconds), charged.map(SQLValue.int) ?? .null,
             ])
     }
@@ -115,7 +116,7 @@ package struct RefundLedger: Sendable {
     static func proveFinishable(_ refund: Refund, reason: String, in transaction: StoreTransaction) throws {
         do {
             try transaction.nested {
-                _ = try complete(refund, reason: reason, in: transaction)
+                _ = try writeOrder(refund, reason: reason, in: transaction)
                 throw ForcedRollback()
             }
         } catch is ForcedRollback {}
@@ -127,36 +128,36 @@ package struct RefundLedger: Sendable {
     package func finish(_ refund: Refund, providerId: String, contact: CustomerContact?) async throws {
         try await store.write(for: nil) { [outbox, currency] transaction in
             let row = try Self.row(refund.id, in: transaction)
-            try Self.settle(refund.id, "done", providerId: .text(providerId), in: transaction)
+            try Self.storeResult(refund.id, "done", providerId: .text(providerId), in: transaction)
             let reason = try row.text("reason")
-            // The order was removed by force, so there is nothing to report.
-            guard let (before, order) = try Self.complete(refund, reason: reason, in: transaction) else { return }
-            try CustomerTotals(currency: currency.code).follow(before, order.document, in: transaction)
-            try OrderEntries.follow(before, order.document, in: transaction)
-            // The goods of an order that was paid elsewhere were never reserved here.
+            // The order no longer exists, so there is nothing to report.
+            guard let (before, order) = try Self.writeOrder(refund, reason: reason, in: transaction) else { return }
+            try CustomerTotals(currency: currency.code).orderChanged(from: before, to: order.document, in: transaction)
+            try OrderEntries.orderChanged(from: before, to: order.document, in: transaction)
+            // Only an order of a checkout had a reservation.
             if order.payment != nil, try row.int("restock") == 1 {
                 try Self.restock(
                     order, by: (refund.id, RefundLines(stored: row["lines"].textValue)), reservation: refund.checkoutId,
                     outbox, currency, in: transaction)
             }
             try OrderEvents(
-                order: order, status: refund.purpose.status, name: refund.id, givenBack: refund.amount,
+                order: order, status: refund.purpose.status, changeKey: refund.id, refundedAmount: refund.amount,
                 isPartial: OrderDimensions(order: order.document)?.payment == .partiallyRefunded, reason: reason,
                 contact: contact, byShop: refund.purpose == .refund, currency: currency
-            ).tell(outbox, in: transaction)
+            ).queue(outbox, in: transaction)
         }
     }
 
     /// Payments refused the refund. The order keeps its state and records the failure; the refund is parked.
     package func fail(_ refund: Refund, _ error: ParseError) async throws {
         try await store.write(for: nil) { transaction in
-            try Self.settle(refund.id, "failed", problem: error, in: transaction)
+            try Self.storeResult(refund.id, "failed", problem: error, in: transaction)
             guard try transaction.documentIfFound("Order", refund.orderId, caller: .master) != nil else { return }
             _ = try transaction.update("Order", refund.orderId, ["refundState": "failed"], caller: .master)
         }
     }
 
-    private static func settle(
+    private static func storeResult(
         _ id: String, _ state: String, providerId: SQLValue = .null, problem: ParseError? = nil,
         in transaction: StoreTransaction
     ) throws {
@@ -170,12 +171,12 @@ package struct RefundLedger: Sendable {
                 problem.map { .text($0.message) } ?? .null, .int(transaction.now.milliseconds),
                 .int(problem == nil ? 0 : 1), .text(id),
             ])
-        // Another driver already counted the refund.
+        // Another driver already stored the result.
         guard changed == 1 else { throw StepAlreadyTaken() }
     }
 
     /// Writes the order's state after the refund; nil when the order no longer exists.
-    private static func complete(
+    private static func writeOrder(
         _ refund: Refund, reason: String, in transaction: StoreTransaction
     ) throws -> (before: JSON, after: OrderRecord)? {
         guard let present = try transaction.documentIfFound("Order", refund.orderId, caller: .master) else {
@@ -184,7 +185,7 @@ package struct RefundLedger: Sendable {
         let before = present["refundedTotal"]?.intValue ?? 0
         let total = before.addingReportingOverflow(refund.amount).partialValue
         let record = try OrderRecord(document: present, in: transaction)
-        // `refundedTotal` of an imported order may count refunds that were made elsewhere.
+        // `refundedTotal` of an imported order may include refunds that were made outside Satchel.
         let isForeign = record.payment == nil
         let returned =
             isForeign
@@ -193,7 +194,7 @@ package struct RefundLedger: Sendable {
         dimensions.payment = returned < record.lifecycle.charged ? .partiallyRefunded : .refunded
         if refund.purpose == .cancel {
             dimensions.isCancelled = true
-            try DiscountCodes.giveBack(by: refund.orderId, in: transaction)
+            try DiscountCodes.releaseUse(of: refund.orderId, in: transaction)
         }
         var fields = dimensions.fields
         fields["refundedAt"] = transaction.now.wire
@@ -213,14 +214,15 @@ package struct RefundLedger: Sendable {
         ).first?.int(0) ?? 0
     }
 
-    /// Returns the pieces of a refund to stock, or all that have not returned yet, each once.
+    /// Queues a restock of the pieces that the refund names or, when it names none, of all pieces not yet restocked. No
+    /// piece is restocked twice.
     /// - Parameter refund: nil for an order that is cancelled without a refund.
     static func restock(
         _ order: OrderRecord, by refund: (id: String, lines: RefundLines)?, reservation: String,
         _ outbox: any EventSink, _ currency: Currency, in transaction: StoreTransaction
     ) throws {
         let all = try order.priced(in: transaction, currency: currency).lines
-        guard let earlier = try RefundedPieces(of: order.objectId, except: refund?.id, in: transaction).restocked else {
+        guard let earlier = try ClaimedPieces(of: order.objectId, except: refund?.id, in: transaction).restocked else {
             return
         }
         let lines = all.compactMap { line -> (productId: String, quantity: Int)? in
@@ -255,7 +257,7 @@ extension Refund {
     }
 }
 
-extension RefundMachine.Point {
+extension RefundMachine.StoredState {
     init(_ row: SQLRow) throws {
         switch try row.text("state") {
         case "pending": self = .pending

@@ -54,15 +54,15 @@ package struct RefundLines: Sendable, Equatable {
     }
 
     /// What was paid for these pieces, after the discount.
-    /// - Parameter refunded: pieces that earlier refunds named.
+    /// - Parameter claimed: pieces that earlier refunds name.
     /// - Throws: `.validationError` (142) for a line that the order does not have, and for more pieces than remain.
-    func amount(in priced: PricedOrder, refunded: [String: Int]) throws -> Int64 {
+    func amount(in priced: PricedOrder, claimed: [String: Int]) throws -> Int64 {
         let lines = Dictionary(priced.lines.map { ($0.itemId, $0) }) { first, _ in first }
         return try pieces.reduce(0) { sum, piece in
             guard let line = lines[piece.key] else {
                 throw ParseError(.validationError, "The order has no line \(piece.key).")
             }
-            let before = refunded[piece.key] ?? 0
+            let before = claimed[piece.key] ?? 0
             let left = line.quantity - before
             guard piece.value <= left else {
                 throw ParseError(
@@ -73,11 +73,11 @@ package struct RefundLines: Sendable, Equatable {
     }
 }
 
-/// What the refunds of an order have settled so far.
-struct RefundedPieces {
-    /// Pieces that refunds named, pending ones included, by line.
-    private(set) var refunded: [String: Int] = [:]
-    /// Pieces that returned to stock, by line; nil when a refund of the whole order returned all.
+/// The pieces that the pending and done refunds of an order claim.
+struct ClaimedPieces {
+    /// Pieces that these refunds name, by line.
+    private(set) var claimed: [String: Int] = [:]
+    /// Pieces that these refunds return to stock, by line; nil when a refund without lines returns all.
     private(set) var restocked: [String: Int]? = [:]
 
     /// - Parameter id: a refund that is left out.
@@ -85,7 +85,7 @@ struct RefundedPieces {
         for row in try RefundLedger.rows(of: orderId, in: store) {
             guard try row.text("state") != "failed", try row.text("id") != id else { continue }
             let lines = try RefundLines(stored: row["lines"].textValue)
-            refunded.merge(lines.pieces, uniquingKeysWith: +)
+            claimed.merge(lines.pieces, uniquingKeysWith: +)
             guard try row.int("restock") == 1 else { continue }
             if lines.isEmpty { restocked = nil } else { restocked?.merge(lines.pieces, uniquingKeysWith: +) }
         }

@@ -4,20 +4,25 @@ import ServiceKit
 /// The state machine of a refund. No I/O: it decides the next action. `RefundRunner` performs each action and reports
 /// the resulting event.
 ///
-///     pending ── give back (payments) ──> given back ── finish ──> done
-///        └──────── refused ──> fail ──> failed
+///     pending ── refund (payments) ──> refunded ── finish ──> done
+///        └────── refused ──> fail ──> failed
 ///
 /// Only `pending`, `done` and `failed` are stored. Payments gives the same answer for the same id however often it is
 /// asked, so a refund continues from `pending` after a crash at any moment.
 package struct RefundMachine: Sendable {
-    package enum Point: Sendable, Equatable {
+    package enum StoredState: Sendable, Equatable {
         case pending, done
         case failed(ParseError)
     }
 
+    package enum Outcome: Sendable, Equatable {
+        case done
+        case refused(ParseError)
+    }
+
     package enum Action: Sendable, Equatable {
         /// Ask payments to refund under the refund's id.
-        case giveBack
+        case refund
         /// Store the completed refund with the order's new status and the messages to other services, in one
         /// transaction.
         case finish(providerId: String)
@@ -25,26 +30,26 @@ package struct RefundMachine: Sendable {
         case fail(ParseError)
         /// Wait, then report `waited`.
         case wait(Duration)
-        /// Nil: done. Send the result to all waiting requests.
-        case answer(ParseError?)
+        /// Done: send the outcome to all waiting requests.
+        case answer(Outcome)
     }
 
     private enum State {
         case pending
-        case givenBack(providerId: String)
+        case refunded(providerId: String)
         case refused(ParseError)
-        case decided(ParseError?)
+        case decided(Outcome)
     }
 
     private var state: State
     private var repetitions = 0
 
-    package init(at point: Point) {
+    package init(at stored: StoredState) {
         state =
-            switch point {
+            switch stored {
             case .pending: .pending
-            case .done: .decided(nil)
-            case .failed(let error): .decided(error)
+            case .done: .decided(.done)
+            case .failed(let error): .decided(.refused(error))
             }
     }
 
@@ -57,9 +62,9 @@ package struct RefundMachine: Sendable {
     package mutating func answered(_ answer: Result<String, CheckoutMachine.StepFailure>) -> Action {
         guard case .pending = state else { return next() }
         switch answer {
-        case .success(let id): state = .givenBack(providerId: id)
+        case .success(let id): state = .refunded(providerId: id)
         case .failure(.refused(let error)): state = .refused(error)
-        case .failure(.undecided), .failure(.needsAction): return again()
+        case .failure(.undecided), .failure(.needsConfirmation): return again()
         }
         repetitions = 0
         return next()
@@ -68,8 +73,8 @@ package struct RefundMachine: Sendable {
     /// A `finish` or `fail` was committed.
     package mutating func stored() -> Action {
         switch state {
-        case .givenBack: state = .decided(nil)
-        case .refused(let error): state = .decided(error)
+        case .refunded: state = .decided(.done)
+        case .refused(let error): state = .decided(.refused(error))
         case .pending, .decided: break
         }
         return next()
@@ -80,15 +85,15 @@ package struct RefundMachine: Sendable {
 
     private func next() -> Action {
         switch state {
-        case .pending: .giveBack
-        case .givenBack(let providerId): .finish(providerId: providerId)
+        case .pending: .refund
+        case .refunded(let providerId): .finish(providerId: providerId)
         case .refused(let error): .fail(error)
-        case .decided(let error): .answer(error)
+        case .decided(let outcome): .answer(outcome)
         }
     }
 
-    /// Short at first, so that a restart of a service costs little; later long, because a provider may be away for
-    /// hours.
+    /// Short at first, so that a restart of a service costs little; later long, because a provider may be unavailable
+    /// for hours.
     private static let backoff = Backoff(first: .milliseconds(50), longest: .seconds(30))
 
     private mutating func again() -> Action {

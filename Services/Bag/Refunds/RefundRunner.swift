@@ -11,7 +11,7 @@ package final class RefundRunner: Sendable {
     private let steps: any RefundStepping
     private let contact: Contact
     private let logger: Logger
-    private let flights: SingleFlight<ParseError?>
+    private let flights: SingleFlight<RefundMachine.Outcome>
 
     package init(
         ledger: RefundLedger, steps: any RefundStepping, background: BackgroundGroup = BackgroundGroup(),
@@ -24,21 +24,10 @@ package final class RefundRunner: Sendable {
         self.contact = contact
     }
 
-    /// The state of a refund after the client's wait time.
-    package enum Progress: Sendable, Equatable {
-        case done
-        case refused(ParseError)
-        /// The refund continues.
-        case pending
-    }
-
-    /// Joins or starts the refund and waits for its end.
-    package func progress(of id: String, within limit: Duration) async -> Progress {
-        switch await flights.outcome(of: id, within: limit, { [self] in await drive(id) }) {
-        case .some(.some(let error)): .refused(error)
-        case .some(.none): .done
-        case .none: .pending
-        }
+    /// Joins or starts the refund and waits for its end. Nil when it is not decided within `limit`; it continues in the
+    /// background.
+    package func outcome(of id: String, within limit: Duration) async -> RefundMachine.Outcome? {
+        await flights.outcome(of: id, within: limit) { [self] in await drive(id) }
     }
 
     /// Starts a stored refund that no request waits for.
@@ -49,25 +38,27 @@ package final class RefundRunner: Sendable {
     package func resumeUnfinished() async throws {
         let ids = try await ledger.unfinished()
         for id in ids { begin(id) }
-        if !ids.isEmpty { logger.notice("Refunds continue.", metadata: ["refund.count": "\(ids.count)"]) }
+        if !ids.isEmpty {
+            logger.notice("Interrupted refunds are resumed.", metadata: ["refund.count": "\(ids.count)"])
+        }
     }
 
     // MARK: - Performing
 
-    /// Outer nil: the service stopped first, and all completed steps are stored. Otherwise the refund's result.
-    private func drive(_ id: String) async -> ParseError?? {
-        guard let (refund, point, customerId) = await load(id) else { return nil }
-        var machine = RefundMachine(at: point)
+    /// Nil when the service stops before the end; completed steps are stored.
+    private func drive(_ id: String) async -> RefundMachine.Outcome? {
+        guard let (refund, state, customerId) = await load(id) else { return nil }
+        var machine = RefundMachine(at: state)
         var action = machine.resume()
         while !Task.isCancelled {
-            if case .answer(let problem) = action { return .some(problem) }
+            if case .answer(let outcome) = action { return outcome }
             action = await perform(action, of: refund, customerId, &machine)
         }
-        if case .answer(let problem) = action { return .some(problem) }
+        if case .answer(let outcome) = action { return outcome }
         return nil
     }
 
-    private func load(_ id: String) async -> (Refund, RefundMachine.Point, String)? {
+    private func load(_ id: String) async -> (Refund, RefundMachine.StoredState, String)? {
         while !Task.isCancelled {
             do {
                 return try await ledger.load(id)
@@ -85,7 +76,7 @@ package final class RefundRunner: Sendable {
         let metadata: Logger.Metadata = ["refund.id": "\(refund.id)", "order.id": "\(refund.orderId)"]
         do {
             switch action {
-            case .giveBack: return machine.answered(await steps.giveBack(refund))
+            case .refund: return machine.answered(await steps.refund(refund))
             case .finish(let providerId):
                 try await ledger.finish(refund, providerId: providerId, contact: await contact(customerId))
                 logger.info("An order was refunded.", metadata: metadata)
@@ -95,14 +86,16 @@ package final class RefundRunner: Sendable {
                 logger.error("A refund was refused.", metadata: metadata.merging(["error": "\(error)"]) { $1 })
                 return machine.stored()
             case .wait(let pause):
-                logger.warning("A refund waits.", metadata: metadata.merging(["pause": "\(pause)"]) { $1 })
+                logger.warning(
+                    "A step of a refund failed and will be retried.",
+                    metadata: metadata.merging(["pause": "\(pause)"]) { $1 })
                 try? await Task.sleep(for: pause)
                 return machine.waited()
             case .answer: return action
             }
         } catch is StepAlreadyTaken {
-            guard let (_, point, _) = await load(refund.id) else { return machine.notStored() }
-            machine = RefundMachine(at: point)
+            guard let (_, state, _) = await load(refund.id) else { return machine.notStored() }
+            machine = RefundMachine(at: state)
             return machine.resume()
         } catch {
             logger.error(

@@ -6,14 +6,14 @@ import ServiceKit
 /// The part of a refund that payments carries out. Idempotent.
 package protocol RefundStepping: Sendable {
     /// - Returns: the provider's id of the refund.
-    func giveBack(_ refund: Refund) async -> Result<String, CheckoutMachine.StepFailure>
+    func refund(_ refund: Refund) async -> Result<String, CheckoutMachine.StepFailure>
 }
 
 /// The step as a message to payments.
 struct RefundSteps: RefundStepping {
     let bus: BusEndpoint
 
-    func giveBack(_ refund: Refund) async -> Result<String, CheckoutMachine.StepFailure> {
+    func refund(_ refund: Refund) async -> Result<String, CheckoutMachine.StepFailure> {
         let message = RefundRequest.with {
             $0.operationID = refund.id
             $0.chargeOperationID = refund.checkoutId

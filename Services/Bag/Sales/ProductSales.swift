@@ -80,11 +80,11 @@ package struct ProductSalesReading: Sendable {
 
     private let currency: String
     /// The shop's currency, in which an order without a currency was paid.
-    private let shop: String
+    private let shopCurrency: String
 
-    package init(currency: Currency, shop: Currency) {
+    package init(currency: Currency, shopCurrency: Currency) {
         self.currency = currency.code
-        self.shop = shop.code
+        self.shopCurrency = shopCurrency.code
     }
 
     // MARK: Orders
@@ -92,7 +92,7 @@ package struct ProductSalesReading: Sendable {
     /// The orders placed from `from` to before `to`. A refund that no desk recorded, as in an imported order, counts in
     /// the period of its order.
     package func orders(from: Timestamp, to: Timestamp, in store: some ObjectReading) throws -> ProductSales {
-        // Not an equality: the index on `orderDate` must serve it.
+        // `$ne` instead of `= 1`, so that SQLite uses the index on `orderDate` and not the one on `orderStatus`.
         let placed: JSON = [
             "orderStatus": ["$ne": .int(OrderStatus.open.wireStatus)],
             "orderDate": ["$gte": from.wire, "$lt": to.wire],
@@ -119,7 +119,7 @@ package struct ProductSalesReading: Sendable {
         }
     }
 
-    private func isCounted(_ order: JSON) -> Bool { (order["currency"]?.stringValue ?? shop) == currency }
+    private func isCounted(_ order: JSON) -> Bool { (order["currency"]?.stringValue ?? shopCurrency) == currency }
 
     private func addUnrecorded(
         _ order: JSON, _ lines: [PricedOrder.Line], to sales: inout ProductSales, in store: some ObjectReading
@@ -177,7 +177,7 @@ package struct ProductSalesReading: Sendable {
                     return min(left[index], lines[index].paid(for: named[id] ?? 0, after: before[id] ?? 0))
                 }
                 before.merge(named, uniquingKeysWith: +)
-                // The operator gave back more than these pieces cost.
+                // The operator refunded more than these pieces cost.
                 if weights.reduce(0, +) < refund.amount { weights = left }
             }
             let shares = Self.shares(of: refund.amount, over: weights)
@@ -192,7 +192,7 @@ package struct ProductSalesReading: Sendable {
         }
     }
 
-    /// The parts of the lines in an amount.
+    /// Splits an amount over the lines in proportion to the weights.
     private static func shares(of amount: Int64, over weights: [Int64]) -> [Int64] {
         DiscountTerms.distribute(min(max(0, amount), weights.reduce(0, +)), over: weights)
     }

@@ -44,7 +44,7 @@ struct SalesFunctions: Sendable {
     private func read(
         _ range: SeriesRange, _ wanted: Currency, _ request: ServiceRequest
     ) async throws -> ProductSales {
-        let reading = ProductSalesReading(currency: wanted, shop: currency)
+        let reading = ProductSalesReading(currency: wanted, shopCurrency: currency)
         let hours = stride(from: range.fromHour, to: range.toHour, by: Int(Self.readHours))
         let (from, to) = (zone.start(ofHour: range.fromHour), zone.start(ofHour: range.toHour))
         var sales = try await host.store.read(for: request.share) { try reading.refunds(from: from, to: to, in: $0) }

@@ -23,6 +23,7 @@ struct ProductRules: ClassRules {
 
     func after(_ change: ProposedChange, _ outcome: inout ChangeOutcome, in transaction: StoreTransaction) throws {
         guard let product = outcome.after else {
+            try StockLedger.follow(outcome, by: change.principal, in: transaction)
             try ProductRemoval.tellBag(of: outcome.objectId, outcome.before, outbox, in: transaction)
             return try ProductRemoval.removeDependents(of: outcome.objectId, in: transaction)
         }
@@ -41,6 +42,7 @@ struct ProductRules: ClassRules {
                 throw ParseError(.validationError, "stock must be a whole number from 0 to \(Product.stockMax).")
             }
         }
+        try StockLedger.follow(outcome, by: change.principal, in: transaction)
     }
 }
 

@@ -30,9 +30,9 @@ package struct Reservations: Sendable {
         case .refuse: throw ParseError(.validationError, "This reservation was released.")
         case .takeStock:
             for (index, line) in request.lines.enumerated() {
-                try take(line, index: index, for: id, caller: caller, in: transaction)
+                try take(line, index: index, for: request, caller: caller, in: transaction)
             }
-            try set(id, .reserved, expiresAt: expiresAt, in: transaction)
+            try set(id, .reserved, expiresAt: expiresAt, orderId: request.orderID, in: transaction)
         case .takeStockAgain:
             for line in try lines(of: id, in: transaction) {
                 try takeAgain(line, for: id, in: transaction)
@@ -67,6 +67,7 @@ package struct Reservations: Sendable {
             }
         }
         try set(id, .committed, in: transaction)
+        if state == .reserved { try StockLedger.sell(id, in: transaction) }
     }
 
     /// Returns the goods to stock. An unknown id is recorded, so that a reservation that arrives later does nothing.
@@ -77,7 +78,7 @@ package struct Reservations: Sendable {
         case .contradiction:
             logger.error("A sold reservation cannot be released.", metadata: ["reservation.id": "\(id)"])
             return
-        case .putBack: try putBack(id, in: transaction)
+        case .putBack: try putBack(id, .released, in: transaction)
         case .remember: break
         }
         try set(id, .released, in: transaction)
@@ -101,7 +102,7 @@ package struct Reservations: Sendable {
             [.text(ReservationState.reserved.rawValue), .int(transaction.now.milliseconds), .int(Self.expiredMax)]
         ).map { try $0.text("id") }
         for id in due {
-            try putBack(id, in: transaction)
+            try putBack(id, .expired, in: transaction)
             try set(id, .expired, in: transaction)
         }
         return due.count == Self.expiredMax
@@ -130,6 +131,9 @@ package struct Reservations: Sendable {
 extension Reservations {
     private static func check(_ request: ReserveRequest) throws {
         try check(request.reservationID)
+        guard request.orderID.utf8.count <= 128 else {
+            throw ParseError(.validationError, "An order's id has at most 128 bytes.")
+        }
         guard (1...PriceList.linesMax).contains(request.lines.count) else {
             throw ParseError(.validationError, "An order has 1 to \(PriceList.linesMax) lines.")
         }

@@ -29,16 +29,19 @@ extension Reservations {
             .flatMap { try ReservationState(rawValue: $0.text("state")) }
     }
 
+    /// - Parameter orderId: of a new reservation.
     func set(
-        _ id: String, _ state: ReservationState, expiresAt: Timestamp? = nil, in transaction: StoreTransaction
+        _ id: String, _ state: ReservationState, expiresAt: Timestamp? = nil, orderId: String = "",
+        in transaction: StoreTransaction
     ) throws {
         let now = SQLValue.int(transaction.now.milliseconds)
         _ = try transaction.execute(
             """
-            INSERT INTO reservations(id, state, expiresAt, changedAt) VALUES (?, ?, ?, ?)
+            INSERT INTO reservations(id, state, expiresAt, changedAt, orderId) VALUES (?, ?, ?, ?, ?)
             ON CONFLICT(id) DO UPDATE SET state = excluded.state, expiresAt = excluded.expiresAt, \
             changedAt = excluded.changedAt
-            """, [.text(id), .text(state.rawValue), expiresAt.map { .int($0.milliseconds) } ?? now, now])
+            """,
+            [.text(id), .text(state.rawValue), expiresAt.map { .int($0.milliseconds) } ?? now, now, .text(orderId)])
     }
 
     /// Extends a reservation; never shortens it.
@@ -54,18 +57,20 @@ extension Reservations {
     }
 
     func take(
-        _ line: OrderLine, index: Int, for id: String, caller: Caller, in transaction: StoreTransaction
+        _ line: OrderLine, index: Int, for request: ReserveRequest, caller: Caller, in transaction: StoreTransaction
     ) throws {
         let document = try transaction.document("Product", line.productID, caller: caller)
         guard let product = Product(document: document, currency: currency) else { throw ParseError.objectNotFound }
-        let taken = try take(Int64(line.quantity), of: product, line.productID, in: transaction)
+        let taken = try take(
+            Int64(line.quantity), of: product, line.productID, for: request.reservationID, orderId: request.orderID,
+            in: transaction)
         _ = try transaction.execute(
             """
             INSERT INTO reservationLines(reservationId, line, productId, quantity, unitPriceMinorUnits, name, taken)
             VALUES (?, ?, ?, ?, ?, ?, ?)
             """,
             [
-                .text(id), .int(Int64(index)), .text(line.productID), .int(Int64(line.quantity)),
+                .text(request.reservationID), .int(Int64(index)), .text(line.productID), .int(Int64(line.quantity)),
                 .int(product.unitPriceMinorUnits), .text(product.name), .int(taken),
             ])
     }
@@ -75,7 +80,7 @@ extension Reservations {
         let productId = line.priced.productID
         let document = try transaction.document("Product", productId, caller: .master)
         guard let product = Product(document: document, currency: currency) else { throw ParseError.objectNotFound }
-        let taken = try take(Int64(line.priced.quantity), of: product, productId, in: transaction)
+        let taken = try take(Int64(line.priced.quantity), of: product, productId, for: id, in: transaction)
         try setTaken(taken, line.index, of: id, in: transaction)
     }
 
@@ -89,37 +94,32 @@ extension Reservations {
         }
         guard let stock = product["stock"]?.intValue else { return 0 }
         let taken = min(max(stock, 0), quantity)
-        try change(stockOf: productId, by: -taken, in: transaction)
+        try StockLedger.change(productId, by: -taken, .sold, of: id, in: transaction)
         try setTaken(taken, line.index, of: id, in: transaction)
         return quantity - taken
     }
 
-    func putBack(_ id: String, in transaction: StoreTransaction) throws {
+    func putBack(_ id: String, _ reason: StockLedger.Reason, in transaction: StoreTransaction) throws {
         for line in try lines(of: id, in: transaction) where line.taken > 0 {
             // A product that was deleted or whose stock is no longer counted has no stock to return to.
             let product = try transaction.documentIfFound("Product", line.priced.productID, caller: .master)
             if product?["stock"]?.intValue != nil {
-                try change(stockOf: line.priced.productID, by: line.taken, in: transaction)
+                try StockLedger.change(line.priced.productID, by: line.taken, reason, of: id, in: transaction)
             }
             try setTaken(0, line.index, of: id, in: transaction)
         }
     }
 
     private func take(
-        _ quantity: Int64, of product: Product, _ productId: String, in transaction: StoreTransaction
+        _ quantity: Int64, of product: Product, _ productId: String, for id: String, orderId: String? = nil,
+        in transaction: StoreTransaction
     ) throws -> Int64 {
         guard let stock = product.stock else { return 0 }
         guard stock >= quantity else {
             throw InsufficientStock(name: product.name, available: max(stock, 0)).error(of: productId)
         }
-        try change(stockOf: productId, by: -quantity, in: transaction)
+        try StockLedger.change(productId, by: -quantity, .reserved, of: id, orderId: orderId, in: transaction)
         return quantity
-    }
-
-    private func change(stockOf productId: String, by pieces: Int64, in transaction: StoreTransaction) throws {
-        guard pieces != 0 else { return }
-        _ = try transaction.update(
-            "Product", productId, ["stock": ["__op": "Increment", "amount": .int(pieces)]], caller: .master)
     }
 
     private func setTaken(_ taken: Int64, _ index: Int64, of id: String, in transaction: StoreTransaction) throws {

@@ -31,8 +31,7 @@ package enum Restocks {
         for (productId, count) in pieces where count > 0 {
             let product = try transaction.documentIfFound("Product", productId, caller: .master)
             guard product?["stock"]?.intValue != nil else { continue }
-            _ = try transaction.update(
-                "Product", productId, ["stock": ["__op": "Increment", "amount": .int(count)]], caller: .master)
+            try StockLedger.change(productId, by: count, .returned, of: request.reservationID, in: transaction)
         }
     }
 

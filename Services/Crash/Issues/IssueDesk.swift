@@ -36,7 +36,7 @@ enum IssueDesk {
         }
         if let search = try text("search", parameters) {
             guard search.utf8.count <= searchBytesMax, !search.utf8.contains(0) else {
-                throw ParseError(.validationError, "search must have at most \(searchBytesMax) bytes, none of them 0.")
+                throw ParseError(.validationError, "search must have at most \(searchBytesMax) bytes without U+0000.")
             }
             for word in search.split(whereSeparator: \.isWhitespace).prefix(wordsMax) {
                 let pattern = ["!", "%", "_"].reduce(String(word)) { $0.replacing($1, with: "!\($1)") }

@@ -168,9 +168,7 @@ final class HTTPFront: Sendable {
         let requestId = RequestIds.next()
         var machine: RequestMachine
         do {
-            var parsed = try parse(head, uri, from: connection.remoteAddress, requestId: requestId)
-            parsed.call.span = span(of: parsed)
-            if configuration.start.slowAfter != nil { parsed.call.parts = RequestParts() }
+            let parsed = observed(try parse(head, uri, from: connection.remoteAddress, requestId: requestId))
             machine = RequestMachine(router, consume parsed)
         } catch {
             machine = RequestMachine(
@@ -218,6 +216,13 @@ final class HTTPFront: Sendable {
         let call = exchange.machine.request.call
         if let parts = call.parts { noteIfSlow(answer.status, exchange, parts) }
         if let span = call.span, span.context.isSampled { end(span, answer.status, exchange) }
+    }
+
+    /// Gives a request its span and its times, where the settings ask for them.
+    private func observed(_ request: consuming ParseRequest) -> ParseRequest {
+        request.call.span = span(of: request)
+        if configuration.start.slowAfter != nil { request.call.parts = RequestParts() }
+        return request
     }
 
     /// The span of a request.

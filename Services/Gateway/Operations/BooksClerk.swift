@@ -6,13 +6,19 @@ import ProcessKit
 import Synchronization
 
 /// Checks the books once a day, and when an operator asks for it. Each gateway has its own last report.
-final class BooksClerk: ProcessPart {
+package final class BooksClerk: ProcessPart {
     /// When a gateway checks by itself: an hour after its start, then every day.
-    struct Times: Sendable {
-        var first = Duration.seconds(3600)
-        var every = Duration.seconds(86_400)
+    package struct Times: Sendable {
+        let first: Duration
+        let every: Duration
         /// Between two looks at what is wrong: longer than messages between services travel.
-        var pause = Duration.seconds(5)
+        let pause: Duration
+
+        package init(first: Duration = .seconds(3600), every: Duration = .seconds(86_400), pause: Duration = .seconds(5)) {
+            self.first = first
+            self.every = every
+            self.pause = pause
+        }
     }
 
     private struct State {
@@ -25,24 +31,24 @@ final class BooksClerk: ProcessPart {
     private let logger: Logger
     private let state = Mutex(State())
 
-    init(_ source: any BookSource, times: Times = Times(), logger: Logger) {
+    package init(_ source: any BookSource, times: Times = Times(), logger: Logger) {
         self.source = source
         self.times = times
         self.logger = logger
     }
 
     /// `report` is null before the first check of this gateway.
-    var json: JSON {
+    package var json: JSON {
         let (isRunning, report) = state.withLock { ($0.isRunning, $0.report) }
         return ["isRunning": .bool(isRunning), "report": report?.json ?? .null]
     }
 
     /// Starts a check, unless one is running.
-    func begin() {
+    package func begin() {
         if take() { Task { await check() } }
     }
 
-    func run(until end: ProcessEnd) async throws {
+    package func run(until end: ProcessEnd) async throws {
         var pause = times.first
         while !end.isRequested, !Task.isCancelled {
             await end.cancels { [pause] in try await Task.sleep(for: pause) }

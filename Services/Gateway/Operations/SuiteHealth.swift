@@ -41,8 +41,8 @@ package struct SuiteHealth {
 
     private static func state(of service: Broker.ServiceState) -> State {
         if service.replicas.isEmpty { return .missing }
-        if !service.hasWriter { return .starting }
         if !service.problem.isEmpty { return .failing }
+        if !service.hasWriter { return .starting }
         return service.warning.isEmpty ? .ok : .degraded
     }
 

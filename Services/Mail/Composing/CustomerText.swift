@@ -45,8 +45,8 @@ package enum CustomerText {
             if character == "@", !before.isWhitespace { result.append(" ") }
             if character == "/", before == "/" { result.append(" ") }
             result.append(character)
-            let endsNumber = before.isNumber && after.isNumber
-            if stops.contains(character), !before.isWhitespace, after.isLetter || after.isNumber, !endsNumber {
+            let isInsideNumber = before.isNumber && after.isNumber
+            if stops.contains(character), !before.isWhitespace, after.isLetter || after.isNumber, !isInsideNumber {
                 result.append(" ")
             }
             if character == "@", !after.isWhitespace { result.append(" ") }

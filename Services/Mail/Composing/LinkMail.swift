@@ -21,7 +21,7 @@ struct LinkMail {
         self.values = values
     }
 
-    /// The model with the address of the server in place of the link, which opens an account.
+    /// Replaces path, query and fragment of the link with `/...`, because the link opens an account.
     static func withoutSecret(_ model: JSON) -> JSON {
         var model = model
         var parts = model["link"]?.stringValue.flatMap { URLComponents(string: $0) }

@@ -31,23 +31,23 @@ package struct MailComposer: Sendable {
         self.zone = zone
     }
 
-    /// The names of mails that can be composed: the templates, and `WrittenMail`.
-    static let known = Set(MailTemplates.models.keys).union([WrittenMail.template])
+    /// The names of templates in the queue that can be composed, with the one of `FreeTextMail`.
+    static let known = Set(MailTemplates.kinds.keys).union([FreeTextMail.template])
 
-    /// The mail as operators see it: a link that opens an account is cut off.
+    /// The mail as operators see it, without a link that opens an account.
     package func shown(_ mail: QueuedMail) throws(Problem) -> MailMessage {
         try compose(mail.with(model: Self.withoutSecret(mail.model, mail.template)))
     }
 
-    /// The model of a mail that was sent.
+    /// Removes the account link from the model of a mail of `template`; used after sending and for operators.
     static func withoutSecret(_ model: [UInt8], _ template: String) -> [UInt8] {
-        guard let kind = MailTemplates.models[template], let stored = try? JSON(parsing: model) else { return model }
+        guard let kind = MailTemplates.kinds[template], let stored = try? JSON(parsing: model) else { return model }
         return kind.withoutSecret(stored).serialized
     }
 
     package func compose(_ mail: QueuedMail) throws(Problem) -> MailMessage {
-        if mail.template == WrittenMail.template { return try written(mail) }
-        guard let kind = MailTemplates.models[mail.template] else { throw .unknownTemplate }
+        if mail.template == FreeTextMail.template { return try composeFreeText(mail) }
+        guard let kind = MailTemplates.kinds[mail.template] else { throw .unknownTemplate }
         guard MailAddress(mail.toAddress, name: "") != nil else { throw .address }
         guard let model = try? JSON(parsing: mail.model), var values = kind.values(model, templates.language, in: zone)
         else { throw .model }
@@ -59,24 +59,24 @@ package struct MailComposer: Sendable {
         return message(mail, to: to, content)
     }
 
-    private func written(_ mail: QueuedMail) throws(Problem) -> MailMessage {
+    private func composeFreeText(_ mail: QueuedMail) throws(Problem) -> MailMessage {
         guard let to = MailAddress(mail.toAddress, name: Self.harmlessName(mail.toName)) else { throw .address }
-        guard let content = (try? JSON(parsing: mail.model)).flatMap(WrittenMail.init) else { throw .model }
+        guard let content = (try? JSON(parsing: mail.model)).flatMap(FreeTextMail.init) else { throw .model }
         var copy = message(
             mail, to: to, replyTo: content.replyTo,
             MailTemplates.Content(subject: content.subject, text: content.text, html: content.html))
-        copy.namedTo = content.to.compactMap(Self.harmless)
-        copy.cc = content.cc.compactMap(Self.harmless)
+        copy.toHeader = content.toHeader.compactMap(Self.harmless)
+        copy.ccHeader = content.ccHeader.compactMap(Self.harmless)
         copy.isBlind = content.isBlind
         copy.attachments = content.attachments
         return copy
     }
 
     private func message(
-        _ mail: QueuedMail, to: MailAddress, replyTo: MailAddress? = nil, _ content: MailTemplates.Content
+        _ mail: QueuedMail, to recipient: MailAddress, replyTo: MailAddress? = nil, _ content: MailTemplates.Content
     ) -> MailMessage {
         var message = MailMessage(
-            from: sender, to: to, replyTo: replyTo, subject: content.subject, text: content.text,
+            from: sender, recipient: recipient, replyTo: replyTo, subject: content.subject, text: content.text,
             html: content.html, date: Date(timeIntervalSince1970: Double(mail.queuedAt.milliseconds) / 1000),
             messageId: "\(mail.messageId)@\(sender.domain)")
         message.traceParent = mail.trace?.text

@@ -15,8 +15,8 @@ package struct MailTemplates: Sendable {
         package let html: String
     }
 
-    /// Every template and its model.
-    package static let models: [String: MailModel] = [
+    /// Every template and its kind.
+    package static let kinds: [String: TemplateKind] = [
         "email-verification": .link, "password-reset": .link, "operator-invitation": .link,
         "order-confirmation": .order, "order-shipped": .order, "order-delivered": .order, "order-cancelled": .order,
         "order-refunded": .order,
@@ -33,24 +33,24 @@ package struct MailTemplates: Sendable {
     /// - Throws: `StartupProblem`.
     package init(_ language: ShopLanguage = .en, replacements: String? = nil) throws {
         self.language = language
-        let names = Self.models.keys.flatMap { ["\($0).subject", "\($0).text", "\($0).html"] } + Self.parts
+        let names = Self.kinds.keys.flatMap { ["\($0).subject", "\($0).text", "\($0).html"] } + Self.parts
         let files = try TemplateFiles(
             names: names, language: language, includable: Self.parts, replacements: replacements)
         library = MustacheLibrary(templates: files.templates)
-        for (name, model) in Self.models {
-            let example = render(name, model.example(language))
+        for (name, kind) in Self.kinds {
+            let example = render(name, kind.example(language))
             guard !HeaderText.singleLine(example.subject).isEmpty else {
                 throw StartupProblem("The mail template \(name).subject.mustache has no text.")
             }
             for (part, content) in [("text", example.text), ("html", example.html)]
-            where !content.contains(model.exampleMustContain) {
+            where !content.contains(kind.requiredText) {
                 throw StartupProblem(
-                    "The mail template \(name).\(part).mustache does not contain \(model.mustContain).")
+                    "The mail template \(name).\(part).mustache does not contain \(kind.requiredTag).")
             }
         }
     }
 
-    /// - Parameter name: one of `models`; empty content for any other.
+    /// - Parameter name: one of `kinds`; empty content for any other.
     func render(_ name: String, _ values: [String: Any]) -> Content {
         func part(_ part: String) -> String { library.render(values, withTemplate: "\(name).\(part)") ?? "" }
         return Content(subject: part("subject"), text: part("text"), html: part("html"))

@@ -46,7 +46,7 @@ struct OrderMail {
         }
         for name in ["note", "giftMessage"] {
             let lines = CustomerText.note(model[name]?.stringValue ?? "")
-            // `{{note}}` is for operators' own templates; `{{#noteLines}}` marks each line.
+            // The installed templates use `noteLines`, to quote each line. `note` exists for operators' templates.
             guard !lines.isEmpty else { continue }
             values[name] = lines.joined(separator: "\n")
             values["\(name)Lines"] = lines.map { ["line": $0] }
@@ -70,11 +70,11 @@ struct OrderMail {
     private static func address(_ address: JSON) -> [String] {
         func text(_ name: String) -> String { CustomerText.line(address[name]?.stringValue ?? "") }
         let (city, state, zipcode) = (text("city"), text("state"), text("zipcode"))
-        let isShort =
+        let hasStateCode =
             !city.isEmpty && (2...3).contains(state.utf8.count) && state.utf8.allSatisfy { (65...90).contains($0) }
         let lines = [
             [text("firstName"), text("lastName")], [text("address1")], [text("address2")],
-            isShort ? [city + ",", state, zipcode] : [zipcode, city, state], [text("phone")],
+            hasStateCode ? [city + ",", state, zipcode] : [zipcode, city, state], [text("phone")],
         ]
         return lines.map { parts in parts.filter { !$0.isEmpty }.joined(separator: " ") }.filter { !$0.isEmpty }
     }

@@ -28,14 +28,16 @@ struct TemplateFiles {
                 throw StartupProblem("The mail template \(path) cannot be read as UTF-8 text of at most 256 KB.")
             }
             // A part that included itself would recurse forever.
-            let allowed = includable.contains(name) ? [] : includable
-            if let stranger = Self.included(by: text).first(where: { !allowed.contains($0) }) {
+            let isPart = includable.contains(name)
+            let allowed = isPart ? [] : includable
+            if let forbidden = Self.included(by: text).first(where: { !allowed.contains($0) }) {
                 throw StartupProblem(
-                    """
-                    The mail template \(path) includes \(stranger); only the shared parts can be included, and not by \
-                    each other.
-                    """
-                )
+                    isPart
+                        ? "The shared part \(path) includes \(forbidden); a shared part cannot include another one."
+                        : """
+                        The mail template \(path) includes \(forbidden), which is not a shared part. The shared parts \
+                        are \(includable.joined(separator: ", ")).
+                        """)
             }
             // Without this pragma everything is escaped as HTML, including the subject and the text.
             let pragma = name.hasSuffix(".html") ? "" : "{{% CONTENT_TYPE:TEXT}}\n"

@@ -3,7 +3,8 @@ import Foundation
 /// A complete mail in RFC 5322 form, with a text and an HTML part of the same content, or with one of them.
 package struct MailMessage: Sendable {
     package let from: MailAddress
-    package let to: MailAddress
+    /// The recipient of this copy, to whom the transport sends it.
+    package let recipient: MailAddress
     /// The address for replies; nil for the sender.
     package let replyTo: MailAddress?
     package let subject: String
@@ -14,21 +15,24 @@ package struct MailMessage: Sendable {
     package let date: Date
     /// Without angle brackets. The same for every attempt, so that mail programs recognise a mail that was sent twice.
     package let messageId: String
-    /// The `To` recipients in a copy for a `Cc` or `Bcc` recipient; empty when `To` names `to`.
-    package var namedTo: [MailAddress] = []
-    package var cc: [MailAddress] = []
-    /// Whether `to` is named as `Bcc`, in this copy only.
+    /// The addresses in the `To` header of a copy for a `Cc` or `Bcc` recipient. Empty in a copy for a `to` recipient,
+    /// whose header names only that recipient.
+    package var toHeader: [MailAddress] = []
+    /// The addresses in the `Cc` header.
+    package var ccHeader: [MailAddress] = []
+    /// Whether this copy names `recipient` in a `Bcc` header.
     package var isBlind = false
     package var attachments: [MailAttachment] = []
     /// The header `traceparent`; nil for none.
     package var traceParent: String?
 
     package init(
-        from: MailAddress, to: MailAddress, replyTo: MailAddress? = nil, subject: String, text: String, html: String,
+        from: MailAddress, recipient: MailAddress, replyTo: MailAddress? = nil, subject: String, text: String,
+        html: String,
         date: Date, messageId: String
     ) {
         self.from = from
-        self.to = to
+        self.recipient = recipient
         self.replyTo = replyTo
         self.subject = subject
         self.text = text
@@ -44,9 +48,9 @@ package struct MailMessage: Sendable {
     ///   server would change them.
     package func bytes(eightBit: Bool) -> [UInt8] {
         var lines = ["Date: \(Self.dateText(date))", "From: \(from.header)"]
-        lines += Self.addressLines("To", namedTo.isEmpty ? [to] : namedTo)
-        lines += Self.addressLines("Cc", cc)
-        if isBlind { lines += Self.addressLines("Bcc", [to]) }
+        lines += Self.addressLines("To", toHeader.isEmpty ? [recipient] : toHeader)
+        lines += Self.addressLines("Cc", ccHeader)
+        if isBlind { lines += Self.addressLines("Bcc", [recipient]) }
         if let replyTo { lines.append("Reply-To: \(replyTo.header)") }
         let subject = HeaderText.unstructured(subject)
         if !subject.isEmpty { lines.append("Subject: \(subject)") }

@@ -18,7 +18,7 @@ enum PlainBody {
                 output += [UInt8(ascii: "\r"), UInt8(ascii: "\n")]
                 column = 0
                 continue
-            // Boundaries of parts contain it.
+            // `=_` could be taken for a part boundary (`MailMessage.boundary`), so such a text is encoded.
             case UInt8(ascii: "_") where last == UInt8(ascii: "="): return nil
             // A mail server may write `>From` for a line that begins like this.
             case UInt8(ascii: " ") where column == 4 && output.suffix(4).elementsEqual("From".utf8): return nil

@@ -8,7 +8,7 @@ struct MailFunctions: Sendable {
     let store: ClassStore
     let sender: MailSender
     let composer: MailComposer
-    let written: ShopMailQueue
+    let shopMails: ShopMailQueue
     let audit: AuditTrail
 
     func install(in routes: inout ServiceRoutes) {
@@ -61,8 +61,8 @@ struct MailFunctions: Sendable {
                 .map(QueuedMail.init)
         }
         guard let mail = found else { throw ParseError.objectNotFound }
-        // Its author may have written anything, also a secret.
-        if mail.template == WrittenMail.template { try request.requireAdmin() }
+        // Only admins see a mail without a template: its author may have written a secret into it.
+        if mail.template == FreeTextMail.template { try request.requireAdmin() }
         guard !mail.model.isEmpty else {
             throw ParseError(.validationError, "The content of this mail is no longer stored.")
         }
@@ -75,7 +75,7 @@ struct MailFunctions: Sendable {
         return try .result([
             "id": .int(id), "template": .string(mail.template), "queuedAt": mail.queuedAt.wire,
             "from": .string(message.from.address),
-            "to": .string(request.isFromAdmin ? message.to.address : MailList.masked(message.to.address)),
+            "to": .string(request.isFromAdmin ? message.recipient.address : MailList.masked(message.recipient.address)),
             "subject": .string(HeaderText.singleLine(message.subject)), "text": .string(message.text),
             "html": .string(message.html),
             "attachments": .array(message.attachments.map { JSON.string($0.name) }),
@@ -84,7 +84,7 @@ struct MailFunctions: Sendable {
 
     private static func id(_ parameters: JSON) throws -> Int64 {
         guard let id = parameters["id"]?.intValue else {
-            throw ParseError(.validationError, "id is needed: a mail's number as mails lists it.")
+            throw ParseError(.validationError, "id is required: the id of a mail from the function mails.")
         }
         return id
     }
@@ -94,10 +94,10 @@ struct MailFunctions: Sendable {
     @Sendable private func send(_ parameters: JSON, _ request: ServiceRequest) async throws -> BusReply {
         // Otherwise any client could send any text in the shop's name.
         try request.requireMaster()
-        let wish = try ShopMailRequest(parameters, sender: written.sender)
+        let mail = try ShopMailRequest(parameters, sender: shopMails.sender)
         return try await store.write(for: request.share) { transaction in
             try KeyedReplies.once(request, nil, in: transaction) { transaction in
-                let mails = try written.add(wish, in: transaction)
+                let mails = try shopMails.add(mail, in: transaction)
                 let after: JSON = ["mails": .int(Int64(mails.count))]
                 try audit.note(.init("sendShopMail", after: after), by: request, in: transaction)
                 transaction.afterCommit { sender.wake() }
@@ -106,7 +106,8 @@ struct MailFunctions: Sendable {
         }
     }
 
-    /// Queues a mail again that was held or given up; its age starts again. A queued mail becomes due now.
+    /// Requeues a held, failed, bounced or suppressed mail and resets `queuedAt`, from which the give-up time counts. A
+    /// mail that is still queued becomes due now.
     static func retry(_ id: Int64, in transaction: StoreTransaction) throws {
         guard
             let row = try transaction.rows("SELECT state, length(model) AS size FROM mails WHERE id = ?", [.int(id)])

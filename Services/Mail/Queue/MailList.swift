@@ -8,7 +8,7 @@ package struct MailList: Sendable {
     private var arguments: [SQLValue] = []
     private let limit: Int64
     private let wantsCount: Bool
-    /// Without this hint SQLite may choose the index by state and scan every sent mail.
+    /// The index that the query must use. Otherwise SQLite may choose the index by state and scan every sent mail.
     private var index: String?
 
     private static let states = ["queued", "sent", "failed", "bounced", "suppressed", "held"]

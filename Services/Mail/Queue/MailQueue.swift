@@ -28,13 +28,13 @@ package struct MailQueue: Sendable {
             throw ParseError(.validationError, "There is no mail template of that name.")
         }
         let key = key.isEmpty ? Names.random(20) : key
-        let verdict = try quotas?.verdict(on: message, in: transaction) ?? .send
+        let verdict = try quotas?.decide(on: message, in: transaction) ?? .send
         var (state, problem) = ("queued", SQLValue.null)
         switch verdict {
         case .send: break
         case .held(let reason): (state, problem) = ("held", .text(reason))
-        case .dropped(let key):
-            try MailQuotas.drop(key, in: transaction)
+        case .dropped(let bucket):
+            try MailQuotas.drop(bucket, in: transaction)
             return verdict
         }
         let inserted = try transaction.execute(
@@ -50,7 +50,7 @@ package struct MailQueue: Sendable {
             ])
         if state == "held", inserted > 0 {
             let id = try transaction.rows("SELECT id FROM mails WHERE key = ?", [.text(key)]).first?["id"].intValue
-            if let id { try MailQuotas.held(id, to: message.toAddress, in: transaction) }
+            if let id { try MailQuotas.rememberHeld(id, to: message.toAddress, in: transaction) }
         }
         return verdict
     }
@@ -62,8 +62,8 @@ package struct MailQueue: Sendable {
     /// - Parameters:
     ///   - freshMax: the most mails without attempts; with several processes, the most mails in all.
     ///   - retries: the most mails with attempts.
-    ///   - underWay: mails that this process sends now, which are left out. Claims make it unnecessary, so that several
-    ///     processes do not use it.
+    ///   - underWay: the mails that this process is sending; the query leaves them out. Ignored when mails are claimed,
+    ///     because a claim already hides them.
     ///   - domains: domains whose mails are left out.
     package func due(
         fresh freshMax: Int, retries: Int, underWay: [Int64], without domains: [String] = []
@@ -123,15 +123,16 @@ package struct MailQueue: Sendable {
         return ("(\(sql))", domains.map { .text("%@\($0)") })
     }
 
-    /// The due times that the host brings forward after the clock was set back. With one sending process, a mail
-    /// without attempts is due regardless of `dueAt`.
-    static func waits(atMost longest: Duration, _ writers: StoreWriters) -> StoredWaits {
+    /// The `dueAt` of queued mails. Mails without attempts are left out when one process sends, because it ignores
+    /// their `dueAt`.
+    static func dueTimes(atMost longest: Duration, _ writers: StoreWriters) -> StoredWaits {
         let tried = writers == .one ? " AND attempts > 0" : ""
         return StoredWaits("dueAt", of: "mails", atMost: longest, where: "state = 'queued'\(tried)")
     }
 
-    /// A replica of a newer release may have queued a template that this one does not know.
-    private static let isKnown: (sql: String, arguments: [SQLValue]) = {
+    /// Selects the mails whose template this release knows. Mails of a newer replica's template stay queued for that
+    /// replica.
+    private static let hasKnownTemplate: (sql: String, arguments: [SQLValue]) = {
         let names = MailComposer.known.sorted()
         return ("template IN (\(names.map { _ in "?" }.joined(separator: ", ")))", names.map(SQLValue.text))
     }()
@@ -143,13 +144,13 @@ package struct MailQueue: Sendable {
         guard limit > 0 else { return [] }
         let claim = RowClaim(
             QueuedMail.columns, of: "mails",
-            where: "state = 'queued' AND \(condition) AND \(Self.isKnown.sql) AND \(others.sql)",
-            Self.isKnown.arguments + others.arguments, orderedBy: order, limit: limit, for: time)
+            where: "state = 'queued' AND \(condition) AND \(Self.hasKnownTemplate.sql) AND \(others.sql)",
+            Self.hasKnownTemplate.arguments + others.arguments, orderedBy: order, limit: limit, for: time)
         return try await store.claim(claim).map(QueuedMail.init).sorted { $0.id < $1.id }
     }
 
     /// Releases claimed mails that this process did not start to send.
-    package func giveBack(_ ids: [Int64]) async throws {
+    package func releaseClaims(_ ids: [Int64]) async throws {
         guard claimedFor != nil, !ids.isEmpty else { return }
         try await store.write(for: nil) { transaction in
             for id in ids {

@@ -2,8 +2,8 @@ import ObjectStore
 import ParseProtocol
 import ServiceKit
 
-/// The mails that are sent only if an operator wants it, as parked work. A mail is parked while its content is stored:
-/// the row itself stays, as the record of the mail.
+/// Lists held, failed, bounced and suppressed mails with content as parked work. `retry` queues the mail again. `drop`
+/// deletes its content, which ends the parking; the row stays as the record.
 package enum ParkedMails {
     private static let columns = "id, template, toAddress, orderNo, problem, dueAt, attempts"
     private static let isParked = "state IN ('failed', 'bounced', 'suppressed', 'held') AND length(model) > 0"

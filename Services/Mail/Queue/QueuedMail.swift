@@ -1,7 +1,7 @@
 import ObjectStore
 import ParseProtocol
 
-/// A mail that waits to be sent.
+/// A row of `mails` with the columns that composing needs.
 package struct QueuedMail: Sendable {
     package let id: Int64
     package let template: String
@@ -15,7 +15,7 @@ package struct QueuedMail: Sendable {
     package let attempts: Int
     /// Whether the address is on the suppression list.
     package let isSuppressed: Bool
-    /// The position in a trace of the work that requested it; nil when there is none.
+    /// The trace context (`traceparent`) of the request that queued the mail; nil without one.
     package let trace: TraceContext?
 
     /// The columns of `mails` that `init` needs.

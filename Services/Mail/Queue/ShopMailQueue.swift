@@ -3,7 +3,7 @@ import Messages
 import ObjectStore
 import ParseProtocol
 
-/// Queues mails written by cloud code.
+/// Queues the mails of `sendShopMail`.
 package struct ShopMailQueue: Sendable {
     private let quotas: MailQuotas
     /// The sender address of every mail.
@@ -21,11 +21,11 @@ package struct ShopMailQueue: Sendable {
     /// - Returns: each mail's number and Message-ID.
     /// - Throws: `.requestLimitExceeded` (155) when a recipient's daily quota is used up; the caller must roll the
     ///   transaction back. The caller gets the error, so no mail is held for an operator.
-    package func add(_ wish: ShopMailRequest, in transaction: StoreTransaction) throws -> [JSON] {
-        try wish.copies.enumerated().map { index, copy in
+    package func add(_ request: ShopMailRequest, in transaction: StoreTransaction) throws -> [JSON] {
+        try request.copies.enumerated().map { index, copy in
             let recipient = copy.recipient
             let message = SendMailRequest.with {
-                $0.template = WrittenMail.template
+                $0.template = FreeTextMail.template
                 $0.toAddress = recipient.address
                 $0.toName = recipient.name
                 $0.model = Data(copy.mail.model.serialized)

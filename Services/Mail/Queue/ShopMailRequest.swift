@@ -5,7 +5,7 @@ package struct ShopMailRequest: Sendable {
     /// The mail for one of its recipients.
     package struct Copy: Sendable {
         package let recipient: MailAddress
-        package let mail: WrittenMail
+        package let mail: FreeTextMail
     }
 
     /// One copy per recipient, `to` first. An address that is named twice appears once.
@@ -15,16 +15,16 @@ package struct ShopMailRequest: Sendable {
     private static let members: Set = [
         "to", "cc", "bcc", "subject", "text", "html", "from", "replyTo", "attachments",
     ]
-    /// Maximum of `to`, `cc` and `bcc` together.
+    /// Maximum addresses in `to`, `cc` and `bcc` together.
     package static let recipientsMax = 50
     package static let attachmentsMax = 10
-    /// Maximum of all attachments of a mail. The queue stores them once per recipient.
+    /// Maximum bytes of all attachments together. The queue stores them once per recipient.
     package static let attachmentBytesMax = 1 << 20
-    /// Maximum of a text in `to`: more than fifty addresses with names need.
+    /// Maximum bytes of one string in `to`; enough for fifty addresses with names.
     private static let textBytesMax = 32 << 10
     /// A word of this length still fits into a header line (998 bytes, RFC 5322 section 2.1.1).
     package static let subjectBytesMax = 900
-    /// Maximum of text and HTML together. The queue stores them once per recipient.
+    /// Maximum bytes of text and HTML together. The queue stores them once per recipient.
     package static let contentBytesMax = 256 << 10
 
     /// - Parameters:
@@ -37,7 +37,10 @@ package struct ShopMailRequest: Sendable {
         for (name, value) in parameters.objectValue ?? [:] where !Self.members.contains(name) && !value.isNull {
             throw ParseError(
                 .validationError,
-                "\(name.prefix(64)) is not supported. A mail has \(Self.members.sorted().joined(separator: ", ")).")
+                """
+                sendShopMail has no parameter \(name.prefix(64)). It accepts \
+                \(Self.members.sorted().joined(separator: ", ")).
+                """)
         }
         var known: Set<String> = []
         let to = try Self.recipients(parameters, "to", &known)
@@ -53,13 +56,13 @@ package struct ShopMailRequest: Sendable {
         let from = try Self.address(parameters, "from")
         let replyTo = try Self.address(parameters, "replyTo") ?? from
         let isOwn = replyTo?.address.lowercased() == sender.address.lowercased()
-        var mail = WrittenMail(
+        var mail = FreeTextMail(
             subject: try Self.content(parameters, "subject", bytesMax: Self.subjectBytesMax), text: text, html: html,
             replyTo: isOwn ? nil : replyTo)
         mail.attachments = try Self.attachments(parameters)
-        mail.cc = cc
+        mail.ccHeader = cc
         var ccMail = mail
-        ccMail.to = to
+        ccMail.toHeader = to
         var bccMail = ccMail
         bccMail.isBlind = true
         copies = [(to, mail), (cc, ccMail), (bcc, bccMail)].flatMap { recipients, mail in
@@ -96,7 +99,8 @@ package struct ShopMailRequest: Sendable {
         for text in texts {
             guard let text = text.stringValue, text.utf8.count <= textBytesMax else {
                 throw ParseError(
-                    .validationError, "\(name) must be a text of \(textBytesMax) bytes at most, or an array of such.")
+                    .validationError,
+                    "\(name) must be a string of at most \(textBytesMax) bytes, or an array of such strings.")
             }
             for found in AddressList.addresses(in: text) {
                 place += 1

@@ -21,11 +21,11 @@ package struct MailQuotaBucket: Sendable, Equatable {
     /// Takes one mail from the quota.
     /// - Parameters:
     ///   - now: Unix time in milliseconds.
-    ///   - kept: mails of the quota reserved for other purposes.
+    ///   - reserved: mails of the quota reserved for other purposes.
     /// - Returns: false when the quota is used up; then nothing is taken.
-    package mutating func take(at now: Int64, keeping kept: Int = 0) -> Bool {
+    package mutating func take(at now: Int64, reserving reserved: Int = 0) -> Bool {
         let bucket = TokenBucket(count: perDay, window: Self.day.milliseconds)
-        guard bucket.wait(fullAt: fullAt, keeping: kept, at: now) == 0 else { return false }
+        guard bucket.wait(fullAt: fullAt, keeping: reserved, at: now) == 0 else { return false }
         fullAt = bucket.fullAt(from: fullAt, at: now)
         return true
     }

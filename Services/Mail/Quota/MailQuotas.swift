@@ -23,12 +23,13 @@ package struct MailQuotas: Sendable {
     package enum Verdict: Sendable, Equatable {
         case send
         case held(reason: String)
-        /// Dropped; counted on the mail last held under this key of `mailAllowances`.
-        case dropped(key: String)
+        /// Not stored. `drop` increments the counter in row `bucket` of `mailAllowances` and writes it into the newest
+        /// held mail of that mailbox.
+        case dropped(bucket: String)
     }
 
     /// The part of a mailbox's quota reserved for links, so that mails about orders never block a password reset.
-    private static let keptForLinks = 3
+    private static let reservedForLinks = 3
     /// Maximum held mails per day and mailbox.
     private static let heldPerDay = 5
 
@@ -36,38 +37,38 @@ package struct MailQuotas: Sendable {
 
     package init(_ limits: Limits) { self.limits = limits }
 
-    /// Counts a mail that is about to be queued.
-    package func verdict(on message: SendMailRequest, in transaction: StoreTransaction) throws -> Verdict {
-        let isLink = MailTemplates.models[message.template] == .link
+    /// Takes the mail from each quota and decides whether it is sent, held or dropped.
+    package func decide(on message: SendMailRequest, in transaction: StoreTransaction) throws -> Verdict {
+        let isLink = MailTemplates.kinds[message.template] == .link
         // Links are counted also for verified addresses: any client can request one for any address.
         guard !message.byShop, isLink || !message.addressVerified else { return .send }
         let mailbox = Mailbox(message.toAddress).digest
         let quotas = [
             ("network:\(message.network)", message.network.isEmpty ? 0 : limits.perNetwork, 0, "of this network"),
             ("user:\(message.userID)", message.userID.isEmpty ? 0 : limits.perUser, 0, "of this user"),
-            ("to:\(mailbox)", limits.perRecipient, isLink ? 0 : Self.keptForLinks, "of this address"),
+            ("to:\(mailbox)", limits.perRecipient, isLink ? 0 : Self.reservedForLinks, "of this address"),
         ]
-        for (key, perDay, kept, who) in quotas where perDay > 0 {
-            if try take(key, perDay: perDay, keeping: kept, in: transaction) { continue }
-            let held = "held:\(mailbox)"
-            guard try take(held, perDay: Self.heldPerDay, in: transaction) else { return .dropped(key: held) }
-            return .held(reason: "Held: over the quota \(who), which is \(perDay) mails a day.")
+        for (key, perDay, reserved, quotaName) in quotas where perDay > 0 {
+            if try take(key, perDay: perDay, reserving: reserved, in: transaction) { continue }
+            let bucket = "held:\(mailbox)"
+            guard try take(bucket, perDay: Self.heldPerDay, in: transaction) else { return .dropped(bucket: bucket) }
+            return .held(reason: "Held: over the quota \(quotaName), which is \(perDay) mails a day.")
         }
         return .send
     }
 
-    /// Records the last held mail, which later counts the dropped ones.
-    static func held(_ mailId: Int64, to address: String, in transaction: StoreTransaction) throws {
+    /// Remembers the newest held mail, which shows the number of dropped mails.
+    static func rememberHeld(_ mailId: Int64, to address: String, in transaction: StoreTransaction) throws {
         try transaction.execute(
             "UPDATE mailAllowances SET heldMail = ? WHERE subject = ?",
             [.int(mailId), .text("held:\(Mailbox(address).digest)")])
     }
 
     /// Counts a dropped mail.
-    static func drop(_ key: String, in transaction: StoreTransaction) throws {
+    static func drop(_ bucket: String, in transaction: StoreTransaction) throws {
         let counted = try transaction.rows(
             "UPDATE mailAllowances SET dropped = dropped + 1 WHERE subject = ? RETURNING dropped, heldMail",
-            [.text(key)])
+            [.text(bucket)])
         guard let row = counted.first, let mail = try row["heldMail"].intValue else { return }
         try transaction.execute(
             "UPDATE mails SET problem = ? WHERE id = ? AND state = 'held'",
@@ -75,14 +76,14 @@ package struct MailQuotas: Sendable {
     }
 
     /// Takes one mail from a bucket.
-    /// - Parameter key: the bucket's, in the column `subject`.
+    /// - Parameter key: the value of the column `subject`.
     /// - Returns: false when the bucket is empty.
     private func take(
-        _ key: String, perDay: Int, keeping kept: Int = 0, in transaction: StoreTransaction
+        _ key: String, perDay: Int, reserving reserved: Int = 0, in transaction: StoreTransaction
     ) throws -> Bool {
         let stored = try transaction.rows("SELECT fullAt FROM mailAllowances WHERE subject = ?", [.text(key)])
         var bucket = MailQuotaBucket(perDay: perDay, fullAt: try stored.first?.int("fullAt") ?? 0)
-        guard bucket.take(at: transaction.now.milliseconds, keeping: kept) else { return false }
+        guard bucket.take(at: transaction.now.milliseconds, reserving: reserved) else { return false }
         try transaction.execute(
             """
             INSERT INTO mailAllowances(subject, fullAt) VALUES (?, ?)
@@ -92,8 +93,8 @@ package struct MailQuotas: Sendable {
         return true
     }
 
-    /// Removes full buckets, which equal missing ones.
-    package static func forgetFull(in transaction: StoreTransaction) throws {
+    /// Deletes the rows of full buckets; a missing row means a full bucket.
+    package static func deleteFull(in transaction: StoreTransaction) throws {
         try transaction.execute(
             "DELETE FROM mailAllowances WHERE fullAt <= ?", [.int(transaction.now.milliseconds)])
     }

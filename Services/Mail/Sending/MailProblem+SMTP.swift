@@ -8,10 +8,12 @@ extension MailProblem {
         let isBeforeTheMail = stage == .connection || stage == .login || stage == .sender
         let summary = Self.summary(failure, stage)
         guard failure.reason == .mailRefused else {
-            // Includes a server without STARTTLS and one with an untrusted certificate.
-            let isOurs = failure.reason == .unreachable && stage == .connection && !failure.reply.isEmpty
+            // The server answered and there is still no session, for example because it offers no STARTTLS or its
+            // certificate is not trusted: the settings are wrong.
+            let isConfigurationError = failure.reason == .unreachable && stage == .connection && !failure.reply.isEmpty
             self.init(
-                isOurs ? .configuration : .temporary, affectsAll: isBeforeTheMail, summary, reply: failure.reply)
+                isConfigurationError ? .configuration : .temporary, affectsAll: isBeforeTheMail, summary,
+                reply: failure.reply)
             return
         }
         // libcurl may report a denied login without its code, which is 535.
@@ -28,20 +30,20 @@ extension MailProblem {
     }
 
     private static func summary(_ failure: OutboundFailure, _ stage: OutboundFailure.MailStage) -> String {
-        let place =
+        let step =
             switch stage {
-            case .connection: "connecting"
-            case .login: "the login"
-            case .sender: "the sender's address"
-            case .recipient: "the recipient's address"
-            case .content: "the mail's content"
+            case .connection: "connect"
+            case .login: "log in"
+            case .sender: "accept the sender"
+            case .recipient: "accept the recipient"
+            case .content: "accept the content"
             }
         switch failure.reason {
         case .mailRefused:
-            return "The mail server refused \(place) (\(failure.replyCode.map(String.init) ?? "no code"))"
+            return "The mail server refused to \(step) (\(failure.replyCode.map(String.init) ?? "no code"))"
         case .unreachable: return "The mail server cannot be reached (\(failure.detail))"
-        case .timedOut: return "The mail server did not answer in time at \(place)"
-        case .broken: return "The connection to the mail server broke at \(place)"
+        case .timedOut: return "The mail server did not answer in time (stage: \(step))"
+        case .broken: return "The connection to the mail server broke (stage: \(step))"
         case .refused, .cancelled, .answerTooLarge: return "The mail could not be sent (\(failure))"
         }
     }
@@ -54,8 +56,8 @@ extension MailProblem {
         return isOfCommand || enhanced?.subject == 7 ? .configuration : .recipient
     }
 
-    /// Some servers check the address only at this stage. Other refusals concern the content, and the next mail may be
-    /// refused too.
+    /// Some servers check the recipient only at this stage (5.1.x). Any other permanent refusal is about the content,
+    /// which only the operator can change, for example with a template or at the provider.
     private static func ofContent(_ enhanced: EnhancedCode?) -> Kind {
         if enhanced?.isFullMailbox == true { return .temporary }
         return enhanced?.subject == 1 ? .recipient : .configuration

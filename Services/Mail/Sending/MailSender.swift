@@ -4,8 +4,8 @@ import ServiceKit
 
 /// Sends queued mails in each writing process, several at once, in no particular order.
 ///
-/// A mail is marked as sent after the transport has accepted it. A crash in between sends the same mail again under the
-/// same Message-ID; with several sending processes, once its claim has expired.
+/// A mail is marked as sent after the transport has accepted it. After a crash in between, the mail is sent again with
+/// the same Message-ID. With several sending processes this happens when its claim expires.
 package actor MailSender {
     package struct Settings: Sendable {
         package let schedule: RetrySchedule
@@ -14,7 +14,7 @@ package actor MailSender {
         /// Concurrent mails to the mailboxes of one domain.
         package let perDomain: Int
         /// Maximum interval between checks of the queue. Mails are due by the wall clock, which may be set forward.
-        package var pause = Duration.seconds(10)
+        package var pollInterval = Duration.seconds(10)
 
         /// - Parameter perDomain: nil gives one domain half of the connections.
         package init(schedule: RetrySchedule, connections: Int, perDomain: Int? = nil) {
@@ -23,8 +23,8 @@ package actor MailSender {
             self.perDomain = perDomain ?? max(1, connections / 2)
         }
 
-        /// The longest wait of a queued mail: after a failure, for a server that asks for an hour, or for the end of a
-        /// claim.
+        /// Upper limit of the time until `dueAt`: twice the longest backoff, with room for its jitter, and at least
+        /// twice the hour that a server may ask for. Claims are shorter.
         package var longestWait: Duration { max(schedule.longest * 2, .seconds(7200)) }
 
         /// Retries get at most half of the connections, so that a few hanging mails never block the others.
@@ -45,7 +45,7 @@ package actor MailSender {
     private var domainLimits: DomainLimits
     private var isStopping = false
     /// Whether `startDue` runs, which may claim mails.
-    private var isTaking = false
+    private var isStartingMails = false
 
     package init(
         queue: MailQueue, composer: MailComposer, transport: any MailTransport, settings: Settings,
@@ -67,7 +67,7 @@ package actor MailSender {
     /// The background work that sends.
     package nonisolated var work: BackgroundWork {
         BackgroundWork(
-            "mail.send", every: settings.pause, problem: "The mail queue could not be read.", logger: logger,
+            "mail.send", every: settings.pollInterval, problem: "The mail queue could not be read.", logger: logger,
             wakeUp: wakeUp
         ) { [self] in
             try await startDue() ? .more : .due(at: try await nextDue())
@@ -79,15 +79,17 @@ package actor MailSender {
     package func stop(within limit: Duration) async {
         isStopping = true
         let end = ContinuousClock.now + limit
-        while isTaking || !underWay.isEmpty, ContinuousClock.now < end { try? await Task.sleep(for: .milliseconds(20)) }
+        while isStartingMails || !underWay.isEmpty, ContinuousClock.now < end {
+            try? await Task.sleep(for: .milliseconds(20))
+        }
     }
 
     /// - Returns: true when mails were skipped because their domain reached its limit. The next query leaves these
     ///   domains out, so it may find other mails.
     private func startDue() async throws -> Bool {
         guard room > 0, !isStopping else { return false }
-        isTaking = true
-        defer { isTaking = false }
+        isStartingMails = true
+        defer { isStartingMails = false }
         // The query may return a row that was read before the result of its mail was recorded. Mails that run now are
         // therefore skipped, even if they end during the query.
         let busy = underWay
@@ -107,7 +109,7 @@ package actor MailSender {
                 domainLimits.end(domain, after: nil)
             }
         }
-        try await queue.giveBack(due.map(\.id).filter { underWay[$0] == nil })
+        try await queue.releaseClaims(due.map(\.id).filter { underWay[$0] == nil })
         return hasSkippedMails && room > 0 && !isStopping
     }
 
@@ -140,7 +142,7 @@ package actor MailSender {
         }
         do {
             try await transport.send(message, name: mail.name)
-            health.worked()
+            health.recordSuccess()
             return settings.schedule.step(after: nil, attempts: mail.attempts + 1, age: .zero, jitter: 0)
         } catch {
             return step(mail, after: error)
@@ -153,14 +155,22 @@ package actor MailSender {
         ]
         var outage: Duration?
         if problem.affectsAll {
-            let (pause, shouldReport) = health.failed(at: .now, asked: problem.pause)
+            let (pause, shouldReport) = health.recordFailure(at: .now, retryAfter: problem.retryAfter)
             outage = pause
-            if shouldReport { logger.error("Mails cannot be sent now; all of them wait.", metadata: metadata) }
+            if shouldReport {
+                logger.error(
+                    "Sending is paused after an error that affects every mail; it resumes by itself.",
+                    metadata: metadata.merging(["pause": "\(pause)"]) { $1 })
+            }
         } else {
-            health.worked()
+            health.recordSuccess()
             switch problem.kind {
             case .configuration:
-                logger.error("The mail server refuses mails. The operator must check the settings.", metadata: metadata)
+                logger.error(
+                    """
+                    The mail server refused a mail for a reason that a retry alone does not remove. It will be \
+                    retried; check the settings and the account at the provider.
+                    """, metadata: metadata)
             case .temporary: logger.warning("A mail was not sent and will be retried.", metadata: metadata)
             case .recipient: logger.notice("A mail's address does not exist.", metadata: metadata)
             }

@@ -25,16 +25,16 @@ package struct MailProblem: Error, Sendable, Equatable {
     /// The server's own text, for the operator only: it may name the recipient. Empty when there is none.
     package let reply: String
     /// The delay that the server asks for.
-    package let pause: Duration?
+    package let retryAfter: Duration?
 
     package init(
-        _ kind: Kind, affectsAll: Bool = false, _ summary: String, reply: String = "", pause: Duration? = nil
+        _ kind: Kind, affectsAll: Bool = false, _ summary: String, reply: String = "", retryAfter: Duration? = nil
     ) {
         self.kind = kind
         self.affectsAll = affectsAll
         self.summary = summary
         self.reply = reply
-        self.pause = pause
+        self.retryAfter = retryAfter
     }
 
     /// The text for the operator in the list of mails.

@@ -56,7 +56,7 @@ package struct MailgunTransport: MailTransport {
             --\(boundary)\r
             Content-Disposition: form-data; name="to"\r
             \r
-            \(message.to.address)\r
+            \(message.recipient.address)\r
             --\(boundary)\r
             Content-Disposition: form-data; name="message"; filename="message.eml"\r
             Content-Type: application/octet-stream\r
@@ -75,13 +75,13 @@ extension MailProblem {
         let summary = "Mailgun answered \(response.status)"
         switch response.status {
         case 200 where answer?["id"]?.stringValue != nil: return nil
-        case 200...299: self.init(.temporary, "\(summary) without naming the mail")
+        case 200...299: self.init(.temporary, "\(summary) without a message id")
         case 401, 402, 403, 404: self.init(.configuration, affectsAll: true, summary, reply: reply)
         case 429:
-            let pause = response.headers["retry-after"].flatMap(Int.init).map {
+            let retryAfter = response.headers["retry-after"].flatMap(Int.init).map {
                 Duration.seconds(min(max($0, 1), 3600))
             }
-            self.init(.temporary, affectsAll: true, summary, reply: reply, pause: pause)
+            self.init(.temporary, affectsAll: true, summary, reply: reply, retryAfter: retryAfter)
         case 400...499: self.init(.configuration, summary, reply: reply)
         case 502, 503, 504: self.init(.temporary, affectsAll: true, summary, reply: reply)
         default: self.init(.temporary, summary, reply: reply)

@@ -49,7 +49,7 @@ package struct RetrySchedule: Sendable {
         if problem.kind == .recipient { return .bounced(problem: problem.text) }
         guard age < giveUpAfter else { return .failed(problem: "Given up. \(problem.text)") }
         return .again(
-            after: outage ?? problem.pause ?? pause(attempts: attempts, jitter: jitter), problem: problem.text)
+            after: outage ?? problem.retryAfter ?? pause(attempts: attempts, jitter: jitter), problem: problem.text)
     }
 
     /// Doubles per attempt, with up to a fifth more or less.

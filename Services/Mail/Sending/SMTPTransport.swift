@@ -3,7 +3,7 @@ import Outbound
 /// Sends each mail to an SMTP server, which delivers it.
 package struct SMTPTransport: MailTransport {
     package struct Settings: Sendable {
-        /// `smtp://host:587` or `smtps://host:465`. A path is the host name in the greeting.
+        /// `smtp://host:587` or `smtps://host:465`. An optional path sets the host name that the client sends in EHLO.
         package var url: String
         package var login: (user: String, password: String)?
         package var encryption: OutboundMail.Encryption
@@ -30,7 +30,8 @@ package struct SMTPTransport: MailTransport {
 
     package func send(_ message: MailMessage, name: String) async throws(MailProblem) {
         var mail = OutboundMail(
-            url: settings.url, sender: message.from.address, recipients: [message.to.address], message: message.bytes)
+            url: settings.url, sender: message.from.address, recipients: [message.recipient.address],
+            message: message.bytes)
         mail.login = settings.login
         mail.encryption = settings.encryption
         mail.timeout = settings.timeout
@@ -38,6 +39,8 @@ package struct SMTPTransport: MailTransport {
             do throws(OutboundFailure) {
                 try await client.send(mail)
             } catch  where error.isStaleConnection {
+                // The server had closed the reused connection before the mail was sent, so one retry cannot send it
+                // twice.
                 try await client.send(mail)
             }
         } catch {

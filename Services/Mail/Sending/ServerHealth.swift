@@ -7,7 +7,7 @@ import ServiceKit
 package struct ServerHealth: Sendable {
     private enum State {
         case works
-        case fails(outages: Int, pause: Duration, until: Timestamp)
+        case fails(outages: Int, outagePause: Duration, until: Timestamp)
     }
 
     private var state = State.works
@@ -37,21 +37,23 @@ package struct ServerHealth: Sendable {
         if case .fails(_, _, let until) = state, isWaiting(at: now) { until } else { nil }
     }
 
-    /// The server is working: it accepted a mail, or refused that one mail.
-    package mutating func worked() { state = .works }
+    /// Called when the server accepted a mail, or refused only that mail.
+    package mutating func recordSuccess() { state = .works }
 
-    /// A problem that affects every mail.
-    /// - Parameter asked: the delay that the server asks for.
+    /// Called after a problem that affects every mail.
+    /// - Parameter retryAfter: the delay that the server asks for.
     /// - Returns: how long all mails wait, and whether the problem is new: concurrent mails fail together.
-    package mutating func failed(at now: Timestamp, asked: Duration? = nil) -> (pause: Duration, shouldReport: Bool) {
+    package mutating func recordFailure(
+        at now: Timestamp, retryAfter: Duration? = nil
+    ) -> (pause: Duration, shouldReport: Bool) {
         var outages = 0
         if case .fails(let count, _, let until) = state {
             if isWaiting(at: now) { return (.milliseconds(until.milliseconds - now.milliseconds), false) }
             outages = count
         }
         outages += 1
-        let pause = asked ?? backoff.pause(afterFailures: outages)
-        state = .fails(outages: outages, pause: pause, until: now.advanced(by: pause))
+        let pause = retryAfter ?? backoff.pause(afterFailures: outages)
+        state = .fails(outages: outages, outagePause: pause, until: now.advanced(by: pause))
         return (pause, true)
     }
 }

@@ -36,7 +36,7 @@ package final class SpoolTransport: MailTransport {
         }
         // With a full disk, or a folder that cannot be created, no mail can be written.
         if case .failure(let failure) = result {
-            throw MailProblem(.temporary, affectsAll: true, "The spool cannot be written, \(failure)")
+            throw MailProblem(.temporary, affectsAll: true, "The spool folder cannot be written: \(failure)")
         }
     }
 

@@ -73,7 +73,7 @@ package struct StripeConfiguration: Sendable {
             )
         }
         guard let api = API(rawValue: api) else {
-            throw StartupProblem("SATCHEL_STRIPE_API=\(api) is unknown; it is payment_intents or charges.")
+            throw StartupProblem("SATCHEL_STRIPE_API is `\(api)`; it must be `payment_intents` or `charges`.")
         }
         guard Self.timeouts.contains(timeoutSeconds) else {
             throw StartupProblem("SATCHEL_STRIPE_TIMEOUT_SECONDS=\(timeoutSeconds) is not from 1 to 120.")

@@ -23,7 +23,7 @@ public struct FunctionTable: Sendable {
             for name in spreads { entries[name] = Entry(service: service, writes: true, spreads: true) }
         }
         add(
-            "catalog", reads: ["nearestStores", "reviewsToModerate"],
+            "catalog", reads: ["nearestStores", "reviewsToModerate", "stockMoves"],
             writes: ["hideReview", "showReview", "reportReview", "makeThumbnail"])
         add(
             "users",
@@ -36,10 +36,11 @@ public struct FunctionTable: Sendable {
                 "resetOperatorFactor", "changeOperatorPassword", "setOperatorFactor",
             ])
         add(
-            "bag", reads: ["bag", "orders", "orderRefunds", "discountCodes", "customers", "salesByProduct"],
+            "bag",
+            reads: ["bag", "orders", "orderRefunds", "discountCodes", "customers", "salesByProduct", "soldOrders"],
             writes: [
                 "cancelOrder", "shipOrder", "correctTracking", "deliverOrder", "refundOrder", "addOrderNote",
-                "removeOrderNote", "mailCustomer", "retellSales", "createDiscountCode", "updateDiscountCode",
+                "removeOrderNote", "mailCustomer", "createDiscountCode", "updateDiscountCode",
                 "setCustomerTags", "addCustomerNote", "removeCustomerNote",
             ],
             spreads: [
@@ -63,7 +64,8 @@ public struct FunctionTable: Sendable {
             reads: [
                 "analyticsEvents", "analyticsNames", "analyticsSeries", "analyticsTop", "analyticsActiveUsers",
                 "analyticsRetention", "analyticsSales", "analyticsRequests", "pushOpens",
-            ])
+            ],
+            writes: ["rebuildSales"])
         add(
             "crash",
             reads: ["crashReports", "crashIssues", "crashIssue", "crashTrend", "crashFreeRate", "crashProjects"],

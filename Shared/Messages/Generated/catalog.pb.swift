@@ -76,6 +76,9 @@ public nonisolated struct ReserveRequest: Sendable {
   /// Seconds until an uncommitted reservation returns to stock, 60 to 86400.
   public var lifetimeSeconds: UInt32 = 0
 
+  /// The order, for the ledger of stock; empty from an earlier release.
+  public var orderID: String = String()
+
   public var unknownFields = SwiftProtobuf.UnknownStorage()
 
   public init() {}
@@ -270,7 +273,7 @@ nonisolated extension PricedLine: SwiftProtobuf.Message, SwiftProtobuf._MessageI
 
 nonisolated extension ReserveRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   public static let protoMessageName: String = _protobuf_package + ".ReserveRequest"
-  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}reservation_id\0\u{1}lines\0\u{3}lifetime_seconds\0")
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}reservation_id\0\u{1}lines\0\u{3}lifetime_seconds\0\u{3}order_id\0")
 
   public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -281,6 +284,7 @@ nonisolated extension ReserveRequest: SwiftProtobuf.Message, SwiftProtobuf._Mess
       case 1: try { try decoder.decodeSingularStringField(value: &self.reservationID) }()
       case 2: try { try decoder.decodeRepeatedMessageField(value: &self.lines) }()
       case 3: try { try decoder.decodeSingularUInt32Field(value: &self.lifetimeSeconds) }()
+      case 4: try { try decoder.decodeSingularStringField(value: &self.orderID) }()
       default: break
       }
     }
@@ -296,6 +300,9 @@ nonisolated extension ReserveRequest: SwiftProtobuf.Message, SwiftProtobuf._Mess
     if self.lifetimeSeconds != 0 {
       try visitor.visitSingularUInt32Field(value: self.lifetimeSeconds, fieldNumber: 3)
     }
+    if !self.orderID.isEmpty {
+      try visitor.visitSingularStringField(value: self.orderID, fieldNumber: 4)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -303,6 +310,7 @@ nonisolated extension ReserveRequest: SwiftProtobuf.Message, SwiftProtobuf._Mess
     if lhs.reservationID != rhs.reservationID {return false}
     if lhs.lines != rhs.lines {return false}
     if lhs.lifetimeSeconds != rhs.lifetimeSeconds {return false}
+    if lhs.orderID != rhs.orderID {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

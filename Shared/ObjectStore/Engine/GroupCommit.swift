@@ -157,10 +157,12 @@ final class GroupCommit {
                 isStale = isStale || reason == .bySchema
                 return .overtaken(reason)
             }
-            if transaction.hasOutright, writer.isInPlace, StorageTrouble(error) == nil {
+            let trouble = StorageTrouble(error)
+            if transaction.hasOutright, writer.isInPlace, trouble == nil || trouble == .damaged {
                 return .overtaken(.byOutright)
             }
-            logger.error("store.commit.failed", metadata: ["store.error": "\(error)"])
+            // `StorageHealth` logs trouble once.
+            if trouble == nil { logger.error("store.commit.failed", metadata: ["store.error": "\(error)"]) }
             let told = error is PartialChange ? Self.undone : error
             return .ended(Outcome(failures: outcome.failures.map { $0 ?? told }))
         }

@@ -1,3 +1,5 @@
+import Glibc
+
 /// An SQL value, for the statements of a service's own tables.
 public enum SQLValue: Sendable, Hashable {
     case null
@@ -116,12 +118,31 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
         self.message = message
     }
 
+    /// A failed system call, with the result code that SQLite has for it; SQLITE_CANTOPEN for others.
+    /// - Parameter code: the system's error number.
+    init(systemError code: Int32, _ what: String) {
+        self.init(resultCode: Self.resultCode(of: code) ?? 14, message: "\(what): \(String(cString: strerror(code)))")
+    }
+
+    /// SQLite's result code for a system's error number; nil when it has none of its own.
+    static func resultCode(of systemError: Int32) -> Int32? {
+        switch systemError {
+        case ENOSPC, EDQUOT: 13
+        case EROFS: 8
+        case EACCES, EPERM: 3
+        case EIO: 10
+        default: nil
+        }
+    }
+
     package init(sqlState: String, message: String) {
         resultCode = 0
         self.sqlState = sqlState
         self.message = message
     }
 
+    /// SQLITE_INTERRUPT
+    var isInterruption: Bool { resultCode & 0xFF == 9 }
     /// A UNIQUE or PRIMARY KEY constraint was violated (SQLITE_CONSTRAINT_UNIQUE, _PRIMARYKEY, _ROWID; 23505).
     public var isUniqueViolation: Bool { [2067, 1555, 2579].contains(resultCode) || sqlState == "23505" }
     /// Another PostgreSQL transaction conflicts with this one, which may succeed on a retry: serialization failure

@@ -1,3 +1,5 @@
+import Foundation
+import Logging
 import ParseProtocol
 import Synchronization
 
@@ -5,6 +7,10 @@ import Synchronization
 public enum StorageTrouble: String, Sendable {
     case full = "The disk is full."
     case failing = "The disk fails."
+    case readOnly = "The disk or the file is read-only."
+    case forbidden = "A file has the wrong owner or permissions."
+    /// Reads and writes of other pages still succeed, so a successful write proves no recovery.
+    case damaged = "The database is damaged."
     case away = "The database does not answer."
     case short = "The database is out of memory or connection slots."
     case stuck = "Writes wait for the database: for its disk, for a standby or for another program's lock."
@@ -16,7 +22,7 @@ public enum StorageTrouble: String, Sendable {
         "25006": .away, "53200": .short, "53400": .short,
     ]
 
-    /// SQLITE_FULL; SQLITE_IOERR and SQLITE_CANTOPEN with any extended code (https://www.sqlite.org/rescode.html).
+    /// The result codes are SQLite's, with any extended code (https://www.sqlite.org/rescode.html).
     package init?(_ error: any Error) {
         guard let error = error as? StoreError else { return nil }
         if let trouble = Self.states[error.sqlState] ?? (error.sqlState.hasPrefix("08") ? .away : nil) {
@@ -24,9 +30,27 @@ public enum StorageTrouble: String, Sendable {
             return
         }
         switch error.resultCode & 0xFF {
+        // SQLITE_FULL; SQLITE_IOERR, SQLITE_CANTOPEN; SQLITE_READONLY; SQLITE_PERM; SQLITE_CORRUPT, SQLITE_NOTADB.
         case 13: self = .full
         case 10, 14: self = .failing
+        case 8: self = .readOnly
+        case 3: self = .forbidden
+        case 11, 26: self = .damaged
         default: return nil
+        }
+    }
+
+    /// What an operator does, for the log. Storing then goes on by itself, except after a restore.
+    /// - Parameter path: the database's name in the log.
+    func remedy(for path: String) -> String {
+        let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
+        return switch self {
+        case .full: "Make room: df -h \(folder)"
+        case .failing: "dmesg names the fault. On another disk: scripts/restore FOLDER"
+        case .readOnly: "dmesg names the reason; then: mount -o remount,rw $(findmnt -no TARGET -T \(folder))"
+        case .forbidden: "chown -R \(getuid()) \(folder) && chmod -R u+rwX \(folder)"
+        case .damaged: "scripts/restore --replace FOLDER"
+        case .away, .short, .stuck: "See the server's log and docs/guides/postgresql.md."
         }
     }
 }
@@ -34,8 +58,16 @@ public enum StorageTrouble: String, Sendable {
 /// The health of a store's disk: whether the last write reached it. For a disk failure clients get
 /// `.serviceUnavailable` (2): nothing was stored, and a retry may succeed.
 final class StorageHealth: Sendable {
+    private let path: String
+    private let logger: Logger
     private let state = Mutex<StorageTrouble?>(nil)
     private let hearer = Mutex<(@Sendable () -> Void)?>(nil)
+
+    /// - Parameter path: the database's name in the log.
+    init(path: String, logger: Logger) {
+        self.path = path
+        self.logger = logger
+    }
 
     var trouble: StorageTrouble? { state.withLock { $0 } }
 
@@ -44,14 +76,35 @@ final class StorageHealth: Sendable {
 
     /// The error that the waiting client gets.
     func told(_ error: any Error) -> any Error {
-        guard let trouble = StorageTrouble(error) else { return error }
-        let shouldReport = state.withLock { state in
-            defer { state = trouble }
-            return state == nil
-        }
-        if shouldReport { hearer.withLock { $0 }?() }
+        guard let trouble = note(error) else { return error }
         return ParseError(.serviceUnavailable, "Nothing can be stored now. \(trouble.rawValue)")
     }
 
-    func recovered() { state.withLock { $0 = nil } }
+    /// Records trouble, and logs it when it begins.
+    /// - Returns: nil for an error of another kind.
+    @discardableResult
+    func note(_ error: any Error) -> StorageTrouble? {
+        guard let trouble = StorageTrouble(error) else { return nil }
+        let before = state.withLock { state in
+            defer { state = trouble }
+            return state
+        }
+        guard before != trouble else { return trouble }
+        logger.error(
+            trouble == .damaged ? "The database is damaged." : "Nothing can be stored.",
+            metadata: [
+                "store.trouble": "\(trouble.rawValue)", "store.path": "\(path)", "store.error": "\(error)",
+                "store.remedy": "\(trouble.remedy(for: path))",
+            ])
+        hearer.withLock { $0 }?()
+        return trouble
+    }
+
+    func recovered() {
+        let before = state.withLock { state in
+            defer { state = nil }
+            return state
+        }
+        if before != nil { logger.notice("Storing works again.", metadata: ["store.path": "\(path)"]) }
+    }
 }

@@ -86,14 +86,17 @@ final class WriterThread: @unchecked Sendable {
     /// The time of the next attempt to lead, where several processes write.
     private var nextLook = ContinuousClock.now
     private var hasBecome = false
+    /// Why the last attempt to write failed; nil after a successful one. Equal failures in a row are logged once.
+    private var lastFailure: String?
 
     init(settings: Settings, writer: any StoreWriter, logger: Logger) {
         self.settings = settings
         self.writer = writer
         self.logger = logger
+        health = StorageHealth(path: settings.path, logger: logger)
     }
 
-    let health = StorageHealth()
+    let health: StorageHealth
 
     /// Whether the first attempt to write is over: this process writes, another one does, or none can.
     var isSettled: Bool { condition.withLock { hasTried || state == .writing || state == .stopped } }
@@ -189,13 +192,13 @@ final class WriterThread: @unchecked Sendable {
         while !shouldStop {
             do {
                 guard try writer.take() else {
+                    noteSuccess()
                     condition.withLock { hasTried = true }
                     pause(writer.patience)
                     continue
                 }
                 return try write(mayWrite, became)
             } catch let refusal as DatabaseRefused {
-                logger.critical("store.refused", metadata: ["store.problem": "\(refusal)"])
                 return refused(refusal)
             } catch {
                 writer.release()
@@ -203,10 +206,25 @@ final class WriterThread: @unchecked Sendable {
                     hasTried = true
                     state = .waiting
                 }
-                logger.error("store.writer.failed", metadata: ["store.error": "\(error)"])
+                note(error)
                 pause(1)
             }
         }
+    }
+
+    /// Trouble with a file is also reported to the gateway: this process goes on reading, and tries again.
+    private func note(_ error: any Error) {
+        defer { lastFailure = "\(error)" }
+        guard lastFailure != "\(error)" else { return }
+        let isOfFile = (error as? StoreError)?.sqlState.isEmpty ?? false
+        guard !isOfFile || health.note(error) == nil else { return }
+        logger.error("store.writer.failed", metadata: ["store.error": "\(error)"])
+    }
+
+    private func noteSuccess() {
+        guard lastFailure != nil else { return }
+        lastFailure = nil
+        health.recovered()
     }
 
     private var shouldStop: Bool { condition.withLock { isStopping } }
@@ -221,6 +239,7 @@ final class WriterThread: @unchecked Sendable {
         let groups = GroupCommit(connection, schema, writer, settings, logger)
         defer { groups.close() }
         writer.ready()
+        noteSuccess()
         condition.withLock {
             state = .writing
             announcedOn = writer.boardIdentity

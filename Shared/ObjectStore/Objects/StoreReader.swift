@@ -108,6 +108,9 @@ public final class StoreReader: ObjectReader {
             throw ParseError(.serviceUnavailable, "Other requests keep changing the same data. Try again.")
         } catch  where StorageTrouble(error) == .away {
             throw ParseError(.serviceUnavailable, "The database does not answer. Try again.")
+        } catch  where StorageTrouble(error) == .damaged {
+            health?.note(error)
+            throw error
         }
     }
 
@@ -126,6 +129,8 @@ public final class StoreReader: ObjectReader {
     public func onOneSnapshot<T>(_ body: () throws -> T) throws -> T { try reading(body) }
 
     private var isReading = false
+    /// Hears of damage that a read finds.
+    var health: StorageHealth?
 
     /// A reader within transactions of others on the same connection.
     convenience init(within connection: any StoreConnection, _ schema: Schema) {

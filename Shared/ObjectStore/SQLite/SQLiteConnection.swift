@@ -1,4 +1,5 @@
 import CSQLite
+import Dispatch
 import Foundation
 import ParseProtocol
 
@@ -177,6 +178,22 @@ final class SQLiteConnection: StoreConnection {
     /// False when SQLite itself rolled the transaction back, as it does when the disk is full.
     var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
 
+    /// Runs one statement that is interrupted after `limit`, also where SQLite calls no progress handler: SQLite 3.40
+    /// reads all pages for `quick_check` before it calls one.
+    /// - Throws: `StoreError.isInterruption` when the time is over.
+    func interrupted<T>(after limit: Duration, _ body: () throws -> T) throws -> T {
+        let queue = DispatchQueue(label: "store-interrupt")
+        nonisolated(unsafe) let handle = handle
+        let interruption = DispatchWorkItem { sqlite3_interrupt(handle) }
+        queue.asyncAfter(deadline: .now() + limit / .seconds(1), execute: interruption)
+        defer {
+            interruption.cancel()
+            // Waits for one that has begun: the connection may be closed next.
+            queue.sync {}
+        }
+        return try body()
+    }
+
     /// Runs reads that are interrupted after `limit`.
     /// - Throws: `.timeout` (124) when the time is over.
     func limited<T>(to limit: Duration, _ body: () throws -> T) throws -> T {
@@ -184,7 +201,7 @@ final class SQLiteConnection: StoreConnection {
         defer { if isOuter { timeLimit.stop() } }
         do {
             return try body()
-        } catch let error as StoreError where error.resultCode & 0xFF == SQLITE_INTERRUPT {
+        } catch let error as StoreError where error.isInterruption {
             throw timeLimit.error
         }
     }

@@ -47,7 +47,12 @@ final class SQLiteStatement: StoreStatement {
     func takeSteps() -> Int { Int(sqlite3_stmt_status(pointer, SQLITE_STMTSTATUS_VM_STEP, 1)) }
 
     static func error(_ code: Int32, _ handle: OpaquePointer) -> StoreError {
-        StoreError(resultCode: code, message: String(cString: sqlite3_errmsg(handle)))
+        let message = String(cString: sqlite3_errmsg(handle))
+        // "disk I/O error" and "unable to open database file" do not tell a full disk from one that is read-only.
+        guard [SQLITE_IOERR, SQLITE_CANTOPEN].contains(code & 0xFF),
+            let cause = StoreError.resultCode(of: satchel_system_error(handle, code)), cause != SQLITE_IOERR
+        else { return StoreError(resultCode: code, message: message) }
+        return StoreError(systemError: satchel_system_error(handle, code), message)
     }
 }
 

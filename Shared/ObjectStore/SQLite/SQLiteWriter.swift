@@ -31,6 +31,23 @@ final class SQLiteWriter: StoreWriter {
     func release() { lock.release() }
 
     func open() throws -> (connection: any StoreConnection, schema: Schema) {
+        do {
+            return try opened()
+        } catch let error as StoreError where StorageTrouble(error) == .damaged {
+            throw DatabaseRefused(path, "is damaged: \(error.message).")
+        } catch let error as StoreError where StorageTrouble(error) == .readOnly {
+            // The lock opened the file for writing. A reader of this process opened the log's index, which all of its
+            // connections share, while the disk was read-only: only a new process can write.
+            throw DatabaseRefused(
+                path, "can be read but not written by this process (\(error.message)).",
+                """
+                The next start writes it, unless its -wal and -shm are read-only: \
+                \(StorageTrouble.forbidden.remedy(for: path))
+                """)
+        }
+    }
+
+    private func opened() throws -> (connection: any StoreConnection, schema: Schema) {
         // Before the file is opened: a log that is read again may contain commits that no other process has seen yet.
         board = try settings.announcement.board(beside: path, logger)
         let kept = try DatabaseInspection(

@@ -57,7 +57,7 @@ package enum OrderStatus: Int64, Sendable, CaseIterable {
     package var wireStatus: Int64 { self == .open ? 0 : 1 }
 
     /// The form in sentences: "The order is shipped."
-    package var word: String { state ?? "still in the bag" }
+    package var word: String { self == .made ? "placed" : state ?? "still in the bag" }
 
     /// Whether the order was paid, and neither cancelled nor refunded since.
     package var isPaid: Bool { self == .made || self == .shipped || self == .delivered }

@@ -17,7 +17,7 @@ struct MoveSwitch: Sendable {
     let rehearses: Bool
     let request: ServiceRequest
 
-    /// Rows in memory.
+    /// Rows in memory, and of one savepoint.
     private static let rowsAtOnce = 200
 
     /// The job is rolled back: rows were refused, or it is a rehearsal.
@@ -178,11 +178,27 @@ struct MoveSwitch: Sendable {
         }
         let replaced = wanted.map(\.objectId).filter { present[$0] != nil }
         changes = try Self.replacing(replaced, of: className, by: changes, in: transaction)
-        let reply = try ServiceRoutes.apply(changes, atomic: false, rules: rules, in: transaction)
+        let reply = try apply(changes, of: className, in: transaction)
         for (row, told) in zip(wanted, try WriteReply(serializedBytes: reply.body).outcomes) where told.hasFailure {
             outcome.applied -= 1
             outcome.refuse(className, row.objectId, ParseError(BusFailure(told.failure)))
         }
+    }
+
+    /// Applies changes with one savepoint for all, which copies a page once and not for each change. When one is
+    /// refused, all are applied again, each with its own.
+    private func apply(
+        _ changes: [Result<ProposedChange, ParseError>], of className: String, in transaction: StoreTransaction
+    ) throws -> BusReply {
+        // SQLite needs no savepoint for changes without rules.
+        if rules[className] != nil || transaction.dialect != .sqlite {
+            do {
+                return try transaction.nested {
+                    try ServiceRoutes.apply(changes, atomic: true, rules: rules, in: transaction)
+                }
+            } catch is ParseError {}
+        }
+        return try ServiceRoutes.apply(changes, atomic: false, rules: rules, in: transaction)
     }
 
     /// Adds deletions of the fields that objects have and their rows lack. The classes of accounts have rules for that.

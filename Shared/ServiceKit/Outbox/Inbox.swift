@@ -68,7 +68,8 @@ public struct Inbox: Sendable {
         logger = host.logger
         self.count = count
         // Runs also with a single writer, to count rows that were stored while every replica wrote.
-        host.whenWriter("inbox", every: host.pause(.seconds(10)), problem: "Reports could not be counted.") { [self] in
+        host.whenWriter("inbox", every: host.pollInterval(.seconds(10)), problem: "Reports could not be counted.") {
+            [self] in
             let isAny = try await store.read(for: nil) {
                 try !$0.rows("SELECT 1 AS found FROM inbox LIMIT 1", []).isEmpty
             }

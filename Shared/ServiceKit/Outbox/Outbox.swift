@@ -298,7 +298,7 @@ public final class Outbox: Sendable {
             kind = try row.text("kind")
             body = try row.blob("body")
             attempts = Int(try row.int("attempts"))
-            trace = row["trace"].textValue.flatMap { TraceContext($0) }
+            trace = try row["trace"].textValue.flatMap { TraceContext($0) }
         }
 
         /// Begins the span of the delivery.

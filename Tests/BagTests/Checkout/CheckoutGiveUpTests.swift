@@ -18,11 +18,11 @@ import Testing
     private static let limit = Duration.seconds(60)
     private static let gone = ParseError(.invalidSessionToken, "Gone.")
 
-    private static func machine(at point: RecoveryPoint, _ clock: Clock) -> CheckoutMachine {
+    private static func machine(at point: CheckoutState, _ clock: Clock) -> CheckoutMachine {
         CheckoutMachine(CheckoutMachineTests.checkout(), at: point, timeLeft: limit, now: { clock.now })
     }
 
-    // MARK: The machine, from each recovery point
+    // MARK: The machine, from each stored state
 
     @Test func beforeTheLimitNothingIsGivenUp() throws {
         let (clock, order) = (Clock(), try CheckoutMachineTests.priced())
@@ -73,7 +73,7 @@ import Testing
         case .failure(.refused(let error)):
             let reason = error == .objectNotFound ? CheckoutMachine.tooLate : error
             #expect(action == .fail(reason, holdsStock: false))
-        case .failure(.needsAction): Issue.record("CheckoutActionTests has these.")
+        case .failure(.needsConfirmation): Issue.record("CheckoutConfirmationTests has these.")
         }
     }
 
@@ -81,7 +81,7 @@ import Testing
         let (clock, order) = (Clock(), try CheckoutMachineTests.priced())
         var machine = Self.machine(at: .charged(order, chargeId: "ch_1"), clock)
         clock.advance(Self.limit)
-        #expect(machine.resume() == .make(order, chargeId: "ch_1"))
+        #expect(machine.resume() == .placeOrder(order, chargeId: "ch_1"))
     }
 
     @Test func decidedStaysDecided() {
@@ -99,7 +99,7 @@ import Testing
         clock.advance(Self.limit)
         // An answer that was already in flight counts.
         var answered = machine
-        #expect(answered.chargeAnswered(.success("ch_1")) == .make(order, chargeId: "ch_1"))
+        #expect(answered.chargeAnswered(.success("ch_1")) == .placeOrder(order, chargeId: "ch_1"))
         _ = machine.chargeAnswered(.failure(.undecided))
         for _ in 0..<3 {
             #expect(machine.waited() == .findCharge)
@@ -116,7 +116,7 @@ import Testing
         #expect(reserved.chargeFound(.failure(.refused(.objectNotFound))) == .fail(Self.gone, holdsStock: false))
         var charged = CheckoutMachineTests.machine(at: .charged(order, chargeId: "ch_1"))
         // The ledger creates no order from it and refunds the money.
-        #expect(charged.giveUp(Self.gone) == .make(order, chargeId: "ch_1"))
+        #expect(charged.giveUp(Self.gone) == .placeOrder(order, chargeId: "ch_1"))
     }
 
     // MARK: The stored side
@@ -200,7 +200,7 @@ import Testing
             func findCharge(for checkout: Checkout) async -> Result<String, CheckoutMachine.StepFailure> {
                 await catalog.findCharge(for: checkout)
             }
-            func releaseSoon(_ checkout: Checkout) async {}
+            func tryRelease(_ checkout: Checkout) async {}
         }
         let runner = CheckoutRunner(ledger: bag.ledger, steps: Deleting(bag), logger: .init(label: "test"))
         let outcome = await runner.outcome(of: id, within: .seconds(20))
@@ -226,7 +226,7 @@ import Testing
     @Test func anOperatorFreesABagAndItsChargeIsUndone() async throws {
         let bag = try await BagStore()
         let (id, order) = try await Self.reserved(bag)
-        #expect(await parseCode { _ = try await bag.take(.cancel, order) } == 142)
+        #expect(await parseCode { _ = try await bag.perform(.cancel, order) } == 142)
         let answer = try await bag.ledger.free(order, reason: "Stripe is away", by: nil, for: nil)
         #expect(answer["warning"]?.stringValue?.contains("If the provider still charges the customer") == true)
         #expect(try Self.undone(bag) == [id])

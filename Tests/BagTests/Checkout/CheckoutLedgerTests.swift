@@ -96,7 +96,7 @@ import Testing
             }
         }
 
-        func releaseSoon(_ checkout: Checkout) async { seen.withLock { $0.released.append(checkout.id) } }
+        func tryRelease(_ checkout: Checkout) async { seen.withLock { $0.released.append(checkout.id) } }
     }
 
     private func receipt(_ outcome: CheckoutOutcome?) throws -> JSON { try JSON(parsing: try #require(outcome).get()) }
@@ -165,7 +165,7 @@ import Testing
     @Test func noStepIsTakenBack() async throws {
         let bag = try await BagStore()
         let (checkout, own) = try await Self.reserved(bag)
-        for point in [.reserved(own), .reserved(own), .charged(own, chargeId: "ch_1")] as [RecoveryPoint] {
+        for point in [.reserved(own), .reserved(own), .charged(own, chargeId: "ch_1")] as [CheckoutState] {
             try await bag.ledger.store(point, of: checkout)
         }
         await #expect(throws: StepAlreadyTaken.self) {

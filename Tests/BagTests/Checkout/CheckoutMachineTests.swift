@@ -4,7 +4,7 @@ import ParseProtocol
 import Synchronization
 import Testing
 
-/// The next step of a checkout from every recovery point and after every failure. No I/O.
+/// The next step of a checkout from every stored state and after every failure. No I/O.
 @Suite struct CheckoutMachineTests {
     static let lines = [
         Checkout.Line(itemId: "i1", productId: "soap", quantity: 2),
@@ -24,7 +24,7 @@ import Testing
             email: "")
     }
 
-    static func machine(at point: RecoveryPoint = .started, amount: Int64? = nil) -> CheckoutMachine {
+    static func machine(at point: CheckoutState = .started, amount: Int64? = nil) -> CheckoutMachine {
         CheckoutMachine(checkout(amount: amount), at: point)
     }
 
@@ -37,7 +37,7 @@ import Testing
         return order
     }
 
-    // MARK: Recovery points
+    // MARK: Stored states
 
     @Test func startedReserves() {
         var machine = Self.machine()
@@ -104,7 +104,7 @@ import Testing
         #expect(machine.notStored() != .charge(order))
         #expect(machine.waited() == .findCharge)
         _ = machine.chargeFound(.success("ch_1"))
-        #expect(machine.stored() == .make(order, chargeId: "ch_1"))
+        #expect(machine.stored() == .placeOrder(order, chargeId: "ch_1"))
     }
 
     @Test func aChargeThatMayHaveBeenMadeIsLookedForAlsoWithoutARestart() throws {
@@ -156,7 +156,7 @@ import Testing
     @Test func chargedMakesTheOrder() throws {
         let order = try Self.priced()
         var machine = Self.machine(at: .charged(order, chargeId: "ch_1"))
-        #expect(machine.resume() == .make(order, chargeId: "ch_1"))
+        #expect(machine.resume() == .placeOrder(order, chargeId: "ch_1"))
     }
 
     @Test func madeAnswersTheStoredReceipt() {
@@ -176,7 +176,7 @@ import Testing
         #expect(machine.reservationAnswered(.success(Self.reservation)) == .store(.reserved(order)))
         #expect(machine.stored() == .charge(order))
         // The charge is stored with the order.
-        #expect(machine.chargeAnswered(.success("ch_1")) == .make(order, chargeId: "ch_1"))
+        #expect(machine.chargeAnswered(.success("ch_1")) == .placeOrder(order, chargeId: "ch_1"))
         #expect(machine.decided(.success([7])) == .answer(.success([7])))
     }
 
@@ -216,12 +216,12 @@ import Testing
             Issue.record("An unexpected action.")
             return
         }
-        #expect(machine.stored() == .make(order, chargeId: ""))
+        #expect(machine.stored() == .placeOrder(order, chargeId: ""))
         #expect(machine.notStored() == .wait(.milliseconds(50)))
-        #expect(machine.waited() == .make(order, chargeId: ""))
+        #expect(machine.waited() == .placeOrder(order, chargeId: ""))
         var resumed = Self.machine(at: point, amount: 0)
         guard case .reserve = resumed.resume() else {
-            Issue.record("After a restart the goods may have been given back.")
+            Issue.record("After a restart the reservation may have been released.")
             return
         }
         let gone = ParseError(.validationError, "Sold out.")
@@ -269,7 +269,7 @@ import Testing
         }
         #expect(pauses.first == .milliseconds(50))
         #expect(pauses.max() == .seconds(5))
-        #expect(machine.chargeAnswered(.success("ch_1")) == .make(order, chargeId: "ch_1"))
+        #expect(machine.chargeAnswered(.success("ch_1")) == .placeOrder(order, chargeId: "ch_1"))
     }
 
     @Test func aLostReservationIsAskedForAgain() {
@@ -285,14 +285,14 @@ import Testing
         let charged = CheckoutMachine.Action.store(.charged(order, chargeId: "ch_1"))
         var machine = Self.machine(at: .reserved(order))
         _ = machine.reservationAnswered(.success(Self.reservation))
-        #expect(machine.chargeAnswered(.success("ch_1")) == .make(order, chargeId: "ch_1"))
+        #expect(machine.chargeAnswered(.success("ch_1")) == .placeOrder(order, chargeId: "ch_1"))
         #expect(machine.notStored() == .wait(.milliseconds(50)))
         #expect(machine.waited() == charged)
         #expect(machine.notStored() == .wait(.milliseconds(100)))
         #expect(machine.waited() == charged)
-        #expect(machine.stored() == .make(order, chargeId: "ch_1"))
+        #expect(machine.stored() == .placeOrder(order, chargeId: "ch_1"))
         #expect(machine.notStored() == .wait(.milliseconds(50)))
-        #expect(machine.waited() == .make(order, chargeId: "ch_1"))
+        #expect(machine.waited() == .placeOrder(order, chargeId: "ch_1"))
     }
 
     /// The process that continues after a crash finds the products reserved and requests the same charge.
@@ -307,14 +307,14 @@ import Testing
         let order = try Self.priced()
         var machine = Self.machine(at: .charged(order, chargeId: "ch_1"))
         #expect(machine.notStored() == .wait(.milliseconds(50)))
-        #expect(machine.waited() == .make(order, chargeId: "ch_1"))
+        #expect(machine.waited() == .placeOrder(order, chargeId: "ch_1"))
     }
 
     @Test func anAnswerToAnEarlierStepChangesNothing() throws {
         let order = try Self.priced()
         var machine = Self.machine(at: .charged(order, chargeId: "ch_1"))
-        #expect(machine.chargeAnswered(.failure(.refused(Self.declined))) == .make(order, chargeId: "ch_1"))
-        #expect(machine.reservationAnswered(.failure(.undecided)) == .make(order, chargeId: "ch_1"))
+        #expect(machine.chargeAnswered(.failure(.refused(Self.declined))) == .placeOrder(order, chargeId: "ch_1"))
+        #expect(machine.reservationAnswered(.failure(.undecided)) == .placeOrder(order, chargeId: "ch_1"))
     }
 
     @Test(arguments: [(101, false), (141, false), (142, false)]) func decisionsAreRefusals(code: Int32, retriable: Bool)

@@ -71,10 +71,10 @@ import Testing
         let runner = bag.runner(RefundPayments())
         let part = try await bag.begin(.refund(200), first)
         #expect(try await Self.figures("u1", bag) == [2, 1400])
-        #expect(await runner.progress(of: part, within: .seconds(20)) == .done)
+        #expect(await runner.outcome(of: part, within: .seconds(20)) == .done)
         #expect(try await Self.figures("u1", bag) == [2, 1200])
         let rest = try await bag.begin(.cancel, first)
-        #expect(await runner.progress(of: rest, within: .seconds(20)) == .done)
+        #expect(await runner.outcome(of: rest, within: .seconds(20)) == .done)
         #expect(try await Self.figures("u1", bag) == [1, 700])
         // A bag is no order.
         _ = try await bag.bag(of: "u2")
@@ -103,7 +103,7 @@ import Testing
         #expect(try await Self.figures("u2", bag) == [0, 0])
         try await bag.save(.delete, "Order", second, [:], as: Self.master)
         #expect(try await Self.figures("u2", bag) == nil)
-        guard case .done = try await bag.take(.cancel, first) else {
+        guard case .done = try await bag.perform(.cancel, first) else {
             Issue.record("Nothing was paid here.")
             return
         }

@@ -85,12 +85,12 @@ import Testing
         _ = try await Self.make(try await bag.start(["discountCode": "BF20"], by: "u1"), in: bag)
         let payments = RefundPayments()
         for (pieces, amount) in [(1, 316), (2, 634)] as [(Int, JSON)] {
-            var wish = OrderLedger.Wish(.refund(nil), by: nil)
-            wish.lines = RefundLines([item: pieces])
-            guard case .waits(let id) = try await bag.orders.take(wish, order, contact: nil, for: nil) else {
+            var request = OrderLedger.StepRequest(.refund(nil), by: nil)
+            request.lines = RefundLines([item: pieces])
+            guard case .waits(let id) = try await bag.orders.perform(request, order, contact: nil, for: nil) else {
                 throw ParseError.internalError
             }
-            #expect(await bag.runner(payments).progress(of: id, within: .seconds(20)) == .done)
+            #expect(await bag.runner(payments).outcome(of: id, within: .seconds(20)) == .done)
             #expect(try await bag.orders.answer(order, refund: id, for: nil)["refundedNow"] == amount)
         }
         #expect(payments.total == 950)
@@ -218,7 +218,7 @@ import Testing
         #expect(await again() == "discount_already_used")
         let refund = try await bag.begin(.cancel, order)
         #expect(await again() == "discount_already_used")
-        #expect(await bag.runner(RefundPayments()).progress(of: refund, within: .seconds(20)) == .done)
+        #expect(await bag.runner(RefundPayments()).outcome(of: refund, within: .seconds(20)) == .done)
         #expect(await again() == nil)
         #expect(try await bag.document("Order", order)?["discountCode"] == "BF20")
     }
@@ -228,7 +228,7 @@ import Testing
         let bag = try await Self.bag(["percent": 100, "usesMax": 1])
         let (order, _) = try await bag.bag(of: "u1")
         _ = try await Self.make(try await bag.start(["discountCode": "BF20"], by: "u1"), in: bag)
-        _ = try await bag.take(.cancel, order)
+        _ = try await bag.perform(.cancel, order)
         #expect(try await Self.uses(bag) == 0)
     }
 
@@ -237,7 +237,7 @@ import Testing
         _ = try await bag.bag(of: "anon1")
         _ = try await Self.make(try await bag.start(["discountCode": "BF20"], by: "anon1"), in: bag)
         _ = try await bag.store.write {
-            try BagMerge.move(from: "anon1", to: "u1", goods: .init(), currency: "usd", in: $0)
+            try BagMerge.move(from: "anon1", to: "u1", catalog: .init(), currency: "usd", in: $0)
         }
         _ = try await bag.bag(of: "u1")
         let again = await Self.problem { _ = try await bag.start(["discountCode": "BF20"], by: "u1") }

@@ -14,15 +14,15 @@ import Testing
         let shipment = try Shipment([
             "carrier": "Post", "trackingNumber": "X1", "trackingUrl": "https://post.example/X1",
         ])
-        let first = try await bag.take(.ship(shipment), order)
+        let first = try await bag.perform(.ship(shipment), order)
         guard case .done(let answer) = first else {
-            Issue.record("Nothing has to be given back.")
+            Issue.record("Nothing has to be refunded.")
             return
         }
         #expect(answer["orderState"] == "shipped")
         #expect(answer["carrier"] == "Post")
         #expect(answer["shippedAt"]?.wireType == "Date")
-        #expect(try await bag.take(.ship(shipment), order) == first)
+        #expect(try await bag.perform(.ship(shipment), order) == first)
         #expect(
             bag.events.kinds.sorted() == sortedKinds(NotificationCalls.orderChanged, [MailCalls.send]))
         let mail = try #require(try bag.events.all(MailCalls.send).first)
@@ -44,11 +44,11 @@ import Testing
 
     @Test func aDeliveredOrderIsTold() async throws {
         let (bag, order) = try await BagStore.paid()
-        #expect(await parseCode { _ = try await bag.take(.deliver, order) } == 142)
-        _ = try await bag.take(.ship(Shipment()), order)
+        #expect(await parseCode { _ = try await bag.perform(.deliver, order) } == 142)
+        _ = try await bag.perform(.ship(Shipment()), order)
         bag.events.forget()
-        let first = try await bag.take(.deliver, order)
-        #expect(try await bag.take(.deliver, order) == first)
+        let first = try await bag.perform(.deliver, order)
+        #expect(try await bag.perform(.deliver, order) == first)
         #expect(try bag.events.all(MailCalls.send).map(\.template) == ["order-delivered"])
         #expect(try await bag.document("Order", order)?["deliveredAt"]?.wireType == "Date")
     }
@@ -57,9 +57,9 @@ import Testing
 
     @Test func customersReachOnlyTheirOwnOrders() async throws {
         let (bag, order) = try await BagStore.paid()
-        #expect(await parseCode { _ = try await bag.take(.cancel, order, by: "u2") } == 101)
-        #expect(await parseCode { _ = try await bag.take(.cancel, "missing", by: "u1") } == 101)
-        guard case .waits = try await bag.take(.cancel, order, by: "u1") else {
+        #expect(await parseCode { _ = try await bag.perform(.cancel, order, by: "u2") } == 101)
+        #expect(await parseCode { _ = try await bag.perform(.cancel, "missing", by: "u1") } == 101)
+        guard case .waits = try await bag.perform(.cancel, order, by: "u1") else {
             Issue.record("A customer cancels their own.")
             return
         }
@@ -68,7 +68,7 @@ import Testing
     @Test func aBagIsNotCancelled() async throws {
         let bag = try await BagStore()
         let (order, _) = try await bag.bag(of: "u1")
-        #expect(await parseCode { _ = try await bag.take(.cancel, order, by: "u1") } == 142)
+        #expect(await parseCode { _ = try await bag.perform(.cancel, order, by: "u1") } == 142)
     }
 
     @Test func anOrderWhoseRefundIsPendingIsNotChangedByForce() async throws {
@@ -77,7 +77,7 @@ import Testing
         let master = Principal.with { $0.master = true }
         #expect(await parseCode { try await bag.save(.update, "Order", order, ["orderStatus": 2], as: master) } == 142)
         #expect(await parseCode { try await bag.save(.delete, "Order", order, [:], as: master) } == 142)
-        #expect(await bag.runner(RefundPayments()).progress(of: id, within: .seconds(20)) == .done)
+        #expect(await bag.runner(RefundPayments()).outcome(of: id, within: .seconds(20)) == .done)
         try await bag.save(.update, "Order", order, ["note": "x"], as: master)
     }
 
@@ -85,7 +85,7 @@ import Testing
         let bag = try await BagStore()
         let order: JSON = ["orderNo": 7, "orderStatus": 1, "customer": .pointer("_User", "u1")]
         let id = try await bag.save(.create, "Order", nil, order, as: .with { $0.master = true }).objectId
-        guard case .done(let answer) = try await bag.take(.cancel, id, by: "u1") else {
+        guard case .done(let answer) = try await bag.perform(.cancel, id, by: "u1") else {
             Issue.record("Nothing was paid through us.")
             return
         }
@@ -102,7 +102,7 @@ import Testing
         order["email"] = "ann@shop.example"
         let id = try await bag.save(.create, "Order", nil, order, as: .with { $0.master = true }).objectId
         for amount in [nil, 700] as [Int64?] {
-            #expect(await parseCode { _ = try await bag.take(.refund(amount), id) } == 142)
+            #expect(await parseCode { _ = try await bag.perform(.refund(amount), id) } == 142)
         }
         #expect(bag.events.kinds == [])
         let kept = try #require(await bag.document("Order", id))

@@ -9,10 +9,10 @@ import Testing
 
     /// A paid order of 19.00.
     static func order(
-        _ status: OrderStatus, givenBack: Int64 = 0, goods: OrderDimensions.Fulfillment? = nil
+        _ status: OrderStatus, refundedAmount: Int64 = 0, goods: OrderDimensions.Fulfillment? = nil
     ) -> OrderLifecycle {
         var order = OrderLifecycle(status, charged: 1900)
-        order.givenBack = givenBack
+        order.refundedAmount = refundedAmount
         if let goods { order.fulfillment = goods }
         return order
     }
@@ -24,19 +24,19 @@ import Testing
         (order(.open), [nil, nil, nil, nil]),
         (
             order(.made),
-            [.change(.shipped), nil, .giveBack(1900, then: .cancelled), .giveBack(1900, then: .refunded)]
+            [.change(.shipped), nil, .refund(1900, then: .cancelled), .refund(1900, then: .refunded)]
         ),
-        (order(.shipped), [.nothing, .change(.delivered), nil, .giveBack(1900, then: .refunded)]),
-        (order(.delivered), [nil, .nothing, nil, .giveBack(1900, then: .refunded)]),
-        (order(.cancelled, givenBack: 1900), [nil, nil, .nothing, nil]),
-        (order(.refunded, givenBack: 1900), [nil, nil, .change(.cancelled), .nothing]),
-        (order(.refunded, givenBack: 1900, goods: .shipped), [.nothing, .change(.delivered), nil, .nothing]),
-        (order(.refunded, givenBack: 1900, goods: .delivered), [nil, .nothing, nil, .nothing]),
+        (order(.shipped), [.nothing, .change(.delivered), nil, .refund(1900, then: .refunded)]),
+        (order(.delivered), [nil, .nothing, nil, .refund(1900, then: .refunded)]),
+        (order(.cancelled, refundedAmount: 1900), [nil, nil, .nothing, nil]),
+        (order(.refunded, refundedAmount: 1900), [nil, nil, .change(.cancelled), .nothing]),
+        (order(.refunded, refundedAmount: 1900, goods: .shipped), [.nothing, .change(.delivered), nil, .nothing]),
+        (order(.refunded, refundedAmount: 1900, goods: .delivered), [nil, .nothing, nil, .nothing]),
         (
-            order(.made, givenBack: 500),
-            [.change(.shipped), nil, .giveBack(1400, then: .cancelled), .giveBack(1400, then: .refunded)]
+            order(.made, refundedAmount: 500),
+            [.change(.shipped), nil, .refund(1400, then: .cancelled), .refund(1400, then: .refunded)]
         ),
-        (order(.shipped, givenBack: 500), [.nothing, .change(.delivered), nil, .giveBack(1400, then: .refunded)]),
+        (order(.shipped, refundedAmount: 500), [.nothing, .change(.delivered), nil, .refund(1400, then: .refunded)]),
     ]
 
     @Test(arguments: table)
@@ -58,15 +58,15 @@ import Testing
     }
 
     @Test func whatWasNotShippedIsNotDelivered() {
-        #expect(throws: ParseError(.validationError, "The order is made and not shipped yet.")) {
+        #expect(throws: ParseError(.validationError, "The order is placed and not shipped yet.")) {
             try Self.order(.made).decide(.deliver)
         }
     }
 
     /// Orders, and whether their tracking can be corrected.
     static let ways: [(OrderLifecycle, Bool)] = [
-        (order(.made), false), (order(.delivered), false), (order(.cancelled, givenBack: 1900), false),
-        (order(.shipped, givenBack: 500), true),
+        (order(.made), false), (order(.delivered), false), (order(.cancelled, refundedAmount: 1900), false),
+        (order(.shipped, refundedAmount: 500), true),
     ]
 
     @Test(arguments: ways)
@@ -100,17 +100,17 @@ import Testing
     // MARK: Money
 
     static let amounts: [(OrderLifecycle, Int64?, Decision?)] = [
-        (order(.shipped), 1, .giveBack(1, then: .refunded)),
-        (order(.shipped), 1900, .giveBack(1900, then: .refunded)),
+        (order(.shipped), 1, .refund(1, then: .refunded)),
+        (order(.shipped), 1900, .refund(1900, then: .refunded)),
         (order(.shipped), 1901, nil),
         (order(.shipped), .max, nil),
         (order(.shipped), 0, nil),
         (order(.shipped), -1, nil),
-        (order(.shipped, givenBack: 500), 500, .giveBack(500, then: .refunded)),
-        (order(.shipped, givenBack: 500), 1400, .giveBack(1400, then: .refunded)),
-        (order(.shipped, givenBack: 500), 1401, nil),
-        (order(.refunded, givenBack: 1900), 1900, nil),
-        (order(.refunded, givenBack: 1900), 500, nil),
+        (order(.shipped, refundedAmount: 500), 500, .refund(500, then: .refunded)),
+        (order(.shipped, refundedAmount: 500), 1400, .refund(1400, then: .refunded)),
+        (order(.shipped, refundedAmount: 500), 1401, nil),
+        (order(.refunded, refundedAmount: 1900), 1900, nil),
+        (order(.refunded, refundedAmount: 1900), 500, nil),
     ]
 
     @Test(arguments: amounts)
@@ -124,14 +124,14 @@ import Testing
         for amount in [nil, 0, 5] as [Int64?] {
             let error = #expect(throws: ParseError.self) { try OrderLifecycle(.shipped).decide(.refund(amount)) }
             #expect(error?.code == .validationError)
-            #expect(error?.message.contains("took no money for this order") == true)
+            #expect(error?.message.contains("Satchel did not charge this order") == true)
         }
     }
 
     /// During a refund, the same step waits for it, and every other step is refused.
     @Test func aRunningRefundIsJoinedOrBlocksOthers() throws {
         var cancelling = Self.order(.made)
-        cancelling.underWay = .init(.cancel, 1900)
+        cancelling.pendingRefund = .init(.cancel, 1900)
         #expect(try cancelling.decide(.cancel) == .join)
         for step in [.ship(Shipment()), .deliver, .refund(nil), .refund(1900)] as [Step] {
             #expect(throws: ParseError(.validationError, "The order is being cancelled; its refund is pending.")) {
@@ -139,14 +139,14 @@ import Testing
             }
         }
         var refunding = Self.order(.shipped)
-        refunding.underWay = .init(.refund, 500)
+        refunding.pendingRefund = .init(.refund, 500)
         // T8a: the same amount again is a second refund, unless it has the same key.
         for step in [.ship(Shipment()), .deliver, .refund(nil), .refund(500), .refund(1900), .cancel] as [Step] {
             #expect(throws: ParseError(.validationError, "The order is being refunded; its refund is pending.")) {
                 try refunding.decide(step)
             }
         }
-        refunding.underWay = .init(.refund, 1900)
+        refunding.pendingRefund = .init(.refund, 1900)
         #expect(try refunding.decide(.refund(nil)) == .join)
     }
 

@@ -10,7 +10,7 @@ import Testing
         let (second, _) = try await bag.bag(of: "u2")
         try await CheckoutLedgerTests.make(try await bag.start(by: "u2"), in: bag)
         _ = try await bag.bag(of: "u3")
-        _ = try await bag.take(.ship(Shipment()), first)
+        _ = try await bag.perform(.ship(Shipment()), first)
         func list(_ parameters: JSON) async throws -> OrderList.Page {
             let list = try OrderList(parameters)
             return try await bag.store.read { try list.read(in: $0) }
@@ -47,7 +47,7 @@ import Testing
 
     @Test func adminsListOrdersByStateOrItsOldNumber() async throws {
         let (bag, shipped) = try await BagStore.paid()
-        _ = try await bag.take(.ship(Shipment()), shipped)
+        _ = try await bag.perform(.ship(Shipment()), shipped)
         let imported: JSON = ["orderNo": 7, "orderStatus": 1]
         let made = try await bag.save(.create, "Order", nil, imported, as: .with { $0.master = true }).objectId
         _ = try await bag.store.write { try OrderEntries.addNext(in: $0) }

@@ -115,12 +115,12 @@ import Testing
         for search in ["ann example", "oakland", "ann@shop", "94601"] {
             #expect(try await Self.found(bag, search) == 1, "\(search)")
         }
-        _ = try await bag.take(.ship(try Shipment(["trackingNumber": "TT-0123"])), order)
+        _ = try await bag.perform(.ship(try Shipment(["trackingNumber": "TT-0123"])), order)
         #expect(try await Self.found(bag, "tt0123 ann@shop") == 1)
         #expect(try await Self.page(bag, ["search": "ann", "status": "made"]).count == 0)
         #expect(try await Self.page(bag, ["search": "ann", "status": "shipped"]).count == 1)
         let refund = try await bag.begin(.refund(700), order)
-        #expect(await bag.runner(RefundPayments()).progress(of: refund, within: .seconds(20)) == .done)
+        #expect(await bag.runner(RefundPayments()).outcome(of: refund, within: .seconds(20)) == .done)
         #expect(try await Self.page(bag, ["search": "ann", "status": "refunded"]).count == 1)
 
         try await bag.save(
@@ -168,11 +168,11 @@ import Testing
         }.sorted()
         let before = try await Self.page(bag, ["search": "medlar"])
         #expect(before.count == 0)
-        #expect(before.isCounting)
+        #expect(before.isIncomplete)
         // A list without a search is complete.
         let all = try await Self.page(bag, ["sort": "orderNo", "limit": 1])
         #expect(all.count == count)
-        #expect(!all.isCounting)
+        #expect(!all.isIncomplete)
         #expect(try await bag.store.write { try OrderEntries.addNext(in: $0) })
         #expect(try await Self.found(bag, "medlar") == OrderEntries.addedAtOnce)
 
@@ -183,7 +183,7 @@ import Testing
         #expect(try await Self.found(bag, "quince") == 2)
         let after = try await Self.page(bag, ["search": "medlar"])
         #expect(after.count == count - 4)
-        #expect(!after.isCounting)
+        #expect(!after.isIncomplete)
         #expect(try await Self.page(bag).count == count - 2)
     }
 }

@@ -13,8 +13,8 @@ import Testing
     func anOrderStaysInAHistoryThatAsksForOrdersMade(_ step: OrderLifecycle.Step) async throws {
         let (bag, order) = try await BagStore.paid()
         #expect(try await bag.document("Order", order)?["orderState"] == "made")
-        if case .waits(let id) = try await bag.take(step, order) {
-            #expect(await bag.runner(RefundPayments()).progress(of: id, within: .seconds(20)) == .done)
+        if case .waits(let id) = try await bag.perform(step, order) {
+            #expect(await bag.runner(RefundPayments()).outcome(of: id, within: .seconds(20)) == .done)
         }
         let history = Query(className: "Order", where: ["orderStatus": 1, "customer": .pointer("_User", "u1")])
         let found = try await bag.store.read { try $0.documents(history, caller: .master) }
@@ -31,11 +31,11 @@ import Testing
     @Test func aPartialRefundStopsNoStep() async throws {
         let (bag, order) = try await BagStore.paid()
         func refund(_ amount: Int64?) async throws {
-            guard case .waits(let id) = try await bag.take(.refund(amount), order) else {
+            guard case .waits(let id) = try await bag.perform(.refund(amount), order) else {
                 Issue.record("Nothing was refunded.")
                 return
             }
-            #expect(await bag.runner(RefundPayments()).progress(of: id, within: .seconds(20)) == .done)
+            #expect(await bag.runner(RefundPayments()).outcome(of: id, within: .seconds(20)) == .done)
         }
         func states() async throws -> [JSON?] {
             let document = try await bag.document("Order", order)
@@ -44,13 +44,13 @@ import Testing
         #expect(try await states() == ["made", "unfulfilled", "paid"])
         try await refund(100)
         #expect(try await states() == ["made", "unfulfilled", "partiallyRefunded"])
-        _ = try await bag.take(.ship(Shipment()), order)
+        _ = try await bag.perform(.ship(Shipment()), order)
         #expect(try await states() == ["shipped", "shipped", "partiallyRefunded"])
         try await refund(nil)
         #expect(try await states() == ["refunded", "shipped", "refunded"])
-        _ = try await bag.take(.deliver, order)
+        _ = try await bag.perform(.deliver, order)
         #expect(try await states() == ["refunded", "delivered", "refunded"])
-        #expect(await parseCode { _ = try await bag.take(.cancel, order) } == 142)
+        #expect(await parseCode { _ = try await bag.perform(.cancel, order) } == 142)
         let told = try bag.events.all(NotificationCalls(to: "push").orderChanged)
         #expect(told.map(\.partlyRefunded) == [true, false, false, false])
     }
@@ -107,7 +107,7 @@ import Testing
         let (open, _) = try await bag.bag(of: "u2")
         let untouched = try await bag.document("Order", ids[1])
         // Before the conversion, the service reads both forms.
-        #expect(await parseCode { _ = try await bag.take(.ship(Shipment()), ids[3]) } == 142)
+        #expect(await parseCode { _ = try await bag.perform(.ship(Shipment()), ids[3]) } == 142)
         #expect(try await bag.orders.answer(ids[1], for: nil)["orderStatus"] == 2)
         try await bag.store.write { try OrderStates.convert(in: $0) }
         for (id, (_, state)) in zip(ids, before) {

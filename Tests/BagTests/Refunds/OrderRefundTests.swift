@@ -15,7 +15,7 @@ import Testing
         #expect(bag.events.kinds == [])
         let payments = RefundPayments()
         let runner = bag.runner(payments, email: "new@shop.example")
-        #expect(await runner.progress(of: id, within: .seconds(20)) == .done)
+        #expect(await runner.outcome(of: id, within: .seconds(20)) == .done)
         let cancelled = try #require(await bag.document("Order", order))
         #expect(cancelled["orderState"] == "cancelled")
         #expect(cancelled["refundedTotal"] == 700)
@@ -36,8 +36,8 @@ import Testing
         #expect(try mail.values()["reason"] == "Changed my mind")
         #expect(try bag.events.all(NotificationCalls(to: "analytics").orderChanged).map(\.refundedMinorUnits) == [700])
         // A repetition returns the stored answer, and no money moves.
-        #expect(try await bag.take(.cancel, order) == .done(try await bag.orders.answer(order, for: nil)))
-        #expect(await runner.progress(of: id, within: .seconds(20)) == .done)
+        #expect(try await bag.perform(.cancel, order) == .done(try await bag.orders.answer(order, for: nil)))
+        #expect(await runner.outcome(of: id, within: .seconds(20)) == .done)
         #expect(payments.total == 700)
         #expect(bag.events.kinds.count == 4)
     }
@@ -49,10 +49,10 @@ import Testing
         let answers = try await withThrowingTaskGroup(of: JSON.self) { group in
             for _ in 0..<8 {
                 group.addTask {
-                    switch try await bag.take(.cancel, order) {
+                    switch try await bag.perform(.cancel, order) {
                     case .done(let answer): return answer
                     case .waits(let id):
-                        #expect(await runner.progress(of: id, within: .seconds(20)) == .done)
+                        #expect(await runner.outcome(of: id, within: .seconds(20)) == .done)
                         return try await bag.orders.answer(order, for: nil)
                     }
                 }
@@ -68,8 +68,8 @@ import Testing
     @Test(.timeLimit(.minutes(2))) func whatWasStoredWithoutAnAnswerCounts() async throws {
         struct Late: RefundStepping {
             let other: RefundRunner
-            func giveBack(_ refund: Refund) async -> Result<String, CheckoutMachine.StepFailure> {
-                #expect(await other.progress(of: refund.id, within: .seconds(20)) == .done)
+            func refund(_ refund: Refund) async -> Result<String, CheckoutMachine.StepFailure> {
+                #expect(await other.outcome(of: refund.id, within: .seconds(20)) == .done)
                 return .success("re_\(refund.id)")
             }
         }
@@ -78,7 +78,7 @@ import Testing
         let runner = RefundRunner(
             ledger: bag.refunds, steps: Late(other: bag.runner(RefundPayments())), logger: Logger(label: "test")
         ) { _ in nil }
-        #expect(await runner.progress(of: id, within: .seconds(20)) == .done)
+        #expect(await runner.outcome(of: id, within: .seconds(20)) == .done)
         #expect(try await bag.document("Order", order)?["refundedTotal"] == 700)
     }
 
@@ -86,17 +86,17 @@ import Testing
         let (bag, order) = try await BagStore.paid()
         let id = try await bag.begin(.cancel, order)
         let away = bag.runner(RefundPayments(lost: .max))
-        #expect(await away.progress(of: id, within: .zero) == .pending)
+        #expect(await away.outcome(of: id, within: .zero) == nil)
         for step in [.ship(Shipment()), .refund(nil)] as [OrderLifecycle.Step] {
-            #expect(await parseCode { _ = try await bag.take(step, order) } == 142)
+            #expect(await parseCode { _ = try await bag.perform(step, order) } == 142)
         }
-        #expect(try await bag.take(.cancel, order) == .waits(refundId: id))
+        #expect(try await bag.perform(.cancel, order) == .waits(refundId: id))
         let other = BagStore.Events()
         let ledger = RefundLedger(store: bag.store, outbox: other, currency: .standard)
         let payments = RefundPayments(lost: 1)
         let runner = RefundRunner(ledger: ledger, steps: payments, logger: Logger(label: "test")) { _ in nil }
         try await runner.resumeUnfinished()
-        #expect(await runner.progress(of: id, within: .seconds(20)) == .done)
+        #expect(await runner.outcome(of: id, within: .seconds(20)) == .done)
         #expect(try await bag.document("Order", order)?["orderState"] == "cancelled")
         #expect(other.kinds.count == 4)
     }
@@ -106,7 +106,7 @@ import Testing
         let refusal = ParseError(.validationError, "The charge is disputed.")
         let id = try await bag.begin(.cancel, order)
         #expect(
-            await bag.runner(RefundPayments(refusal: refusal)).progress(of: id, within: .seconds(20))
+            await bag.runner(RefundPayments(refusal: refusal)).outcome(of: id, within: .seconds(20))
                 == .refused(refusal))
         let document = try #require(await bag.document("Order", order))
         #expect(document["refundState"] == "failed")
@@ -115,7 +115,7 @@ import Testing
         #expect(bag.events.kinds == [])
         let second = try await bag.begin(.cancel, order)
         #expect(second != id)
-        #expect(await bag.runner(RefundPayments()).progress(of: second, within: .seconds(20)) == .done)
+        #expect(await bag.runner(RefundPayments()).outcome(of: second, within: .seconds(20)) == .done)
         #expect(try await bag.document("Order", order)?["refundState"] == "done")
     }
 
@@ -123,29 +123,29 @@ import Testing
         let (bag, order) = try await BagStore.paid()
         let payments = RefundPayments()
         let runner = bag.runner(payments)
-        _ = try await bag.take(.ship(Shipment()), order)
+        _ = try await bag.perform(.ship(Shipment()), order)
         bag.events.forget()
         let first = try await bag.begin(.refund(200), order, reason: "Broken")
-        #expect(await runner.progress(of: first, within: .seconds(20)) == .done)
+        #expect(await runner.outcome(of: first, within: .seconds(20)) == .done)
         #expect(!bag.events.kinds.contains(CatalogCalls.restock.kind))
         #expect(try await bag.document("Order", order)?["orderState"] == "shipped")
         // T8a: the same refund again is a second one, unless it has the key of the first.
-        var keyed = OrderLedger.Wish(.refund(100), by: nil)
+        var keyed = OrderLedger.StepRequest(.refund(100), by: nil)
         keyed.keys = ["client:k1"]
-        guard case .waits(let second) = try await bag.orders.take(keyed, order, contact: nil, for: nil) else {
+        guard case .waits(let second) = try await bag.orders.perform(keyed, order, contact: nil, for: nil) else {
             Issue.record("Another refund begins.")
             return
         }
-        #expect(await runner.progress(of: second, within: .seconds(20)) == .done)
-        #expect(try await bag.orders.take(keyed, order, contact: nil, for: nil) == .waits(refundId: second))
+        #expect(await runner.outcome(of: second, within: .seconds(20)) == .done)
+        #expect(try await bag.orders.perform(keyed, order, contact: nil, for: nil) == .waits(refundId: second))
         #expect(try await bag.orders.answer(order, refund: second, for: nil)["refundedNow"] == 100)
-        keyed = OrderLedger.Wish(.refund(101), by: nil)
+        keyed = OrderLedger.StepRequest(.refund(101), by: nil)
         keyed.keys = ["client:k1"]
         let other = keyed
-        #expect(await parseCode { _ = try await bag.orders.take(other, order, contact: nil, for: nil) } == 142)
-        #expect(await parseCode { _ = try await bag.take(.refund(401), order) } == 142)
+        #expect(await parseCode { _ = try await bag.orders.perform(other, order, contact: nil, for: nil) } == 142)
+        #expect(await parseCode { _ = try await bag.perform(.refund(401), order) } == 142)
         let rest = try await bag.begin(.refund(nil), order, restock: true)
-        #expect(await runner.progress(of: rest, within: .seconds(20)) == .done)
+        #expect(await runner.outcome(of: rest, within: .seconds(20)) == .done)
         #expect(try await bag.document("Order", order)?["refundedTotal"] == 700)
         #expect(try await bag.document("Order", order)?["orderState"] == "refunded")
         #expect(payments.total == 700)
@@ -161,13 +161,13 @@ import Testing
         let document = try #require(await bag.document("Order", order))
         let item = try #require(document.at("items", 0, "objectId")?.stringValue)
         func refund(_ lines: [String: Int], _ amount: Int64? = nil) async throws -> String {
-            var wish = OrderLedger.Wish(.refund(amount), by: nil, reason: "Broken", restock: true)
-            wish.lines = RefundLines(lines)
-            wish.madeBy = "Ada Lee"
-            guard case .waits(let id) = try await bag.orders.take(wish, order, contact: nil, for: nil) else {
+            var request = OrderLedger.StepRequest(.refund(amount), by: nil, reason: "Broken", restock: true)
+            request.lines = RefundLines(lines)
+            request.madeBy = "Ada Lee"
+            guard case .waits(let id) = try await bag.orders.perform(request, order, contact: nil, for: nil) else {
                 throw ParseError.internalError
             }
-            #expect(await runner.progress(of: id, within: .seconds(20)) == .done)
+            #expect(await runner.outcome(of: id, within: .seconds(20)) == .done)
             return id
         }
         for wrong in [[item: 3], ["nothing123": 1]] {
@@ -202,20 +202,22 @@ import Testing
 
     @Test func aRefundsKeyIsForTheSameRefundAlone() async throws {
         let (bag, order) = try await BagStore.paid()
-        func take(_ amount: Int64, reason: String = "Broken", restock: Bool = false) async throws -> OrderLedger.Taken {
-            var wish = OrderLedger.Wish(.refund(amount), by: nil, reason: reason, restock: restock)
-            wish.keys = ["client:k"]
-            return try await bag.orders.take(wish, order, contact: nil, for: nil)
+        func take(
+            _ amount: Int64, reason: String = "Broken", restock: Bool = false
+        ) async throws -> OrderLedger.Performed {
+            var request = OrderLedger.StepRequest(.refund(amount), by: nil, reason: reason, restock: restock)
+            request.keys = ["client:k"]
+            return try await bag.orders.perform(request, order, contact: nil, for: nil)
         }
         guard case .waits(let refused) = try await take(100) else { throw ParseError.internalError }
         let refusal = ParseError(.validationError, "The charge is disputed.")
         #expect(
-            await bag.runner(RefundPayments(refusal: refusal)).progress(of: refused, within: .seconds(20))
+            await bag.runner(RefundPayments(refusal: refusal)).outcome(of: refused, within: .seconds(20))
                 == .refused(refusal))
         // A refused refund does not use up its key.
         guard case .waits(let id) = try await take(200) else { throw ParseError.internalError }
         #expect(id != refused)
-        #expect(await bag.runner(RefundPayments()).progress(of: id, within: .seconds(20)) == .done)
+        #expect(await bag.runner(RefundPayments()).outcome(of: id, within: .seconds(20)) == .done)
         #expect(try await take(200) == .waits(refundId: id))
         #expect(await parseCode { _ = try await take(200, reason: "Late") } == 142)
         #expect(await parseCode { _ = try await take(200, restock: true) } == 142)
@@ -228,7 +230,7 @@ import Testing
         let present = try #require(await bag.document("Order", order)).serialized.count
         let text = JSON.string(String(repeating: "x", count: 128 * 1024 - present - 120))
         _ = try await bag.store.write { try $0.update("Order", order, ["legacy": text], caller: .master) }
-        #expect(await parseCode { _ = try await bag.take(.cancel, order) } == 116)
+        #expect(await parseCode { _ = try await bag.perform(.cancel, order) } == 116)
         #expect(try await bag.document("Order", order)?["refundState"] == nil)
     }
 }

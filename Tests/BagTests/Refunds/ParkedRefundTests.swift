@@ -13,7 +13,7 @@ import Testing
         let (bag, order) = try await BagStore.paid()
         let id = try await bag.begin(step, order, reason: "Broken", restock: true)
         let payments = RefundPayments(refusal: ParseError(.scriptFailed, "The charge is disputed."))
-        _ = await bag.runner(payments).progress(of: id, within: .seconds(20))
+        _ = await bag.runner(payments).outcome(of: id, within: .seconds(20))
         return (bag, ParkedRefunds(orders: bag.orders) { _ in }.kind, order, id)
     }
 
@@ -40,7 +40,7 @@ import Testing
         #expect(try await Self.parked(kind, bag).isEmpty)
         let next = try #require(try await Self.pending(bag))
         #expect(next != id)
-        #expect(await bag.runner(RefundPayments()).progress(of: next, within: .seconds(20)) == .done)
+        #expect(await bag.runner(RefundPayments()).outcome(of: next, within: .seconds(20)) == .done)
         let document = try #require(await bag.document("Order", order))
         #expect(document["refundedTotal"] == 200)
         #expect(document["refundState"] == "done")
@@ -49,13 +49,13 @@ import Testing
 
     @Test func aCancellationIsMadeAgainAsLongAsTheOrderAllowsIt() async throws {
         let (bag, kind, order, id) = try await Self.refused(.cancel)
-        _ = try await bag.take(.ship(Shipment()), order)
+        _ = try await bag.perform(.ship(Shipment()), order)
         #expect(await parseCode { _ = try await bag.store.write { try kind.retry(id, $0) } } == 142)
         #expect(try await Self.parked(kind, bag).map(\.id) == [id])
         let (other, otherKind, otherOrder, otherId) = try await Self.refused(.cancel)
         _ = try await other.store.write { try otherKind.retry(otherId, $0) }
         let next = try #require(try await Self.pending(other))
-        #expect(await other.runner(RefundPayments()).progress(of: next, within: .seconds(20)) == .done)
+        #expect(await other.runner(RefundPayments()).outcome(of: next, within: .seconds(20)) == .done)
         #expect(try await other.document("Order", otherOrder)?["orderState"] == "cancelled")
     }
 
@@ -72,7 +72,7 @@ import Testing
         let second = try await bag.begin(.refund(300), order)
         #expect(try await Self.parked(kind, bag).isEmpty)
         let payments = RefundPayments(refusal: ParseError(.scriptFailed, "No."))
-        _ = await bag.runner(payments).progress(of: second, within: .seconds(20))
+        _ = await bag.runner(payments).outcome(of: second, within: .seconds(20))
         #expect(try await Self.parked(kind, bag).map(\.id) == [second])
         #expect(second != id)
     }

@@ -8,8 +8,8 @@ import Testing
 
     @Test func eachStoredPointGoesOn() {
         for (point, action) in [
-            (.pending, .giveBack), (.done, .answer(nil)), (.failed(Self.refused), .answer(Self.refused)),
-        ] as [(RefundMachine.Point, RefundMachine.Action)] {
+            (.pending, .refund), (.done, .answer(.done)), (.failed(Self.refused), .answer(.refused(Self.refused))),
+        ] as [(RefundMachine.StoredState, RefundMachine.Action)] {
             var machine = RefundMachine(at: point)
             #expect(machine.resume() == action)
         }
@@ -19,14 +19,14 @@ import Testing
         var machine = RefundMachine(at: .pending)
         _ = machine.resume()
         #expect(machine.answered(.success("re_1")) == .finish(providerId: "re_1"))
-        #expect(machine.stored() == .answer(nil))
+        #expect(machine.stored() == .answer(.done))
     }
 
     @Test func aRefusalIsStored() {
         var machine = RefundMachine(at: .pending)
         _ = machine.resume()
         #expect(machine.answered(.failure(.refused(Self.refused))) == .fail(Self.refused))
-        #expect(machine.stored() == .answer(Self.refused))
+        #expect(machine.stored() == .answer(.refused(Self.refused)))
     }
 
     @Test func aLostAnswerIsAskedForAgainAndNeverTakenForAFailure() {
@@ -39,7 +39,7 @@ import Testing
                 return
             }
             pauses.append(pause)
-            #expect(machine.waited() == .giveBack)
+            #expect(machine.waited() == .refund)
         }
         #expect(pauses.first == .milliseconds(50))
         #expect(pauses.max() == .seconds(30))
@@ -59,6 +59,6 @@ import Testing
 
     @Test func aLateAnswerChangesNothing() {
         var machine = RefundMachine(at: .done)
-        #expect(machine.answered(.failure(.refused(Self.refused))) == .answer(nil))
+        #expect(machine.answered(.failure(.refused(Self.refused))) == .answer(.done))
     }
 }

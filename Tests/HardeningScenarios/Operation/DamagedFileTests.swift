@@ -34,11 +34,16 @@ import Testing
     }
 
     /// T9a
-    @Test(.timeLimit(.minutes(10)), arguments: ["empty", "half", "log"])
+    @Test(.timeLimit(.minutes(10)), arguments: ["empty", "half", "log", "missing", "foreign", "other", "pages"])
     func aDamagedDatabaseIsRefusedWithAClearText(_ damage: String) async throws {
         try await Suite.with(settings: Suite.inFiles) { suite in
             let shelf = try await Shelf.fill(suite, names: ["Whole"], stock: 1000)
             _ = try await Self.buy(suite, shelf, as: try await Customer.signUp(suite), times: 8)
+            if damage == "pages" {
+                // The stop empties the log into the database.
+                try await suite.restart("bag-1")
+                try await suite.untilHealthy()
+            }
             try await Self.whileDead(suite) { bag in
                 let (file, log) = (URL(fileURLWithPath: bag + ".sqlite"), URL(fileURLWithPath: bag + ".sqlite-wal"))
                 switch damage {
@@ -49,6 +54,20 @@ import Testing
                     let size = try Data(contentsOf: file).count
                     try FileHandle(forWritingTo: file).truncate(atOffset: UInt64(size / 2))
                     try FileHandle(forWritingTo: log).truncate(atOffset: 0)
+                case "missing":
+                    for ending in [".sqlite", ".sqlite-wal", ".sqlite-shm", ".born"] {
+                        try? FileManager.default.removeItem(atPath: bag + ending)
+                    }
+                case "pages":
+                    let (size, handle) = (try Data(contentsOf: file).count, try FileHandle(forWritingTo: file))
+                    for page in stride(from: 8192, to: size, by: 8192) {
+                        try handle.seek(toOffset: UInt64(page))
+                        handle.write(Data(repeating: 0xA5, count: 2048))
+                    }
+                case "foreign": try Data("name;price\n".utf8).write(to: file)
+                case "other":
+                    try Data(contentsOf: URL(fileURLWithPath: suite.dataDirectory + "/users.sqlite")).write(to: file)
+                    try Data().write(to: log)
                 default:
                     let data = try Data(contentsOf: log)
                     let handle = try FileHandle(forWritingTo: log)
@@ -77,6 +96,22 @@ import Testing
         #expect(Set(copies).isSuperset(of: ["bag.sqlite", "bag.sqlite-wal", "bag.born"]), "\(copies)")
         let whole = try await suite.rows("bag", "PRAGMA integrity_check")
         #expect(whole == [["ok"]])
+    }
+
+    /// T9a: the last frame of the log was being written when the machine stopped.
+    @Test(.timeLimit(.minutes(10))) func aTornLogIsReadToItsLastCommit() async throws {
+        try await Suite.with(settings: Suite.inFiles) { suite in
+            let shelf = try await Shelf.fill(suite, names: ["Torn"], stock: 1000)
+            let numbers = try await Self.buy(suite, shelf, as: try await Customer.signUp(suite), times: 3)
+            try await Self.whileDead(suite) { bag in
+                let log = try FileHandle(forWritingTo: URL(fileURLWithPath: bag + ".sqlite-wal"))
+                _ = try log.seekToEnd()
+                log.write(Data(repeating: 7, count: 1000))
+            }
+            try await suite.untilHealthy()
+            let orders = try await ParseClient.master(suite).find("Order", ["orderStatus": 1])
+            #expect(Set(orders.results.compactMap { $0["orderNo"]?.intValue }) == Set(numbers), "\(orders.text)")
+        }
     }
 
     /// T8c: the log is lost, the operator accepts the loss, and no order number is used twice.

@@ -68,7 +68,7 @@ import Testing
             try await suite.untilHealthy()
             #expect(try await Self.sales(admin) != before)
             for _ in 0..<2 {
-                let told = try await suite.script("rebuild-sales")
+                let told = try await suite.script("verify", "--rebuild", "sales")
                 #expect(told.contains("3 orders"), "\(told)")
                 try await eventually("the sales are what they were") { try await Self.sales(admin) == before }
             }

@@ -26,6 +26,8 @@ final class OldServerDouble: HTTPTransport {
         var others: [String: JSON] = [:]
         /// The fate of the next requests.
         var mishaps: [Mishap] = []
+        /// A path that the keys may not read.
+        var refusedPath: String?
         /// Paths with queries, without the mount.
         var requests: [String] = []
         /// Rows that the server answers at most, whatever the limit.
@@ -70,6 +72,9 @@ final class OldServerDouble: HTTPTransport {
         case .noAnswer(let reason)?: throw OutboundFailure(reason, wasNotSent: false)
         case .answer(let status, let body, let headers)?: return (status, body, headers)
         case nil: break
+        }
+        guard state.withLock({ $0.refusedPath }) != path else {
+            return (403, Array(#"{"error":"unauthorized"}"#.utf8), [:])
         }
         let json: JSON? = state.withLock { state in
             if path == "/schemas" { return ["results": .array(state.schemas)] }

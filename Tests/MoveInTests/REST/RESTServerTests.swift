@@ -169,6 +169,24 @@ import Testing
         #expect(await config.objects.first?["masterKeyOnly"] == ["a": true])
     }
 
+    /// Such a class would stay behind unnoticed.
+    @Test func aRefusedClassIsNoEmptyOne() async throws {
+        let double = OldServerDouble(Self.items(1))
+        let server = try await double.server()
+        for (status, body) in [(403, #"{"error":"unauthorized"}"#), (400, #"{"code":102,"error":"bad"}"#), (414, "-")] {
+            double.change { $0.mishaps = [.answer(status, Array(body.utf8), [:])] }
+            let error = await #expect(throws: MoveInError.self) { try await server.classes() }
+            #expect(error?.description.contains("/classes/_Audience: the answer is \(status)") == true, "\(status)")
+        }
+        for (status, body) in [(404, "no such page"), (400, #"{"code":103,"error":"Invalid classname"}"#)] {
+            double.change { $0.mishaps = [.answer(status, Array(body.utf8), [:])] }
+            #expect(try await server.classes().map(\.name) == ["Item"], "\(status)")
+        }
+        // The webhooks come last.
+        double.change { $0.refusedPath = "/hooks/triggers" }
+        await #expect(throws: MoveInError.self) { try await server.classes() }
+    }
+
     @Test func relationsAreReadOwnerByOwner() async throws {
         var state = Self.items(0)
         state.schemas = [

@@ -1,9 +1,6 @@
-import Foundation
 import ParseProtocol
 import TestSupport
 import Testing
-
-@testable import MoveIn
 
 /// A database that a real Parse Server wrote moves into a running suite, from the dry run to the last sign-in.
 @Suite struct ParseServerScenarioTests {
@@ -16,38 +13,19 @@ import Testing
 
     @Test(.timeLimit(.minutes(10))) func everyObjectPasswordAndSessionArrives() async throws {
         try await Suite.with { suite in
-            let folder = "\(suite.dataDirectory)/old"
-            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-            let archive = ParseServerFixture.dump.replacing("parse.sql.gz", with: "files.tar.gz")
-            _ = try await Command.run(["tar", "-xzf", archive, "-C", folder, "--strip-components", "1"])
-            let map = "\(folder)/map.json"
-            try Data(#"{"decimals": {"Product.unitPrice": 2}}"#.utf8).write(to: URL(fileURLWithPath: map))
-            // The fixture's sessions end in 2027.
-            let text = String(decoding: try ParseServerFixture.dumpText(), as: UTF8.self)
-            let dump = "\(folder)/parse.sql"
-            try Data(text.replacing("2027-11-27", with: "2999-11-27").utf8).write(to: URL(fileURLWithPath: dump))
-            func run(_ options: String...) async throws -> String {
-                // The list of refused rows goes to the working directory.
-                try await Command.run(
-                    ["env", "-C", folder, Self.program, dump, "--files", folder] + options,
-                    environment: [
-                        "SATCHEL_MOVE_URL": suite.url, "SATCHEL_MASTER_KEY": Suite.masterKey,
-                        "SATCHEL_APP_ID": "satchel",
-                    ])
-            }
-
+            let move = try await FixtureMove(suite)
             // 19.995 cannot be paid, and the old role `admins` would have rights on the desk.
-            let found = await #expect(throws: Command.Failed.self) { try await run("--dry-run") }
+            let found = await #expect(throws: Command.Failed.self) { try await move.run("--dry-run") }
             #expect(found?.description.contains("unitPrice: 19.995") == true, "\(found?.description ?? "")")
-            #expect(try await run("--dry-run", "--map", map).contains("admins"))
-            let staged = await #expect(throws: Command.Failed.self) { try await run("--map", map) }
-            #expect(staged?.description.contains("196 moved") == true, "\(staged?.description ?? "")")
-            #expect(try await run("--verify", "--map", map).contains("Everything of the old server is here."))
+            #expect(try await move.run("--dry-run", "--map", move.map).contains("admins"))
+            let staged = try await move.stage()
+            #expect(staged.contains("196 moved"), "\(staged)")
+            #expect(try await move.run("--verify", "--map", move.map).contains("Everything of the old server is here."))
 
             let client = ParseClient(suite)
             #expect(try await client.find("Book").results.isEmpty)
-            _ = try await run("--switch", "--map", map)
-            #expect(try await run("--verify", "--map", map).contains("Everything of the old server is here."))
+            try await move.run("--switch", "--map", move.map)
+            #expect(try await move.run("--verify", "--map", move.map).contains("Everything of the old server is here."))
 
             for (number, end) in Self.passwords {
                 let credentials: JSON = [
@@ -71,6 +49,4 @@ import Testing
             #expect(try await client.download(client.path(of: cover)).status == 200)
         }
     }
-
-    private static let program = "\(checkoutDirectory)/.build/release/satchel-move-in"
 }

@@ -162,6 +162,37 @@ import Testing
         #expect(try await stopped.refusal()?.contains("not a database") == true)
     }
 
+    /// The file is larger than what every start checks.
+    @Test func aLargeFileIsCheckedAfterAnUncleanStop() async throws {
+        let disk = try Disk()
+        let (first, _) = try await disk.open()
+        try await first.write {
+            _ = try $0.execute("CREATE TABLE big(content BLOB)")
+            _ = try $0.execute(
+                """
+                WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 140)
+                INSERT INTO big SELECT zeroblob(1000000) FROM n
+                """)
+        }
+        first.stop()
+        let (second, _) = try await disk.open()
+        let image = try disk.image()
+        second.stop()
+        #expect(try QuickCheck.run(path: image.path, within: .seconds(60)) == .sound)
+        // On a busy machine the interruption may come after the end.
+        var outcome = QuickCheck.sound
+        for _ in 0..<50 where outcome == .sound {
+            outcome = try QuickCheck.run(path: image.path, within: .milliseconds(1))
+        }
+        #expect(outcome == .unfinished)
+        try image.change("bag.sqlite") { data in
+            let page = data.count / 4 / 4096 * 4096
+            data.replaceSubrange(page..<page + 16 * 4096, with: Data(repeating: 0xA5, count: 16 * 4096))
+        }
+        let refusal = try await image.refusal()
+        #expect(refusal?.contains("damaged") == true, "\(refusal ?? "opened")")
+    }
+
     @Test func aDamagedLogIsRefusedAndLeftAsItIs() async throws {
         let image = try await Self.killed()
         try image.change("bag.sqlite-wal") { data in

@@ -16,7 +16,10 @@ import Testing
         #expect(StorageTrouble(StoreError(sqlState: state, message: "")) == nil)
     }
 
-    @Test(arguments: [(Int32(13), StorageTrouble.full), (10, .failing), (14, .failing), (266, .failing)])
+    @Test(arguments: [
+        (Int32(13), StorageTrouble.full), (10, .failing), (14, .failing), (266, .failing), (8, .readOnly),
+        (1032, .readOnly), (3, .forbidden), (11, .damaged), (26, .damaged),
+    ])
     func aFilesTroublePasses(code: Int32, trouble: StorageTrouble) {
         #expect(StorageTrouble(StoreError(resultCode: code, message: "")) == trouble)
     }

@@ -63,6 +63,7 @@ def one_product(visit, given):
             break
     expect(history.locator(".timeline > li", has_text="Price: from $3.50 to $21.40")).to_contain_text(given["user"])
     expect(history).to_contain_text("For sale: from yes to no")
+    expect(page.locator(".moves")).to_contain_text("Counting began: +")
     no_markup(page, "a product's history")
     page.route("**/classes/Product/*?*", lambda route: changed_meanwhile(route))
     page.get_by_label("Price").fill("30")

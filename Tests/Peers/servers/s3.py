@@ -9,6 +9,7 @@ Control, all by POST:
   /_control/fail    {"how": …, "method": "PUT" (all), "times": 1, "seconds": 1}
   /_control/heal    ends all failures
   /_control/state   {"objects": {key: {"size", "type", "disposition"}}}
+  /_control/put     {"key": …, "text": …}: stores an object, as another client would
   /_control/remove  {"key": …}: removes an object, as another client would
 
 Failure modes: 503 (SlowDown), 403 (AccessDenied), close (without an answer), half (of an answer), slow (answers after `seconds`),
@@ -140,6 +141,8 @@ def control(what, order):
     elif what == "heal":
         with lock:
             faults.clear()
+    elif what == "put":
+        backend.put_object(BUCKET, order["key"], order["text"].encode())
     elif what == "remove":
         backend.delete_object(BUCKET, order["key"])
     elif what == "state":

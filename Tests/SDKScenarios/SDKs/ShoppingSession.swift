@@ -26,7 +26,7 @@ struct ShoppingSession<SDK: ReplayedSDK> {
         try await session.leave()
     }
 
-    private static var address: String {
+    static var address: String {
         #"""
         {"firstName":"Ada","lastName":"Long","phone":"555-0100","address1":"1 Main St","city":"Springfield",\#
         "state":"IL","zipcode":"62701"}

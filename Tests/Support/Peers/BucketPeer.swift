@@ -21,6 +21,16 @@ package struct BucketPeer: Sendable {
         ]
     }
 
+    /// Keys and address under the names of AWS's own tools.
+    package var variables: [String: String] {
+        ["AWS_ACCESS_KEY_ID": Self.accessKey, "AWS_SECRET_ACCESS_KEY": Self.secret, "AWS_ENDPOINT_URL": peer.url]
+    }
+
+    /// Stores an object directly, as another client does.
+    package func put(_ key: String, _ text: String) async throws {
+        _ = try await peer.control("put", ["key": .string(key), "text": .string(text)])
+    }
+
     /// Makes the next `times` requests of a method, or all requests, fail in the mode `how`.
     package func fail(_ how: String, method: String? = nil, times: Int = 1) async throws {
         var order: JSON = ["how": .string(how), "times": .int(Int64(times))]

@@ -64,7 +64,7 @@ def accept_database(shop, service):
             os.close(locked)
     say(f"{service} goes on with {what} when it starts next. Copies of all its files are in {aside}")
     if service == "analytics":
-        say("scripts/rebuild-sales then brings its sales back from the orders.")
+        say("scripts/verify --rebuild sales then brings its sales back from the orders.")
 
 
 def take_over(database, service):

@@ -18,7 +18,7 @@ import ParseProtocol
     @Argument(help: "postgresql://…, - to read that from standard input, https://…/parse, a dump file, or a folder.")
     var source: String?
     @Option(help: "The prefix of the collections' names in MongoDB.") var prefix = ""
-    @Option(help: "A folder with the old server's files, or an https:// prefix under which they can be read.")
+    @Option(help: "The old server's files: a folder, s3://bucket/prefix, or an https:// prefix that allows reading.")
     var files: [String] = []
     @Option(help: "A JSON file that renames and skips classes and fields, and rounds numbers.") var map: String?
     @Flag(help: "The step; without one, rows are staged.") var step: Step?

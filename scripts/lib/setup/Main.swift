@@ -18,6 +18,8 @@ enum SatchelSetup {
         satchel-setup verify [--backup FOLDER] [--json] [--url URL]
             Checks the books of the shop or of a backup. Exits with 1 when something is wrong, with 2 when a part
             could not be checked.
+        satchel-setup verify --rebuild sales [--url URL]
+            Writes the sales and refunds in analytics anew from the shop's orders.
 
           --url    the gateway with its mount path; else SATCHEL_PUBLIC_URL, else from SATCHEL_HOST, SATCHEL_PORT and
                    SATCHEL_MOUNT

@@ -26,7 +26,7 @@ struct CustomerFunctions: Sendable {
                 try require(customerId, profile, in: transaction)
                 let before = try CustomerMarks.set(tags, of: customerId, in: transaction)
                 try CustomerTotals.removeIfUnused(customerId, in: transaction)
-                try note(
+                try audit(
                     "setCustomerTags", customerId, before: ["tags": .array(before.map(JSON.string))],
                     after: ["tags": .array(tags.map(JSON.string))], by: request, in: transaction)
                 return try .result(["customerId": .string(customerId), "tags": .array(tags.map(JSON.string))])
@@ -41,8 +41,8 @@ struct CustomerFunctions: Sendable {
             return try await host.commit(request) { transaction in
                 try require(customerId, profile, in: transaction)
                 let added = try CustomerMarks.add(text, to: customerId, by: author, in: transaction)
-                let told: JSON = ["noteId": added["noteId"] ?? .null, "text": .string(text)]
-                try note("addCustomerNote", customerId, after: told, by: request, in: transaction)
+                let fields: JSON = ["noteId": added["noteId"] ?? .null, "text": .string(text)]
+                try audit("addCustomerNote", customerId, after: fields, by: request, in: transaction)
                 return try .result(added)
             }
         }
@@ -55,7 +55,7 @@ struct CustomerFunctions: Sendable {
                 let customerId = try CustomerMarks.remove(noteId, writtenBy: author, in: transaction)
                 try CustomerTotals.removeIfUnused(customerId, in: transaction)
                 let removed: JSON = ["noteId": .string(noteId)]
-                try note("removeCustomerNote", customerId, before: removed, by: request, in: transaction)
+                try audit("removeCustomerNote", customerId, before: removed, by: request, in: transaction)
                 return try .result([:])
             }
         }
@@ -83,13 +83,13 @@ struct CustomerFunctions: Sendable {
         try totals.require(customerId, profile, in: transaction)
     }
 
-    /// The note for the audit log hides texts and tags: its entries outlive the customer's account.
-    private func note(
+    /// The audit log hides texts and tags: its entries outlive the customer's account.
+    private func audit(
         _ action: String, _ customerId: String, before: JSON? = nil, after: JSON? = nil, by request: ServiceRequest,
         in transaction: StoreTransaction
     ) throws {
-        let note = AuditNote(
+        let entry = AuditNote(
             action, "_User", customerId, before: before, after: after, hiding: ["text", "tags"])
-        try host.audit.note(note, by: request, in: transaction)
+        try host.audit.note(entry, by: request, in: transaction)
     }
 }

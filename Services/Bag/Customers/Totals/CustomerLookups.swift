@@ -1,8 +1,8 @@
 import ObjectStore
 import ParseProtocol
 
-/// Customers about whose accounts background work asks `users`: those whose newest order has no e-mail address, as many
-/// imported orders, and those whose accounts have changed since.
+/// Customers whose accounts background work reads from `users`: customers whose newest order has no e-mail address
+/// (common for imported orders), and customers whose account has changed.
 package enum CustomerLookups {
     static let table = "CREATE TABLE customerLookups(customerId TEXT PRIMARY KEY) WITHOUT ROWID"
     /// How often the account has changed since the look-up was added.
@@ -36,13 +36,13 @@ package enum CustomerLookups {
 }
 
 extension CustomerTotals {
-    /// An account has changed: its customer, if it is one, is looked up.
+    /// Queues a look-up when the changed account belongs to a known customer.
     package static func accountChanged(_ customerId: String, in transaction: StoreTransaction) throws {
         guard try exists(customerId, in: transaction) else { return }
         try CustomerLookups.add(customerId, isChanged: true, in: transaction)
     }
 
-    /// Takes what the accounts of customers say, and ends their look-ups.
+    /// Copies name, e-mail and phone of the accounts into the customers' rows and removes the look-ups.
     /// - Parameter contacts: the accounts that exist, by customer.
     package func complete(
         _ lookups: [String: Int64], from contacts: [String: JSON], in transaction: StoreTransaction

@@ -4,9 +4,9 @@ import ServiceKit
 
 /// The totals of each customer: placed orders, money, and the newest order.
 ///
-/// Each transaction that changes a placed order also changes the row of its customer (`follow`). Orders of earlier
-/// releases are counted in the background, in the order of their ids (`countNext`). An order that is not counted yet
-/// changes nothing, because the background work will see its later state.
+/// Each transaction that changes a placed order also changes the row of its customer (`orderChanged`). A backfill in
+/// the background counts orders of earlier releases, in the order of their ids (`countNext`). A change of an order that
+/// the backfill has not reached changes nothing here, because the backfill will read its later state.
 package struct CustomerTotals: Sendable {
     static let tables = [
         """
@@ -24,7 +24,7 @@ package struct CustomerTotals: Sendable {
         WITHOUT ROWID
         """,
         "CREATE INDEX customerWordsByCustomer ON customerWords(customerId)",
-        // The last counted order, until the orders of earlier releases are counted.
+        // The position of the backfill: the last counted order. Empty when the backfill is done.
         "CREATE TABLE customerCount(name TEXT PRIMARY KEY, countedTo TEXT NOT NULL) WITHOUT ROWID",
         "INSERT INTO customerCount(name, countedTo) VALUES ('orders', '')",
         CustomerLookups.table,
@@ -38,11 +38,11 @@ package struct CustomerTotals: Sendable {
 
     package init(currency: String) { self.currency = currency }
 
-    /// Follows a change of an order.
+    /// Updates the customer's row after a change of an order.
     /// - Parameters:
     ///   - before: the order before; nil when it was a bag or did not exist.
     ///   - after: the order as stored now; nil when it was deleted.
-    package func follow(_ before: JSON?, _ after: JSON?, in transaction: StoreTransaction) throws {
+    package func orderChanged(from before: JSON?, to after: JSON?, in transaction: StoreTransaction) throws {
         let old = before.flatMap { OrderShare($0, shopCurrency: currency) }
         let new = after.flatMap { OrderShare($0, shopCurrency: currency) }
         guard old != new, let orderId = (new ?? old)?.orderId, try Self.isCounted(orderId, in: transaction) else {
@@ -55,7 +55,7 @@ package struct CustomerTotals: Sendable {
         if let new { try add(new, in: transaction) }
     }
 
-    /// Counts the next orders that earlier releases placed.
+    /// The next step of the backfill: counts orders that earlier releases placed.
     /// - Returns: whether more may remain.
     package func countNext(in transaction: StoreTransaction) throws -> Bool {
         guard let last = try Self.countedTo(in: transaction) else { return false }
@@ -77,7 +77,7 @@ package struct CustomerTotals: Sendable {
         return true
     }
 
-    /// Whether orders of earlier releases are still being counted.
+    /// Whether the backfill is not done yet.
     static func isCounting(in store: some ObjectReading) throws -> Bool { try countedTo(in: store) != nil }
 
     private static func countedTo(in store: some ObjectReading) throws -> String? {

@@ -10,73 +10,13 @@ import { Router } from '../shared/router.js';
 import { server, theme } from '../shared/settings.js';
 import { forgetAll } from '../shared/store.js';
 import { retype, typedIn, unsaved } from '../shared/unsaved.js';
+import { routes } from './routes.js';
 import { areas, sees } from './shell/areas.js';
 import { missingModule, watchConnection, withoutTexts } from './shell/offline.js';
 import { listenForSearch } from './shell/quick-search.js';
 import { bones, Shell } from './shell/shell.js';
 import { leave, signIn, signInAgain } from './shell/sign-in.js';
 import { elsewhere, problem } from './shell/sorry.js';
-
-/**
- * Each view is a module, loaded on first use. `area` is its menu entry; `sheet` names a view with its own rule in
- * `shell/areas.js`.
- */
-const routes = {
-  '/': { area: 'today', load: () => import('./pages/today.js') },
-  '/orders': { area: 'orders', load: () => import('./pages/orders/orders.js') },
-  '/orders/:id': { area: 'orders', load: () => import('./pages/orders/order.js') },
-  '/orders/sheets/:form': { area: 'orders', load: () => import('./pages/orders/sheet.js') },
-  '/charges': { area: 'orders', sheet: 'charges', load: () => import('./pages/orders/charges.js') },
-  '/mails': { area: 'customers', sheet: 'mails', load: () => import('./pages/orders/mails.js') },
-  '/mails/:id': { area: 'customers', sheet: 'mails', load: () => import('./pages/orders/mail.js') },
-  '/products': { area: 'products', load: () => import('./pages/products.js') },
-  '/products/:id': { area: 'products', load: () => import('./pages/product.js') },
-  '/brands': { area: 'products', load: () => import('./pages/brands.js') },
-  '/stores': { area: 'products', load: () => import('./pages/stores.js') },
-  '/pages': { area: 'products', load: () => import('./pages/contents.js') },
-  '/reviews': { area: 'reviews', load: () => import('./pages/reviews.js') },
-  '/customers': { area: 'customers', load: () => import('./pages/customers.js') },
-  '/customers/:id': { area: 'customers', load: () => import('./pages/customer.js') },
-  '/analytics': { area: 'analytics', load: () => import('./pages/analytics.js') },
-  '/data': { area: 'data', load: () => import('./pages/data.js') },
-  '/data/console': { area: 'data', load: () => import('./pages/console.js') },
-  '/data/:className': { area: 'data', load: () => import('./pages/data.js') },
-  '/data/:className/schema': {
-    area: 'data',
-    sheet: 'schema',
-    load: () => import('./pages/class-schema.js'),
-  },
-  '/data/:className/permissions': {
-    area: 'data',
-    sheet: 'schema',
-    load: () => import('./pages/class-permissions.js'),
-  },
-  '/promotions': { area: 'promotions', load: () => import('./pages/promotions/promotions.js') },
-  '/codes': { area: 'codes', load: () => import('./pages/promotions/codes.js') },
-  '/promotions/:id': { area: 'promotions', load: () => import('./pages/promotions/promotion.js') },
-  '/pushes': { area: 'promotions', load: () => import('./pages/promotions/pushes.js') },
-  '/storefront': { area: 'storefront', load: () => import('./pages/storefront.js') },
-  '/crashes': { area: 'crashes', load: () => import('./pages/crashes.js') },
-  '/crashes/:id': { area: 'crashes', load: () => import('./pages/crash.js') },
-  '/operations': { area: 'operations', load: () => import('./pages/operations/metrics.js') },
-  '/operations/parked': { area: 'operations', sheet: 'parked', load: () => import('./pages/operations/parked.js') },
-  '/operations/functions': { area: 'operations', load: () => import('./pages/operations/functions.js') },
-  '/operations/functions/:name': { area: 'operations', load: () => import('./pages/operations/function.js') },
-  '/operations/webhooks': { area: 'operations', load: () => import('./pages/operations/webhooks.js') },
-  '/operations/jobs': { area: 'operations', load: () => import('./pages/operations/jobs.js') },
-  '/operations/logs': { area: 'operations', load: () => import('./pages/operations/logs.js') },
-  '/operations/config': { area: 'operations', load: () => import('./pages/operations/config.js') },
-  '/operations/settings': {
-    area: 'operations',
-    sheet: 'settings',
-    load: () => import('./pages/operations/settings.js'),
-  },
-  '/operations/backups': { area: 'operations', sheet: 'backups', load: () => import('./pages/operations/backups.js') },
-  '/operations/books': { area: 'operations', sheet: 'books', load: () => import('./pages/operations/books.js') },
-  '/team': { area: 'team', load: () => import('./pages/team.js') },
-  '/own': { area: 'own', load: () => import('./pages/own.js') },
-  '/operations/audit': { area: 'operations', sheet: 'audit', load: () => import('./pages/operations/audit.js') },
-};
 
 const guard = { isNeeded: () => unsaved().length > 0, mayLeave: () => mayLose(unsaved()) };
 const router = new Router('/dashboard', routes, show, guard);

@@ -18,7 +18,7 @@ struct DatabaseCertificate: Sendable, Equatable {
     /// The result of reading a certificate.
     enum Found: Equatable {
         case none
-        /// The file exists but is not a certificate.
+        /// The file exists but is not a certificate, or cannot be read.
         case unreadable
         case certificate(DatabaseCertificate)
     }
@@ -26,7 +26,10 @@ struct DatabaseCertificate: Sendable, Equatable {
     static func read(beside database: String) -> Found { read(at: path(of: database)) }
 
     static func read(at path: String) -> Found {
-        guard let data = FileManager.default.contents(atPath: path) else { return .none }
+        guard let data = FileManager.default.contents(atPath: path) else {
+            // A file that cannot be read is not a missing one: an empty database would count as new.
+            return access(path, F_OK) == 0 || errno != ENOENT ? .unreadable : .none
+        }
         guard let json = try? JSON(parsing: Array(data)), let id = json["database"]?.stringValue,
             let generation = json["generation"]?.intValue
         else { return .unreadable }
@@ -55,7 +58,7 @@ final class CertificateFile {
         self.certificate = certificate
         descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else {
-            throw StoreError(resultCode: 14, message: "cannot open \(path): \(String(cString: strerror(errno)))")
+            throw StoreError(systemError: errno, "cannot open \(path)")
         }
         let bytes = certificate.bytes
         guard pwrite(descriptor, bytes, bytes.count, 0) == bytes.count, ftruncate(descriptor, off_t(bytes.count)) == 0,

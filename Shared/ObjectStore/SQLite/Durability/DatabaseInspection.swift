@@ -15,8 +15,9 @@ struct DatabaseInspection {
     let logger: Logger
 
     private static let headerBytes = 100
-    /// `quick_check` reads the whole file; a file of this size takes about a second.
-    private static let checkedBytesMax = 128 << 20
+    /// Smaller files are checked at each start, others after an unclean stop: a file of this size takes about a second.
+    private static let alwaysCheckedBytesMax = 128 << 20
+    /// Writes wait for the check. A larger file than can be read in this time goes on partly unchecked.
     private static let checkTimeMax = Duration.seconds(2)
 
     /// - Parameter descriptor: of the database file.
@@ -113,13 +114,20 @@ struct DatabaseInspection {
     private func inspectContent(
         _ found: DatabaseCertificate.Found, _ log: WriteAheadLog, bytes: Int
     ) throws -> DatabaseCertificate? {
-        let connection: any StoreConnection
+        let connection: SQLiteConnection
         let kept: DatabaseCertificate?
         do {
             connection = try SQLiteConnection(path: path, writing: nil)
-            try migrator.requireKnown(in: connection, path)
+            // A bad sector is then an error. Reading a mapped file would end the process.
+            try connection.executeOnce("PRAGMA mmap_size = 0")
             kept = try StoreIdentity.read(connection)
-            try check(connection, bytes: bytes)
+            // Another service's database would count as one of a newer release.
+            if let kept, case .certificate(let certificate) = found, kept.database != certificate.database {
+                throw DatabaseRefused(path, "is not the database that this service had.", acceptance())
+            }
+            try migrator.requireKnown(in: connection, path)
+            // A clean stop empties the log.
+            if bytes <= Self.alwaysCheckedBytesMax || log.state != .empty { try check(connection) }
         } catch let error as StoreError where [11, 26].contains(error.resultCode & 0xFF) {
             throw DatabaseRefused(path, "is damaged: \(error.message).")
         }
@@ -128,9 +136,6 @@ struct DatabaseInspection {
         guard case .certificate(let certificate) = found else { return kept }
         guard let kept else {
             throw DatabaseRefused(path, "is not the database that this service had: it has no identity.", acceptance())
-        }
-        guard kept.database == certificate.database else {
-            throw DatabaseRefused(path, "is not the database that this service had.", acceptance())
         }
         guard kept.generation >= certificate.generation else {
             try refuse(
@@ -172,14 +177,13 @@ struct DatabaseInspection {
         logger.critical("store.commits.lost", metadata: ["store.problem": "\(refusal)"])
     }
 
-    private func check(_ connection: any StoreConnection, bytes: Int) throws {
-        guard bytes <= Self.checkedBytesMax else { return }
-        do {
-            let answer = try connection.limited(to: Self.checkTimeMax) { try connection.rows("PRAGMA quick_check(1)") }
-            guard let text = try answer.first?.text(0), text != "ok" else { return }
-            throw DatabaseRefused(path, "is damaged: \(text).")
-        } catch let error as ParseError where error.code == .timeout {
-            logger.notice("store.check.ended", metadata: ["store.path": "\(path)"])
+    private func check(_ connection: SQLiteConnection) throws {
+        switch try QuickCheck.run(connection, within: Self.checkTimeMax) {
+        case .sound: return
+        case .damaged(let text): throw DatabaseRefused(path, "is damaged: \(text).")
+        case .unfinished:
+            logger.notice(
+                "The check of the database takes too long. It goes on unchecked.", metadata: ["store.path": "\(path)"])
         }
     }
 }

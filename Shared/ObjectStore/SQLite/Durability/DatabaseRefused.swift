@@ -4,7 +4,7 @@ public struct DatabaseRefused: Error, Sendable, Equatable, CustomStringConvertib
     /// For the operator: the problem and the remedy.
     public let description: String
 
-    init(_ path: String, _ what: String, _ remedy: String = "Restore it from a copy.") {
+    init(_ path: String, _ what: String, _ remedy: String = "Restore it: scripts/restore --replace FOLDER") {
         description = "\(path) \(what) \(remedy)"
     }
 }

@@ -52,7 +52,7 @@ final class WriterLock {
         if held.descriptor < 0 {
             held.descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
             guard held.descriptor >= 0 else {
-                throw StoreError(resultCode: 14, message: "cannot open \(path): \(String(cString: strerror(errno)))")
+                throw StoreError(systemError: errno, "cannot open \(path)")
             }
         }
         if !held.isLocked { held.isLocked = flock(held.descriptor, LOCK_EX | LOCK_NB) == 0 }

@@ -140,7 +140,7 @@ struct WebShelf: FileShelf {
     private static func checked(_ prefix: String) throws -> String {
         guard let parts = URLComponents(string: prefix), ["http", "https"].contains(parts.scheme),
             parts.host?.isEmpty == false, parts.user == nil, parts.query == nil, parts.fragment == nil
-        else { throw MoveInError("--files takes folders, and addresses such as https://files.example.com/.") }
+        else { throw MoveInError("--files takes folders, s3://bucket/prefix, and https://files.example.com/.") }
         return prefix
     }
 

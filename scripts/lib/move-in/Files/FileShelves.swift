@@ -3,14 +3,20 @@ import Foundation
 /// Finds the files of an old server.
 enum FileShelves {
     /// - Parameters:
-    ///   - places: of `--files`: folders, and `https://…/` prefixes.
+    ///   - places: of `--files`: folders, `s3://bucket/prefix`, and `https://…/` prefixes.
     ///   - source: SOURCE. A folder of mongodump may have files in GridFS, a server shows them at its own address.
-    /// - Throws: `MoveInError` for a place that is neither, or cannot be read.
-    static func open(_ places: [String], source: String, http: PatientHTTP) throws -> [any FileShelf] {
+    ///   - variables: with the keys of buckets.
+    /// - Throws: `MoveInError` for a place that is none of these, or cannot be read.
+    static func open(
+        _ places: [String], source: String, http: PatientHTTP,
+        variables: [String: String] = ProcessInfo.processInfo.environment
+    ) throws -> [any FileShelf] {
         var shelves: [any FileShelf] = []
         var prefixes: [String] = []
         for place in places {
-            if place.contains("://") {
+            if place.hasPrefix(BucketShelf.scheme) {
+                shelves.append(try BucketShelf(place, variables, http: http))
+            } else if place.contains("://") {
                 prefixes.append(place)
             } else if let dumped = try GridFSShelf.open(place) {
                 shelves.append(dumped)

@@ -68,15 +68,11 @@ struct RESTServer: OldServer {
         return classes
     }
 
-    /// False also for a class that the server refuses to show: another Parse-protocol server need not have it.
+    /// False also for a class that the server lacks: another Parse-protocol server need not have it.
     private func hasRows(_ className: String) async throws -> Bool {
-        do {
-            let answer = try await client.get(
-                "/classes/\(className)", ["limit": 1, "keys": "objectId"], bytesMax: Self.answerBytesMax)
-            return answer["results"]?.arrayValue?.isEmpty == false
-        } catch is RESTRefusal {
-            return false
-        }
+        let query: [String: JSON] = ["limit": 1, "keys": "objectId"]
+        let answer = try await Self.answer(client, "/classes/\(className)", query, ifAbsent: [:])
+        return answer["results"]?.arrayValue?.isEmpty == false
     }
 
     // MARK: - Rows
@@ -194,12 +190,7 @@ struct RESTServer: OldServer {
         var rows: [MovedRow] = []
         let lists = [("/hooks/functions", ["functionName"]), ("/hooks/triggers", ["className", "triggerName"])]
         for (path, names) in lists {
-            let answer: JSON
-            do {
-                answer = try await client.get(path, bytesMax: Self.answerBytesMax)
-            } catch is RESTRefusal {
-                continue
-            }
+            let answer = try await Self.answer(client, path, ifAbsent: [])
             for hook in answer.arrayValue ?? [] where hook["url"]?.stringValue != nil {
                 let texts = names.compactMap { hook[$0]?.stringValue }
                 guard texts.count == names.count, let fields = hook.objectValue else { continue }
@@ -212,11 +203,15 @@ struct RESTServer: OldServer {
         return rows
     }
 
-    private static func answer(_ client: RESTClient, _ path: String) async throws -> JSON {
+    /// - Parameter ifAbsent: stands for a class or route that the server lacks; nil when the move needs it.
+    private static func answer(
+        _ client: RESTClient, _ path: String, _ query: [String: JSON] = [:], ifAbsent: JSON? = nil
+    ) async throws -> JSON {
         do {
-            return try await client.get(path, bytesMax: answerBytesMax)
+            return try await client.get(path, query, bytesMax: answerBytesMax)
         } catch let refusal as RESTRefusal {
-            throw refusal.ending
+            guard refusal.isAbsence, let ifAbsent else { throw refusal.ending }
+            return ifAbsent
         } catch is AnswerTooLarge {
             throw MoveInError("\(client.name)\(path): the answer is too large to read.")
         }

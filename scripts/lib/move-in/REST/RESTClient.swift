@@ -38,8 +38,10 @@ struct RESTClient: Sendable {
         request.isDirect = !url.lowercased().hasPrefix("https://")
         let response = try await http.send(request, name)
         guard response.status == 200 else {
-            let error = (try? JSON(parsing: response.body))?["error"]?.stringValue
-            throw RESTRefusal(request: name, status: response.status, error: error ?? "")
+            let answer = try? JSON(parsing: response.body)
+            throw RESTRefusal(
+                request: name, status: response.status, code: answer?["code"]?.intValue,
+                error: answer?["error"]?.stringValue ?? "")
         }
         do throws(JSONError) {
             return try JSON(parsing: response.body)
@@ -56,7 +58,13 @@ struct RESTClient: Sendable {
 struct RESTRefusal: Error, Sendable {
     var request: String
     var status: Int
+    /// Parse's code of the error; nil in the answer of another program, such as a proxy.
+    var code: Int64?
     var error: String
+
+    /// Whether the server lacks the class or route. A server that refuses the keys may have it.
+    var isAbsence: Bool { status == 404 || status == 400 && code == Self.invalidClassName }
+    private static let invalidClassName: Int64 = 103
 
     /// The refusal of a request without which the move cannot go on.
     var ending: MoveInError {

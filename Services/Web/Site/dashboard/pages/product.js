@@ -18,6 +18,7 @@ import { typedIn, valuesOf } from '../products/form.js';
 import { rating, readPrice, readStock } from '../products/grid.js';
 import { historyCard } from '../products/history.js';
 import { brands } from '../products/new-product.js';
+import { stockCard } from '../products/stock.js';
 
 const REMOVED = { __op: 'Delete' };
 
@@ -25,7 +26,7 @@ export async function render({ params, router, signal, redraw }) {
   const load = () => get('Product', params.id, { include: 'brand', signal });
   const [product, known] = await Promise.all([load(), brands().catch(() => [])]);
   const titles = new Map(known.map(({ objectId, title }) => [objectId, title]));
-  const history = await historyCard(product, titles);
+  const [history, moves] = await Promise.all([historyCard(product, titles), stockCard(product, router)]);
   const photo = photoField(product.fullsizeImage?.url ?? product.thumbnail?.url, product.name);
   const [sale, doings, more] = [h('span'), h('div.actions'), h('div')];
   const draw = (now) => {
@@ -50,6 +51,7 @@ export async function render({ params, router, signal, redraw }) {
     h('a.back', { href: router.back('/products') }, `← ${t('area.products')}`),
     heading(product.name, sale, doings),
     form,
+    moves,
     history,
   ];
 }

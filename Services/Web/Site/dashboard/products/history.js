@@ -1,16 +1,15 @@
 // The history of a product from the audit log, in words.
 
-import { fill, h } from '../../shared/dom.js';
-import { errorText, failure } from '../../shared/elements/toast.js';
+import { h } from '../../shared/dom.js';
+import { errorText } from '../../shared/elements/toast.js';
 import { dateTime, number, price } from '../../shared/format.js';
 import { hasText, t } from '../../shared/i18n.js';
 import { askIfThere } from '../shell/areas.js';
+import { absent, withOlder } from './older.js';
 
 const PAGE = 20;
 /** Characters shown of a value. */
 const LONG = 160;
-/** Codes for a missing right, and for a missing function: 141 for Satchel's functions, 108 for a route. */
-const absent = [108, 119, 141];
 /** The labels of fields in the form's order. A photo counts as one change, although it has two files. */
 const labels = {
   name: 'product.name',
@@ -36,27 +35,11 @@ export async function historyCard(product, titles) {
     // The product can still be edited.
     return absent.includes(error.code) ? null : card(h('p.problem', errorText(error)));
   }
-  const list = h('ol.timeline');
-  const more = h('div.actions');
-  const add = ({ entries, next }) => {
-    list.append(...entries.map((entry) => step(entry, titles)));
-    fill(more, next ? h('button', { type: 'button', onclick: () => older(next) }, t('history.older')) : null);
-  };
-  const older = async (after) => {
-    const place = list.children.length;
-    try {
-      add(await entriesOf(product, after));
-      // The pressed button may be gone: the focus moves to the first added entry.
-      const item = list.children[place];
-      if (item) item.tabIndex = -1;
-      item?.focus();
-    } catch (error) {
-      failure(error);
-    }
-  };
-  add(first);
-  const shown = first.entries.length ? list : h('p.nothing', t('history.none'));
-  return card(shown, more, h('p.hint', t('history.hint')));
+  const load = (after) => entriesOf(product, after);
+  const shown = first.entries.length
+    ? withOlder(first, load, (entry) => step(entry, titles))
+    : h('p.nothing', t('history.none'));
+  return card(shown, h('p.hint', t('history.hint')));
 }
 
 function card(...content) {

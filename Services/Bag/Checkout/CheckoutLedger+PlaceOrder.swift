@@ -9,23 +9,25 @@ extension CheckoutLedger {
     /// the same transaction. If the account was deleted meanwhile, no order is placed and the charge is refunded.
     /// - Returns: the receipt, or why there is no order.
     /// - Throws: `.serviceUnavailable` (2) until the bag knows which numbers have been assigned (`OrderNumberGate`).
-    package func make(_ checkout: Checkout, _ priced: PricedOrder, chargeId: String) async throws -> CheckoutOutcome {
+    package func placeOrder(
+        _ checkout: Checkout, _ priced: PricedOrder, chargeId: String
+    ) async throws -> CheckoutOutcome {
         try numbers?.requireOpen()
         return try await store.write(for: nil) { transaction in
             guard try !AccountDeletion.happened(to: checkout.customerId, in: transaction) else {
-                return try end(
+                return try endWithoutOrder(
                     checkout, AccountDeletion.refusal, undoesCharge: !chargeId.isEmpty, in: transaction)
             }
-            let (order, orderNo) = try Self.complete(checkout, priced, chargeId: chargeId, in: transaction)
+            let (order, orderNo) = try Self.writeOrder(checkout, priced, chargeId: chargeId, in: transaction)
             let receipt = Receipt(order: order, priced: priced)
             let reply = receipt.json.serialized
-            try Self.finish(
+            try Self.storeReply(
                 checkout, .success(reply), reply: reply, orderNo: orderNo, chargeId: chargeId, in: transaction)
             try queueMessages(checkout, receipt, orderNo: orderNo, in: transaction)
-            try CustomerTotals(currency: priced.currency).follow(nil, order, in: transaction)
-            try OrderEntries.follow(nil, order, in: transaction)
+            try CustomerTotals(currency: priced.currency).orderChanged(from: nil, to: order, in: transaction)
+            try OrderEntries.orderChanged(from: nil, to: order, in: transaction)
             // `afterCommit` callbacks run before the reply is sent, so the mark file never lags behind a receipt.
-            transaction.afterCommit { [numbers] in numbers?.given(orderNo) }
+            transaction.afterCommit { [numbers] in numbers?.record(orderNo) }
             return .success(reply)
         }
     }
@@ -39,7 +41,7 @@ extension CheckoutLedger {
     /// Proves, before the charge, that the store will accept the order and its lines. Otherwise the customer could pay
     /// for an order that can never be placed. Leaves no changes behind.
     /// - Throws: `ParseError` for what the store refuses.
-    static func requireCompletable(_ checkout: Checkout, in transaction: StoreTransaction) throws {
+    static func requirePlaceable(_ checkout: Checkout, in transaction: StoreTransaction) throws {
         let priced = PricedOrder(
             lines: checkout.lines.map {
                 PricedOrder.Line(
@@ -50,18 +52,19 @@ extension CheckoutLedger {
             currency: Currency.standard.code,  // Any currency works here: all codes have three letters.
             discountCode: checkout.discount?.code)
         let chargeId = "ch_" + Names.random(40)
-        guard try !canComplete(checkout, priced, chargeId: chargeId, in: transaction) else { return }
+        guard try !canPlace(checkout, priced, chargeId: chargeId, in: transaction) else { return }
         do {
             try transaction.nested {
-                _ = try complete(checkout, priced, chargeId: chargeId, in: transaction)
+                _ = try writeOrder(checkout, priced, chargeId: chargeId, in: transaction)
                 throw ForcedRollback()
             }
         } catch is ForcedRollback {}
     }
 
-    /// Whether the store can confirm, without a write, that it will accept the order and its lines. Uses a placeholder
-    /// number with the usual count of digits. `OrderNumbers` guarantees a free real number while its range has room.
-    private static func canComplete(
+    /// Whether the store can confirm, without a write, that it will accept the order and its lines. The order number is
+    /// a placeholder with the maximum number of digits, so that the real number is never longer. `OrderNumbers.assign`
+    /// finds a free number as long as the last one is below `importedMax`.
+    private static func canPlace(
         _ checkout: Checkout, _ priced: PricedOrder, chargeId: String, in transaction: StoreTransaction
     ) throws -> Bool {
         guard try OrderNumbers.last(in: transaction) < OrderNumbers.importedMax else { return false }
@@ -73,22 +76,22 @@ extension CheckoutLedger {
         }
     }
 
-    /// Writes the paid order and its lines.
-    private static func complete(
+    /// Writes the placed order and its lines.
+    private static func writeOrder(
         _ checkout: Checkout, _ priced: PricedOrder, chargeId: String, in transaction: StoreTransaction
     ) throws -> (order: JSON, orderNo: Int64) {
         var fields = orderFields(checkout, priced, chargeId: chargeId, at: transaction.now)
-        let made = try OrderNumbers.assign(in: transaction) { orderNo in
+        let placed = try OrderNumbers.assign(in: transaction) { orderNo in
             fields["orderNo"] = .int(orderNo)
             return (try transaction.update("Order", checkout.orderId, fields, caller: .master).document, orderNo)
         }
         for line in priced.lines {
             _ = try transaction.update("OrderItem", line.itemId, itemFields(line), caller: .master)
         }
-        return made
+        return placed
     }
 
-    /// The fields that a paid order gets, except its number.
+    /// The fields that a placed order gets, except its number.
     private static func orderFields(
         _ checkout: Checkout, _ priced: PricedOrder, chargeId: String, at moment: Timestamp
     ) -> JSON {
@@ -105,7 +108,7 @@ extension CheckoutLedger {
         return fields
     }
 
-    /// The fields that a line of a paid order gets.
+    /// The fields that a line of a placed order gets.
     private static func itemFields(_ line: PricedOrder.Line) -> JSON {
         var fields: JSON = ["unitPriceMinorUnits": .int(line.unitPriceMinorUnits), "name": .string(line.name)]
         if line.discountMinorUnits > 0 { fields["discountMinorUnits"] = .int(line.discountMinorUnits) }

@@ -1,8 +1,8 @@
 import ParseProtocol
 import ProcessKit
 
-/// The input of a template: the members of the sender's JSON and the values made from them.
-package enum MailModel: Sendable {
+/// The kind of a template: which JSON a service must send for it, and how it becomes template values.
+package enum TemplateKind: Sendable {
     /// `{"link", "hours", "name"?}`, see `LinkMail`.
     case link
     /// The order's receipt and its later changes, see `OrderMail`.
@@ -23,7 +23,7 @@ package enum MailModel: Sendable {
     func example(_ language: ShopLanguage) -> [String: Any] {
         let model: JSON =
             switch self {
-            case .link: ["name": "Ann", "link": .string(exampleMustContain), "hours": 24]
+            case .link: ["name": "Ann", "link": .string(requiredText), "hours": 24]
             case .order:
                 [
                     "orderNo": 1_000_001, "orderDate": ["iso": "2026-01-02T03:04:05.678Z"], "totalMinorUnits": 350,
@@ -37,16 +37,16 @@ package enum MailModel: Sendable {
         return (values(model, language, in: .utc) ?? [:]).merging(["shopName": "Shop", "name": "Ann"]) { $1 }
     }
 
-    /// A text of the example that every rendered template must contain; without it the mail is useless.
-    var exampleMustContain: String {
+    /// The text of the example that every rendered template must contain; without it the mail is useless.
+    var requiredText: String {
         switch self {
         case .link: "https://shop.example/link"
         case .order: "1000001"
         }
     }
 
-    /// The tag that renders `exampleMustContain`, for error texts.
-    var mustContain: String {
+    /// The Mustache tag that renders `requiredText`, for error texts.
+    var requiredTag: String {
         switch self {
         case .link: "{{link}}"
         case .order: "{{orderNo}}"

@@ -1,7 +1,7 @@
 import ParseProtocol
 
 /// A mail without a template: cloud code (`sendShopMail`) or an operator (`mailCustomer`) wrote its text.
-package struct WrittenMail: Sendable, Equatable {
+package struct FreeTextMail: Sendable, Equatable {
     /// The queue stores this instead of a template's name.
     package static let template = "message"
 
@@ -12,10 +12,11 @@ package struct WrittenMail: Sendable, Equatable {
     package let html: String
     /// Nil: replies go to the shop.
     package let replyTo: MailAddress?
-    /// The `To` recipients named in copies for `Cc` and `Bcc`; empty when the recipient is the only one.
-    package var to: [MailAddress] = []
-    /// The `Cc` recipients, named in every copy.
-    package var cc: [MailAddress] = []
+    /// The addresses in the `To` header of a copy for a `Cc` or `Bcc` recipient. Empty in a copy for a `to` recipient,
+    /// whose header names only that recipient.
+    package var toHeader: [MailAddress] = []
+    /// The addresses in the `Cc` header of every copy.
+    package var ccHeader: [MailAddress] = []
     /// Whether this copy's recipient is hidden from the others (`Bcc`).
     package var isBlind = false
     package var attachments: [MailAttachment] = []
@@ -37,8 +38,8 @@ package struct WrittenMail: Sendable, Equatable {
             replyTo: model["replyTo"]?.stringValue.flatMap {
                 MailAddress($0, name: model["replyToName"]?.stringValue ?? "")
             })
-        to = Self.addresses(model["to"])
-        cc = Self.addresses(model["cc"])
+        toHeader = Self.addresses(model["to"])
+        ccHeader = Self.addresses(model["cc"])
         isBlind = model["isBlind"] == true
         attachments = (model["attachments"]?.arrayValue ?? []).compactMap(MailAttachment.init(stored:))
     }
@@ -60,8 +61,8 @@ package struct WrittenMail: Sendable, Equatable {
             model["replyTo"] = .string(replyTo.address)
             model["replyToName"] = .string(replyTo.name)
         }
-        if !to.isEmpty { model["to"] = Self.stored(to) }
-        if !cc.isEmpty { model["cc"] = Self.stored(cc) }
+        if !toHeader.isEmpty { model["to"] = Self.stored(toHeader) }
+        if !ccHeader.isEmpty { model["cc"] = Self.stored(ccHeader) }
         if isBlind { model["isBlind"] = true }
         if !attachments.isEmpty { model["attachments"] = .array(attachments.map(\.stored)) }
         return model

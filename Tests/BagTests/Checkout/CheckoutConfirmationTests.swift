@@ -7,12 +7,12 @@ import Synchronization
 import Testing
 
 /// A checkout whose customer has to confirm the charge with the bank.
-@Suite struct CheckoutActionTests {
+@Suite struct CheckoutConfirmationTests {
     private static let limit = Duration.seconds(60)
     private static let gone = ParseError(.scriptFailed, "Gone.")
 
     private static func machine(_ order: PricedOrder, left: Duration = limit) -> CheckoutMachine {
-        CheckoutMachine(CheckoutMachineTests.checkout(), at: .reserved(order), timeLeft: left, awaitsAction: true)
+        CheckoutMachine(CheckoutMachineTests.checkout(), at: .reserved(order), timeLeft: left, awaitsConfirmation: true)
     }
 
     // MARK: The machine
@@ -23,7 +23,7 @@ import Testing
         _ = machine.resume()
         _ = machine.reservationAnswered(.success(CheckoutMachineTests.reservation))
         #expect(machine.stored() == .charge(order))
-        #expect(machine.chargeAnswered(.failure(.needsAction("s"))) == .awaitAction(clientSecret: "s"))
+        #expect(machine.chargeAnswered(.failure(.needsConfirmation("s"))) == .awaitConfirmation(clientSecret: "s"))
         // The point was not stored: payments answers the same again.
         #expect(machine.notStored() == .wait(.milliseconds(50)))
         #expect(machine.waited() == .charge(order))
@@ -33,7 +33,7 @@ import Testing
         let order = try CheckoutMachineTests.priced()
         var machine = Self.machine(order)
         #expect(machine.resume() == .charge(order))
-        #expect(machine.chargeAnswered(.success("ch_1")) == .make(order, chargeId: "ch_1"))
+        #expect(machine.chargeAnswered(.success("ch_1")) == .placeOrder(order, chargeId: "ch_1"))
         machine = Self.machine(order)
         _ = machine.resume()
         let declined = CheckoutMachineTests.declined
@@ -76,7 +76,7 @@ import Testing
         func charge(
             _ order: PricedOrder, for checkout: Checkout
         ) async -> Result<String, CheckoutMachine.StepFailure> {
-            guard confirmed.withLock({ $0 }) else { return .failure(.needsAction("s")) }
+            guard confirmed.withLock({ $0 }) else { return .failure(.needsConfirmation("s")) }
             return await catalog.charge(order, for: checkout)
         }
 
@@ -84,7 +84,7 @@ import Testing
             await catalog.findCharge(for: checkout)
         }
 
-        func releaseSoon(_ checkout: Checkout) async { await catalog.releaseSoon(checkout) }
+        func tryRelease(_ checkout: Checkout) async { await catalog.tryRelease(checkout) }
     }
 
     private static func runner(_ bag: BagStore, _ bank: Bank) -> CheckoutRunner {
@@ -96,20 +96,20 @@ import Testing
         let (order, _) = try await bag.bag(of: "u1")
         let id = try await bag.start(by: "u1")
         let runner = Self.runner(bag, bank)
-        let action = CheckoutProgress.action(orderId: order, clientSecret: "s")
-        for _ in 1...2 { #expect(await runner.progress(of: id, within: .seconds(20)) == action) }
-        #expect(try await bag.ledger.awaitingAction() == [id])
+        let action = CheckoutAnswer.needsConfirmation(orderId: order, clientSecret: "s")
+        for _ in 1...2 { #expect(await runner.answer(of: id, within: .seconds(20)) == action) }
+        #expect(try await bag.ledger.awaitingConfirmation() == [id])
         #expect(await runner.outcome(of: id, within: .seconds(20)) == nil)
         #expect(await parseCode { _ = try await bag.start(by: "u1", keys: ["client:b"]) } == nil)
 
         // Another process, after a restart.
         bank.confirm()
         let other = Self.runner(bag, bank)
-        try await other.lookAfterActions()
+        try await other.pollUnconfirmedCharges()
         let outcome = try #require(await other.outcome(of: id, within: .seconds(20)))
         #expect(try JSON(parsing: outcome.get())["orderNo"] == 1_000_001)
-        #expect(await runner.progress(of: id, within: .seconds(20)) == .decided(outcome))
-        #expect(try await bag.ledger.awaitingAction().isEmpty)
+        #expect(await runner.answer(of: id, within: .seconds(20)) == .decided(outcome))
+        #expect(try await bag.ledger.awaitingConfirmation().isEmpty)
         #expect(bank.catalog.seen.withLock { $0.charges } == [id: 1])
     }
 
@@ -118,7 +118,7 @@ import Testing
         _ = try await bag.bag(of: "u1")
         let id = try await bag.start(by: "u1")
         let runner = Self.runner(bag, bank)
-        _ = await runner.progress(of: id, within: .seconds(20))
+        _ = await runner.answer(of: id, within: .seconds(20))
         guard case .decided(.failure(let error))? = await runner.giveUp(id, within: .seconds(20)) else {
             Issue.record("The payment was not given up.")
             return

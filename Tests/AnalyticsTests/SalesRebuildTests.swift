@@ -1,0 +1,125 @@
+import AnalyticsService
+import Messages
+import ObjectStore
+import ParseProtocol
+import ServiceSupport
+import Testing
+
+/// The sales that are written anew from bag's orders.
+@Suite struct SalesRebuildTests {
+    private let sandbox: SandboxStore
+    /// The day before, and the time at which bag read the page.
+    private let day: Int64
+    private let readAt: Int64
+
+    init() async throws {
+        sandbox = try await SandboxStore(analyticsPlan)
+        readAt = Timestamp.now.milliseconds
+        day = readAt - 86_400_000
+    }
+
+    private func add(_ id: String, total: Int64 = 700, refunded: Int64 = 0, at moment: Int64? = nil) async throws {
+        let at = moment ?? day
+        let made = OrderMade.with {
+            ($0.orderID, $0.userID, $0.totalMinorUnits, $0.currency, $0.pieces) = (id, "u1", total, "usd", 2)
+            ($0.orderNumber, $0.madeAt) = (1, at)
+        }
+        try await sandbox.store.write { try SalesLog.add(made, in: $0) }
+        if refunded > 0 { try await refund(id, refunded, at: at) }
+    }
+
+    private func refund(_ id: String, _ amount: Int64, at moment: Int64) async throws {
+        let change = OrderChanged.with {
+            ($0.orderID, $0.currency, $0.status) = (id, "usd", OrderStatus.refunded.event)
+            ($0.refundedMinorUnits, $0.changedAt) = (amount, moment)
+        }
+        try await sandbox.store.write { try SalesLog.add(change, in: $0) }
+    }
+
+    private func sale(_ id: String, refunded: Int64? = nil) -> JSON {
+        let change = refunded.map { amount -> JSON in
+            ["status": -2, "refundedMinorUnits": .int(amount), "changedAt": .int(day)]
+        }
+        return [
+            "orderId": .string(id), "orderNumber": 1, "userId": "u1", "totalMinorUnits": 700, "currency": "usd",
+            "pieces": 2, "madeAt": .int(day), "changes": .array(change.map { [$0] } ?? []),
+        ]
+    }
+
+    private func write(_ sales: [JSON], after: String = "", until: JSON = .null) async throws {
+        let parameters: JSON = [
+            "after": .string(after), "until": until, "at": .int(readAt), "sales": .array(sales),
+        ]
+        let page = try SalesRebuild(parameters)
+        try await sandbox.store.write { try page.write(in: $0) }
+    }
+
+    private func rows(_ sql: String) async throws -> [[SQLValue]] {
+        try await sandbox.store.read { reader in
+            try reader.rows(sql, []).map { row in try [row[0], row[1]] }
+        }
+    }
+
+    private func sums() async throws -> [Int64] {
+        try await sandbox.store.read { reader in
+            let row = try reader.rows(
+                """
+                SELECT sum(orders) AS orders, sum(grossMinorUnits) AS gross, sum(refunds) AS refunds,
+                sum(refundedMinorUnits) AS refunded FROM salesHours
+                """, []
+            ).first
+            return try row.map { try [$0.int(0), $0.int(1), $0.int(2), $0.int(3)] } ?? []
+        }
+    }
+
+    @Test func missingSalesComeAndWrongOnesGo() async throws {
+        try await add("a", total: 1, refunded: 1)
+        try await add("c", refunded: 50)
+        try await add("x", refunded: 30)
+        // Paid elsewhere, and too young to be in the page.
+        try await refund("foreign", 40, at: day)
+        try await add("young", refunded: 20, at: readAt)
+        try await sandbox.store.write { _ = try $0.execute("UPDATE salesHours SET orders = orders + 7") }
+        for _ in 0..<2 {
+            try await write([sale("a", refunded: 100), sale("b"), sale("c")])
+            #expect(
+                try await rows("SELECT orderId, totalMinorUnits FROM sales ORDER BY orderId")
+                    == [["a", 700], ["b", 700], ["c", 700], ["young", 700]])
+            #expect(
+                try await rows("SELECT orderId, minorUnits FROM refunds ORDER BY orderId")
+                    == [["a", 100], ["foreign", 40], ["young", 20]])
+            #expect(try await sums() == [4, 2800, 3, 160])
+        }
+    }
+
+    /// A page changes the orders of its range only. The sums wait for the last page.
+    @Test func aPageHasARange() async throws {
+        for id in ["a", "b", "c", "d"] { try await add(id) }
+        try await write([sale("c")], after: "a", until: "c")
+        let ids = "SELECT orderId, orderNumber FROM sales ORDER BY orderId"
+        #expect(try await rows(ids) == [["a", 1], ["c", 1], ["d", 1]])
+        #expect(try await sums().first == 4)
+        try await write([], after: "c")
+        #expect(try await rows(ids) == [["a", 1], ["c", 1]])
+        #expect(try await sums().first == 2)
+    }
+
+    @Test func thePushOfASaleStays() async throws {
+        try await add("a")
+        try await sandbox.store.write {
+            _ = try $0.execute("UPDATE sales SET pushHash = 'p', pushTappedAt = ?", [.int(day)])
+        }
+        try await write([sale("a")])
+        #expect(try await rows("SELECT orderId, pushHash FROM sales") == [["a", "p"]])
+    }
+
+    @Test(
+        arguments: [
+            [:], ["after": "", "at": 1], ["after": "", "at": "1", "sales": []],
+            ["after": "", "at": 1, "sales": [["orderId": "a"]]],
+            ["after": "", "at": 1, "until": 5, "sales": []],
+        ] as [JSON])
+    func anythingElseIsRefused(_ parameters: JSON) async {
+        #expect(await parseError { _ = try SalesRebuild(parameters) }?.code == .validationError)
+    }
+}
