@@ -96,6 +96,7 @@ final class Bench: BookSource, @unchecked Sendable {
                             try $0.create("Product", product, caller: .master).objectId
                         })
                 }
+                try await catalog.store.write(for: nil) { try StockLedger.open(in: $0) }
                 for number in 0..<Self.shoppers {
                     let shopper = Shopper(world, number: number, customer: "customer\(number)", order: "")
                     for (place, product) in products.prefix(number == 1 ? 2 : 1).enumerated() {
@@ -133,8 +134,8 @@ final class Bench: BookSource, @unchecked Sendable {
 
     // MARK: The books
 
-    /// The time of the checks, after which nothing may be unfinished: later than every limit of theirs, and earlier
-    /// than the end of what they need. Always the same, so that statements stay prepared.
+    /// The time that the checks get: later than their limits of age, and before rows are forgotten. It never changes,
+    /// so that statements stay prepared.
     static let checkedAt = Timestamp(milliseconds: Int64(VirtualThread.startSeconds) * 1000 + 40 * 86_400_000)
 
     private static func books(_ database: MemoryDatabase) throws -> ServiceBooks {

@@ -40,7 +40,7 @@ struct Options: Sendable {
     var plant: Plant?
     /// The opportunities at which faults may happen; nil for all. Shrinking takes some away.
     var allowed: Set<Int>?
-    /// The customers that shop; nil for those that the seed chooses.
+    /// The customers that shop; nil for the seed's choice.
     var shoppers: [Int]?
     /// Tasks run in the order in which they become ready.
     var isOrderly = false

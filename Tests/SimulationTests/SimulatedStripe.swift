@@ -51,7 +51,7 @@ final class SimulatedStripe: @unchecked Sendable {
     private var answers: [String: Answer] = [:]
     private var events = 0
 
-    /// What it has of each operation, less refunds.
+    /// The money that Stripe has of each operation, less refunds.
     var taken: [(operation: String, amount: Int64)] { intents.map { ($0.operation, $0.left) } }
 
     func provider(for process: SimulatedProcess, _ host: ServiceHost) throws -> any PaymentProvider {

@@ -3,8 +3,8 @@ import Testing
 
 /// Checkouts, refunds, the outbox and mails of whole shops, on virtual time, with faults that come from a seed.
 ///
-/// `scripts/simulate` sets the variables below. Everything runs on one thread of its own, so that other tests may run
-/// beside it, but only one simulation at a time.
+/// `scripts/simulate` sets the variables below. A simulation runs on its own thread, so that other tests may run at the
+/// same time, but no second simulation.
 @Suite(.serialized) struct SimulationTests {
     private static let environment = ProcessInfo.processInfo.environment
 

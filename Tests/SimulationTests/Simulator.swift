@@ -19,7 +19,7 @@ final class Simulator {
 
     private init() throws { bench = try Bench() }
 
-    /// Runs `body` on a thread of its own, as everything that belongs to a simulator must.
+    /// Runs `body` on a new thread. A simulator never leaves its thread.
     static func run<T: Sendable>(_ body: @escaping @Sendable (Simulator) throws -> T) async throws -> T {
         try await withCheckedThrowingContinuation { continuation in
             let thread = Thread { continuation.resume(with: Result { try body(Simulator()) }) }

@@ -72,7 +72,7 @@ extension World {
         ("mail", "mails", "SELECT count(*) AS open FROM mails WHERE state = 'queued'"),
     ]
 
-    /// What is unfinished; empty for nothing, nil when it cannot be read.
+    /// The unfinished rows; empty for none, nil when they cannot be read.
     private func unfinished() -> String? {
         do {
             return try Self.open.compactMap { (service, what, sql) -> String? in
@@ -149,7 +149,7 @@ extension World {
         }
     }
 
-    /// What Stripe took and gave back is what bag has.
+    /// Stripe and bag have the same amounts.
     private func checkStripe() throws {
         for (operation, taken) in stripe.taken {
             let row = try bench.databases["bag"]?.rows(
@@ -163,7 +163,7 @@ extension World {
         }
     }
 
-    /// What the customers' apps were told is what bag has.
+    /// Bag has each answer that a customer's app got.
     private func checkAnswers(_ shopper: Shopper) throws {
         for (key, known) in shopper.answers.sorted(by: { $0.key < $1.key }) {
             let row = try bench.databases["bag"]?.rows(

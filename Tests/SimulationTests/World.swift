@@ -19,8 +19,7 @@ final class PendingCall: @unchecked Sendable {
     }
 }
 
-/// Everything that happens from one seed: processes, the network between them, and what goes wrong. Used on the virtual
-/// thread only.
+/// The processes of one seed, the network between them, and its faults. Only the virtual thread uses it.
 final class World: @unchecked Sendable {
     let bench: Bench
     let thread: VirtualThread

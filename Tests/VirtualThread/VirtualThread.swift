@@ -4,7 +4,7 @@ import Glibc
 ///
 /// While a thread is virtual, tasks that begin or continue on it wait in a list, `step` runs one of them, and clocks
 /// move only when all tasks wait. To that end this module replaces functions of the C library and of the Swift runtime
-/// for the whole process (`Replacements.swift`); on other threads they do what they always do.
+/// for the whole process (`Replacements.swift`); on other threads the replacements call the originals.
 ///
 /// All code that runs on the thread must stay there: a task that continues on another thread is lost to it.
 package final class VirtualThread {

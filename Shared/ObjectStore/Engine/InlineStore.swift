@@ -38,9 +38,9 @@ public protocol MemoryStage: AnyObject, Sendable {
     var leads: Bool { get }
     /// Runs a job or a read on the simulation's thread, once, now or later.
     func run(isWrite: Bool, _ work: @escaping () -> Void)
-    /// Called before a job is committed. What it throws undoes the job, like the end of the process.
+    /// Called before a job is committed. An error undoes the job, like the end of the process.
     func commits() throws
-    /// Called after a job was committed. What it throws is the job's result, as when its answer is lost.
+    /// Called after a job was committed. An error becomes the job's result, as if its answer was lost.
     func committed() throws
 }
 
