@@ -18,14 +18,28 @@ import Testing
         return (["seed \(ending.seed)"] + ending.findings.map { "  \($0)" } + faults).joined(separator: "\n")
     }
 
+    /// More failures mostly repeat the first ones.
+    private static let shrunkMax = 5
+
+    /// A failed seed with the shortest history that still fails.
+    private static func told(
+        _ ending: Ending, _ simulator: Simulator, _ options: Options, isShrunk: Bool
+    ) throws -> String {
+        guard isShrunk else { return text(ending) }
+        let (shrunk, smaller) = try simulator.shrink(ending, options)
+        let told = try simulator.told(shrunk.seed, smaller)
+        return (told.history + [text(told)]).joined(separator: "\n")
+    }
+
     @Test func fiveHundredSeedsAreClean() async throws {
-        let failed = try await Simulator.run { simulator in
-            try (1...500).compactMap { seed -> String? in
+        let failed = try await Simulator.run { simulator -> [String] in
+            var failed: [String] = []
+            for seed in 1...500 {
                 let ending = try simulator.run(UInt64(seed))
-                guard ending.failed else { return nil }
-                let (shrunk, options) = try simulator.shrink(ending, Options())
-                return Self.text(try simulator.told(shrunk.seed, options))
+                guard ending.failed else { continue }
+                failed.append(try Self.told(ending, simulator, Options(), isShrunk: failed.count < Self.shrunkMax))
             }
+            return failed
         }
         #expect(failed.isEmpty, "\(failed.joined(separator: "\n"))")
     }
@@ -53,22 +67,21 @@ import Testing
         let replays = Self.environment["SATCHEL_SIMULATE_REPLAY"] != nil
         let options = Options(plant: Self.environment["SATCHEL_SIMULATE_PLANT"].flatMap { Plant(rawValue: $0) })
         let start = ContinuousClock.now
-        let failed = try await Simulator.run { simulator in
+        let failed = try await Simulator.run { simulator -> Int in
             var failed = 0
             for seed in from..<(from + count) {
                 if replays {
                     let ending = try simulator.told(seed, options)
                     for line in ending.history { print("simulate: \(line)") }
-                    print("simulate: \(Self.text(ending))")
+                    for line in Self.text(ending).split(separator: "\n") { print("simulate: \(line)") }
                     failed += ending.failed ? 1 : 0
                     continue
                 }
                 let ending = try simulator.run(seed, options)
                 guard ending.failed else { continue }
                 failed += 1
-                let (shrunk, smaller) = try simulator.shrink(ending, options)
-                let told = try simulator.told(shrunk.seed, smaller)
-                print((told.history + [Self.text(told)]).map { "simulate: \($0)" }.joined(separator: "\n"))
+                let told = try Self.told(ending, simulator, options, isShrunk: failed <= Self.shrunkMax)
+                for line in told.split(separator: "\n") { print("simulate: \(line)") }
             }
             return failed
         }
