@@ -50,6 +50,7 @@ package func buildAnalytics(_ host: ServiceHost, _ routes: inout ServiceRoutes) 
     AnalyticsFunctions(
         store: host.store, currency: try Currency.ofShop(host.configuration.settings), zone: zone
     ).install(&routes)
+    PastFigures.install(host, &routes)
     let logBytesMax = host.quotas.settings.ceiling(.eventLogBytesMax)
     host.whenWriter("retention", every: Retention.pause, problem: "Old figures could not be removed.") {
         try await Retention(store: host.store, logBytesMax: logBytesMax).removeSome() ? .more : .idle

@@ -6,6 +6,15 @@ package let analyticsMigrations = [
     Migration(1, "tables", analyticsTables),
     Migration(2, "visits", statements: visitTables),
     Migration(3, "pushTaps", pushTapTables),
+    Migration(4, "pastFigures", pastFigureTables),
+]
+
+/// `span` and `startsAt` are minutes, the start since 1970; `figures` is the JSON of a `FigureRow`.
+private let pastFigureTables = [
+    """
+    CREATE TABLE pastFigures(span INTEGER NOT NULL, startsAt INTEGER NOT NULL, gateway TEXT NOT NULL,
+    figures TEXT NOT NULL, PRIMARY KEY(span, startsAt, gateway)) WITHOUT ROWID
+    """
 ]
 
 /// Taps on pushes, and the tap that led to each order. Existing orders have none: it is unknown.

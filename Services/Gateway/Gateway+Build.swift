@@ -77,12 +77,15 @@ func runGateway() async throws {
         place: configuration.replica, logger: logger)
     invalidations.set(hub)
     let gate = ConnectionGate(configuration.capacity, proxies: configuration.admission.trustedProxies)
+    let controllers = try Controllers(
+        configuration, standing, broker, services, cache, site, hooks.registry, hub, gate, outbound, shadow, books,
+        logger)
     let router = ParseRouter(
         configuration: configuration, admission: admission, principals: principals, hooks: hooks,
-        controllers: try Controllers(
-            configuration, standing, broker, services, cache, site, hooks.registry, hub, gate, outbound, shadow,
-            books, logger),
-        meter: meter, logger: logger)
+        controllers: controllers, meter: meter, logger: logger)
+    let figures = FigureKeeper(
+        operations: controllers.operations, hub: hub, times: meter.times, gateway: configuration.replica,
+        every: configuration.figuresEvery, logger: logger)
 
     let answers = configuration.capacity.answers()
     let front = HTTPFront(
@@ -94,7 +97,7 @@ func runGateway() async throws {
         [
             BrokerLife(broker: broker, code: CodeRequests(router: router, answers: answers)),
             RequestReporter(meter: meter, services: services, logger: logger),
-            books,
+            books, figures,
             server(front, gate, configuration, hub, router.mount, logger),
             // Stops before the server, because its streams have no end.
             hub,
@@ -109,13 +112,7 @@ private func server(
 ) -> HTTPServer {
     HTTPServer(
         address: configuration.address, logger: logger, url: "\(configuration.publicURL)",
-        handlers: {
-            [
-                ConnectionGuard(gate), ContinueHandler(), ConnectionUseHandler(),
-                LiveUpgrade(hub, configuration, mount),
-            ]
-        },
-        front: front)
+        handlers: { [ConnectionGuard(gate), LiveUpgrade(hub, configuration, mount)] }, front: front)
 }
 
 extension Controllers {

@@ -15,6 +15,8 @@ struct GatewayConfiguration: Sendable {
     /// `SATCHEL_DRAIN_MILLISECONDS`: the time for which a stopping gateway still serves after it has informed
     /// balancers.
     let drain: Duration
+    /// The time between two rows of the figures' history; `SATCHEL_TEST_FIGURES_MILLISECONDS` is for tests.
+    let figuresEvery: Duration
     /// Path components before the Parse routes; `["parse"]`. `/1` always works too.
     let mount: [Substring]
     /// Base of `Location` and file URLs, without a slash at the end.
@@ -87,6 +89,8 @@ struct GatewayConfiguration: Sendable {
                 "SATCHEL_LISTEN is the path of a unix socket: absolute, of at most \(Self.socketPathBytesMax) bytes.")
         }
         drain = .milliseconds(try settings.number("satchel.drain.milliseconds", 0...8000, default: 0))
+        figuresEvery = .milliseconds(
+            try settings.number("satchel.test.figures.milliseconds", 1...60_000, default: 60_000))
         mount = settings.text("satchel.mount", default: "/parse").split(separator: "/")
         publicURL = PublicURL { settings[$0] }.text
         publicPath = try ParseRequest.path(URLComponents(string: publicURL)?.percentEncodedPath ?? "")

@@ -51,6 +51,14 @@ public final class RequestBudget: Sendable {
     /// Subtracts the estimated time to parse or write so much JSON, at 64 MB per second as on a slow processor.
     public func use(jsonBytes: Int) { use(Int64(jsonBytes >> 6)) }
 
+    /// Subtracts the usage that the reply to a call reports.
+    package func use(_ result: Result<BusReply, BusFailure>) {
+        switch result {
+        case .success(let reply): use(reply.used)
+        case .failure(let failure): use(failure.used)
+        }
+    }
+
     /// Makes the budget unlimited, for the operator's own requests.
     public func lift() { remaining.store(Self.unlimited, ordering: .relaxed) }
 
@@ -73,10 +81,7 @@ extension BusRequest {
         guard let budget else { return try await call().get() }
         guard !budget.isSpent else { throw .budgetSpent }
         let result = await call()
-        switch result {
-        case .success(let reply): budget.use(reply.used)
-        case .failure(let failure): budget.use(failure.used)
-        }
+        budget.use(result)
         return try result.get()
     }
 }

@@ -186,6 +186,7 @@ public final class ClassStore: Sendable {
     public var figures: StoreFigures {
         StoreFigures(
             waitingWrites: writer.waitingCount, waitingReads: readers.waitingCount,
+            commitSeconds: Double(CommitCounters.microseconds.load(ordering: .relaxed)) / 1_000_000,
             fileBytes: isServed ? nil : StoreFigures.bytes(of: path),
             logBytes: isServed ? nil : StoreFigures.bytes(of: path + "-wal"))
     }

@@ -28,6 +28,7 @@ public struct ProcessReport: Sendable {
             Figure(.openFilesMax, Double(ProcessUse.openFilesMax)),
             Figure(.processorTime, ProcessUse.processorSeconds),
             Figure(.startTime, Double(startedAt.milliseconds) / 1000),
+            Figure(.clock, Double(Timestamp.now.milliseconds) / 1000),
         ] + EventCounters.shared.figures
     }
 

@@ -211,7 +211,11 @@ public final class ServiceHost: Sendable {
         var figures = [
             Figure(.storeQueue, Double(now.waitingWrites), ["queue": "writes"]),
             Figure(.storeQueue, Double(now.waitingReads), ["queue": "reads"]),
+            Figure(.storeCommitTime, now.commitSeconds),
         ]
+        if let free = DiskSpace.freeBytes(at: configuration.dataDirectory) {
+            figures.append(Figure(.diskFree, Double(free)))
+        }
         guard store.role == .writer else { return figures }
         if let bytes = now.fileBytes { figures.append(Figure(.storeFile, Double(bytes))) }
         if let bytes = now.logBytes { figures.append(Figure(.storeLog, Double(bytes))) }

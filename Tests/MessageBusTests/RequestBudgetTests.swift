@@ -1,4 +1,5 @@
 import MessageBus
+import Messages
 import Testing
 
 /// A request's budget across all services.
@@ -14,6 +15,14 @@ import Testing
         #expect(budget.isSpent)
         budget.use(-5)
         #expect(budget.left == 0)
+    }
+
+    @Test func everyReplyUsesBudget() {
+        let budget = RequestBudget(microseconds: 100)
+        budget.use(.failure(BusFailure(Failure(), used: 30)))
+        #expect(budget.left == 70)
+        budget.use(.success(BusReply(body: [])))
+        #expect(budget.left == 70, "This reply reports no usage.")
     }
 
     @Test func workAtTheSameTimeSharesWhatIsLeft() {

@@ -11,6 +11,7 @@ const { backupState } = await loadView('operations/backup-age.js');
 const { change } = await loadView('operations/config-change.js');
 const { planOf } = await loadView('operations/job-plan.js');
 const { pathOf, total } = await loadView('operations/parked.js');
+const { charts, periods, pointsOf } = await loadView('operations/past.js');
 
 /** A server that returns at most `size` lines per request, from the cursor on. */
 function served(all, after, size) {
@@ -187,5 +188,48 @@ test('parked work is counted over all services and leads to the view that shows 
   assert.equal(
     pathOf({ kind: 'mail', id: '7' }, (entry) => entry !== 'mails'),
     null,
+  );
+});
+
+test('the past has a point for each step, and each chart a value', () => {
+  const minute = (at, more) => ({
+    at,
+    requests: 120,
+    refused: 4,
+    failed: 1,
+    p50: 2.5,
+    p99: null,
+    waiting: 3,
+    outbox: 2,
+    outboxAge: 9,
+    memory: 250e6,
+    live: 5,
+    mailsFailed: 0,
+    pushesFailed: 0,
+    paymentsFailed: 0,
+    ...more,
+  });
+  const answer = {
+    step: 60,
+    points: [minute('2030-01-01T10:00:00.000Z'), minute('2030-01-01T10:03:00.000Z', { requests: 6, failed: 7 })],
+  };
+  const values = (name, from = answer) =>
+    pointsOf(
+      charts.find((chart) => chart.name === name),
+      from,
+    ).map(({ value }) => value);
+  assert.deepEqual(values('rate'), [2, 0, 0, 0.1]);
+  assert.deepEqual(values('past.failed'), [1, 0, 0, 7]);
+  assert.deepEqual(values('p99'), [0, 0, 0, 0]);
+  assert.deepEqual(values('memory'), [250, 0, 0, 250]);
+  for (const { name } of charts) assert.ok(values(name).every(Number.isFinite), name);
+  const [first, second] = pointsOf(charts[0], answer);
+  assert.equal(second.at - first.at, 60_000);
+  assert.deepEqual(pointsOf(charts[0], { step: 60, points: [] }), []);
+  const hours = { step: 3600, points: [minute('2030-01-01T10:00:00.000Z'), minute('2030-01-01T12:00:00.000Z')] };
+  assert.equal(values('waiting', hours).join(), '3,0,3');
+  assert.deepEqual(
+    periods.map(({ query }) => new URLSearchParams(query).toString()),
+    ['hours=24', 'days=30'],
   );
 });

@@ -52,11 +52,4 @@ import Testing
             }
         }
     }
-
-    @Test func theDocumentationShowsThisService() throws {
-        let folder = "\(checkoutDirectory)/Tests/ServiceKitTests"
-        let source = try String(contentsOfFile: "\(folder)/LoyaltyService.swift", encoding: .utf8)
-        let page = try String(contentsOfFile: "\(checkoutDirectory)/docs/guides/cloud-code.md", encoding: .utf8)
-        #expect(page.contains("```swift\n\(source)```"))
-    }
 }

@@ -1,3 +1,4 @@
+import MessageBus
 import Messages
 import ObjectStore
 import ParseProtocol

@@ -69,22 +69,20 @@ final class Admission: Sendable {
     /// The principal with its rights on a path. The maintenance key acts as the master key on routes of objects, and on
     /// no other route.
     func rights(_ principal: Principal, for path: [Substring]) -> Principal {
-        guard principal.maintenance, !principal.master, let first = path.first, Self.objectRoutes.contains(first) else {
-            return principal
-        }
+        guard principal.maintenance, !principal.master, let first = path.first,
+            first == "classes" || OwnClasses.byPath[first] != nil
+        else { return principal }
         var raised = principal
         raised.master = true
         return raised
     }
 
-    private static let objectRoutes: Set<Substring> = ["classes", "users", "roles", "sessions", "installations"]
-
     // MARK: Repeated requests
 
-    /// The key under which a request may run only once; nil when it may be repeated.
+    /// The key under which a request that `mayBeOnce` may run only once; nil when it may be repeated.
     /// - Throws: `.invalidJSON` (107) for an id that is too long.
     func onceId(of request: ParseRequest) throws(ParseError) -> String? {
-        guard !settings.onceRoutes.isEmpty, let id = request.headers[Self.requestIdName], !id.isEmpty,
+        guard let id = request.headers[Self.requestIdName], !id.isEmpty,
             isOnce(request.method, request.path) || holdsOnce(request)
         else { return nil }
         guard id.utf8.count <= Self.requestIdBytesMax else {

@@ -59,10 +59,11 @@ final class PrincipalResolver: Sendable {
     func signIn(
         _ admitted: Principal, _ credentials: Credentials, in context: CallContext
     ) async throws(ParseError) -> Principal {
-        guard let token = credentials.sessionToken, !admitted.isPrivileged else { return admitted }
-        guard token.utf8.count <= 128 else { throw .invalidSession }
-        let (cached, generation) = sessions.find(token)
-        if let cached { return Self.principal(cached, of: admitted) }
+        if let cached = known(admitted, credentials) { return cached }
+        guard let token = credentials.sessionToken, token.utf8.count <= Self.tokenBytesMax else {
+            throw .invalidSession
+        }
+        let generation = sessions.find(token).generation
         let reply = try await services.read(
             UsersCalls.session, SessionRequest.with { $0.sessionToken = token },
             for: .with { $0.network = admitted.network }, in: context)
@@ -82,9 +83,12 @@ final class PrincipalResolver: Sendable {
     /// `signIn` from the cache alone; nil when `users` has to be asked.
     func known(_ admitted: Principal, _ credentials: Credentials) -> Principal? {
         guard let token = credentials.sessionToken, !admitted.isPrivileged else { return admitted }
-        guard token.utf8.count <= 128 else { return nil }
+        guard token.utf8.count <= Self.tokenBytesMax else { return nil }
         return sessions.find(token).principal.map { Self.principal($0, of: admitted) }
     }
+
+    /// The longest session token that `users` is asked about.
+    private static let tokenBytesMax = 128
 
     private static func principal(_ user: Principal, of admitted: Principal) -> Principal {
         var principal = user

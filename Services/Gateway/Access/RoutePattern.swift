@@ -55,10 +55,8 @@ package struct RoutePattern: Sendable {
         return (start...(text.count - part.count)).first { text[$0..<($0 + part.count)].elementsEqual(part) }
     }
 
-    private static let synonyms: [Substring: Substring] = [
-        "_User": "users", "_Role": "roles", "_Session": "sessions", "_Installation": "installations",
-        "_Audience": "push_audiences",
-    ]
+    private static let synonyms: [Substring: Substring] =
+        OwnClasses.byPath.reduce(into: ["_Audience": "push_audiences"]) { $0[$1.value[...]] = $1.key }
 
     private static func isAllowed(_ byte: UInt8) -> Bool {
         switch byte {

@@ -115,7 +115,7 @@ extension ServiceClient {
         }
         request.documents = [document]
         request.writes = true
-        request.idempotencyKey = RequestIds.next()
+        request.idempotencyKey = context.keys?.next(call.kind) ?? RequestIds.next()
         context.hold?.changes()
         send(request, context.hold, context.parts, completion: completion)
     }
@@ -124,10 +124,11 @@ extension ServiceClient {
         _ request: BusRequest, _ hold: ByteHold?, _ parts: RequestParts?,
         completion: @escaping @Sendable (Result<ServiceReply<Reply>, ParseError>) -> Void
     ) {
-        let (times, start, isChange) = (times, ContinuousClock.now, request.writes)
+        let (times, start, isChange, budget) = (times, ContinuousClock.now, request.writes, request.budget)
         let place = times.place(of: request.kind)
         broker.call(request, wakes: false) { result in
             parts?.waited(since: start)
+            budget?.use(result)
             switch AnswerHold.admit(result, hold, reserved: 0, isDone: isChange) {
             case .success(let reply):
                 times.record(.done, at: place, since: start)

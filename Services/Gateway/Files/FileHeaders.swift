@@ -20,13 +20,4 @@ enum FileHeaders {
     }
 
     private static let crossOriginResourcePolicy = headerName("Cross-Origin-Resource-Policy")
-
-    /// Whether one of the versions in an `If-None-Match` header is this one (RFC 9110, section 13.1.2).
-    static func matches(_ header: String?, _ etag: String) -> Bool {
-        guard let header else { return false }
-        return header.split(separator: ",").contains { version in
-            let version = version.filter { $0 != " " && $0 != "\t" }
-            return version == "*" || version == etag || version == "W/\(etag)"
-        }
-    }
 }

@@ -140,22 +140,32 @@ struct FilesController: Sendable {
             secondsLeft = configuration.fileSigner.secondsLeft(of: name, query: request.query, now: .now)
             guard secondsLeft != nil else { return .forbidden(hint: Guidance.fileLink) }
         }
-        // A plain download of a small file needs no second message.
-        let isPlain =
-            !isMetadata && !request.isHead && request.headers[.range] == nil && request.headers[.ifNoneMatch] == nil
-        guard let (file, beginning) = try await lookedUp(name, isPlain ? Self.partBytes : 0, request.call) else {
-            return Self.notFound
-        }
-        if isMetadata {
-            return ParseResponse(body: file.metadata.isEmpty ? Array("{}".utf8) : Array(file.metadata))
-        }
-        if let response = Self.redirection(request, name, file) { return response }
-        var response = answer(request, name, file, beginning)
+        guard var response = try await response(to: request, name, isMetadata: isMetadata) else { return Self.notFound }
         // Shared caches must not store it, and the device's cache no longer than the URL is valid.
-        if let secondsLeft, response.status != 416 {
+        if let secondsLeft, !isMetadata, ![302, 416].contains(response.status) {
             response.headers[.cacheControl] = "private, max-age=\(secondsLeft)"
         }
         return response
+    }
+
+    /// The response to an admitted download; nil when there is no such file.
+    private func response(
+        to request: ParseRequest, _ name: String, isMetadata: Bool
+    ) async throws(ParseError) -> ParseResponse? {
+        if !isMetadata, !request.isHead, let beginning = begin(name, request.headers, request.requestId) {
+            switch beginning {
+            case .answer(let answer): return answer
+            case .question(let message, let look):
+                return try await reply(to: message, request.call).map { file, firstPart in
+                    answer(toPlain: message, look, file, firstPart, request.requestId)
+                }
+            }
+        }
+        guard let (file, content) = try await lookedUp(name, request.call) else { return nil }
+        if isMetadata {
+            return ParseResponse(body: file.metadata.isEmpty ? Array("{}".utf8) : Array(file.metadata))
+        }
+        return Self.redirection(request, name, file) ?? answer(request, name, file, content)
     }
 
     /// The first step of a whole file's plain download: a response from the cache, or the request to the catalog.
@@ -165,12 +175,16 @@ struct FilesController: Sendable {
     }
 
     /// - Parameter path: below the mount.
-    /// - Returns: nil for every other download, which `download` handles.
+    /// - Returns: nil for every other download, and for a private file, which `download` handles.
     func begin(_ path: [Substring], _ headers: HTTPFields, _ trace: String) -> Beginning? {
         guard path.count == 3, path[1] == configuration.applicationId, FileNames.isKept(path[2]),
-            !FileNames.isPrivate(path[2]), headers[.range] == nil, headers[.ifNoneMatch] == nil
+            !FileNames.isPrivate(path[2])
         else { return nil }
-        let name = String(path[2])
+        return begin(String(path[2]), headers, trace)
+    }
+
+    private func begin(_ name: String, _ headers: HTTPFields, _ trace: String) -> Beginning? {
+        guard headers[.range] == nil, headers[.ifNoneMatch] == nil else { return nil }
         switch cache?.look(name) ?? .unfit {
         case .found(let kept): return .answer(answer(toPlain: name, kept.facts, kept.content, trace))
         case let look: return .question(Self.request(name, 0, Self.partBytes), look)
@@ -206,7 +220,7 @@ struct FilesController: Sendable {
     /// The redirect to the bucket from which the client fetches the file. Nil when the gateway answers itself: the
     /// bucket's URL is valid for `GET` alone, and a client with a current copy needs none.
     private static func redirection(_ request: ParseRequest, _ name: String, _ file: FileReply) -> ParseResponse? {
-        guard !file.url.isEmpty, !request.isHead, !FileHeaders.matches(request.headers[.ifNoneMatch], etag(of: name))
+        guard !file.url.isEmpty, !request.isHead, !EntityTag.isNamed(etag(of: name), in: request.headers[.ifNoneMatch])
         else { return nil }
         return redirection(to: file.url)
     }
@@ -233,7 +247,7 @@ struct FilesController: Sendable {
         let etag = Self.etag(of: name)
         var response = ParseResponse(body: [])
         response.headers = FileHeaders.common(name: name, contentType: file.contentType, etag: etag)
-        if FileHeaders.matches(request.headers[.ifNoneMatch], etag) {
+        if EntityTag.isNamed(etag, in: request.headers[.ifNoneMatch]) {
             response.status = 304
             // The length that a GET would have; without this line the server would send 0.
             response.headers[.contentLength] = String(size)
@@ -264,7 +278,9 @@ struct FilesController: Sendable {
     ) -> ResponseBody {
         let context = CallContext(trace: trace)
         return Self.stream(wanted, beginning) { offset, length in
-            try await self.part(name, offset, length, context, proxied: true)?.content
+            var message = Self.request(name, offset, length)
+            message.proxied = true
+            return try await self.reply(to: message, context).map { ByteBuffer(bytes: $0.part) }
         }
     }
 
@@ -294,28 +310,20 @@ struct FilesController: Sendable {
         }
     }
 
-    /// A file with its beginning, or with all of its content when it was cached; nil when it does not exist.
-    /// - Parameter length: the limit of the beginning when the catalog has to be asked.
+    /// A file, with all of its content when it was cached; nil when it does not exist.
     private func lookedUp(
-        _ name: String, _ length: Int, _ context: CallContext
-    ) async throws(ParseError) -> (file: FileReply, beginning: ByteBuffer)? {
-        let look = cache?.look(name) ?? .unfit
-        if case .found(let kept) = look { return (kept.facts, kept.content) }
-        guard let (file, beginning) = try await part(name, 0, length, context) else { return nil }
-        if case .missing(let missing) = look, beginning.readableBytes == Int(clamping: file.size) {
-            cache?.keep(.init(facts: file, content: beginning), for: missing)
-        }
-        return (file, beginning)
+        _ name: String, _ context: CallContext
+    ) async throws(ParseError) -> (file: FileReply, content: ByteBuffer)? {
+        if case .found(let kept)? = cache?.look(name) { return (kept.facts, kept.content) }
+        return try await reply(to: Self.request(name, 0, 0), context).map { (file: $0.file, content: ByteBuffer()) }
     }
 
-    private func part(
-        _ name: String, _ offset: Int, _ length: Int, _ context: CallContext, proxied: Bool = false
-    ) async throws(ParseError) -> (file: FileReply, content: ByteBuffer)? {
+    private func reply(
+        to message: FileRequest, _ context: CallContext
+    ) async throws(ParseError) -> (file: FileReply, part: [UInt8])? {
         do {
-            var message = Self.request(name, offset, length)
-            message.proxied = proxied
             let reply = try await services.read(FileCalls.get, message, for: .init(), in: context)
-            return (try reply.message, ByteBuffer(bytes: reply.documents.first ?? []))
+            return (try reply.message, reply.documents.first ?? [])
         } catch {
             guard error.code == .objectNotFound else { throw error }
             return nil

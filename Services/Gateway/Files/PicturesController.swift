@@ -33,7 +33,7 @@ struct PicturesController: Sendable {
         }
         // The file never changes. No ranges are served, so that bytes of two libvips versions are never joined.
         let etag = "\"\(name.prefix(32))-\(width)\(message.webp ? "-webp" : "")\""
-        let isKnown = FileHeaders.matches(request.headers[.ifNoneMatch], etag)
+        let isKnown = EntityTag.isNamed(etag, in: request.headers[.ifNoneMatch])
         let length = isKnown || request.isHead ? 0 : FilesController.partBytes
         guard let (file, beginning) = try await lookedUp(message, etag, length, principal, request.call) else {
             return FilesController.notFound

@@ -101,7 +101,8 @@ struct CodeRequests: Sendable {
 
     /// The response for the code: with the URLs of its files, and not as a stream.
     private func document(of answer: ParseResponse) -> [UInt8] {
-        guard answer.stream == nil else {
+        // A final body with a type is a file or a picture.
+        guard answer.stream == nil, answer.final == nil || answer.headers[.contentType] == nil else {
             return document(of: ParseResponse(ParseError(.commandUnavailable, "Cloud code cannot download files.")))
         }
         var headers: [String: JSON] = [:]

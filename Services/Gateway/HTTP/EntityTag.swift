@@ -21,7 +21,9 @@ enum EntityTag {
 
     /// Whether an `If-None-Match` names the tag. The comparison is the weak one (RFC 9110, section 13.1.2): a proxy
     /// that compresses makes tags weak.
-    static func isNamed(_ tag: String, in header: String) -> Bool {
+    /// - Parameter header: nil names no tag.
+    static func isNamed(_ tag: String, in header: String?) -> Bool {
+        guard let header else { return false }
         if header == tag { return true }
         return header.utf8.split(separator: UInt8(ascii: ",")).contains { part in
             var name = part.drop { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }

@@ -8,7 +8,9 @@ extension HTTPFront {
     func received(_ request: Request, _ exchange: inout RequestExchange) async throws -> ParseResponse {
         let parsed = exchange.machine.request
         guard !exchange.machine.isRefused else { return await drive(&exchange.machine) }
-        let isUpload = parsed.method == .post && router.mount.stripped(from: parsed.path)?.first == "files"
+        // Nil outside the mount.
+        let path = router.mount.stripped(from: parsed.path)
+        let isUpload = parsed.method == .post && path?.first == "files"
         // A body of GET and DELETE counts only when the client announces it.
         guard
             isUpload || parsed.method == .post || parsed.method == .put || request.headers[.contentLength] != nil
@@ -19,13 +21,12 @@ extension HTTPFront {
             return await drive(&exchange.machine)
         }
         // `crash` inflates the reports, whose routes are outside the mount.
-        let isOutside = router.mount.stripped(from: parsed.path) == nil
-        let stated = isOutside ? "" : request.headers[.contentEncoding] ?? ""
+        let stated = path == nil ? "" : request.headers[.contentEncoding] ?? ""
         guard let encoding = ContentEncoding(header: stated) else { return Self.unsupportedEncoding }
         var sender = LargeBodyTurns.Sender.stranger
-        if !BodyReader.isQuick(request.headers) {
-            switch await reception(of: parsed) {
-            case .refused(let answer, let path):
+        if let path, !BodyReader.isQuick(request.headers) {
+            switch await reception(of: parsed, at: path) {
+            case .refused(let answer):
                 exchange.machine.refused(at: path)
                 return answer
             case .read(let known): sender = known
@@ -52,6 +53,7 @@ extension HTTPFront {
         // The content of a file is not decoded.
         let isFile = isUpload && !isTunnelled
         if !isFile { try await turns.turn(of: parsed.network, sender, body.bytes) }
+        parsed.call.parts?.bodyEnded()
         exchange.machine.received(body.bytes, isFile: isFile)
         return await drive(&exchange.machine)
     }
@@ -87,20 +89,19 @@ extension HTTPFront {
     /// The decision about a large body before it is read.
     private enum Reception {
         /// The request is refused without its body.
-        /// - path: under the mount.
-        case refused(ParseResponse, path: [Substring])
+        case refused(ParseResponse)
         /// The body is read. Signed-in customers and the keys of the operator have larger limits.
         case read(from: LargeBodyTurns.Sender)
     }
 
     /// Checks keys, session and the right to upload, as far as they are in the headers. A tunnelled request has them in
     /// its body, which is read like an unknown client's.
-    private func reception(of request: ParseRequest) async -> Reception {
-        guard let path = router.mount.stripped(from: request.path) else { return .read(from: .stranger) }
+    /// - Parameter path: under the mount.
+    private func reception(of request: ParseRequest, at path: [Substring]) async -> Reception {
         var request = request
         request.path = path
         let route = RouteTable.mounted.route(request.method, path)
-        if route?.access == .anyone || path.first == "apps" { return .read(from: .stranger) }
+        if RouteTable.isOpen(path, route) { return .read(from: .stranger) }
         let isFile = path.first == "files"
         guard let client = router.principals.admit(request) else {
             let credentials = request.credentials
@@ -110,8 +111,7 @@ extension HTTPFront {
                 && (isFile || credentials.masterKey != nil || credentials.maintenanceKey != nil)
             guard request.method != .post || Tunnel.isImport(path) || isDecided else { return .read(from: .stranger) }
             return .refused(
-                router.admission.refusal(byAddress: request, nil) ?? router.guidance.refusal(ofKeys: request),
-                path: path)
+                router.admission.refusal(byAddress: request, nil) ?? router.guidance.refusal(ofKeys: request))
         }
         do throws(ParseError) {
             let principal = try await router.signedIn(client, request, route)
@@ -120,7 +120,7 @@ extension HTTPFront {
             let isKnown = !principal.userID.isEmpty && !principal.anonymous
             return .read(from: principal.isPrivileged ? .operator : isKnown ? .customer : .stranger)
         } catch {
-            return .refused(router.response(to: error), path: path)
+            return .refused(router.admission.refusal(byAddress: request, client) ?? router.response(to: error))
         }
     }
 }

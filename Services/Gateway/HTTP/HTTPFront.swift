@@ -48,24 +48,30 @@ final class HTTPFront: Sendable {
     /// The response to a request whose body is still to come, driven by a task from its head on.
     /// - Throws: `HTTPParserError` when the rest of the request is invalid HTTP: the server answers 400 and closes the
     ///   connection.
-    func response(to request: Request, over connection: any Channel) async throws(HTTPParserError) -> Response {
-        if request.method == .options { return writer.preflight(request.head) }
+    func response(
+        to request: Request, over connection: any Channel
+    ) async throws(HTTPParserError) -> OutgoingResponse {
+        if request.method == .options { return .response(writer.preflight(request.head)) }
         var exchange = begin(request.head, request.uri, over: connection, start: .now)
         do {
-            let answer = router.guidance.completed(
-                try await self.answer(request, &exchange), to: exchange.machine.request)
-            count(answer, to: exchange)
-            return writer.response(
-                answer, to: exchange.head, requestId: exchange.requestId, exchange.hold,
-                packs: packs(answer, to: exchange))
+            let answer = try await self.answer(request, &exchange)
+            let bytesMax = Self.takesBytes(request.head) ? CapacitySettings.smallBytes : nil
+            return outgoing(answer, to: exchange, bytesMax: bytesMax)
         } catch let error as HTTPParserError {
             throw error
         } catch {
             logger.debug(
                 "A request ended without an answer.",
                 metadata: ["request.id": "\(exchange.requestId)", "error": "\(error)"])
-            return writer.failure(requestId: exchange.requestId)
+            return .response(writer.failure(requestId: exchange.requestId))
         }
+    }
+
+    /// Whether a response may bypass the connection's handlers: not for `HEAD`, whose response has no body, and not for
+    /// a client that names options of its connection, as `OldClientHandler` does for HTTP/1.0.
+    private static func takesBytes(_ request: HTTPRequest) -> Bool {
+        guard request.method != .head else { return false }
+        return request.headerFields[.connection].map { $0.lowercased() == "keep-alive" } ?? true
     }
 
     private func answer(_ request: Request, _ exchange: inout RequestExchange) async throws -> ParseResponse {
@@ -90,15 +96,14 @@ final class HTTPFront: Sendable {
 
     /// Drives the machine to its end, under the request's budget.
     func drive(_ machine: inout RequestMachine) async -> ParseResponse {
-        let call = machine.request.call
-        call.parts?.bodyEnded()
-        return await RequestTrace.$current.withValue(call.requestTrace) { await driven(&machine) }
+        await RequestTrace.$current.withValue(machine.request.call.requestTrace) { await driven(&machine) }
     }
 
     private func driven(_ machine: inout RequestMachine) async -> ParseResponse {
-        let budget = RequestBudget(microseconds: configuration.requestBudgetMicroseconds)
-        budget.use(jsonBytes: machine.request.body.count)
-        machine.enterTask(budget)
+        // A message of the event loop has used a part of the budget.
+        let budget = machine.request.call.budget ?? newBudget(for: machine.request)
+        machine.enterTask()
+        machine.uses(budget)
         var action = machine.next()
         var renewal: Task<Void, Never>?
         defer { renewal?.cancel() }
@@ -122,10 +127,21 @@ final class HTTPFront: Sendable {
                     await router.admission.release(id, in: machine.request.call)
                 }
                 return answer
-            // Only the event loop gets these.
-            case .ask, .needsTask: return ParseResponse(.internalError)
+            case .ask(let message):
+                let result = await router.controllers.objects.services.reply(
+                    to: message, for: machine.principal, in: machine.request.call)
+                action = machine.resume(with: result)
+            // Only the event loop gets this.
+            case .needsTask: return ParseResponse(.internalError)
             }
         }
+    }
+
+    /// The budget of a request whose body has arrived.
+    func newBudget(for request: ParseRequest) -> RequestBudget {
+        let budget = RequestBudget(microseconds: configuration.requestBudgetMicroseconds)
+        budget.use(jsonBytes: request.body.count)
+        return budget
     }
 
     private func perform(_ step: RequestMachine.Step, of machine: inout RequestMachine) async -> RequestMachine.Action {
@@ -134,7 +150,8 @@ final class HTTPFront: Sendable {
             switch step {
             case .page(let site):
                 return .respond(await site.fetchedAnswer(request, from: router.controllers.objects.services.broker))
-            case .storefront(let shop): return .respond(await shop.answer(request, router))
+            case .storefront(let shop, let refusal):
+                return .respond(await shop.answer(request, router, refusal: refusal))
             case .signIn:
                 let principal = try await router.signedIn(machine.principal, request, machine.route)
                 return machine.signedIn(principal)
@@ -180,16 +197,9 @@ final class HTTPFront: Sendable {
     }
 
     /// Counts the answer and makes a response of it.
-    /// - Parameter bytesMax: the largest body that is sent at once.
-    func outgoing(_ answer: ParseResponse, to exchange: RequestExchange, bytesMax: Int) -> OutgoingResponse {
-        answer.error == nil
-            ? counted(answer, to: exchange, bytesMax: bytesMax)
-            : counted(router.guidance.completed(answer, to: exchange.machine.request), to: exchange, bytesMax: bytesMax)
-    }
-
-    private func counted(
-        _ answer: ParseResponse, to exchange: RequestExchange, bytesMax: Int
-    ) -> OutgoingResponse {
+    /// - Parameter bytesMax: as for `ResponseWriter.outgoing`.
+    func outgoing(_ answer: ParseResponse, to exchange: RequestExchange, bytesMax: Int?) -> OutgoingResponse {
+        let answer = router.guidance.completed(answer, to: exchange.machine.request)
         count(answer, to: exchange)
         return writer.outgoing(
             answer, to: exchange.head, requestId: exchange.requestId, exchange.hold, bytesMax: bytesMax,

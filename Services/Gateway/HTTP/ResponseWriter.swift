@@ -23,19 +23,38 @@ final class ResponseWriter: Sendable {
 
     // MARK: - Encoded by the connection's handlers
 
-    /// A response for a task to send. A large body goes out in parts.
+    /// A large body goes out in parts.
     /// - Parameters:
     ///   - hold: the memory of the answer, which a large body keeps until the client has it.
     ///   - packs: whether the body is compressed (`Packing`).
-    func response(
+    private func response(
         _ answer: ParseResponse, to request: HTTPRequest, requestId: String, _ hold: ByteHold?, packs: Bool
     ) -> Response {
-        let (head, body, shared) = self.head(of: answer, to: request, requestId: requestId, packs: packs)
-        if head.status == .notModified { return Response(status: head.status, headers: head.headerFields) }
+        let form = form(of: answer, to: request, packs: packs)
+        var headers = Self.headers(origin: request.headerFields[.origin], configuration.admission.origins)
+        headers.append(HTTPField(name: .date, value: date.text))
+        headers.append(HTTPField(name: Self.requestIdName, value: requestId))
+        if let location = answer.location { headers[.location] = location }
+        if let seconds = answer.retryAfterSeconds { headers[.retryAfter] = String(seconds) }
+        for field in answer.headers where field.name != .setCookie { headers[field.name] = field.value }
+        // A page may set two cookies.
+        headers.append(contentsOf: answer.headers[fields: .setCookie])
+        if let tag = form.tag {
+            headers.append(HTTPField(name: .eTag, value: tag))
+            if answer.isJSON {
+                headers.append(Self.cacheControl)
+                headers.append(Self.vary)
+            }
+        }
+        if form.isKnown {
+            headers[.contentType] = nil
+            return Response(status: .notModified, headers: headers)
+        }
+        if form.isPacked { headers[.contentEncoding] = "gzip" }
         let response = Response(
-            status: head.status, headers: head.headerFields,
-            body: answer.stream ?? shared.map { .whole($0) }
-                ?? AnswerWriter.responseBody(body, hold, configuration.capacity))
+            status: .init(code: answer.status), headers: headers,
+            body: answer.stream ?? form.shared.map { .whole($0) }
+                ?? AnswerWriter.responseBody(form.body, hold, configuration.capacity))
         return request.method == .head ? response.withoutBody : response
     }
 
@@ -52,145 +71,114 @@ final class ResponseWriter: Sendable {
         Response(status: .internalServerError, headers: [.date: date.text, Self.requestIdName: requestId])
     }
 
-    /// Status and headers of a response, and its body with the URLs of its files: `shared` for an answer with a final
-    /// body, else `body`. A client whose copy is current gets neither.
-    private func head(
-        of answer: ParseResponse, to request: HTTPRequest, requestId: String, packs: Bool
-    ) -> (head: HTTPResponse, body: [UInt8], shared: ByteBuffer?) {
-        let asked = request.headerFields
-        var headers = Self.headers(origin: asked[.origin], configuration.admission.origins)
-        headers.append(HTTPField(name: .date, value: date.text))
-        headers.append(HTTPField(name: Self.requestIdName, value: requestId))
-        if let location = answer.location { headers[.location] = location }
-        if let seconds = answer.retryAfterSeconds { headers[.retryAfter] = String(seconds) }
-        for field in answer.headers where field.name != .setCookie { headers[field.name] = field.value }
-        // A page may set two cookies.
-        headers.append(contentsOf: answer.headers[fields: .setCookie])
-        let isJSON = answer.headers[.contentType] == nil
-        let isLinked = answer.final != nil || !isJSON
-        var body = isLinked ? answer.body : configuration.fileLinks.linked(answer.body)
-        // Responses to POST have no tag, also those to a tunnelled GET: HTTP caches do not store them.
+    // MARK: - The form of the body
+
+    /// A body as one client gets it.
+    private struct Form {
+        /// With the URLs of its files; empty for a shared body.
+        var body: [UInt8] = []
+        var shared: ByteBuffer?
+        /// Nil for a response that HTTP caches do not store.
+        var tag: String?
+        /// Whether the body is in gzip.
+        var isPacked = false
+        /// Whether the client's copy is current: it gets the head alone, with status 304.
+        var isKnown = false
+
+        var count: Int { shared?.readableBytes ?? body.count }
+    }
+
+    private func form(of answer: ParseResponse, to request: HTTPRequest, packs: Bool) -> Form {
+        var form = Form(shared: answer.final?.buffer)
+        if answer.final == nil { form.body = answer.isJSON ? configuration.fileLinks.linked(answer.body) : answer.body }
+        // Responses to POST have no tag, also those to a tunnelled GET.
         if answer.status == 200, request.method == .get || request.method == .head, answer.stream == nil,
-            isJSON || answer.page != nil
+            answer.page != nil || answer.isJSON
         {
-            let tag = answer.final?.tag ?? EntityTag.of(body)
-            headers.append(HTTPField(name: .eTag, value: packs ? Packing.weak(tag) : tag))
-            if isJSON {
-                headers.append(Self.cacheControl)
-                headers.append(Self.vary)
-            }
-            if let known = asked[.ifNoneMatch], EntityTag.isNamed(tag, in: known) {
-                headers[.contentType] = nil
-                return (HTTPResponse(status: .notModified, headerFields: headers), [], nil)
-            }
+            let tag = answer.final?.tag ?? EntityTag.of(form.body)
+            form.tag = packs ? Packing.weak(tag) : tag
+            form.isKnown = EntityTag.isNamed(tag, in: request.headerFields[.ifNoneMatch])
         }
-        var shared = answer.final?.buffer
-        if packs, let whole = answer.final, let packed = whole.packed?.form(of: whole.buffer) {
-            shared = packed
-            headers[.contentEncoding] = "gzip"
-        } else if packs, answer.final == nil, let packed = Packing.packed(body) {
-            body = packed
-            headers[.contentEncoding] = "gzip"
+        guard packs, !form.isKnown else { return form }
+        if let final = answer.final {
+            guard let packed = final.packed?.form(of: final.buffer) else { return form }
+            form.shared = packed
+        } else {
+            guard let packed = Packing.packed(form.body) else { return form }
+            form.body = packed
         }
-        return (HTTPResponse(status: .init(code: answer.status), headerFields: headers), body, shared)
+        form.isPacked = true
+        return form
     }
 
     // MARK: - Encoded here
 
-    /// A response to a request that the event loop began: one of HTTP/1.1 that keeps the connection, and not `HEAD`.
+    /// The response to a request: as bytes where all of its headers are encoded already.
     /// - Parameters:
     ///   - hold: as for `response`.
-    ///   - bytesMax: the largest body that is encoded here.
+    ///   - bytesMax: the largest body that is encoded here; nil for none.
     ///   - packs: as for `response`.
     func outgoing(
-        _ answer: ParseResponse, to request: HTTPRequest, requestId: String, _ hold: ByteHold, bytesMax: Int,
+        _ answer: ParseResponse, to request: HTTPRequest, requestId: String, _ hold: ByteHold, bytesMax: Int?,
         packs: Bool
     ) -> OutgoingResponse {
         // A tunnelled GET, which is a POST, may have a final body, and may be compressed without one.
-        let isRead = request.method == .get
-        if isRead, answer.bodyBytes <= bytesMax, let page = answer.page, let body = answer.final,
-            request.headerFields[.origin] == nil
-        {
-            return shared(body, to: request, page.reads, page.packedReads, requestId, packs: packs)
-        }
-        guard answer.bodyBytes <= bytesMax, isRead || answer.final == nil && !packs,
+        if let bytesMax, answer.bodyBytes <= bytesMax, request.method == .get || answer.final == nil && !packs,
             let heads = heads(of: answer, to: request)
-        else { return .response(response(answer, to: request, requestId: requestId, hold, packs: packs)) }
-        return isRead
-            ? read(answer, to: request, heads, requestId, packs: packs) : change(answer, heads, requestId)
+        {
+            let form = form(of: answer, to: request, packs: packs)
+            if let tag = form.tag {
+                return read(form, form.isPacked ? heads.packedReads : heads.reads, tag, requestId)
+            }
+            if let changes = heads.changes, form.shared == nil { return change(answer, form, changes, requestId) }
+        }
+        return .response(response(answer, to: request, requestId: requestId, hold, packs: packs))
     }
 
     /// A response with a body in its final form.
-    /// - Parameter isKnown: whether the client's copy is current: it gets the head alone, with status 304.
+    /// - Parameter isKnown: whether the client's copy is current.
     func outgoing(_ body: FinalBody, _ heads: ReadHeads, requestId: String, isKnown: Bool) -> OutgoingResponse {
-        let bodyBytes = body.buffer.readableBytes
-        let isJoined = !isKnown && bodyBytes <= Self.copiedBytesMax
-        var buffer = ByteBuffer()
-        buffer.reserveCapacity(heads.bytesMax + (isJoined ? bodyBytes : 0))
-        heads.write(
-            requestId: requestId, date: date.text, tag: body.tag, length: isKnown ? nil : bodyBytes, to: &buffer)
-        guard isJoined else { return .bytes(buffer, more: isKnown ? nil : body.buffer) }
-        buffer.writeImmutableBuffer(body.buffer)
-        return .bytes(buffer, more: nil)
+        read(Form(shared: body.buffer, isKnown: isKnown), heads, body.tag, requestId)
     }
 
-    /// The encoded heads for an answer; nil for an answer with its own headers.
-    private func heads(of answer: ParseResponse, to request: HTTPRequest) -> ResponseHeads? {
+    /// The encoded heads for an answer; nil for an answer with its own headers. Pages of the storefront have encoded
+    /// headers, too, but none for browsers' requests with an origin.
+    private func heads(
+        of answer: ParseResponse, to request: HTTPRequest
+    ) -> (reads: ReadHeads, packedReads: ReadHeads, changes: ResponseHeads?)? {
+        let hasOrigin = request.headerFields[.origin] != nil
+        if let page = answer.page, answer.final != nil, !hasOrigin { return (page.reads, page.packedReads, nil) }
         let isUsual = answer.location == nil ? answer.status == 200 : answer.status == 201
-        guard isUsual, answer.headers.isEmpty, answer.stream == nil, answer.retryAfterSeconds == nil else { return nil }
-        return request.headerFields[.origin] == nil ? heads.usual : heads.inBrowsers
+        // Cloud code chooses the URL of a file, and a line break in it would begin another header.
+        guard isUsual, answer.headers.isEmpty, answer.stream == nil, answer.retryAfterSeconds == nil,
+            answer.location?.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) ?? true,
+            let heads = hasOrigin ? heads.inBrowsers : heads.usual
+        else { return nil }
+        return (heads.reads, heads.packedReads, heads)
     }
 
-    private func read(
-        _ answer: ParseResponse, to request: HTTPRequest, _ heads: ResponseHeads, _ requestId: String, packs: Bool
-    ) -> OutgoingResponse {
-        if let final = answer.final {
-            return shared(final, to: request, heads.reads, heads.packedReads, requestId, packs: packs)
-        }
-        let known = request.headerFields[.ifNoneMatch]
-        var body = configuration.fileLinks.linked(answer.body)
-        var tag = EntityTag.of(body)
-        var reads = heads.reads
-        let isKnown = known.map { EntityTag.isNamed(tag, in: $0) } ?? false
-        if packs {
-            tag = Packing.weak(tag)
-            if !isKnown, let packed = Packing.packed(body) {
-                body = packed
-                reads = heads.packedReads
-            }
-        }
-        let isJoined = !isKnown && body.count <= Self.joinedBytesMax
+    private func read(_ form: Form, _ heads: ReadHeads, _ tag: String, _ requestId: String) -> OutgoingResponse {
+        let isJoined = !form.isKnown && form.count <= (form.shared == nil ? Self.joinedBytesMax : Self.copiedBytesMax)
         var buffer = ByteBuffer()
-        buffer.reserveCapacity(reads.bytesMax + (isJoined ? body.count : 0))
-        reads.write(
-            requestId: requestId, date: date.text, tag: tag, length: isKnown ? nil : body.count, to: &buffer)
-        guard isJoined else { return .bytes(buffer, more: isKnown ? nil : ByteBuffer(bytes: body)) }
-        buffer.writeBytes(body)
+        buffer.reserveCapacity(heads.bytesMax + (isJoined ? form.count : 0))
+        heads.write(
+            requestId: requestId, date: date.text, tag: tag, length: form.isKnown ? nil : form.count, to: &buffer)
+        if form.isKnown { return .bytes(buffer, more: nil) }
+        guard isJoined else { return .bytes(buffer, more: form.shared ?? ByteBuffer(bytes: form.body)) }
+        if let shared = form.shared { buffer.writeImmutableBuffer(shared) } else { buffer.writeBytes(form.body) }
         return .bytes(buffer, more: nil)
     }
 
-    /// A body in its final form, or in the compressed one.
-    private func shared(
-        _ body: FinalBody, to request: HTTPRequest, _ reads: ReadHeads, _ packedReads: ReadHeads, _ requestId: String,
-        packs: Bool
+    private func change(
+        _ answer: ParseResponse, _ form: Form, _ heads: ResponseHeads, _ requestId: String
     ) -> OutgoingResponse {
-        let isKnown = request.headerFields[.ifNoneMatch].map { EntityTag.isNamed(body.tag, in: $0) } ?? false
-        guard packs else { return outgoing(body, reads, requestId: requestId, isKnown: isKnown) }
-        let packed = isKnown ? nil : body.packed?.form(of: body.buffer)
-        return outgoing(
-            FinalBody(packed ?? body.buffer, tag: Packing.weak(body.tag)), packed == nil ? reads : packedReads,
-            requestId: requestId, isKnown: isKnown)
-    }
-
-    private func change(_ answer: ParseResponse, _ heads: ResponseHeads, _ requestId: String) -> OutgoingResponse {
-        let body = configuration.fileLinks.linked(answer.body)
-        let isJoined = body.count <= Self.joinedBytesMax
+        let isJoined = form.count <= Self.joinedBytesMax
         var buffer = ByteBuffer()
-        buffer.reserveCapacity(heads.bytesMax(location: answer.location) + (isJoined ? body.count : 0))
+        buffer.reserveCapacity(heads.bytesMax(location: answer.location) + (isJoined ? form.count : 0))
         heads.write(
-            requestId: requestId, date: date.text, location: answer.location, length: body.count, to: &buffer)
-        guard isJoined else { return .bytes(buffer, more: ByteBuffer(bytes: body)) }
-        buffer.writeBytes(body)
+            requestId: requestId, date: date.text, location: answer.location, length: form.count, to: &buffer)
+        guard isJoined else { return .bytes(buffer, more: ByteBuffer(bytes: form.body)) }
+        buffer.writeBytes(form.body)
         return .bytes(buffer, more: nil)
     }
 

@@ -46,7 +46,7 @@ struct BatchController: Sendable {
             }
             let end = refusals[index...].firstIndex { $0 != nil } ?? requests.endIndex
             // Under an Idempotency-Key each request has its own key, whatever happens to the requests before it.
-            let run = request.call.keys == nil ? changes(startingAt: index, in: requests[..<end]) : []
+            let run = request.call.keys == nil ? changes(startingAt: index, in: requests[..<end], principal) : []
             if run.count > 1 {
                 await write(run, principal, request, to: &answer)
                 index += run.count
@@ -112,45 +112,38 @@ struct BatchController: Sendable {
         let service: String
     }
 
-    /// Paths that are synonyms of a class; the router handles sessions.
-    private static let classes: [Substring: Substring] = [
-        "users": "_User", "roles": "_Role", "installations": "_Installation",
-    ]
-
     /// The request as a plain object change; nil for every other request.
-    private func change(_ request: ParseRequest) -> ObjectChange? {
-        guard var path = router.mount.stripped(from: request.path), let first = path.first else { return nil }
-        if let className = Self.classes[first] {
-            path = [className] + path.dropFirst()
-        } else {
-            guard first == "classes" else { return nil }
-            path.removeFirst()
-        }
-        guard (1...2).contains(path.count), Names.isClassName(String(path[0])) else { return nil }
-        let className = String(path[0])
+    /// - Throws: the error of a change that needs no service to be refused.
+    private func change(_ request: ParseRequest, _ principal: Principal) throws(ParseError) -> ObjectChange? {
+        guard let path = router.mount.stripped(from: request.path), let first = path.first else { return nil }
+        let own = OwnClasses.byPath[first]
+        guard own != nil || first == "classes" && path.count > 1 else { return nil }
+        let className = own ?? String(path[1])
+        let rest = path.dropFirst(own == nil ? 2 : 1)
+        guard Names.isClassName(className) else { return nil }
         let verb: Change.Verb
-        switch (request.method, path.count) {
+        switch (request.method, rest.count) {
         // Sign-up responds with a session, so that it is not a plain change.
-        case (.post, 1) where className != "_User": verb = .create
-        case (.put, 2): verb = .update
-        case (.delete, 2): verb = .delete
+        case (.post, 0) where className != "_User": verb = .create
+        case (.put, 1): verb = .update
+        case (.delete, 1): verb = .delete
         default: return nil
         }
-        let change = Change.with {
-            $0.verb = verb
-            $0.className = className
-            $0.objectID = path.count == 2 ? String(path[1]) : ""
-            if verb == .create { $0.proposedID = Names.objectId() }
-        }
+        let change = ObjectsController.change(verb, className, rest.first.map(String.init))
+        try OwnClasses.checkChange(change, router.admission.rights(principal, for: ["classes"]))
         return ObjectChange(
             change: change, document: request.document, service: ServiceDirectory.service(ofClass: className))
     }
 
-    /// The longest run of consecutive changes at one service from `start` on.
-    private func changes(startingAt start: Int, in requests: ArraySlice<ParseRequest>) -> [ObjectChange] {
+    /// The longest run of consecutive changes at one service from `start` on. A change that is refused ends it.
+    private func changes(
+        startingAt start: Int, in requests: ArraySlice<ParseRequest>, _ principal: Principal
+    ) -> [ObjectChange] {
         var run: [ObjectChange] = []
         for request in requests[start...] {
-            guard let change = change(request), run.last.map({ $0.service == change.service }) ?? true else { break }
+            guard let change = try? change(request, principal),
+                run.last.map({ $0.service == change.service }) ?? true
+            else { break }
             run.append(change)
         }
         return run
@@ -175,8 +168,9 @@ struct BatchController: Sendable {
     private func runAtomically(
         _ requests: [ParseRequest], _ principal: Principal, of batch: ParseRequest
     ) async throws(ParseError) -> ParseResponse {
-        let run = changes(startingAt: 0, in: requests[...])
+        let run = changes(startingAt: 0, in: requests[...], principal)
         guard run.count == requests.count else {
+            _ = try change(requests[run.count], principal)
             throw ParseError(
                 .commandUnavailable,
                 "A transaction can only hold creates, updates and deletes of objects that one service "

@@ -25,7 +25,7 @@ struct ObjectsController: Sendable {
         let look = request.prepared?.look ?? cache?.look(className, objectId, request, principal) ?? .unfit
         if case .found(let answer) = look { return answer }
         var options =
-            if let known = request.prepared?.options { known } else { try QueryOptions(get: request.options()) }
+            if let known = request.prepared?.options { known } else { try self.options(of: request, isGet: true) }
         var hooked = try await HookedRead(request.hooks, className, principal)
         let restriction = try await hooked?.before(ids: [objectId], get: options)
         if let changed = restriction?.options { options = changed }
@@ -51,11 +51,9 @@ struct ObjectsController: Sendable {
         }
         let isOwnUser = className == "_User" && objectId == principal.userID && !principal.sessionToken.isEmpty
         guard isOwnUser || !options.include.isEmpty else {
-            guard hooked == nil, case .missing(let missing) = look, let cache, let reply else {
-                return ParseResponse(body: document)
-            }
+            guard hooked == nil, let missing = look.miss, let reply else { return ParseResponse(body: document) }
             let sharing = try reply.message
-            return cache.answer(document, to: missing, alike: sharing.alike, everybody: sharing.everybody)
+            return self.answer(document, to: missing, alike: sharing.alike, everybody: sharing.everybody)
         }
         var object = try JSON(reply: document, in: request.call)
         if !options.include.isEmpty {
@@ -70,16 +68,6 @@ struct ObjectsController: Sendable {
         return ParseResponse(object)
     }
 
-    /// The request for one object, without the objects in its pointers.
-    static func message(_ className: String, _ objectId: String, _ options: QueryOptions) -> GetRequest {
-        GetRequest.with {
-            $0.className = className
-            $0.objectID = objectId
-            $0.keys = options.keys
-            $0.excludeKeys = options.excludeKeys
-        }
-    }
-
     func find(
         _ className: String, _ request: ParseRequest, _ principal: Principal
     ) async throws(ParseError) -> ParseResponse {
@@ -92,9 +80,7 @@ struct ObjectsController: Sendable {
             if let known = request.prepared?.options {
                 known
             } else {
-                try QueryOptions(
-                    find: request.options(), limitMax: configuration.limitMax, skipMax: configuration.skipMax,
-                    mayExplain: principal.runs([.developers]))
+                try self.options(of: request, isGet: false, mayExplain: principal.runs([.developers]))
             }
         var target = className
         if let key = asked.redirectKey {
@@ -104,10 +90,10 @@ struct ObjectsController: Sendable {
         let options = found.options
         let expands = !options.include.isEmpty && !options.explains
         guard expands || options.redirectKey != nil else {
-            guard case .missing(let missing) = look, let sharing = try found.sharing, let cache else {
+            guard let missing = look.miss, let sharing = try found.sharing else {
                 return ParseResponse(body: found.body)
             }
-            return cache.answer(found.body, to: missing, alike: sharing.alike, everybody: sharing.everybody)
+            return self.answer(found.body, to: missing, alike: sharing.alike, everybody: sharing.everybody)
         }
         var answer = try JSON(reply: found.body, in: request.call)
         if expands {
@@ -133,38 +119,19 @@ struct ObjectsController: Sendable {
     func create(
         _ className: String, _ request: ParseRequest, _ principal: Principal
     ) async throws(ParseError) -> ParseResponse {
-        let (outcome, answer) = try await write(.create, className, nil, request, principal)
-        return created(className, outcome, answer)
-    }
-
-    /// The response to a create: 201, but 200 for a known device. An existing favourite gets 201 again.
-    func created(_ className: String, _ outcome: WriteOutcome, _ answer: [UInt8]) -> ParseResponse {
-        guard !outcome.existed || className != "_Installation" else { return ParseResponse(body: answer) }
-        return ParseResponse(status: 201, body: answer, location: location(className, outcome.objectID))
-    }
-
-    /// The answer to one change.
-    /// - Parameter reply: to a message with this change alone.
-    func answer(to change: Change, _ reply: ServiceReply<WriteReply>) throws(ParseError) -> ParseResponse {
-        let outcomes = try reply.message.outcomes
-        guard let outcome = outcomes.first, outcomes.count == 1, reply.documents.count == 1 else {
-            throw .internalError
-        }
-        guard !outcome.hasFailure else { throw ParseError(BusFailure(outcome.failure)) }
-        let answer = try reply.document
-        return change.verb == .create ? created(change.className, outcome, answer) : ParseResponse(body: answer)
+        try await write(Self.change(.create, className, nil), request, principal)
     }
 
     func update(
         _ className: String, _ objectId: String, _ request: ParseRequest, _ principal: Principal
     ) async throws(ParseError) -> ParseResponse {
-        ParseResponse(body: try await write(.update, className, objectId, request, principal).answer)
+        try await write(Self.change(.update, className, objectId), request, principal)
     }
 
     func delete(
         _ className: String, _ objectId: String, _ request: ParseRequest, _ principal: Principal
     ) async throws(ParseError) -> ParseResponse {
-        ParseResponse(body: try await write(.delete, className, objectId, request, principal).answer)
+        try await write(Self.change(.delete, className, objectId), request, principal)
     }
 
     /// The URL of an object, under the class's own path (PARSE_PROTOCOL section 16.1).
@@ -175,14 +142,39 @@ struct ObjectsController: Sendable {
     }
 
     private func write(
-        _ verb: Change.Verb, _ className: String, _ objectId: String?, _ request: ParseRequest, _ principal: Principal
-    ) async throws(ParseError) -> (outcome: WriteOutcome, answer: [UInt8]) {
+        _ change: Change, _ request: ParseRequest, _ principal: Principal
+    ) async throws(ParseError) -> ParseResponse {
         let outcomes = try await write(
-            [(Self.change(verb, className, objectId), request.document)],
-            to: ServiceDirectory.service(ofClass: className), atomic: true, principal, request)
+            [(change, request.document)], to: ServiceDirectory.service(ofClass: change.className), atomic: true,
+            principal, request)
         guard let first = outcomes.first else { throw .internalError }
-        guard !first.outcome.hasFailure else { throw ParseError(BusFailure(first.outcome.failure)) }
-        return first
+        return try answer(to: change, first.outcome, first.answer)
+    }
+
+    /// The response to a change, from the reply to a message with this change alone.
+    func answer(to change: Change, _ reply: ServiceReply<WriteReply>) throws(ParseError) -> ParseResponse {
+        guard let outcome = try Self.outcomes(of: reply, count: 1).first else { throw .internalError }
+        return try answer(to: change, outcome, reply.document)
+    }
+
+    /// The response to a change. A create gets 201, also for an existing favourite, but 200 for an existing device.
+    private func answer(
+        to change: Change, _ outcome: WriteOutcome, _ document: [UInt8]
+    ) throws(ParseError) -> ParseResponse {
+        guard !outcome.hasFailure else { throw ParseError(BusFailure(outcome.failure)) }
+        guard change.verb == .create, !outcome.existed || change.className != "_Installation" else {
+            return ParseResponse(body: document)
+        }
+        return ParseResponse(status: 201, body: document, location: location(change.className, outcome.objectID))
+    }
+
+    /// The outcomes in the reply to so many changes. Each has a document.
+    private static func outcomes(
+        of reply: ServiceReply<WriteReply>, count: Int
+    ) throws(ParseError) -> [WriteOutcome] {
+        let outcomes = try reply.message.outcomes
+        guard outcomes.count == count, reply.documents.count == count else { throw .internalError }
+        return outcomes
     }
 
     /// The message for one change; the caller adds its document.
@@ -217,15 +209,17 @@ struct ObjectsController: Sendable {
         _ changes: [(change: Change, document: [UInt8])], to service: String, atomic: Bool, _ principal: Principal,
         _ context: CallContext
     ) async throws(ParseError) -> [(outcome: WriteOutcome, answer: [UInt8])] {
-        let message = WriteRequest.with {
-            $0.changes = changes.map(\.change)
+        let reply = try await services.write(
+            ObjectCalls(of: service).write, Self.message(changes.map(\.change), atomic: atomic),
+            documents: changes.map(\.document), for: principal, in: context, timeout: Self.writeTimeout)
+        return Array(zip(try Self.outcomes(of: reply, count: changes.count), reply.documents))
+    }
+
+    /// The message with several changes; the caller adds their documents.
+    static func message(_ changes: [Change], atomic: Bool) -> WriteRequest {
+        WriteRequest.with {
+            $0.changes = changes
             $0.atomic = atomic
         }
-        let reply = try await services.write(
-            ObjectCalls(of: service).write, message, documents: changes.map(\.document), for: principal, in: context,
-            timeout: Self.writeTimeout)
-        let outcomes = try reply.message.outcomes
-        guard outcomes.count == changes.count, reply.documents.count == changes.count else { throw .internalError }
-        return Array(zip(outcomes, reply.documents))
     }
 }

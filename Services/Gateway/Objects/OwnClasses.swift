@@ -3,11 +3,22 @@ import ParseProtocol
 
 /// The rules of the protocol's own classes, which apply regardless of their permissions.
 enum OwnClasses {
+    /// The classes of the short paths of objects.
+    static let byPath: [Substring: String] = [
+        "users": "_User", "roles": "_Role", "sessions": "_Session", "installations": "_Installation",
+    ]
+
     /// - Throws: `.invalidSessionToken` (209) for sessions without a user, `.operationForbidden` (119) for devices
     ///   (PARSE_PROTOCOL sections 5.2 and 8).
     static func checkFind(_ className: String, _ principal: Principal) throws(ParseError) {
         try checkSessions(className, principal)
         try keepDevicesPrivate(className, "find", principal)
+    }
+
+    /// - Throws: as `checkFind`.
+    static func checkChange(_ change: Change, _ principal: Principal) throws(ParseError) {
+        try checkSessions(change.className, principal)
+        if change.verb == .delete { try keepDevicesPrivate(change.className, "delete", principal) }
     }
 
     /// Clients may list only their user's sessions, so that a client without a user may list none.

@@ -43,8 +43,6 @@ struct ParseRequest: Sendable {
     var hooks: HookScope?
     /// The state that an earlier stage prepared for a read of objects.
     var prepared: PreparedRead?
-    /// Whether an earlier stage has looked for a kept page of the storefront.
-    var hasLookedForPage = false
     /// Whether its file is the photo of the account, from the storefront (`FileNames.isAccountPhoto`).
     var isAccountPhoto = false
     /// The user whose view of the objects an operator requests.

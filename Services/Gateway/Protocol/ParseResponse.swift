@@ -31,6 +31,9 @@ struct ParseResponse: Sendable {
         self.final = final
     }
 
+    /// Whether the body is JSON of the protocol: only a response of another kind has its own content type.
+    var isJSON: Bool { headers.isEmpty || headers[.contentType] == nil }
+
     /// Bytes of a response without a stream.
     var bodyBytes: Int { final?.buffer.readableBytes ?? body.count }
 

@@ -9,9 +9,10 @@ struct EventsController: Sendable {
     func track(
         _ name: String, _ request: ParseRequest, _ principal: Principal
     ) async throws(ParseError) -> ParseResponse {
-        let call = name == Self.crashReport ? CrashCalls.appReport : AnalyticsCalls.event
+        let event = Self.event(named: name[...])
         let reply = try await services.write(
-            call, AppEvent.with { $0.name = name }, documents: [request.document], for: principal,
+            event == nil ? CrashCalls.appReport : AnalyticsCalls.event,
+            event ?? AppEvent.with { $0.name = Self.crashReport }, documents: [request.document], for: principal,
             in: request.call, timeout: Self.timeout)
         return Self.answer(to: reply)
     }

@@ -33,11 +33,6 @@ final class RequestMeter: Sendable {
         "Order", "OrderItem", "OrderDeskNote", "PaymentMethod", "Promotion",
     ]
 
-    /// Routes that address a class.
-    private static let classRoutes: [Substring: String] = [
-        "users": "_User", "sessions": "_Session", "roles": "_Role", "installations": "_Installation",
-    ]
-
     private static let routes: [Substring: String] = Dictionary(
         uniqueKeysWithValues: RouteTable.mounted.firstComponents.map { ($0, "/\($0)") })
 
@@ -48,7 +43,7 @@ final class RequestMeter: Sendable {
         let path = request.path
         let className = path.first == "classes" && path.count >= 2 ? String(path[1]) : nil
         let route =
-            className ?? path.first.flatMap { Self.classRoutes[$0] ?? Self.routes[$0] } ?? RequestKind.otherTarget
+            className ?? path.first.flatMap { OwnClasses.byPath[$0] ?? Self.routes[$0] } ?? RequestKind.otherTarget
         shards[Self.shardOfThisThread].shard.withLock { shard in
             var kind = RequestKind(
                 target: route, verb: request.method.rawValue, sdk: sdk, statusClass: statusClass)

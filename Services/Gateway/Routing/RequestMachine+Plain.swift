@@ -1,8 +1,8 @@
 import Messages
 import ParseProtocol
 
-/// The route stage on the event loop. It answers a plain request: one that the read cache or one message to one service
-/// answers. It leaves every other request to the route's handler in a task.
+/// The route stage. It answers a plain request: one that the read cache or one message to one service answers. It
+/// leaves every other request to the route's handler in a task.
 extension RequestMachine {
     /// Answers a plain request of a client, or asks the service. Nil for every other request.
     mutating func plain() -> Action? {
@@ -32,34 +32,13 @@ extension RequestMachine {
     private mutating func plainRead() -> Action? {
         guard let className, router.hooks.areNone(HookedRead.triggers, on: className) else { return nil }
         let objectId = request.path.count == 3 ? String(request.path[2]) : nil
-        let look = router.controllers.objects.cache?.look(className, objectId, request, principal) ?? .unfit
-        if case .found(let answer) = look { return .respond(answer) }
-        let options = options(isGet: objectId != nil)
-        guard let options, let message = message(options, className, objectId) else {
-            prepared(PreparedRead(look, options: options))
+        switch router.controllers.objects.oneMessage(for: className, objectId, request, principal) {
+        case .cached(let answer): return .respond(answer)
+        case .ask(let message, let missing): return ask(.object(missing), message)
+        case .more(let read):
+            prepared(read)
             return nil
         }
-        let missing: ReadCache.Missing? = if case .missing(let place) = look { place } else { nil }
-        return ask(.object(missing), message)
-    }
-
-    /// The options of a read; nil when they are not valid, which the route's handler reports.
-    private func options(isGet: Bool) -> QueryOptions? {
-        guard let options = try? request.options() else { return nil }
-        let configuration = router.configuration
-        return isGet
-            ? try? QueryOptions(get: options)
-            : try? QueryOptions(find: options, limitMax: configuration.limitMax, skipMax: configuration.skipMax)
-    }
-
-    /// The message to the service; nil when the answer takes more than one message.
-    private func message(_ options: QueryOptions, _ className: String, _ objectId: String?) -> ServiceMessage? {
-        guard options.include.isEmpty else { return nil }
-        if let objectId { return .get(ObjectsController.message(className, objectId, options)) }
-        guard options.redirectKey == nil, !SubQueries.mayOccur(in: options.filter) else { return nil }
-        let message = Federation.message(className, options, filter: options.filter, hooks: nil)
-        // A name with a dot leads to other classes, which may have triggers.
-        return message.foreignClasses.isEmpty ? .find(message) : nil
     }
 
     /// The download of a whole public file.
@@ -80,6 +59,7 @@ extension RequestMachine {
         let isCreate = request.method == .post
         guard request.path.count == (isCreate ? 2 : 3) else { return nil }
         guard router.hooks.areNone(HookedWrite.triggers, on: className) else {
+            guard !isInTask else { return nil }
             // The task of a create decodes little when only cloud code has triggers. The task of an update decodes the
             // stored object, and that of a webhook an answer that may be large.
             return .needsTask(onLoop: isCreate && router.hooks.hasNoWebhook(HookedWrite.triggers, on: className))
@@ -99,17 +79,15 @@ extension RequestMachine {
 
     // MARK: - Replies
 
-    /// The response that a reply brings. A read that needs more room goes on in its route's handler.
+    /// The action after a reply. A read that needs more room goes on in its route's handler.
     mutating func outcome(of pending: Pending, _ result: ServiceResult) -> Action {
         switch (pending, result) {
         case (.object(let missing), .document(let body, let alike, let everybody)):
-            guard let missing, let cache = router.controllers.objects.cache else {
-                return .respond(ParseResponse(body: body))
-            }
-            return .respond(cache.answer(body, to: missing, alike: alike, everybody: everybody))
+            return .respond(
+                router.controllers.objects.answer(body, to: missing, alike: alike, everybody: everybody))
         case (.object(let missing), .tooLarge(let needed)):
             prepared(PreparedRead(missing.map { ReadCache.Look.missing($0) } ?? .unfit, bytesNeeded: needed))
-            return .needsTask(onLoop: false)
+            return next()
         case (.file(let message, let look), .file(let file, let part)):
             return .respond(router.controllers.files.answer(toPlain: message, look, file, part, request.requestId))
         case (.file, .failure(let error)) where error.code == .objectNotFound:
@@ -123,6 +101,68 @@ extension RequestMachine {
         case (.event, .accepted(let reply)): return .respond(EventsController.answer(to: reply))
         case (_, .failure(let error)): return .respond(router.response(to: error))
         default: return .respond(ParseResponse(.internalError))
+        }
+    }
+}
+
+/// The parts of a read that the route stage and the handlers share.
+extension ObjectsController {
+    /// How a read of a class without triggers begins.
+    enum Beginning {
+        case cached(ParseResponse)
+        /// One message to one service is enough.
+        case ask(ServiceMessage, ReadCache.Missing?)
+        /// More than one message is needed, or the options are not valid.
+        case more(PreparedRead)
+    }
+
+    /// - Parameter objectId: nil for a query.
+    func oneMessage(
+        for className: String, _ objectId: String?, _ request: ParseRequest, _ principal: Principal
+    ) -> Beginning {
+        let look = cache?.look(className, objectId, request, principal) ?? .unfit
+        if case .found(let answer) = look { return .cached(answer) }
+        let options = try? self.options(of: request, isGet: objectId != nil)
+        guard let options, let message = Self.oneMessage(options, className, objectId) else {
+            return .more(PreparedRead(look, options: options))
+        }
+        return .ask(message, look.miss)
+    }
+
+    /// The message to the service; nil when the answer takes more than one message.
+    private static func oneMessage(
+        _ options: QueryOptions, _ className: String, _ objectId: String?
+    ) -> ServiceMessage? {
+        guard options.include.isEmpty else { return nil }
+        if let objectId { return .get(Self.message(className, objectId, options)) }
+        guard options.redirectKey == nil, !SubQueries.mayOccur(in: options.filter) else { return nil }
+        let message = Federation.message(className, options, filter: options.filter, hooks: nil)
+        // A name with a dot leads to other classes, which may have triggers.
+        return message.foreignClasses.isEmpty ? .find(message) : nil
+    }
+
+    func options(
+        of request: ParseRequest, isGet: Bool, mayExplain: Bool = false
+    ) throws(ParseError) -> QueryOptions {
+        let options = try request.options()
+        if isGet { return try QueryOptions(get: options) }
+        return try QueryOptions(
+            find: options, limitMax: configuration.limitMax, skipMax: configuration.skipMax, mayExplain: mayExplain)
+    }
+
+    /// The response to a read that the service alone answered. It is cached when other callers get the same.
+    func answer(_ body: [UInt8], to missing: ReadCache.Missing?, alike: Bool, everybody: Bool) -> ParseResponse {
+        guard let missing, let cache else { return ParseResponse(body: body) }
+        return cache.answer(body, to: missing, alike: alike, everybody: everybody)
+    }
+
+    /// The request for one object, without the objects in its pointers.
+    static func message(_ className: String, _ objectId: String, _ options: QueryOptions) -> GetRequest {
+        GetRequest.with {
+            $0.className = className
+            $0.objectID = objectId
+            $0.keys = options.keys
+            $0.excludeKeys = options.excludeKeys
         }
     }
 }

@@ -12,7 +12,7 @@ struct RequestMachine: Sendable {
     enum Action: Sendable {
         /// The request ends with this response.
         case respond(ParseResponse)
-        /// One message to a service, whose reply goes to `resume(with:)`. Only the event loop gets it.
+        /// One message to a service, whose reply goes to `resume(with:)`.
         case ask(ServiceMessage)
         /// The next stage waits, or takes too long for an event loop.
         /// - onLoop: the task may run on the event loop's thread, because it decodes little and its waiting blocks no
@@ -25,8 +25,9 @@ struct RequestMachine: Sendable {
     enum Step: Sendable {
         /// A page for people, whose files have to be fetched first.
         case page(WebSite)
-        /// A page for shoppers.
-        case storefront(StorefrontController)
+        /// A page for shoppers, which is not in the cache.
+        /// - refusal: the reason why the page is not made, which a page shows.
+        indirect case storefront(StorefrontController, refusal: ParseResponse?)
         /// Look up the session of the admitted client; then `signedIn(_:)`.
         case signIn
         /// Look up the user whose view an operator wants; then `viewed(by:)`.
@@ -70,10 +71,12 @@ struct RequestMachine: Sendable {
     private(set) var claimedId: String?
     /// The write with an `Idempotency-Key` that this request carries out.
     private(set) var write: KeyedWrite?
-    private var isInTask = false
+    private(set) var isInTask = false
     private var state = State.page
     private var pending: Pending?
-    private let refusal: ParseResponse?
+    private var refusal: ParseResponse?
+    /// The rate limit has counted a request for a page of the storefront, and the cache was asked.
+    private var hasLookedForPage = false
 
     /// - Parameter request: with the mount in its path. Its body may follow.
     init(_ router: ParseRouter, _ request: ParseRequest) {
@@ -118,11 +121,11 @@ struct RequestMachine: Sendable {
         request.isCounted = true
     }
 
-    /// A task drives the machine from now on, under a budget.
-    mutating func enterTask(_ budget: RequestBudget) {
-        isInTask = true
-        request.call.budget = budget
-    }
+    /// A task drives the machine from now on.
+    mutating func enterTask() { isInTask = true }
+
+    /// Sets the budget of all calls from now on.
+    mutating func uses(_ budget: RequestBudget) { request.call.budget = budget }
 
     /// The session was looked up.
     mutating func signedIn(_ principal: Principal) -> Action {
@@ -199,7 +202,7 @@ struct RequestMachine: Sendable {
         case .once: return try once()
         case .route:
             state = .handler
-            return isInTask ? nil : plain()
+            return plain()
         case .handler: return try handler()
         case .brokenLink: return isInTask ? .perform(.brokenLink) : .needsTask(onLoop: false)
         case .asked, .refused: return .respond(refusal ?? ParseResponse(.internalError))
@@ -213,13 +216,12 @@ struct RequestMachine: Sendable {
             return nil
         }
         if let shop = router.controllers.storefront, StorefrontController.isMeant(by: request) {
-            if isInTask { return .perform(.storefront(shop)) }
-            // A refusal is a page, too, which the task makes.
-            if let page = shop.kept(request, router), router.admission.refusal(byAddress: request, nil) == nil {
-                return .respond(page)
+            if !hasLookedForPage {
+                hasLookedForPage = true
+                refusal = router.admission.refusal(byAddress: request, nil)
+                if refusal == nil, let page = shop.kept(request, router) { return .respond(page) }
             }
-            request.hasLookedForPage = true
-            return .needsTask(onLoop: false)
+            return isInTask ? .perform(.storefront(shop, refusal: refusal)) : .needsTask(onLoop: false)
         }
         guard let site = router.controllers.site, site.isMeant(by: request) else {
             state = .mount
@@ -243,8 +245,7 @@ struct RequestMachine: Sendable {
             return .respond(router.admission.refusal(byAddress: request, nil) ?? router.guidance.atMount)
         }
         route = RouteTable.mounted.route(request.method, path)
-        // Below `apps` are the links in mails: people open them without keys, and a page answers a wrong link.
-        guard route?.access != .anyone, path.first != "apps" else {
+        guard !RouteTable.isOpen(path, route) else {
             state = .open
             return nil
         }
@@ -264,7 +265,7 @@ struct RequestMachine: Sendable {
             return nil
         }
         state = .handler
-        if !isInTask, let action = plainDownload() { return action }
+        if let action = plainDownload() { return action }
         principal = .stranger(request.network)
         return nil
     }

@@ -43,6 +43,15 @@ struct RouteTable: Sendable {
         return place.map { candidates[$0].route }
     }
 
+    /// Whether a request needs no keys. Below `apps` are the links in mails: people open them without keys, and a page
+    /// answers a wrong link.
+    /// - Parameters:
+    ///   - path: under the mount.
+    ///   - route: of this path; nil where there is none.
+    static func isOpen(_ path: [Substring], _ route: Route?) -> Bool {
+        route?.access == .anyone || path.first == "apps"
+    }
+
     /// The methods that the routes of a path have.
     func methods(of path: [Substring]) -> [ParseRequest.Method] {
         guard let first = path.first, let candidates = entries[first] else { return [] }

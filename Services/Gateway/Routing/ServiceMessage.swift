@@ -2,13 +2,20 @@ import MessageBus
 import Messages
 import ParseProtocol
 
-/// One message to a service, which the event loop sends without a task.
+/// One message to a service, whose reply is the response to a request.
 enum ServiceMessage: Sendable {
     case get(GetRequest)
     case find(FindRequest)
     case file(FileRequest)
     case change(Change, document: [UInt8])
     case event(AppEvent, document: [UInt8])
+
+    fileprivate var isChange: Bool {
+        switch self {
+        case .get, .find, .file: false
+        case .change, .event: true
+        }
+    }
 }
 
 /// The reply to a `ServiceMessage`.
@@ -47,21 +54,29 @@ extension ServiceClient {
         case .file(let message):
             ask(FileCalls.get, message, for: principal, in: context) { completion(Self.fileAnswer($0)) }
         case .change(let change, let document):
-            let message = WriteRequest.with {
-                $0.changes = [change]
-                $0.atomic = true
-            }
-            context.budget?.use(jsonBytes: document.count)
+            let message = ObjectsController.message([change], atomic: true)
             ask(
                 ServiceDirectory.calls(ofClass: change.className).write, toChange: message, document, for: principal,
                 in: context, timeout: ObjectsController.writeTimeout
             ) { result in completion(Self.changeAnswer(result) { .written($0) }) }
         case .event(let event, let document):
-            context.budget?.use(jsonBytes: document.count)
             ask(
                 AnalyticsCalls.event, toChange: event, document, for: principal, in: context,
                 timeout: EventsController.timeout
             ) { result in completion(Self.changeAnswer(result) { .accepted($0) }) }
+        }
+    }
+
+    /// Sends the message for a task, and waits for the reply.
+    func reply(
+        to message: ServiceMessage, for principal: Principal, in context: CallContext
+    ) async -> ServiceResult {
+        // Nobody waits for the response to a read. A change marks its hold before it is sent.
+        if !message.isChange, context.hold?.isAbandoned == true { return .failure(ParseError(.abandoned)) }
+        if context.budget?.isSpent == true { return .failure(ParseError(.budgetSpent)) }
+        return await withCheckedContinuation { continuation in
+            ask(message, for: principal, in: context) { continuation.resume(returning: $0) }
+            broker.wake()
         }
     }
 

@@ -60,7 +60,7 @@ struct ReadyFiles: Sendable {
             default: break
             }
         }
-        let form = file.gzipped.flatMap { SiteFile.takesGzip(accepted) ? $0 : nil } ?? file.plain
-        return (form, known.map { EntityTag.isNamed(form.body.tag, in: $0) } ?? false)
+        let form = SiteFile.form(file.plain, file.gzipped, for: accepted)
+        return (form, EntityTag.isNamed(form.body.tag, in: known))
     }
 }

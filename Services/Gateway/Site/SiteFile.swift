@@ -28,9 +28,9 @@ struct SiteFile: Sendable {
 
     /// The response to a `GET`; 304 for a client that has these bytes.
     func answer(to asked: HTTPFields) -> ParseResponse {
-        let form = gzipped.flatMap { Self.takesGzip(asked[.acceptEncoding]) ? $0 : nil } ?? plain
+        let form = Self.form(plain, gzipped, for: asked[.acceptEncoding])
         let body = form.body
-        let isKnown = asked[.ifNoneMatch].map { EntityTag.isNamed(body.tag, in: $0) } ?? false
+        let isKnown = EntityTag.isNamed(body.tag, in: asked[.ifNoneMatch])
         var response = isKnown ? ParseResponse(status: 304, body: []) : ParseResponse(body)
         response.headers = form.headers
         response.headers[.eTag] = body.tag
@@ -40,6 +40,12 @@ struct SiteFile: Sendable {
             response.headers[.contentLength] = String(body.buffer.readableBytes)
         }
         return response
+    }
+
+    /// The form that a client with this `Accept-Encoding` gets.
+    static func form<Form>(_ plain: Form, _ gzipped: Form?, for accepted: String?) -> Form {
+        guard let gzipped, takesGzip(accepted) else { return plain }
+        return gzipped
     }
 
     /// Whether an `Accept-Encoding` admits gzip (RFC 9110, section 12.5.3). `q=0` refuses it.

@@ -87,13 +87,13 @@ final class StorefrontController: Sendable {
         return folders.contains(first)
     }
 
-    func answer(_ request: ParseRequest, _ router: ParseRouter) async -> ParseResponse {
-        if let refusal = router.admission.refusal(byAddress: request, nil) { return await refused(refusal, request) }
+    /// The response to a request whose page is not in the cache.
+    func answer(_ request: ParseRequest, _ router: ParseRouter, refusal: ParseResponse?) async -> ParseResponse {
+        if let refusal { return await refused(refusal, request) }
         guard request.method == .get || !isForeign(request) else {
             let error = ParseError(.operationForbidden, "Another site's page sent this form.")
             return await refused(ParseResponse(status: 403, error.body), request)
         }
-        if !request.hasLookedForPage, let page = kept(request, router) { return page }
         let network = ClientNetwork(request.network)
         if let response = await gate.run(for: network, { await self.response(to: request, router) }) { return response }
         let error = ParseError.tooManyRequests("Too many pages at once.", retryAfterSeconds: 1)

@@ -65,12 +65,9 @@ struct ImportController: Sendable {
     }
 
     private static func change(_ verb: Change.Verb, _ className: String) -> Change {
-        Change.with {
-            $0.verb = verb
-            $0.className = className
-            $0.proposedID = Names.objectId()
-            $0.imports = true
-        }
+        var change = ObjectsController.change(verb, className, nil)
+        change.imports = true
+        return change
     }
 
     private func rows(_ className: String, _ request: ParseRequest) async throws(ParseError) -> [JSON] {

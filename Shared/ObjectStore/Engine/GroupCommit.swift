@@ -1,6 +1,7 @@
 import Foundation
 import Logging
 import ParseProtocol
+import Synchronization
 
 /// Runs the jobs of a group in one transaction, with a savepoint for each job that could fail halfway. Only the
 /// writer's thread uses it.
@@ -140,8 +141,11 @@ final class GroupCommit {
             // on an old schema are discarded unseen.
             if !piece.isExclusive { try requireCurrent(generation) }
             outcome.changes = transaction.takeChanges(since: schemaBefore)
+            let start = ContinuousClock.now
             try writer.commit(outcome.changes, hasChanged: hasChanged)
             if hasChanged {
+                let time = (ContinuousClock.now - start) / .microseconds(1)
+                CommitCounters.microseconds.wrappingAdd(Int64(time), ordering: .relaxed)
                 CommitCounters.commits.increment()
                 CommitCounters.writes.increment(by: piece.jobs.count)
             }

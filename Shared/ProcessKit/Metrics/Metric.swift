@@ -40,11 +40,20 @@ extension Metric {
     /// The start of a process.
     public static let startTime = Metric(
         "satchel_process_start_time_seconds", .gauge, "Start of the process, since 1970.")
+    /// The clock of a process.
+    public static let clock = Metric(
+        "satchel_process_clock_seconds", .gauge, "The wall clock of the process, in seconds since 1970.")
+    /// The room on the disk.
+    public static let diskFree = Metric(
+        "satchel_disk_free_bytes", .gauge, "Free space of the disk that has the data folder.")
     /// The transactions of a store.
     public static let storeCommits = Metric(
         "satchel_store_commits", .counter, "Commits that changed something; each is one fsync for a group of writes.")
     /// The writes of a store, several of which share a commit.
     public static let storeWrites = Metric("satchel_store_writes", .counter, "Writes in these commits.")
+    /// The time that these transactions took to end.
+    public static let storeCommitTime = Metric(
+        "satchel_store_commit_seconds", .counter, "Time that these commits took, most of it for the disk.")
     /// The transactions that were retried.
     public static let storeRepeats = Metric(
         "satchel_store_repeated_groups", .counter, "Commits that were retried after a conflict.")
@@ -87,9 +96,9 @@ extension Metric {
 
     private static let ofProcesses: [String: Metric] = Dictionary(
         [
-            residentMemory, openFiles, openFilesMax, processorTime, startTime, storeCommits, storeWrites, storeRepeats,
-            storeQueue, storeLog, storeFile, outboxMessages, outboxAge, quotaRefusals, mailsQueued, mails, pushesQueued,
-            pushes, paymentsOpen, payments, codeCalls,
+            residentMemory, openFiles, openFilesMax, processorTime, startTime, clock, diskFree, storeCommits,
+            storeWrites, storeCommitTime, storeRepeats, storeQueue, storeLog, storeFile, outboxMessages, outboxAge,
+            quotaRefusals, mailsQueued, mails, pushesQueued, pushes, paymentsOpen, payments, codeCalls,
         ].map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
 
     /// The metric of processes with that name; nil when there is none.

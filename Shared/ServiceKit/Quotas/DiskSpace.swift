@@ -21,12 +21,17 @@ final class DiskSpace: Sendable {
         guard freeBytesMin > 0 else { return true }
         return last.withLock { last in
             if let last, now - last.askedAt < Self.validity { return last.hasRoom }
-            var status = statvfs()
-            let isKnown = statvfs(path, &status) == 0
-            let free = UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize))
-            let hasRoom = !isKnown || free.overflow || free.partialValue >= UInt64(freeBytesMin)
+            let hasRoom = Self.freeBytes(at: path).map { $0 >= UInt64(freeBytesMin) } ?? true
             last = (now, hasRoom)
             return hasRoom
         }
+    }
+
+    /// The free space of the disk that has a file; nil if unknown.
+    static func freeBytes(at path: String) -> UInt64? {
+        var status = statvfs()
+        guard statvfs(path, &status) == 0 else { return nil }
+        let free = UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize))
+        return free.overflow ? nil : free.partialValue
     }
 }

@@ -35,8 +35,8 @@ import Testing
         #expect(parts[8].contains(#""number":1"#))
     }
 
-    /// The same query on both paths: a HEAD or a body forces the general path.
-    @Test func bothWaysAnswerAlike() async throws {
+    /// The same query on three paths: a body takes it into a task, and a context into the handler of its route.
+    @Test func allWaysAnswerAlike() async throws {
         let suite = try await Suite.shared
         let made = try await ParseClient(suite).create("Turn", ["number": 7])
         func headers(_ answer: String) -> [String] {
@@ -52,12 +52,16 @@ import Testing
         for path in [one, "/classes/Turn/nobody0000", "/classes/Turn?limit=1", one, file, missing] {
             for more in ["Accept: */*", "Origin: https://shop.example", "If-None-Match: *"] {
                 let direct = try await RawRequest.send(suite, Array(head("GET", path, more).utf8))
-                let long = try await RawRequest.send(
-                    suite, Array((head("GET", path, more, "Content-Length: 2") + "{}").utf8))
-                #expect(headers(direct) == headers(long))
-                #expect(
-                    direct.components(separatedBy: "\r\n\r\n").last
-                        == long.components(separatedBy: "\r\n\r\n").last)
+                for other in [
+                    head("GET", path, more, "Content-Length: 2") + "{}",
+                    head("GET", path, more, "X-Parse-Cloud-Context: {}"),
+                ] {
+                    let long = try await RawRequest.send(suite, Array(other.utf8))
+                    #expect(headers(direct) == headers(long), "\(other)")
+                    #expect(
+                        direct.components(separatedBy: "\r\n\r\n").last
+                            == long.components(separatedBy: "\r\n\r\n").last, "\(other)")
+                }
             }
         }
     }

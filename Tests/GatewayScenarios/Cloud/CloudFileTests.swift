@@ -7,6 +7,7 @@ import Testing
 @Suite struct CloudFileTests {
     private static let code = """
         Parse.Cloud.define('hello', () => 'hello');
+        Parse.Cloud.define('fetched', ({ params }) => Parse.Hooks.sendRequest('GET', params.path));
         const master = { useMasterKey: true };
         Parse.Cloud.beforeSave(Parse.File, async ({ file, fileSize, user }) => {
           const name = file.name();
@@ -100,6 +101,16 @@ import Testing
         #expect(try await master.call(.DELETE, "/files/\(other)").status == 200)
         try await eventually("afterDelete heard of it") {
             try await master.find("FileGone", ["name": .string(other)]).results.count == 1
+        }
+    }
+
+    /// An answer to code is JSON.
+    @Test func theCodeDownloadsNoFile() async throws {
+        let client = ParseClient(try await Self.suite)
+        let name = try await upload("plain.txt", by: client).json.text("name")
+        for _ in 0..<2 {
+            let answer = try await client.run("fetched", ["path": .string("/files/satchel/\(name)")])
+            #expect(answer["error"] == "Cloud code cannot download files.", "\(answer.text)")
         }
     }
 

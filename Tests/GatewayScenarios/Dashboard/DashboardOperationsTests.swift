@@ -59,7 +59,7 @@ import Testing
     // MARK: - The routes
 
     @Test(arguments: [
-        "settings", "metrics", "shadow", "log", "functions", "jobs", "config", "backups", "books", "parked",
+        "settings", "metrics", "history", "shadow", "log", "functions", "jobs", "config", "backups", "books", "parked",
     ])
     func onlyOperatorsAreTold(_ name: String) async throws {
         let suite = try await Self.desk.suite

@@ -124,6 +124,15 @@ import Testing
         #expect(try await void.send(.POST, "/events/Tap").code == 209)
     }
 
+    /// The gateway refuses a large body before it arrives.
+    @Test func aLargeBodyWithAnInvalidTokenCounts() async throws {
+        let token = "r:0123456789abcdef0123456789abcdef"
+        let visitor = Visitor(try await GatewaySuites.guarded, sessionToken: token)
+        let large: JSON = ["text": .string(String(repeating: "x", count: 20_000))]
+        for _ in 0..<3 { #expect(try await visitor.send(.POST, "/functions/nearestStores", large).code == 209) }
+        #expect(try await visitor.send(.POST, "/functions/nearestStores", large).status == 429)
+    }
+
     /// A sign-in counts by address, whatever session the client sends.
     @Test func signingInIsCountedByTheAddress() async throws {
         let suite = try await GatewaySuites.guarded

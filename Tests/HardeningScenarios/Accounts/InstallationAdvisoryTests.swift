@@ -75,4 +75,25 @@ import Testing
         #expect(try await master.call(.DELETE, "/installations/\(id)").status == 200)
         #expect(try await master.get("/installations/\(id)").code == 101)
     }
+
+    /// A batch sends consecutive changes to their service in one message.
+    @Test func aBatchOfTwoRefusesAsOneRequestDoes() async throws {
+        let suite = try await Suite.shared
+        let client = ParseClient(suite)
+        let devices = try await Devices.register(suite, tokens: ["token\(Names.random(20))"])
+        let id = devices.objectIds.values.first ?? ""
+        for (method, path, code) in [
+            (HTTPMethod.DELETE, "/classes/_Installation/\(id)", 119), (.DELETE, "/installations/\(id)", 119),
+            (.PUT, "/classes/_Session/\(id)", 209), (.PUT, "/sessions/\(id)", 209),
+        ] {
+            let refused = try await client.call(method, path, [:])
+            #expect(refused.code == code, "\(path): \(refused.text)")
+            let item: JSON = ["method": .string(method.rawValue), "path": .string("/parse" + path), "body": [:]]
+            let batch = try await client.call(.POST, "/batch", ["requests": [item, item]])
+            let refusal: JSON = ["error": refused.json]
+            #expect(batch.json == [refusal, refusal], "\(path): \(batch.text)")
+            let atomic = try await client.call(.POST, "/batch", ["requests": [item, item], "transaction": true])
+            #expect(atomic.json == refused.json, "\(path): \(atomic.text)")
+        }
+    }
 }

@@ -122,6 +122,7 @@ import Testing
         Row(.GET, "/security", nil, developers), Row(.GET, "/serverInfo", nil, developers),
         Row(.GET, "/operations/log?size=1", nil, developers), Row(.GET, "/operations/metrics", nil, developers),
         Row(.GET, "/operations/jobs?limit=1", nil, developers), Row(.GET, "/operations/functions", nil, developers),
+        Row(.GET, "/operations/history", nil, developers),
         Row(.GET, "/operations/shadow", nil, developers), Row(.DELETE, "/operations/shadow", nil, developers),
         Row(.GET, "/operations/books"), Row(.POST, "/operations/books", [:]),
         Row(.GET, "/operations/parked", nil, orders, support, developers),

@@ -42,6 +42,20 @@ def metrics(visit):
     expect(gateway).to_contain_text("99th percentile")
     expect(page.locator("[data-process=catalog]")).to_contain_text("catalog-1")
     expect(page.locator("[data-process=catalog] .spark")).to_be_attached()
+    past(visit)
+
+
+def past(visit):
+    """The figures of a day and of 30 days; a gateway tells them soon after its start."""
+    page = visit.page
+    rate = page.locator("[data-figure=rate]")
+    expect(rate.locator("svg")).to_be_visible()
+    rate.get_by_text("Figures as a table").click()
+    step(rate.locator(".figures tbody tr").count() > 0, "The table has no minutes.")
+    page.get_by_role("button", name="30 days", exact=True).press("Enter")
+    expect(page.get_by_role("button", name="30 days", exact=True)).to_have_attribute("aria-pressed", "true")
+    expect(page.get_by_role("button", name="30 days", exact=True)).to_be_focused()
+    expect(page.locator("[data-figure='past.failed'] svg")).to_be_visible()
 
 
 def functions(visit, given):

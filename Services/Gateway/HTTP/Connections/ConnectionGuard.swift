@@ -4,9 +4,16 @@ import NIOHTTP1
 import NIOHTTPTypes
 import ParseProtocol
 
-/// Guards one connection: checks the limit on connections, the pace of requests, and that the client reads its answers.
+/// Guards one connection: checks the limit on connections, the pace of requests, and that the client reads its
+/// answers. Closes the connection when it is idle, and when the gateway stops and all requests are answered
+/// (`ConnectionUse`).
+///
+/// It also answers `Expect: 100-continue`, with which curl and PHP ask whether a large body is welcome (RFC 9110,
+/// section 10.1.1); without an answer they wait for a second. Every body is welcome: a request is refused after its
+/// body, so the connection stays usable.
 ///
 /// A quick connection costs one check for each part: the clock runs only while a request or an answer is incomplete.
+/// The guard precedes `LiveUpgrade` and `RequestHandler`, so it sees their answers.
 final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPRequestPart
     typealias InboundOut = HTTPRequestPart
@@ -21,12 +28,16 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
     /// waits 10 for the whole process.
     private static let leavingSecondsMax = 5
 
+    /// Longer than common clients and proxies keep an idle connection themselves.
+    private static let idleMax = TimeAmount.seconds(75)
+
     private let gate: ConnectionGate
     private var place: ConnectionGate.Place?
     private var pace: RequestPace
     private var clock: RepeatedTask?
-    /// Requests that were read and have no answer yet.
-    private var open = 0
+    /// Also counts the requests without an answer.
+    private var use = ConnectionUse(idleMax: idleMax, now: .now())
+    private var look: Scheduled<Void>?
     /// An answer has begun and not ended.
     private var isAnswering = false
     /// Whether the server waits for bytes of the client.
@@ -50,6 +61,7 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
         // Fails for a closed connection, over which nothing arrives.
         try? OldClientHandler.add(to: context.pipeline.syncOperations)
         if context.channel.isActive { enter(context) }
+        perform(.look(at: use.end), context)
     }
 
     func channelActive(context: ChannelHandlerContext) {
@@ -68,7 +80,11 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
         context.fireChannelInactive()
     }
 
-    func handlerRemoved(context: ChannelHandlerContext) { leave() }
+    func handlerRemoved(context: ChannelHandlerContext) {
+        look?.cancel()
+        look = nil
+        leave()
+    }
 
     private func leave() {
         clock?.cancel()
@@ -88,20 +104,27 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
         switch unwrapInboundIn(data) {
         case .head(let head):
             guard !isRefused else { return }
-            open += 1
+            use.headArrived(now: .now())
             droppedBytes = 0
             pace.headArrived()
             if Self.exceedsMarkLimit(head) {
                 isRefused = true
                 return context.fireErrorCaught(HTTPParserError.invalidHeaderToken)
             }
+            // Behind another request without an answer, the client gets none: it would be sent within that answer.
+            if use.open == 1, head.headerFields[.expect]?.lowercased() == "100-continue" {
+                context.writeAndFlush(wrapOutboundOut(.head(HTTPResponse(status: .continue))), promise: nil)
+            }
         case .body(let buffer):
+            use.bodyArrived(now: .now())
             pace.bodyArrived(buffer.readableBytes)
-            if open == 0 {
+            if use.open == 0 {
                 droppedBytes += buffer.readableBytes
                 if droppedBytes > Self.droppedBytesMax { return context.close(promise: nil) }
             }
-        case .end: pace.endArrived()
+        case .end:
+            use.endArrived(now: .now())
+            pace.endArrived()
         }
         if !isRefused { context.fireChannelRead(data) }
     }
@@ -120,7 +143,8 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
     /// A client that closes its side before its answer has begun counts as gone, as in nginx: the guard closes the
     /// connection. Its reads are abandoned, its changes are completed.
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        if case ChannelEvent.inputClosed = event, open > 0, !isAnswering, !pace.isWatching {
+        if event is ChannelShouldQuiesceEvent { return perform(use.ends(), context) }
+        if case ChannelEvent.inputClosed = event, use.open > 0, !isAnswering, !pace.isWatching {
             context.close(promise: nil)
         }
         context.fireUserInboundEventTriggered(event)
@@ -138,10 +162,28 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
         case .head: isAnswering = true
         case .body: break
         case .end:
-            open -= 1
             isAnswering = false
+            let step = use.answered(now: .now())
+            context.write(data, promise: promise)
+            if step == .close { context.flush() }
+            return perform(step, context)
         }
         context.write(data, promise: promise)
+    }
+
+    private func perform(_ step: ConnectionUse.Step, _ context: ChannelHandlerContext) {
+        switch step {
+        case .goesOn: break
+        case .close: close(context: context, mode: .all, promise: nil)
+        case .look(let time):
+            guard look == nil else { break }
+            let bound = NIOLoopBound(Watched(guardian: self, context: context), eventLoop: context.eventLoop)
+            look = context.eventLoop.scheduleTask(deadline: time) {
+                let (guardian, context) = (bound.value.guardian, bound.value.context)
+                guardian.look = nil
+                guardian.perform(guardian.use.looked(now: .now()), context)
+            }
+        }
     }
 
     /// Sends the rest of a complete answer before the connection is closed: NIO drops bytes that wait for the socket
@@ -194,7 +236,7 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
     /// Closes a connection whose request does not arrive; answers with the reason unless another answer is under way.
     private func refuse(_ context: ChannelHandlerContext) {
         // An earlier request has no answer yet: the client would take this one for it.
-        guard open == (pace.isInBody ? 1 : 0) else { return context.close(promise: nil) }
+        guard use.open == (pace.isInBody ? 1 : 0) else { return context.close(promise: nil) }
         let body = ByteBuffer(bytes: ParseError(.timeout, "The request came too slowly.").body.serialized)
         let fields: HTTPFields = [
             .contentType: "application/json; charset=utf-8", .contentLength: String(body.readableBytes),

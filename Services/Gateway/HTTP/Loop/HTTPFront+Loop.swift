@@ -70,15 +70,15 @@ extension HTTPFront {
         traffic.of(loop, with: router.controllers.objects.services.broker)
     }
 
-    /// Sends a message to a service.
+    /// Sends a message to a service. It uses the budget of the request, which a task may go on with.
     /// - Parameter completion: called on the event loop whose traffic it is.
     func ask(
-        _ message: ServiceMessage, of exchange: RequestExchange, over traffic: LoopTraffic,
+        _ message: ServiceMessage, of exchange: inout RequestExchange, over traffic: LoopTraffic,
         completion: @escaping @Sendable (ServiceResult) -> Void
     ) {
-        var context = exchange.machine.request.call
-        context.budget = RequestBudget(microseconds: configuration.requestBudgetMicroseconds)
-        router.controllers.objects.services.ask(message, for: exchange.machine.principal, in: context) { result in
+        exchange.machine.uses(newBudget(for: exchange.machine.request))
+        let (principal, context) = (exchange.machine.principal, exchange.machine.request.call)
+        router.controllers.objects.services.ask(message, for: principal, in: context) { result in
             traffic.replied { completion(result) }
         }
         traffic.madeRequest()

@@ -1,7 +1,7 @@
 import NIOCore
 
-/// Decides when a connection is closed: because it is idle, or because the gateway stops. Pure: the handler reports
-/// reads and writes.
+/// Decides when a connection is closed: because it is idle, or because the gateway stops. Pure: `ConnectionGuard`
+/// reports reads and writes.
 ///
 /// The timeout runs only while the gateway waits for the client. The time of an answer has no bound.
 package struct ConnectionUse {
@@ -14,7 +14,7 @@ package struct ConnectionUse {
 
     private let idleMax: TimeAmount
     /// Requests whose heads were read and that have no answer yet.
-    private var open = 0
+    package private(set) var open = 0
     private var isReading = false
     private var isEnding = false
     private var lastUse: NIODeadline

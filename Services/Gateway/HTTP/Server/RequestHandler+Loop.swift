@@ -13,7 +13,7 @@ extension RequestHandler {
         if request.body.count > 0 { exchange.machine.received(request.body.bytes) }
         switch exchange.machine.next() {
         case .ask(let message):
-            ask(message, front, exchange, context)
+            ask(message, front, &exchange, context)
             // The reply comes later, on this event loop.
             self.exchange = consume exchange
         case let action: follow(action, front, exchange, context)
@@ -21,12 +21,13 @@ extension RequestHandler {
     }
 
     private func ask(
-        _ message: ServiceMessage, _ front: HTTPFront, _ exchange: RequestExchange, _ context: ChannelHandlerContext
+        _ message: ServiceMessage, _ front: HTTPFront, _ exchange: inout RequestExchange,
+        _ context: ChannelHandlerContext
     ) {
         guard let traffic else { return }
         isWorking = true
         let bound = NIOLoopBound((handler: self, context: context), eventLoop: context.eventLoop)
-        front.ask(message, of: exchange, over: traffic) { result in
+        front.ask(message, of: &exchange, over: traffic) { result in
             let (handler, context) = bound.value
             handler.resume(with: result, context)
         }

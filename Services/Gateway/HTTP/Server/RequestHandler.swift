@@ -23,7 +23,7 @@ package final class RequestHandler: ChannelDuplexHandler, RemovableChannelHandle
 
     /// Nil where tasks answer every request.
     let front: HTTPFront?
-    private let respond: Respond
+    private let respond: @Sendable (Request, any Channel) async throws -> OutgoingResponse
     let outlet = ResponseOutlet()
     private(set) var traffic: LoopTraffic?
     private let connections: OpenConnections
@@ -62,7 +62,7 @@ package final class RequestHandler: ChannelDuplexHandler, RemovableChannelHandle
     /// Answers every request in a task.
     /// - Parameter connections: the open connections of the server, to which this one is added.
     package convenience init(_ connections: OpenConnections, respond: @escaping Respond) {
-        self.init(connections, front: nil, respond: respond)
+        self.init(connections, front: nil) { .response(try await respond($0, $1)) }
     }
 
     /// Answers small requests on the event loop.
@@ -72,7 +72,10 @@ package final class RequestHandler: ChannelDuplexHandler, RemovableChannelHandle
         }
     }
 
-    private init(_ connections: OpenConnections, front: HTTPFront?, respond: @escaping Respond) {
+    private init(
+        _ connections: OpenConnections, front: HTTPFront?,
+        respond: @escaping @Sendable (Request, any Channel) async throws -> OutgoingResponse
+    ) {
         self.connections = connections
         self.front = front
         self.respond = respond
@@ -221,7 +224,7 @@ package final class RequestHandler: ChannelDuplexHandler, RemovableChannelHandle
         guard let request = beginning else { return }
         beginning = nil
         let channel = context.channel
-        beginTask(context, onLoop: false) { [respond] in .response(try await respond(request, channel)) }
+        beginTask(context, onLoop: false) { [respond] in try await respond(request, channel) }
     }
 
     /// Begins the task that answers the present request.
@@ -264,12 +267,9 @@ package final class RequestHandler: ChannelDuplexHandler, RemovableChannelHandle
         }
     }
 
-    /// Sends the last parts of an answer, and its end.
-    func finish(_ parts: [HTTPResponsePart], _ context: ChannelHandlerContext) {
-        finish(context) {
-            for part in parts { context.write(wrapOutboundOut(part), promise: nil) }
-            context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
-        }
+    /// Sends the end of an answer whose body was sent in parts.
+    func end(_ context: ChannelHandlerContext) {
+        finish(context) { context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil) }
     }
 
     /// Sends the last bytes of an answer by `write`.

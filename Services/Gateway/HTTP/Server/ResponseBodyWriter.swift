@@ -30,28 +30,18 @@ package struct ResponseBodyWriter: Sendable {
     func send(_ make: @Sendable () async throws -> OutgoingResponse) async {
         do {
             let outgoing = try await make()
-            guard case .response(let response) = outgoing else {
+            guard case .response(let response) = outgoing, case .stream(_, let write) = response.body else {
                 return onLoop { handler, context in
                     handler.finish(context) { handler.write(outgoing, nil, context) }
                 }
             }
             let head = HTTPResponsePart.head(response.head)
-            switch response.body {
-            case .whole(let buffer) where buffer.readableBytes > 0: finish([head, .body(buffer)])
-            case .whole, .empty: finish([head])
-            case .stream(_, let write):
-                onLoop { handler, context in handler.begin(head, context) }
-                try await write(self)
-                finish([])
-            }
+            onLoop { handler, context in handler.begin(head, context) }
+            try await write(self)
+            onLoop { handler, context in handler.end(context) }
         } catch {
             onLoop { handler, context in handler.fail(error, context) }
         }
-    }
-
-    /// - Parameter parts: all but the end.
-    private func finish(_ parts: [HTTPResponsePart]) {
-        onLoop { handler, context in handler.finish(parts, context) }
     }
 
     private func onLoop(_ work: @escaping @Sendable (RequestHandler, ChannelHandlerContext) -> Void) {

@@ -39,6 +39,8 @@ final class ReadCache: Sendable {
         case missing(Missing)
         /// The request is not cacheable.
         case unfit
+
+        var miss: Missing? { if case .missing(let missing) = self { missing } else { nil } }
     }
 
     /// The memory of responses larger than `CapacitySettings.smallBytes` is counted until they are sent (`AnswerHold`),

@@ -11,6 +11,12 @@ extension Route {
             await $0.controllers.operations.metrics($0.request, $0.router.meter.times)
         },
         operation(
+            "history", "getFigureHistory", "The figures of the last hours by minute, or of the last days by hour.",
+            area: .developers
+        ) {
+            try await $0.controllers.operations.history($0.request)
+        },
+        operation(
             "shadow", "getShadowReport", "Where the old server's answers to a share of the reads differ.",
             area: .developers
         ) {

@@ -9,6 +9,8 @@ const HEIGHT = 220;
 const EDGE = { top: 12, end: 12, bottom: 26, start: 56 };
 /** Pixels between the labels of the axis and the chart. */
 const GAP = 10;
+/** Rows of the table that are made at once; a longer table delays the page, so that its rows wait until it is opened. */
+const ROWS_AT_ONCE = 400;
 
 class Chart extends HTMLElement {
   #points = [];
@@ -95,13 +97,17 @@ class Chart extends HTMLElement {
   }
 
   #table() {
-    const rows = this.#points.map((point) =>
-      h('tr', h('th', { scope: 'row' }, point.label), h('td', this.#options.value(point.value)), this.#before(point)),
-    );
+    const points = this.#points;
+    const body = h('tbody');
+    const row = (point) =>
+      h('tr', h('th', { scope: 'row' }, point.label), h('td', this.#options.value(point.value)), this.#before(point));
+    const draw = () => fill(body, points.map(row));
+    if (points.length <= ROWS_AT_ONCE) draw();
     return h(
       'details.figures',
+      { ontoggle: () => body.children.length || draw() },
       h('summary', t('chart.asTable')),
-      h('table', h('caption.unseen', this.#options.title), h('tbody', rows)),
+      h('table', h('caption.unseen', this.#options.title), body),
     );
   }
 

@@ -1,10 +1,11 @@
-// The state of the suite: each service with its figures over the last minutes.
+// The state of the suite: each service with its figures over the last minutes, and the figures of all in the past.
 
 import { call } from '../../../shared/api.js';
 import { fill, h, svg } from '../../../shared/dom.js';
 import { number } from '../../../shared/format.js';
 import { hasText, t } from '../../../shared/i18n.js';
 import { total } from '../../operations/parked.js';
+import { pastCharts } from '../../operations/past-charts.js';
 import { History } from '../../operations/rates.js';
 import { every, guarded, head } from '../../operations/shared.js';
 
@@ -30,7 +31,7 @@ export async function render({ router, signal }) {
         if (!signal.aborted) fill(state, h('span.problem', { role: 'alert' }, error.message));
       }
     });
-    return [head(router, 'metrics'), state, place];
+    return [head(router, 'metrics'), state, place, pastCharts(signal)];
   });
 }
 
