@@ -372,6 +372,16 @@ if Context.environment["SATCHEL_SHOP_ONLY"] != "1" {
                 "TestSupport", "AnalyticsService", "BagService", "CatalogService", "CloudService", "CrashService",
                 "GatewayService", "MailService", "PaymentsService", "PushService", "UsersService", "WebService",
             ], swiftSettings: unoptimised),
+        // The simulation of checkouts. Optimised: it runs hundreds of seeds.
+        .target(name: "VirtualThread", path: "Tests/VirtualThread"),
+        .testTarget(
+            name: "SimulationTests",
+            dependencies: [
+                "Books", "BagService", "CatalogService", "Cryptography", "MailService", "MessageBus", "Messages",
+                "ObjectStore", "Outbound", "ParseProtocol", "PaymentsService", "ProcessKit", "ServiceKit",
+                "VirtualThread",
+                .product(name: "Logging", package: "swift-log"),
+            ]),
         .testTarget(
             name: "SuiteClientTests", dependencies: ["SuiteClient", .product(name: "NIOCore", package: "swift-nio")]),
         .testTarget(name: "AttackTests", dependencies: ["Attack"]),

@@ -57,7 +57,10 @@ package func bagPlan(_ currency: Currency) -> ServicePlan {
     return plan
 }
 
-package func buildBag(_ host: ServiceHost, _ routes: inout ServiceRoutes, _ currency: Currency) throws {
+/// - Parameter keepsMark: whether a file beside the database marks the highest order number.
+package func buildBag(
+    _ host: ServiceHost, _ routes: inout ServiceRoutes, _ currency: Currency, keepsMark: Bool = true
+) throws {
     let bag = BagFunctions(host: host, currency: currency.code)
     routes.readingFunction("bag") { try bag.view($1, $2) }
     routes.readingFunction("addToBag") { try bag.add($0, $1, $2) }
@@ -69,12 +72,16 @@ package func buildBag(_ host: ServiceHost, _ routes: inout ServiceRoutes, _ curr
     let isShared = host.writers == .every
     // Where several processes write, each has its own mark file.
     let mark = isShared ? "bag.numbers.\(host.configuration.replica)" : "bag.numbers"
-    let numbers = OrderNumberGate(
-        mark: OrderNumberMark(path: "\(host.configuration.dataDirectory)/\(mark)"), logger: host.logger)
-    host.whenWriting(
-        "orders.numbers", every: OrderNumberGate.pause, problem: "The highest order number could not be determined."
-    ) {
-        await numbers.open(host) ? .finished : .idle
+    let numbers =
+        keepsMark
+        ? OrderNumberGate(
+            mark: OrderNumberMark(path: "\(host.configuration.dataDirectory)/\(mark)"), logger: host.logger) : nil
+    if let numbers {
+        host.whenWriting(
+            "orders.numbers", every: OrderNumberGate.pause, problem: "The highest order number could not be determined."
+        ) {
+            await numbers.open(host) ? .finished : .idle
+        }
     }
     let leases = isShared ? CheckoutLeases() : nil
     let ledger = CheckoutLedger(

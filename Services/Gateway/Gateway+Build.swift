@@ -128,7 +128,7 @@ extension Controllers {
         let objects = ObjectsController(
             services: services, federation: federation, configuration: configuration, cache: cache,
             openClasses: OpenClasses(boards: cache))
-        let accounts = AccountsController(services: services, configuration: configuration)
+        let accounts = AccountsController(services: services, configuration: configuration, cache: cache)
         let files = FileCache(configuration, boards: cache)
         let document = try OpenAPIDocument(
             routes: RouteTable.mounted.routes, outside: RouteTable.outside.routes, publicURL: configuration.publicURL)

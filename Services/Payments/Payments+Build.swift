@@ -12,8 +12,16 @@ package let paymentsPlan = ServicePlan(
     migrations: paymentsMigrations
 ) { _ in ["PaymentMethod": PaymentMethodRules()] }
 
-package func buildPayments(_ host: ServiceHost, _ routes: inout ServiceRoutes) throws {
-    let (provider, desk, webhooks) = try paymentProvider(host)
+/// - Parameter simulated: the provider in a simulation, with the secret of its webhooks; nil for the configured one.
+package func buildPayments(
+    _ host: ServiceHost, _ routes: inout ServiceRoutes,
+    simulated: (provider: any PaymentProvider, webhookSecret: String?)? = nil
+) throws {
+    let (configured, desk, configuredWebhooks) = try paymentProvider(host)
+    let provider = simulated?.provider ?? configured
+    let webhooks =
+        simulated.map { Webhooks(store: host.store, secret: $0.webhookSecret, logger: host.logger) }
+        ?? configuredWebhooks
     let charges = Charges(store: host.store, provider: provider, logger: host.logger)
     routes.task(PaymentsCalls.charge) { message, request in
         try await charges.charge(message, for: request.share)

@@ -73,6 +73,8 @@ public final class ClassStore: Sendable {
     private let migrator: Migrator
     private let writer: WriterThread
     private let readers: ReaderPool
+    /// Runs jobs and reads instead of the threads, in a simulation.
+    private let inline: InlineStore?
     /// Builds automatic indexes concurrently with writes; nil where the writer itself builds them.
     private let builder: IndexBuilder?
     /// Claims rows for this process; nil where only one process writes.
@@ -100,13 +102,15 @@ public final class ClassStore: Sendable {
     ///   - isMoving: called when this process becomes the writer: whether it records its changes for a `StoreMove`.
     ///   - answering: called on the writer's thread after each commit with a closure that completes the commit's jobs.
     ///     It must run the closure. The responses of one commit can thus leave together.
+    ///   - stage: the process of a simulation, with a database in memory; `database` then only names it.
     public init(
         _ database: StoreDatabase, classes: [ClassDefinition], synchronous: Synchronous = .full,
         writers: StoreWriters = .one, allowClassCreation: Bool,
         allowCustomObjectId: Bool, allowance: any SchemaQuota = UnlimitedSchema(),
         announcement: ChangeAnnouncement = .none, migrations: [Migrations] = [], memberRecord: String? = nil,
         isMoving: @escaping @Sendable () -> Bool = { false },
-        answering: @escaping @Sendable (_ answers: () -> Void) -> Void = { $0() }, logger: Logger
+        answering: @escaping @Sendable (_ answers: () -> Void) -> Void = { $0() },
+        stage: (any MemoryStage)? = nil, logger: Logger
     ) throws {
         let path = database.name
         self.path = path
@@ -125,8 +129,10 @@ public final class ClassStore: Sendable {
             repetitions: repetitions, memberRecord: memberRecord, isMoving: isMoving, answering: answering)
         switch database {
         case .file(let path):
-            try FileManager.default.createDirectory(
-                at: URL(fileURLWithPath: path).deletingLastPathComponent(), withIntermediateDirectories: true)
+            if stage == nil {
+                try FileManager.default.createDirectory(
+                    at: URL(fileURLWithPath: path).deletingLastPathComponent(), withIntermediateDirectories: true)
+            }
             builder = nil
             claimer = nil
             connecting = { try SQLiteConnection(path: path, writing: nil) }
@@ -142,6 +148,7 @@ public final class ClassStore: Sendable {
                 writer: PostgreSQLWriter(server, writers: writers, settings: settings, logger: logger),
                 logger: logger)
         }
+        inline = try stage.map { try InlineStore($0, settings, logger) }
         let connecting = connecting
         // PostgreSQL needs an extra query for this, which only caches benefit from.
         let reportsSharing = if case .file = database { true } else { announcement == .kept }
@@ -167,10 +174,10 @@ public final class ClassStore: Sendable {
 
     /// The current role of this process. A reader becomes the writer when the lock is free. Where every process writes,
     /// the leader is the writer.
-    public var role: StoreRole { writer.leads ? .writer : .reader }
+    public var role: StoreRole { inline?.leads ?? writer.leads ? .writer : .reader }
 
     /// Whether `write` and `submit` currently accept jobs.
-    public var mayWrite: Bool { writer.mayWrite }
+    public var mayWrite: Bool { inline != nil || writer.mayWrite }
 
     /// The number of transactions that were retried after a conflict with another process.
     package var repeatedGroups: Int { repetitions.count }
@@ -227,6 +234,7 @@ public final class ClassStore: Sendable {
     /// - Throws: `.serviceUnavailable` (2) when it is not ready by then; `DatabaseRefused` when a newer release wrote
     ///   it.
     public func makeReader() throws -> StoreReader {
+        if let inline { return inline.reader }
         let reader = try StoreReader.open(
             path: path, migrator, shapes, reportsSharing: reportsSharing, isStopped: { isStopped.isRaised },
             connecting: connecting)
@@ -256,11 +264,10 @@ public final class ClassStore: Sendable {
         completion: @escaping @Sendable (Result<T, any Error>) -> Void
     ) {
         var result: T?
-        readers.submit(
-            ReaderPool.Job(
-                share: share, run: { result = try body($0) },
-                finish: { completion(ClassStore.outcome(result, $0)) }),
-            isCostly: isCostly)
+        let job = ReaderPool.Job(
+            share: share, run: { result = try body($0) }, finish: { completion(ClassStore.outcome(result, $0)) })
+        if let inline { return inline.read(job) }
+        readers.submit(job, isCostly: isCostly)
     }
 
     private static func outcome<T>(_ result: T?, _ failure: (any Error)?) -> Result<T, any Error> {
@@ -304,19 +311,19 @@ public final class ClassStore: Sendable {
             guard let trace else { return try body(transaction) }
             return try RequestTrace.$current.withValue(trace) { try body(transaction) }
         }
-        writer.submit(
-            WriterThread.Job(
-                client: share?.client ?? .shop, weight: share?.weight ?? 1,
-                run: { transaction in
-                    transaction.isRepeated = runs > 0
-                    runs += 1
-                    defer { transaction.isRepeated = false }
-                    result = try transaction.accounted(share, beyond: &charged) { try perform(transaction) }
-                },
-                finish: {
-                    span?.end(isError: $0 != nil)
-                    completion(ClassStore.outcome(result, $0))
-                }, changesAtOnce: changesAtOnce))
+        let job = WriterThread.Job(
+            client: share?.client ?? .shop, weight: share?.weight ?? 1,
+            run: { transaction in
+                transaction.isRepeated = runs > 0
+                runs += 1
+                defer { transaction.isRepeated = false }
+                result = try transaction.accounted(share, beyond: &charged) { try perform(transaction) }
+            },
+            finish: {
+                span?.end(isError: $0 != nil)
+                completion(ClassStore.outcome(result, $0))
+            }, changesAtOnce: changesAtOnce)
+        if let inline { inline.submit(job) } else { writer.submit(job) }
     }
 
     /// Claims rows that represent pending work, where every process writes. The rows come in no particular order.
@@ -324,6 +331,7 @@ public final class ClassStore: Sendable {
     ///   finished work.
     /// - Throws: `StoreError`, `.timeout` (124). Rows may then be claimed whose claim expires unused.
     public func claim(_ claim: RowClaim) async throws -> [SQLRow] {
+        if inline != nil { return try await write(for: nil) { try claim.take(in: $0) } }
         guard let claimer, mayWrite, trouble == nil else { return [] }
         return try await claimer.take(claim)
     }

@@ -33,6 +33,7 @@ public final class ServiceHost: Sendable {
     let replies: ReplyBatch
     /// The logger, which names the service.
     public let logger: Logger
+    let hasLiveQueries: Bool
     private let startWorks = Mutex<[BackgroundWork]>([])
     private let stopActions = Mutex<[@Sendable (_ limit: Duration) async -> Void]>([])
     private let idleActions = Mutex<[@Sendable (_ limit: Duration) async -> Void]>([])
@@ -63,22 +64,26 @@ public final class ServiceHost: Sendable {
     static func migrations(of plan: ServicePlan) -> [Migrations] { [.serviceKit, plan.migrations] }
 
     /// A host with an existing store.
+    /// - Parameters:
+    ///   - writers: nil for the configured ones.
+    ///   - carrier: carries the calls, in a simulation, which has no live queries.
     package init(
         plan: ServicePlan, configuration: ServiceConfiguration, store: ClassStore, replies: ReplyBatch = ReplyBatch(),
-        quotas: Quotas, logger: Logger
+        quotas: Quotas, writers given: StoreWriters? = nil, carrier: BusEndpoint.Carrier? = nil, logger: Logger
     ) throws {
         self.plan = plan
         self.configuration = configuration
         self.store = store
         self.replies = replies
-        writers = try configuration.writers(plan)
-        if writers == .every { store.watch.keepLog() }
+        writers = try given ?? configuration.writers(plan)
+        hasLiveQueries = carrier == nil
+        if writers == .every, hasLiveQueries { store.watch.keepLog() }
         self.quotas = quotas
         self.logger = logger
         bus = try BusEndpoint(
             configuration: configuration.bus, service: plan.name, replica: configuration.replica,
             release: satchelRelease, laneCount: configuration.laneCount,
-            keepsBoard: try configuration.keepsBoard(plan), logger: logger)
+            keepsBoard: try configuration.keepsBoard(plan), carrier: carrier, logger: logger)
         warnings = ServiceWarnings(bus)
         outbox = Outbox(store: store, bus: bus, background: background, writers: writers, logger: logger)
         limitStoredTimes(Outbox.waits)
@@ -235,8 +240,20 @@ public final class ServiceHost: Sendable {
         }
     }
 
+    /// Starts the work of a process in a simulation, which has no lanes.
+    package func startInSimulation() {
+        whenWriting(outbox.work)
+        background.add(parking)
+        background.start()
+        started()
+    }
+
     func started() {
-        for work in startWorks.withLock({ $0 }) { background.begin(isAwaited: false) { await work.run() } }
+        let begun = startWorks.withLock { works -> [BackgroundWork] in
+            defer { works = [] }
+            return works
+        }
+        for work in begun { background.begin(isAwaited: false) { await work.run() } }
     }
 
     /// This process may write from now on, or no longer, whether or not it is the leader.

@@ -1,7 +1,6 @@
+import GatewayService
 import ProcessKit
 import Testing
-
-@testable import GatewayService
 
 /// The figures between two samples of counts that run from the start of their process.
 @Suite struct SuiteSampleTests {

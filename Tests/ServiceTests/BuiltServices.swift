@@ -51,7 +51,7 @@ struct BuiltServices {
         try add(cloudPlan, buildCloud)
         try add(crashPlan, buildCrash)
         try add(mailPlan, buildMail)
-        try add(paymentsPlan, buildPayments)
+        try add(paymentsPlan) { try buildPayments($0, &$1) }
         try add(pushPlan, buildPush)
         let hasher = PasswordHasher(cost: ScryptCost(parallelism: 1))
         let means = AccountDependencies(

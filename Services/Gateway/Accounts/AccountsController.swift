@@ -6,11 +6,14 @@ import ParseProtocol
 struct AccountsController: Sendable {
     let services: ServiceClient
     let configuration: GatewayConfiguration
+    /// Nil when caching is off.
+    private let cache: ReadCache?
     private let refused = SignInRefusalDelays()
 
-    init(services: ServiceClient, configuration: GatewayConfiguration) {
+    init(services: ServiceClient, configuration: GatewayConfiguration, cache: ReadCache?) {
         self.services = services
         self.configuration = configuration
+        self.cache = cache
     }
 
     func signUp(_ request: ParseRequest, _ principal: Principal) async throws(ParseError) -> ParseResponse {
@@ -104,7 +107,11 @@ struct AccountsController: Sendable {
     }
 
     func me(_ request: ParseRequest, _ principal: Principal) async throws(ParseError) -> ParseResponse {
-        try await own(UsersCalls.me, request, principal)
+        let look = request.prepared?.look ?? cache?.lookAccount(request, principal) ?? .unfit
+        if case .found(let answer) = look { return answer }
+        let answer = try await own(UsersCalls.me, request, principal)
+        guard case .missing(let missing) = look, let cache else { return answer }
+        return cache.answer(account: answer.body, to: missing)
     }
 
     func currentSession(_ request: ParseRequest, _ principal: Principal) async throws(ParseError) -> ParseResponse {

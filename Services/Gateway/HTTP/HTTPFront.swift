@@ -19,7 +19,7 @@ final class HTTPFront: Sendable {
     let traffic: BusTraffic
     let writer: ResponseWriter
     private let shadow: Shadow?
-    /// Prefixes of the paths of `/classes/…` and `/events/…`.
+    /// Prefixes of the paths of `/classes/…`, `/events/…` and `/users/me`.
     let objectPaths: [[UInt8]]
     /// Prefixes of the paths of uploaded files.
     let filePaths: [[UInt8]]
@@ -38,7 +38,9 @@ final class HTTPFront: Sendable {
         self.shadow = shadow
         writer = ResponseWriter(configuration)
         let mounts = [configuration.mount.map { "/\($0)" }.joined(), "/1"]
-        objectPaths = mounts.flatMap { mount in ["classes", "events"].map { Array("\(mount)/\($0)/".utf8) } }
+        objectPaths = mounts.flatMap { mount in
+            ["classes/", "events/", "users/me"].map { Array("\(mount)/\($0)".utf8) }
+        }
         filePaths = mounts.map { Array("\($0)/files/\(configuration.applicationId)/".utf8) }
         self.logger = logger
     }

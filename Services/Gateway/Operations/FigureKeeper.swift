@@ -59,23 +59,28 @@ final class FigureKeeper: ProcessPart {
 }
 
 /// The figures of the suite at one moment. Counts run from the start of their process.
-struct SuiteSample: Sendable {
+package struct SuiteSample: Sendable {
     /// Events of one process.
-    struct Events: Sendable {
+    package struct Events: Sendable {
         let figure: SuiteFigure
         let count: Int64
+
+        package init(figure: SuiteFigure, count: Int64) {
+            self.figure = figure
+            self.count = count
+        }
     }
 
     /// Requests by the bucket of their time; empty before the first one.
-    var buckets: [UInt64] = []
+    package var buckets: [UInt64] = []
     /// Requests by the class of their status.
-    var requests: [SuiteFigure: UInt64] = [:]
+    package var requests: [SuiteFigure: UInt64] = [:]
     /// By process and outcome.
-    var events: [String: Events] = [:]
+    package var events: [String: Events] = [:]
     /// What is at this moment.
-    var levels: [SuiteFigure: Int64] = [:]
+    package var levels: [SuiteFigure: Int64] = [:]
 
-    init() {}
+    package init() {}
 
     init(_ suite: SuiteFigures, _ parts: [RouteTimes.Part], liveConnections: Int) {
         var all = ResponseTimes.Row()
@@ -121,7 +126,7 @@ struct SuiteSample: Sendable {
     /// The figures of the time since an earlier sample. A count that became smaller is that of a process that started
     /// again, so all of it is new.
     /// - Parameter before: nil for the first sample, whose events may be of any time.
-    func row(since before: SuiteSample?) -> FigureRow {
+    package func row(since before: SuiteSample?) -> FigureRow {
         var values = levels
         for (figure, count) in requests {
             values[figure] = Self.increase(count, since: before?.requests[figure])

@@ -8,7 +8,9 @@ extension RequestMachine {
     mutating func plain() -> Action? {
         guard request.credentials.context == nil, request.viewer == nil, !principal.isPrivileged else { return nil }
         switch request.method {
-        case .get: return request.isHead ? nil : plainRead()
+        case .get:
+            guard !request.isHead else { return nil }
+            return isOwnAccount ? plainAccount() : plainRead()
         case .post, .put:
             guard let className else { return plainEvent() }
             return plainChange(of: className)
@@ -27,6 +29,19 @@ extension RequestMachine {
     }
 
     // MARK: - Reads
+
+    /// Whether the path is `/users/me`.
+    private var isOwnAccount: Bool {
+        request.path.count == 2 && request.path[0] == "users" && request.path[1] == "me"
+    }
+
+    /// The caller's own account, if it is in the cache.
+    private mutating func plainAccount() -> Action? {
+        guard let look = router.controllers.objects.cache?.lookAccount(request, principal) else { return nil }
+        if case .found(let answer) = look { return .respond(answer) }
+        prepared(PreparedRead(look))
+        return nil
+    }
 
     /// A read of one class without triggers, includes, sub-queries or fields of other classes.
     private mutating func plainRead() -> Action? {

@@ -57,7 +57,7 @@ package struct SandboxProvider: PaymentProvider {
 
     /// What the bank's page does: confirms a charge, or refuses to.
     /// - Returns: false when no charge with this secret waits.
-    func act(_ clientSecret: String, confirms: Bool, for share: WorkShare?) async throws -> Bool {
+    package func act(_ clientSecret: String, confirms: Bool, for share: WorkShare?) async throws -> Bool {
         guard let end = clientSecret.firstRange(of: "_secret_") else { return false }
         return try await store.write(for: share) { transaction in
             let rows = try transaction.rows(

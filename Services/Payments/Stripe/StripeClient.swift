@@ -9,17 +9,31 @@ package struct StripeClient: Sendable {
     package static let version = "2024-06-20"
 
     private let configuration: StripeConfiguration
-    private let outbound: OutboundClient
+    private let transfer: Transfer
     let logger: Logger
     private let keyStanding: StripeKeyHealth
+
+    /// Sends a request and returns the response, whatever its status.
+    package typealias Transfer =
+        @Sendable (_ request: OutboundRequest) async throws(OutboundFailure) -> OutboundResponse
 
     /// - Parameter keyStanding: updated after each answer with whether Stripe accepts the shop's key.
     package init(
         _ configuration: StripeConfiguration, outbound: OutboundClient, logger: Logger,
         keyStanding: StripeKeyHealth = StripeKeyHealth()
     ) {
+        self.init(configuration, logger: logger, keyStanding: keyStanding) {
+            (request: OutboundRequest) async throws(OutboundFailure) -> OutboundResponse in
+            try await outbound.send(request)
+        }
+    }
+
+    package init(
+        _ configuration: StripeConfiguration, logger: Logger, keyStanding: StripeKeyHealth = StripeKeyHealth(),
+        transfer: @escaping Transfer
+    ) {
         self.configuration = configuration
-        self.outbound = outbound
+        self.transfer = transfer
         self.logger = logger
         self.keyStanding = keyStanding
     }
@@ -72,7 +86,7 @@ package struct StripeClient: Sendable {
             request.headers.append(("Idempotency-Key", key))
             request.isRepeatable = true
         }
-        return try await outbound.send(request)
+        return try await transfer(request)
     }
 
     /// Classifies an answer. Separate from the transfer, so that tests need no network.

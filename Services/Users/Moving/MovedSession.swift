@@ -65,6 +65,7 @@ struct MovedSession {
             before = updated.before
             after = updated.document
             try Sessions.drop(id, in: transaction)
+            Sessions.noteChange(of: before, in: transaction)
         } else {
             before = nil
             after = try transaction.create(

@@ -76,6 +76,7 @@ package struct SessionRules: ClassRules {
             try Sessions.fix(outcome.objectId, in: transaction)
         }
         if change.verb == .delete { try Sessions.drop(outcome.objectId, in: transaction) }
+        Sessions.noteChange(of: outcome.before, in: transaction)
         outcome.forget = .users([outcome.before?["user"]?.pointerTarget?.objectId].compactMap(\.self))
     }
 }

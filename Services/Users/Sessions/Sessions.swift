@@ -239,6 +239,14 @@ package enum Sessions {
         let sessionId = session["objectId"]?.stringValue ?? ""
         try transaction.delete("_Session", sessionId, caller: .master)
         try drop(sessionId, in: transaction)
+        noteChange(of: session, in: transaction)
+    }
+
+    /// Counts the end or change of a session as a change of its user's object. Until such a change the gateway answers
+    /// `GET /users/me` from its memory.
+    static func noteChange(of session: JSON?, in transaction: StoreTransaction) {
+        guard let userId = session?["user"]?.pointerTarget?.objectId else { return }
+        transaction.noteChange(ofClass: "_User", userId)
     }
 
     /// `r:` and 128 random bits in hex.

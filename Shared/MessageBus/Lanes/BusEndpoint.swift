@@ -29,9 +29,15 @@ public final class BusEndpoint: Sendable {
     private let laneCount: Int
     private let logger: Logger
     private let calls = CallTable()
+    /// Carries the calls instead of gateways, in a simulation.
+    private let carrier: Carrier?
     /// Nil for a service whose state gateways do not cache.
     private let news: InvalidationSender?
     private let state: Mutex<State>
+
+    /// Sends a request, and calls `answer` at most once.
+    public typealias Carrier =
+        @Sendable (_ request: BusMessage, _ answer: @escaping @Sendable (Result<BusReply, BusFailure>) -> Void) -> Void
 
     /// Time for a removed gateway's pending requests.
     private static let endingMax = Duration.seconds(10)
@@ -42,16 +48,18 @@ public final class BusEndpoint: Sendable {
     ///   - replica: name of this process, unique in the suite.
     ///   - laneCount: sockets and threads per gateway, 1 to 16.
     ///   - keepsBoard: whether this process, as the writer, has a board for `setWriter`.
+    ///   - carrier: carries the calls of an endpoint without gateways, in a simulation.
     public init(
         configuration: BusConfiguration, service: String, replica: String, release: String, laneCount: Int,
-        keepsBoard: Bool = false, logger: Logger
+        keepsBoard: Bool = false, carrier: Carrier? = nil, logger: Logger
     ) throws {
         self.configuration = configuration
+        self.carrier = carrier
         self.laneCount = max(1, min(laneCount, 16))
         self.logger = logger
         // Created before the list is read for the first time, so that no change is missed.
         let watch = GatewayListWatch(configuration.gateways)
-        let endpoints = configuration.gateways.current
+        let endpoints = carrier == nil ? configuration.gateways.current : []
         news = LeaseTerms.services.contains(service) ? InvalidationSender(isOn: endpoints.count > 1) : nil
         let hello = Hello.with {
             $0.service = service
@@ -188,6 +196,7 @@ public final class BusEndpoint: Sendable {
         return try await request.budgeted {
             let message = BusMessage(envelope: request.envelope, body: request.body, documents: request.documents)
             let result: Result<BusReply, BusFailure> = await withCheckedContinuation { continuation in
+                if let carrier { return carrier(message) { continuation.resume(returning: $0) } }
                 calls.call(message) { continuation.resume(returning: $0) }
             }
             span?.end(isError: result.isFault)

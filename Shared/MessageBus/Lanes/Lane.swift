@@ -32,6 +32,13 @@ public struct ServiceRequest: Sendable {
         budget = RequestBudget(microseconds: envelope.budget > 0 ? envelope.budget : nil)
     }
 
+    /// A request that no lane received, in a simulation. Its deadline is on this process's clock.
+    package init(_ message: BusMessage, answer: @escaping @Sendable (Result<BusReply, BusFailure>) -> Void) {
+        self.init(
+            envelope: message.envelope, body: message.body, documents: message.documents,
+            way: ClosureReplyPath(answer: answer))
+    }
+
     /// The call's name, such as `catalog.find.v1`.
     public var kind: String { envelope.kind }
 
@@ -72,6 +79,15 @@ public struct ServiceRequest: Sendable {
 
     /// Whether the deadline has passed.
     public var isTooLate: Bool { envelope.deadline <= BusClock.now }
+}
+
+/// Passes a reply to a closure.
+private struct ClosureReplyPath: ReplyPath {
+    let answer: @Sendable (Result<BusReply, BusFailure>) -> Void
+
+    func send(_ message: BusMessage, in _: ReplyBatch?) {
+        answer(Result { () throws(BusFailure) in try BusReply(message) })
+    }
 }
 
 /// Handles the requests of one lane. Called only on the lane's thread, so it may own objects confined to one thread,

@@ -46,4 +46,19 @@ public struct RowClaim: Sendable {
         let end = now.advanced(by: time).milliseconds
         return (sql, [.int(now.milliseconds)] + arguments + [.int(Int64(limit)), .int(end)])
     }
+
+    /// Claims in SQLite, where jobs run one after the other.
+    func take(in transaction: StoreTransaction) throws -> [SQLRow] {
+        let now = transaction.now
+        let rows = try transaction.rows(
+            """
+            SELECT \(columns), dueAt AS wasDueAt FROM \(table) WHERE dueAt <= ? AND \(condition)
+            ORDER BY \(order) LIMIT ?
+            """, [.int(now.milliseconds)] + arguments + [.int(Int64(limit))])
+        for row in rows {
+            try transaction.execute(
+                "UPDATE \(table) SET dueAt = ? WHERE id = ?", [.int(now.advanced(by: time).milliseconds), row["id"]])
+        }
+        return rows
+    }
 }

@@ -132,6 +132,12 @@ public final class StoreReader: ObjectReader {
     /// Hears of damage that a read finds.
     var health: StorageHealth?
 
+    /// A reader within transactions of others on the same connection.
+    convenience init(within connection: any StoreConnection, _ schema: Schema) {
+        self.init(connection: connection, schema: schema)
+        isReading = true
+    }
+
     /// Runs a read that must not block this thread for long: it may take `slice` of processor time (less than a
     /// second), or up to twice that.
     /// - Parameter onlyQuick: refuses queries that were not quick several times before.

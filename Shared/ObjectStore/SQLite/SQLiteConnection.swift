@@ -49,6 +49,9 @@ final class SQLiteConnection: StoreConnection {
     private static let savepointsAreSettled: Bool =
         satchel_keep_savepoints_in_memory(savepointBytesMax) == SQLITE_OK
 
+    /// The path of a database in memory.
+    static let inMemory = ":memory:"
+
     /// - Parameter synchronous: makes this the writing connection, which creates a missing file; nil opens read-only.
     /// - Throws: `StoreError`, also for a file that is not a database.
     init(path: String, writing synchronous: Synchronous?) throws {
@@ -60,7 +63,8 @@ final class SQLiteConnection: StoreConnection {
         sqlite3_limit(handle, SQLITE_LIMIT_LENGTH, SQLiteConnection.valueBytesMax)
         // SQLite reads the file only when it is first used.
         try executeOnce("SELECT 1 FROM sqlite_master LIMIT 1")
-        if let synchronous {
+        let isInMemory = path == SQLiteConnection.inMemory
+        if let synchronous, !isInMemory {
             try beginLog(path, synchronous)
         } else {
             try executeOnce("PRAGMA cache_size = -2000; PRAGMA mmap_size = 268435456")
@@ -69,7 +73,7 @@ final class SQLiteConnection: StoreConnection {
         WordSearch.register(on: handle, timeLimit)
         GeoFunctions.register(on: handle, timeLimit)
         timeLimit.install(on: handle)
-        if synchronous != nil { log.install(on: handle) }
+        if synchronous != nil, !isInMemory { log.install(on: handle) }
     }
 
     deinit { close() }

@@ -24,7 +24,11 @@ public final class BackgroundGroup: Sendable {
 
     /// Starts the added work, once this process is the writer.
     func start() {
-        for work in state.withLock({ $0.works }) { begin { await work.run() } }
+        let begun = state.withLock { state -> [BackgroundWork] in
+            defer { state.works = [] }
+            return state.works
+        }
+        for work in begun { begin { await work.run() } }
     }
 
     /// Starts a task that ends by itself, such as one delivery of many. The task is independent of the request that

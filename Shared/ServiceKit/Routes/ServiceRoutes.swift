@@ -77,7 +77,7 @@ public struct ServiceRoutes: Sendable {
         installSchemas()
         installMoves()
         installBooks()
-        installLive()
+        if host.hasLiveQueries { installLive() }
         installDeliveries()
         park(host.outbox.parkedKind)
         try build(host, &self)

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Linearizability: no read returns data older than what any client knew when the read began. Runs random concurrent
-/// reads and writes with two replicas and kills the writing one.
+/// reads and writes with two replicas and kills the writing one. `AccountHistoryTests` has changes of sessions.
 @Suite(.serialized) struct ReadCacheHistoryTests {
     /// `SATCHEL_HISTORY_SECONDS` makes the run longer and more thorough, at most an hour.
     private static let seconds =
@@ -22,32 +22,72 @@ import Testing
             let clients = [
                 ParseClient(suite), ParseClient(suite, style: .tunnelled), customer, ParseClient.master(suite),
             ]
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                let end = ContinuousClock.now + .seconds(Self.seconds)
+            try await Self.kill("catalog", of: suite) { group, end in
                 for id in shelf.ids { group.addTask { try await shelf.write(id, until: end) } }
                 for client in clients {
                     for _ in 0..<2 { group.addTask { await shelf.read(by: client, until: end) } }
                 }
-                var killed = 0
-                repeat {
-                    killed += 1
-                    // Either of the two replicas may be the writer.
-                    try await suite.kill("catalog-\(killed % 2 + 1)")
-                    try await suite.untilHealthy(replicas: ["catalog": 2])
-                } while killed < 2 || ContinuousClock.now < end
-                try await group.waitForAll()
             }
-            let history = recorder.recorded
-            #expect(history.violations.isEmpty, "\(history.violations)")
-            #expect(history.operations.count { $0.isWrite } > 20)
-            let cache = try await ParseClient.master(suite).get("/serverInfo")["readCache"]
-            #expect(cache?["hits"]?.intValue ?? 0 > 20, "\(cache ?? .null)")
-            #expect(cache?["invalidations"]?.intValue ?? 0 > 5, "\(cache ?? .null)")
+            try await Self.judge(recorder, suite)
         }
+    }
+
+    /// The same for `GET /users/me`: each user is changed by the master key and read by two apps with one session.
+    @Test(.timeLimit(.minutes(90)), arguments: [false, true])
+    func accountsAreLinearizableWhileWritersAreKilled(isServed: Bool) async throws {
+        let database = isServed ? try await PostgreSQLServer.shared.newDatabase() : ""
+        try await Suite.with(scale: "users=2", settings: ["SATCHEL_DATABASE": database]) { suite in
+            try await suite.untilHealthy(replicas: ["users": 2])
+            let recorder = ReadHistoryRecorder()
+            var customers: [Customer] = []
+            for _ in 0..<4 { customers.append(try await Customer.signUp(suite)) }
+            let users = Registers(
+                className: "_User", ids: customers.map(\.userId), master: ParseClient.master(suite), recorder: recorder)
+            let clients = customers.flatMap { customer in
+                let token = customer.client.sessionToken
+                return [customer.client, ParseClient(suite, sessionToken: token, style: .tunnelled)]
+            }
+            try await Self.kill("users", of: suite) { group, end in
+                for id in users.ids { group.addTask { try await users.write(id, until: end) } }
+                for client in clients {
+                    for _ in 0..<2 { group.addTask { await users.readAccount(by: client, until: end) } }
+                }
+            }
+            try await Self.judge(recorder, suite)
+        }
+    }
+
+    /// Kills the two replicas of a service in turn, while the tasks that `begin` adds run until a moment.
+    private static func kill(
+        _ service: String, of suite: Suite,
+        while begin: (_ group: inout ThrowingTaskGroup<Void, any Error>, _ end: ContinuousClock.Instant) -> Void
+    ) async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            let end = ContinuousClock.now + .seconds(seconds)
+            begin(&group, end)
+            var killed = 0
+            repeat {
+                killed += 1
+                // Either of the two replicas may be the writer.
+                try await suite.kill("\(service)-\(killed % 2 + 1)")
+                try await suite.untilHealthy(replicas: [service: 2])
+            } while killed < 2 || ContinuousClock.now < end
+            try await group.waitForAll()
+        }
+    }
+
+    /// Expects a history without a stale read, in which the cache had a part.
+    private static func judge(_ recorder: ReadHistoryRecorder, _ suite: Suite) async throws {
+        let history = recorder.recorded
+        #expect(history.violations.isEmpty, "\(history.violations)")
+        #expect(history.operations.count { $0.isWrite } > 20)
+        let cache = try await ParseClient.master(suite).get("/serverInfo")["readCache"]
+        #expect(cache?["hits"]?.intValue ?? 0 > 20, "\(cache ?? .null)")
+        #expect(cache?["invalidations"]?.intValue ?? 0 > 5, "\(cache ?? .null)")
     }
 }
 
-/// Objects of a new class, each with a growing version.
+/// Objects of one class, each with a growing version.
 private struct Registers: Sendable {
     let className: String
     let ids: [String]
@@ -98,6 +138,19 @@ private struct Registers: Sendable {
                 if let id = object["objectId"]?.stringValue { versions[id] = object["version"]?.intValue }
             }
             recorder.ended(versions, isWrite: false, begin: begin)
+        }
+    }
+
+    /// Reads the own account of a client, which is one of the objects.
+    func readAccount(by client: ParseClient, until end: ContinuousClock.Instant) async {
+        var client = client
+        client.timeout = .seconds(12)
+        while ContinuousClock.now < end {
+            let begin = recorder.now
+            guard let answer = try? await client.get("/users/me"), answer.status == 200,
+                let version = answer["version"]?.intValue
+            else { continue }
+            recorder.ended([answer.objectId: version], isWrite: false, begin: begin)
         }
     }
 }

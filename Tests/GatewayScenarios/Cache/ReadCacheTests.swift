@@ -82,6 +82,42 @@ import Testing
         }
     }
 
+    /// - Parameter isServed: whether all data is in PostgreSQL.
+    @Test(arguments: [false, true])
+    func theOwnAccountIsAnsweredWithoutTheServiceAndAChangeEndsThat(isServed: Bool) async throws {
+        let database = isServed ? try await PostgreSQLServer.shared.newDatabase() : ""
+        try await Suite.with(settings: ["SATCHEL_DATABASE": database]) { suite in
+            let customer = try await Customer.signUp(suite)
+            let token = customer.client.sessionToken
+            let first = try await Self.read(customer.client, "/users/me")
+            #expect(first["sessionToken"] == token.map(JSON.string))
+            #expect(try await customer.client.get("/users/\(customer.userId)").json == first.json)
+            let before = try await Self.counts(suite)
+            for style in [ParseClient.Style.headers, .tunnelled] {
+                let again = try await ParseClient(suite, sessionToken: token, style: style).get("/users/me")
+                #expect(again.body == first.body)
+                #expect(try await Self.counts(suite).misses == before.misses)
+            }
+            #expect(try await Self.counts(suite).hits == before.hits + 2)
+            // Each session gets its own token.
+            let device = try await customer.signInAgain()
+            #expect(try await Self.read(device, "/users/me")["sessionToken"] == device.sessionToken.map(JSON.string))
+            #expect(try await customer.client.get("/users/me").body == first.body)
+            let changed = try await ParseClient.master(suite).call(
+                .PUT, "/users/\(customer.userId)", ["city": "Ulm"])
+            try #require(changed.status == 200, "\(changed.text)")
+            for client in [customer.client, device] { #expect(try await client.get("/users/me")["city"] == "Ulm") }
+            #expect(try await device.call(.POST, "/logout", [:]).status == 200)
+            #expect(try await device.get("/users/me").code == 209)
+            let last = try await Self.read(customer.client, "/users/me")
+            try await suite.restart("users-1")
+            try await suite.untilHealthy()
+            let later = try await Self.counts(suite)
+            #expect(try await Self.read(customer.client, "/users/me").body == last.body)
+            #expect(try await Self.counts(suite).misses > later.misses, "A new writer has a new board.")
+        }
+    }
+
     /// Counts the memory of an answer's buffer, which is a power of two.
     @Test func answersAreCountedAsWhatTheyTake() async throws {
         try await Suite.with { suite in

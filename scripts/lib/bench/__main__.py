@@ -34,7 +34,8 @@ from measuring.turns import Turns, say
 
 GROUPS = {
     "memory": processes.memory, "start": processes.start, "read": reads.cold, "cached": reads.cached,
-    "write": writes.create, "bulk": writes.bulk, "checkout": checkouts.checkout, "file": files.file,
+    "me": reads.own_account, "write": writes.create, "bulk": writes.bulk, "checkout": checkouts.checkout,
+    "file": files.file,
     "signin": signin.sign_in, "events": writes.events, "growth": growth.growth,
     "cloud": cloud.cloud, "live": live.live, "static": static.static, "dashboard": dashboard.dashboard,
     "desk": desk.desk, "storefront": storefront.storefront, "postgresql": postgresql.postgresql, "move-in": moves.move_in,

@@ -1,4 +1,7 @@
-"""Reads: an object by its id and a page, with and without the gateway's cache, and how evenly they are answered."""
+"""Reads: an object by its id and a page, with and without the gateway's cache, and how evenly they are answered.
+
+Also the own account, which is cached by its session.
+"""
 import os
 import random
 
@@ -41,6 +44,26 @@ def cached(turns):
         drawn = f"cache on, Zipf over {PRODUCTS:,}"
         yield from beside_bare(turns, suite, bare, "object-cached", f"object by id, {drawn}", objects, 0.75)
         yield next(beside_bare(turns, suite, bare, "page-cached", f"page of 20 by brand and name, {drawn}", pages, 0.7))
+
+
+def own_account(turns):
+    """GET /users/me of one session, against a cached object that a guest reads."""
+    with turns.suite() as suite:
+        user = suite.call("POST", "/users", {
+            "username": "bench@customers.example", "email": "bench@customers.example", "password": "a-long-secret",
+            "firstName": "Ada", "lastName": "Long", "city": "Springfield"}, master=False)
+        size = len(suite.call_text("GET", "/users/me", master=False, session=user["sessionToken"]))
+        product = suite.call("POST", "/classes/Product", {"name": "Bench Serum", "active": True})
+        ours, theirs = suite.path("own-account.requests"), suite.path("own-account.object")
+        load.write_requests(ours, load.gets(["/parse/users/me"]))
+        load.write_requests(theirs, load.gets([f"/parse/classes/Product/{product['objectId']}"]))
+        session = [f"X-Parse-Session-Token: {user['sessionToken']}"]
+        workload = Workload(
+            "own-account", f"users/me ({size:,} bytes)", limit="cached object", target=Target.share(0.7))
+        turns.measure(
+            workload, suite, lambda: load.wrk(suite.port, ours, turns.seconds, headers=session),
+            lambda: load.wrk(suite.port, theirs, turns.seconds).rate)
+        yield workload
 
 
 def page_path(brand, number):

@@ -37,7 +37,8 @@ extension HTTPFront {
         return isRead ? 0 : bodyBytes
     }
 
-    /// Whether a path is one of objects by the name of their class, or of an event, in its usual spelling.
+    /// Whether a path is one of objects by the name of their class, of an event or of the own account, in its usual
+    /// spelling.
     private func isObjectOrEvent(_ path: String) -> Bool {
         objectPaths.contains { path.utf8.starts(with: $0) }
     }

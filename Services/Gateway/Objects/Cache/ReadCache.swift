@@ -3,7 +3,7 @@ import Messages
 import ParseProtocol
 import Synchronization
 
-/// The gateway's cache of responses that every caller of the same kind gets.
+/// The gateway's cache of responses that every caller of the same kind gets, and of each session's own account.
 ///
 /// An entry is used only while the board of its service (`ChangeBoard`) shows that none of its data was changed since
 /// its read began, and that no change is in progress. A read at the service would then return the same.
@@ -100,6 +100,13 @@ final class ReadCache: Sendable {
         let key = Reads.Key(
             isMaster: principal.master, className: className, objectId: objectId, options: Self.options(of: request))
         let isSignedIn = !principal.master && !principal.userID.isEmpty
+        return look(key, className, objectId, isSignedIn: isSignedIn, isAlike: true)
+    }
+
+    /// - Parameter objectId: nil for a query.
+    private func look(
+        _ key: Reads.Key, _ className: String, _ objectId: String?, isSignedIn: Bool, isAlike: Bool
+    ) -> Look {
         let found = reads.withLock { reads in
             reads.find(key, isSignedIn: isSignedIn, now: BusClock.now) { origin in
                 if case .read(let stamp) = origin { stamp.isCurrent } else { false }
@@ -107,7 +114,7 @@ final class ReadCache: Sendable {
         }
         if let found {
             var response = ParseResponse(found)
-            response.isAlike = true
+            response.isAlike = isAlike
             return .found(response)
         }
         let subject =
@@ -159,6 +166,36 @@ final class ReadCache: Sendable {
         }
         var response = ParseResponse(body)
         response.isAlike = true
+        return response
+    }
+
+    // MARK: The own account
+
+    /// Looks up the response to `GET /users/me`.
+    ///
+    /// It depends on the session, the caller's roles, the user's object and the permissions of its class. The gateway
+    /// knows the session and the roles (`SessionCache`), and `users` counts the end of a session as a change of the
+    /// user's object (`Sessions.noteChange`).
+    func lookAccount(_ request: ParseRequest, _ principal: Principal) -> Look {
+        guard request.method == .get, !request.isInBatch, !principal.sessionToken.isEmpty, !principal.userID.isEmpty
+        else { return .unfit }
+        var session = Array(principal.sessionToken.utf8)
+        // No name of a role has a line break.
+        for role in principal.roles { session += "\n\(role)".utf8 }
+        guard session.count <= Self.questionBytesMax else { return .unfit }
+        let key = Reads.Key(
+            isMaster: false, className: Self.accountClass, objectId: principal.userID, options: session)
+        return look(key, Self.accountClass, principal.userID, isSignedIn: true, isAlike: false)
+    }
+
+    /// `look` takes no class of this kind.
+    private static let accountClass = "_User"
+
+    /// The response to a missed `GET /users/me`.
+    func answer(account document: [UInt8], to missing: Missing) -> ParseResponse {
+        // No other caller has the key.
+        var response = answer(document, to: missing, alike: true, everybody: true)
+        response.isAlike = false
         return response
     }
 
