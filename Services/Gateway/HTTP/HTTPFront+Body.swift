@@ -98,7 +98,7 @@ extension HTTPFront {
     }
 
     /// Checks keys, session and the right to upload, as far as they are in the headers. A tunnelled request has them in
-    /// its body, which is read like that of an unauthenticated client.
+    /// its body, for which the limits of unauthenticated clients apply.
     /// - Parameter path: under the mount.
     private func decision(on request: ParseRequest, at path: [Substring]) async -> BodyDecision {
         var request = request

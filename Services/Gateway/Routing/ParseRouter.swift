@@ -40,7 +40,7 @@ final class ParseRouter: Sendable {
         self.logger = logger
     }
 
-    /// Whether a path certainly begins with the mount; then it is not that of a page. One comparison.
+    /// Whether a path certainly begins with the mount, and so belongs to no page. One comparison.
     func beginsWithMount(_ path: [Substring]) -> Bool { mountFolder.map { path.first == $0 } ?? false }
 
     // MARK: - Routes

@@ -1,7 +1,7 @@
 import Messages
 import ParseProtocol
 
-/// The route stage. It answers a plain request: one that the read cache or one message to one service answers. It
+/// The route stage. It answers plain requests: the read cache, or one message to one service, is enough for them. It
 /// leaves every other request to the route's handler in a task.
 extension RequestMachine {
     /// Answers a plain request of a client, or asks the service. Nil for every other request.
@@ -35,7 +35,7 @@ extension RequestMachine {
         request.path.count == 2 && request.path[0] == "users" && request.path[1] == "me"
     }
 
-    /// The caller's own account, if it is in the cache.
+    /// Answers with the caller's own account, if it is in the cache.
     private mutating func plainAccount() -> Action? {
         guard let look = router.controllers.objects.cache?.lookAccount(request, principal) else { return nil }
         if case .found(let answer) = look { return .respond(answer) }
@@ -43,7 +43,7 @@ extension RequestMachine {
         return nil
     }
 
-    /// A read of one class without triggers, includes, sub-queries or fields of other classes.
+    /// Answers a read that needs no trigger, include, sub-query or field of another class; nil for any other.
     private mutating func plainRead() -> Action? {
         guard let className, router.hooks.hasNoTriggers(HookedRead.triggers, on: className) else { return nil }
         let objectId = request.path.count == 3 ? String(request.path[2]) : nil
@@ -56,7 +56,7 @@ extension RequestMachine {
         }
     }
 
-    /// The download of a whole public file.
+    /// Starts the download of a whole public file; nil for any other request.
     mutating func plainDownload() -> Action? {
         guard request.method == .get, !request.isHead, request.path.first == "files", request.credentials.context == nil
         else { return nil }
@@ -69,7 +69,7 @@ extension RequestMachine {
 
     // MARK: - Changes
 
-    /// A create or an update of one object.
+    /// Sends a create or an update of one object; nil for any other request.
     private mutating func plainChange(of className: String) -> Action? {
         let isCreate = request.method == .post
         guard request.path.count == (isCreate ? 2 : 3) else { return nil }

@@ -19,7 +19,7 @@ extension HTTPFront {
         let isRead = head.method == .get
         guard isRead || head.method == .post || head.method == .put, let path = head.path,
             path.utf8.count <= Self.urlBytesMax,
-            isObjectOrEvent(path) || isRead && (isUploadPath(path) || mayBeCachedPage(path) || isStaticFile(path))
+            isObjectPath(path) || isRead && (isUploadPath(path) || mayBeCachedPage(path) || isStaticFile(path))
         else { return nil }
         var bodyBytes: Int?
         for field in head.headerFields {
@@ -37,29 +37,28 @@ extension HTTPFront {
         return isRead ? 0 : bodyBytes
     }
 
-    /// Whether a path is one of objects by the name of their class, of an event or of the own account, in its usual
-    /// spelling.
-    private func isObjectOrEvent(_ path: String) -> Bool {
+    /// Whether the path begins with `/parse/classes/`, `/parse/events/` or `/parse/users/me`, without percent escapes.
+    private func isObjectPath(_ path: String) -> Bool {
         objectPaths.contains { path.utf8.starts(with: $0) }
     }
 
-    /// Whether the path begins with that of uploaded files, written without percent escapes.
+    /// Whether the path begins with `/parse/files/<application id>/`, without percent escapes.
     private func isUploadPath(_ path: String) -> Bool {
         filePaths.contains { path.utf8.starts(with: $0) }
     }
 
-    /// Whether the path may be that of a storefront page in the cache.
+    /// Whether the path may belong to a storefront page in the cache.
     private func mayBeCachedPage(_ path: String) -> Bool {
         router.controllers.storefront != nil && PageAddress.mayBegin(path)
     }
 
-    /// Whether the path is exactly that of a static file of the web pages.
+    /// Whether the path is exactly the path of a static file of the web pages.
     private func isStaticFile(_ path: String) -> Bool { router.controllers.site?.ready?.isFile(path) ?? false }
 
     /// The response to a request for a file of the pages, counted and logged; nil for every other request.
     func file(for request: SmallRequest) -> OutgoingResponse? {
         let head = request.head
-        guard let path = head.path, !isObjectOrEvent(path),
+        guard let path = head.path, !isObjectPath(path),
             let (form, isNotModified) = router.controllers.site?.ready?.found(by: head),
             Self.isWithinHeaderLimits(head.headerFields)
         else { return nil }
