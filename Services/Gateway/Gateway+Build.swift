@@ -74,7 +74,7 @@ func runGateway() async throws {
             leases: leases),
         triggers: LiveTriggers(scopes: hooks, links: configuration.fileLinks),
         decoder: LiveDecoder(bodies: bodies, queues: bodyQueues), broker: broker, links: configuration.fileLinks,
-        place: configuration.replica, logger: logger)
+        replica: configuration.replica, logger: logger)
     invalidations.set(hub)
     let gate = ConnectionGate(configuration.capacity, proxies: configuration.admission.trustedProxies)
     let controllers = try Controllers(

@@ -18,8 +18,8 @@ extension BookList {
         FROM checkouts c WHERE c.id > ? ORDER BY c.id LIMIT ?
         """)
 
-    /// Charges by their operation's id. Those that cloud code made have another one. `ledger`: what the sandbox has of a
-    /// charge, less its refunds there.
+    /// Charges by their operation's id. Those that cloud code made have another one. `ledger`: what the sandbox has of
+    /// a charge, less its refunds there.
     static let charges = BookList(
         "payments", "charges", ["state", "amount", "currency", "charge", "refunded", "pending", "ledger"],
         """

@@ -33,8 +33,8 @@ final class DiskWatch: Sendable {
 
     private func look() async {
         // Without other writes, only a test write detects the recovery.
-        let known = host.store.trouble
-        if let known, known != .stuck, known != .damaged, host.store.mayWrite { await host.store.tryWriting() }
+        let earlier = host.store.trouble
+        if let earlier, earlier != .stuck, earlier != .damaged, host.store.mayWrite { await host.store.tryWriting() }
         let trouble = host.store.trouble
         let before = lastReported.withLock { lastReported -> StorageTrouble? in
             defer { lastReported = trouble }

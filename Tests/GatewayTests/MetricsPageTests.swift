@@ -103,7 +103,7 @@ import Testing
     @Test func eachFineBucketIsInTheSmallestExportedOneThatHoldsIt() {
         for bucket in 0...ResponseTimes.bounds.count {
             let expected = ResponseTimes.exported.firstIndex { bucket <= $0 }
-            #expect(ResponseTimes.exportedPlace(ofBucket: bucket) == expected ?? ResponseTimes.exported.count)
+            #expect(ResponseTimes.exportedIndex(ofBucket: bucket) == expected ?? ResponseTimes.exported.count)
         }
     }
 

@@ -68,7 +68,7 @@ struct PicturesController: Sendable {
         _ message: PictureRequest, _ form: String, _ length: Int, _ principal: Principal, _ context: CallContext
     ) async throws(ParseError) -> Picture? {
         let look = cache?.look(message.name, form: form) ?? .unfit
-        if case .found(let kept) = look { return (kept.facts, kept.content) }
+        if case .found(let cached) = look { return (cached.facts, cached.content) }
         guard let picture = try await part(message, 0, length, principal, context) else { return nil }
         if case .missing(let missing) = look, picture.firstBytes.readableBytes == Int(clamping: picture.file.size) {
             cache?.keep(.init(facts: picture.file, content: picture.firstBytes), for: missing)

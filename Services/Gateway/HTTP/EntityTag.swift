@@ -10,9 +10,9 @@ enum EntityTag {
         return String(unsafeUninitializedCapacity: 18) { text in
             text[0] = UInt8(ascii: "\"")
             text[17] = UInt8(ascii: "\"")
-            for place in stride(from: 16, to: 0, by: -1) {
+            for index in stride(from: 16, to: 0, by: -1) {
                 let digit = UInt8(truncatingIfNeeded: number & 0xF)
-                text[place] = digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10
+                text[index] = digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10
                 number >>= 4
             }
             return 18

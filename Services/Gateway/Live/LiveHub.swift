@@ -22,7 +22,7 @@ final class LiveHub: ProcessPart {
     private let links: FileLinks
     private let logger: Logger
     /// This gateway's name in the suite.
-    private let place: String
+    private let replica: String
     /// Identifies this process to services.
     private let gateway = UInt64.random(in: 1 ... .max)
     private let register = Mutex(SubscriptionRegistry())
@@ -43,7 +43,7 @@ final class LiveHub: ProcessPart {
 
     init(
         access: LiveAccess, triggers: LiveTriggers, decoder: LiveDecoder, broker: Broker, links: FileLinks,
-        place: String, logger: Logger
+        replica: String, logger: Logger
     ) {
         self.access = access
         self.triggers = triggers
@@ -51,7 +51,7 @@ final class LiveHub: ProcessPart {
         turns = Mutex(LiveTriggerQueue(bytesMax: access.settings.queueBytesMax, backlog: backlog))
         self.broker = broker
         self.links = links
-        self.place = place
+        self.replica = replica
         self.logger = logger
     }
 
@@ -150,7 +150,7 @@ final class LiveHub: ProcessPart {
         let wish = subscription.wish
         let message = LiveSubscribe.with {
             $0.gateway = gateway
-            $0.place = place
+            $0.place = replica
             $0.subscription = number
             $0.className = wish.className
             $0.keys = wish.keys
@@ -290,7 +290,7 @@ final class LiveHub: ProcessPart {
         while let question = register.withLock({ $0.question(service) }) {
             let message = LiveNext.with {
                 $0.gateway = gateway
-                $0.place = place
+                $0.place = replica
                 $0.feed = question.feed
                 $0.taken = question.taken
                 $0.waitMs = Self.waitMilliseconds

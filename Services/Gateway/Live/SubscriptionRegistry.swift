@@ -279,7 +279,7 @@ package struct SubscriptionRegistry {
         }
         var strangers: [UInt64] = []
         // Receivers of one notice are adjacent, so the result for the last class is reused.
-        var known: (className: String, standing: LiveTriggerPolicy)?
+        var lastClass: (className: String, standing: LiveTriggerPolicy)?
         for notice in news.notices {
             let message = Self.message(notice, documents, news.feed)
             for number in notice.subscriptions {
@@ -293,8 +293,8 @@ package struct SubscriptionRegistry {
                     continue
                 }
                 let className = entry.subscription.className
-                if known?.className != className { known = (className, standing(className)) }
-                let ends = known?.standing.ends(entry.subscription) ?? false
+                if lastClass?.className != className { lastClass = (className, standing(className)) }
+                let ends = lastClass?.standing.ends(entry.subscription) ?? false
                 deliver(ends ? Self.closed(entry.subscription) : message, to: number, entry, &deliveries)
             }
         }

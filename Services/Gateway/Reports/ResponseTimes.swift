@@ -39,7 +39,7 @@ package final class ResponseTimes: Sendable {
             if exemplars.isEmpty { exemplars = ResponseTimes.noExemplars }
             for (index, exemplar) in other.exemplars.enumerated() {
                 guard let exemplar else { continue }
-                if let known = exemplars[index], known.taken > exemplar.taken { continue }
+                if let present = exemplars[index], present.taken > exemplar.taken { continue }
                 exemplars[index] = exemplar
             }
         }
@@ -51,9 +51,9 @@ package final class ResponseTimes: Sendable {
             self.microseconds += microseconds
             guard let trace else { return }
             if exemplars.isEmpty { exemplars = ResponseTimes.noExemplars }
-            let place = ResponseTimes.exportedPlace(ofBucket: bucket)
-            if let last = exemplars[place]?.taken, now - last < ResponseTimes.exemplarsEvery { return }
-            exemplars[place] = Exemplar(trace: trace, seconds: microseconds / 1_000_000, at: .now, taken: now)
+            let index = ResponseTimes.exportedIndex(ofBucket: bucket)
+            if let last = exemplars[index]?.taken, now - last < ResponseTimes.exemplarsEvery { return }
+            exemplars[index] = Exemplar(trace: trace, seconds: microseconds / 1_000_000, at: .now, taken: now)
         }
     }
 
@@ -98,7 +98,7 @@ package final class ResponseTimes: Sendable {
     }
 
     /// The bucket of `exported`, plus one, that contains a bucket of `bounds`.
-    package static func exportedPlace(ofBucket bucket: Int) -> Int { min(max(0, (bucket + 3) / 4 - 2), exported.count) }
+    package static func exportedIndex(ofBucket bucket: Int) -> Int { min(max(0, (bucket + 3) / 4 - 2), exported.count) }
 
     /// The counts of all threads.
     package var rows: [Row] {

@@ -11,7 +11,7 @@ final class ExportFile: Sendable {
     private let pages: ExportPages
     private let format: Format
     private let settings: CapacitySettings
-    private let place: ExportPlaces.Place
+    private let slot: ExportSlots.Slot
     /// The next page to send. The response's closure would hold a page as long as it lives.
     private let page: Mutex<ExportPage?>
 
@@ -20,12 +20,12 @@ final class ExportFile: Sendable {
 
     init(
         _ first: ExportPage, of pages: ExportPages, as format: Format, _ settings: CapacitySettings,
-        in place: ExportPlaces.Place
+        in slot: ExportSlots.Slot
     ) {
         self.pages = pages
         self.format = format
         self.settings = settings
-        self.place = place
+        self.slot = slot
         page = Mutex(first)
     }
 

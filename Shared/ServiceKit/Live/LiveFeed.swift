@@ -124,8 +124,8 @@ package final class LiveFeed {
     private func start(of message: LiveSubscribe, _ className: String) -> (position: UInt64, isKnown: Bool)? {
         if message.replaces != 0 {
             let former = gateways.id(of: message.replaces, at: message.gateway)
-            guard let place = former.flatMap({ held[$0] }), place.className == className else { return (0, false) }
-            return (place.position, window.changes(of: className, after: place.position) != nil)
+            guard let entry = former.flatMap({ held[$0] }), entry.className == className else { return (0, false) }
+            return (entry.position, window.changes(of: className, after: entry.position) != nil)
         }
         guard message.resumes else { return nil }
         let isKnown =
@@ -174,10 +174,10 @@ package final class LiveFeed {
     }
 
     /// Registers a gateway, or notes that a known one is alive. A new gateway has no subscriptions yet.
-    private func meet(_ gateway: UInt64, at place: String) {
+    private func meet(_ gateway: UInt64, at replica: String) {
         if gateways[gateway] == nil {
-            for other in gateways.replaced(by: gateway, at: place) { drop(other) }
-            gateways.add(gateway, at: place, name: newName())
+            for other in gateways.replaced(by: gateway, at: replica) { drop(other) }
+            gateways.add(gateway, at: replica, name: newName())
         }
         gateways[gateway]?.lastHeard = clock()
     }

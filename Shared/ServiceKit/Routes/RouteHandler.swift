@@ -226,15 +226,15 @@ package final class RouteHandler: LaneHandler {
     /// The reply for an error. Errors meant for clients keep their text; all others are logged and answered with
     /// `.internalServerError` (1).
     private static func failure(_ error: any Error, _ request: ServiceRequest, _ logger: Logger) -> BusFailure {
-        let known = BusFailure(error, of: request.kind)
-        if known == nil || StorageTrouble(error) != nil {
+        let failure = BusFailure(error, of: request.kind)
+        if failure == nil || StorageTrouble(error) != nil {
             logger.error(
                 "A request failed.",
                 metadata: [
                     "bus.kind": "\(request.kind)", "request.id": "\(request.envelope.traceID)", "error": "\(error)",
                 ])
         }
-        return known ?? BusFailure(.internalError)
+        return failure ?? BusFailure(.internalError)
     }
 }
 

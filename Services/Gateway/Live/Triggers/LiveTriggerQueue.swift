@@ -102,13 +102,13 @@ package struct LiveTriggerQueue {
         var step = Step()
         var groups: [Group: [UInt64]] = [:]
         // Receivers of one notice are adjacent, so the result for the last class is reused.
-        var known: (className: String, isAsked: Bool)?
+        var lastClass: (className: String, isAsked: Bool)?
         for (subscription, message) in deliveries where !subscription.isOver {
             let id = ObjectIdentifier(subscription)
-            if known?.className != subscription.className {
-                known = (subscription.className, asks(subscription.className))
+            if lastClass?.className != subscription.className {
+                lastClass = (subscription.className, asks(subscription.className))
             }
-            if case .event(let event) = message, known?.isAsked == true {
+            if case .event(let event) = message, lastClass?.isAsked == true {
                 guard hasRoom(for: event, of: subscription) else {
                     end(subscription, Self.tooSlow, &step)
                     continue
@@ -150,12 +150,12 @@ package struct LiveTriggerQueue {
             className: subscription.className, position: event.cursor.position, kind: event.kind,
             token: subscription.credentials.sessionToken, isMaster: subscription.admitted.master,
             keys: subscription.wish.keys, hidden: event.hidden)
-        let known = groups[group]?.first {
+        let pending = groups[group]?.first {
             asked[$0]?.call.event.object == event.object && asked[$0]?.call.event.original == event.original
         }
-        if let known {
-            asked[known]?.waiting.append(subscription)
-            return known
+        if let pending {
+            asked[pending]?.waiting.append(subscription)
+            return pending
         }
         last += 1
         groups[group, default: []].append(last)
