@@ -23,6 +23,7 @@ import moves
 import postgresql
 import processes
 import reads
+import search
 import signin
 import static
 import storefront
@@ -37,7 +38,8 @@ GROUPS = {
     "write": writes.create, "bulk": writes.bulk, "checkout": checkouts.checkout, "file": files.file,
     "signin": signin.sign_in, "events": writes.events, "growth": growth.growth,
     "cloud": cloud.cloud, "live": live.live, "static": static.static, "dashboard": dashboard.dashboard,
-    "desk": desk.desk, "storefront": storefront.storefront, "postgresql": postgresql.postgresql, "move-in": moves.move_in,
+    "desk": desk.desk, "search": search.search, "storefront": storefront.storefront,
+    "postgresql": postgresql.postgresql, "move-in": moves.move_in,
 }
 
 
