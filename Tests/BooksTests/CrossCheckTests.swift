@@ -135,7 +135,7 @@ import Testing
         #expect(await Self.found(changes) == expected)
     }
 
-    /// What is still on its way, was never expected, or is too old to be there.
+    /// Rows whose counterparts are still on their way, were never expected, or are too old to be there.
     private static let underWay: [[String: [JSON]]] = [
         ["checkouts": [checkout("a", ["mailwaits": 1])], "confirmations": []],
         ["checkouts": [checkout("a", ["mailed": 0])], "confirmations": []],
