@@ -90,8 +90,7 @@ func runGateway() async throws {
     let answers = configuration.capacity.answers()
     let front = HTTPFront(
         router: router, configuration: configuration, bodies: bodies, bodyQueues: bodyQueues, answers: answers,
-        traffic: traffic,
-        shadow: shadow, logger: logger)
+        traffic: traffic, shadow: shadow, logger: logger)
     // The parts stop in reverse order: after drain and hub the server, which finishes the requests in flight, then the
     // reporter, then the broker.
     try await ProcessParts.run(
