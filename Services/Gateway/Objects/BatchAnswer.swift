@@ -14,6 +14,8 @@ struct BatchAnswer {
     /// The error after a part did not fit, here or in the memory budget of all responses. Reads are refused with it
     /// from then on.
     private(set) var refusal: ParseError?
+    /// Whether a part may succeed in another run.
+    private var hasTemporaryPart = false
 
     /// - Parameter hold: the batch's part of the memory for answers; nil when it is not counted.
     init(bytesMax: Int, _ hold: ByteHold?) {
@@ -28,9 +30,11 @@ struct BatchAnswer {
         .invalidQuery, "The answer of the batch is too large; use a smaller limit or keys, or fewer requests.")
 
     /// The complete response.
-    consuming func finished() -> [UInt8] {
+    consuming func finished() -> ParseResponse {
         output.append(UInt8(ascii: "]"))
-        return output
+        var response = ParseResponse(body: output)
+        response.hasTemporaryPart = hasTemporaryPart
+        return response
     }
 
     /// Appends the response of a change. The change has been made, so that its response is included at any size.
@@ -47,7 +51,11 @@ struct BatchAnswer {
         }
     }
 
-    mutating func append(_ error: ParseError) { append("error", error.body.serialized) }
+    mutating func append(_ error: ParseError) {
+        let answer = ParseResponse(error)
+        if answer.isTemporary { hasTemporaryPart = true }
+        append("error", answer.body)
+    }
 
     /// Appends the response of a request.
     mutating func append(_ answer: ParseResponse) {
@@ -59,6 +67,7 @@ struct BatchAnswer {
         }
         // The service got the remaining size with the request, and its response is larger.
         if let error = answer.error, error == Self.full || error == AnswerHold.full { refusal = error }
+        if answer.isTemporary { hasTemporaryPart = true }
         append(isSuccess ? "success" : "error", answer.body)
     }
 

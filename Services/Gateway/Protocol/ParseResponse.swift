@@ -19,6 +19,8 @@ struct ParseResponse: Sendable {
     var page: PageHeads?
     /// The error behind the response; nil for every other response.
     var error: ParseError?
+    /// Whether a response to a batch has an error that `isTemporary`.
+    var hasTemporaryPart = false
 
     init(status: Int = 200, body: [UInt8], location: String? = nil) {
         self.status = status

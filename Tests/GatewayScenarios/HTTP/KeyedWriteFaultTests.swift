@@ -160,6 +160,40 @@ import Testing
         }
     }
 
+    @Test func aBatchRunsAgainAfterATemporaryFailureOfAPart() async throws {
+        try await Suite.with(settings: Suite.withoutWatchdog) { suite in
+            let shelf = try await Shelf.fill(suite, names: ["Keyed"])
+            let customer = try await Customer.anonymous(suite).client
+            let key = Names.random(20)
+            let batch: JSON = [
+                "requests": [
+                    ["method": "POST", "path": "/parse/classes/Note", "body": ["n": 1]],
+                    [
+                        "method": "POST", "path": "/parse/functions/addToBag",
+                        "body": ["productId": .string(shelf.productIds[0])],
+                    ],
+                ]
+            ]
+            let bag = try #require(suite.processId(of: "bag-1"))
+            #expect(kill(bag, SIGSTOP) == 0)
+            defer { _ = kill(bag, SIGCONT) }
+            let failed = try await KeyedWriteTests.send(customer, .POST, "/batch", batch, key: key)
+            let note = try #require(failed.json.at(0, "success", "objectId"), "\(failed.text)")
+            #expect(failed.json.at(1, "error", "code") != nil, "\(failed.text)")
+            #expect(kill(bag, SIGCONT) == 0)
+            var last = failed
+            try await eventually("every part has an answer", within: .seconds(90)) {
+                last = try await KeyedWriteTests.send(customer, .POST, "/batch", batch, key: key)
+                return last.json.at(1, "success") != nil
+            }
+            #expect(last.json.at(0, "success", "objectId") == note, "\(last.text)")
+            KeyedWriteTests.expectReplay(
+                try await KeyedWriteTests.send(customer, .POST, "/batch", batch, key: key), of: last)
+            #expect(try await KeyedWriteTests.count("Note", suite) == 1)
+            #expect(try await customer.run("bag").result["badgeCount"] == 1)
+        }
+    }
+
     private final class Flag: Sendable {
         let isSet = Mutex(false)
     }

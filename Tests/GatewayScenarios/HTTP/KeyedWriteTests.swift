@@ -161,6 +161,20 @@ import Testing
         #expect(host.calls(name).count == 1)
     }
 
+    @Test func aWebhookThatWasAwayIsCalledAgain() async throws {
+        let host = try await WebhookHost.shared
+        let (name, key) = (WebhookHost.name("away"), Names.random(20))
+        try await host.function(name, ["status": 503, "json": [:]])
+        let client = ParseClient(host.suite)
+        let failed = try await Self.send(client, .POST, "/functions/\(name)", [:], key: key)
+        #expect(failed.code == 141, "\(failed.text)")
+        try await host.answer(name, ["json": ["success": 1]])
+        let answer = try await Self.send(client, .POST, "/functions/\(name)", [:], key: key)
+        #expect(answer.result == 1, "\(answer.text)")
+        Self.expectReplay(try await Self.send(client, .POST, "/functions/\(name)", [:], key: key), of: answer)
+        #expect(host.calls(name).count == 2)
+    }
+
     @Test func aBatchIsAnsweredAsAWhole() async throws {
         let suite = try await Suite.shared
         let shelf = try await Shelf.fill(suite, names: ["Keyed \(Names.random(6))"])
