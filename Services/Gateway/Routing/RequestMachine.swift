@@ -319,7 +319,7 @@ struct RequestMachine: Sendable {
 
     /// A request whose id or key was here before does not run again. With a key the id does not count.
     private mutating func once() throws(ParseError) -> Action? {
-        if router.admission.mayBeKeyed(request) {
+        if route != nil, router.admission.mayBeKeyed(request) {
             guard isInTask else { return .needsTask(onLoop: false) }
             if let write = try router.admission.write(request, principal) { return .perform(.begin(write)) }
         }

@@ -89,6 +89,15 @@ import Testing
         #expect(try await signedIn.get("/users/me").status == 200)
     }
 
+    @Test func aRequestWithoutARouteStoresNothing() async throws {
+        let (client, key) = (ParseClient(try await Suite.shared), Names.random(20))
+        for _ in 0..<2 {
+            let answer = try await Self.send(client, .POST, "/nonsense", [:], key: key)
+            #expect(answer.status == 404, "\(answer.text)")
+            #expect(!Self.isReplayed(answer))
+        }
+    }
+
     @Test func anotherRequestUnderTheKeyIsRefused() async throws {
         let suite = try await Suite.shared
         let client = ParseClient(suite)
