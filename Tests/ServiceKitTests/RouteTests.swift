@@ -285,6 +285,19 @@ import Testing
         }
     }
 
+    @Test func aRepeatedPurgeLeavesNewObjects() async throws {
+        try await withShop { bench, host, _ in
+            let message = SchemaChange.with { $0.className = "Note" }
+            for (id, count) in [("noteNoteNo", 0), ("noteNoteN2", 1)] as [(String, Int64)] {
+                _ = try await save(bench, "Note", #"{"text":"a"}"#, proposedId: id, key: id)
+                let reply = try await bench.ask("shop.purge.v1", message, key: "client:seed shop.purge.v1 0")
+                #expect(reply.documents == [Array("{}".utf8)])
+                let table = try await host.number("SELECT id FROM classes WHERE name = 'Note'")
+                #expect(try await host.number("SELECT count(*) FROM o\(table)") == count)
+            }
+        }
+    }
+
     /// The object alone does not show whether the audit log already has the entry.
     @Test func aCreateThatIsRepeatedIsNotedOnce() async throws {
         try await withShop { bench, host, _ in

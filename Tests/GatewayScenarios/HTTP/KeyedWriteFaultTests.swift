@@ -65,9 +65,11 @@ import Testing
             let shelf = try await Shelf.fill(suite, names: ["Keyed"])
             let customer = try await Customer.signUp(suite).client
             /// Sends, loses the answer after every service has committed, and sends again.
-            func sendTwice(_ method: HTTPMethod, _ path: String, _ body: JSON?) async throws -> ParseClient.Answer {
-                let key = Names.random(20)
-                let (before, after) = (client(customer, at: 1, of: suite), client(customer, at: 2, of: suite))
+            func sendTwice(
+                _ method: HTTPMethod, _ path: String, _ body: JSON?, as sender: ParseClient? = nil
+            ) async throws -> ParseClient.Answer {
+                let (key, sender) = (Names.random(20), sender ?? customer)
+                let (before, after) = (client(sender, at: 1, of: suite), client(sender, at: 2, of: suite))
                 let first = try await KeyedWriteTests.send(before, method, path, body, key: key)
                 try await loseAnswers(of: suite)
                 let again = try await KeyedWriteTests.send(after, method, path, body, key: key)
@@ -94,6 +96,16 @@ import Testing
             #expect(try await KeyedWriteTests.count("Note", suite) == 2)
             let user: JSON = ["username": "ann", "password": "a-long-secret"]
             #expect(try await sendTwice(.POST, "/users", user).status == 201)
+
+            try await suite.tamper(
+                "mail",
+                """
+                INSERT INTO suppressedAddresses(address, reason, mailId, suppressedAt)
+                VALUES ('ann@customers.example', 'gone', 1, 1)
+                """)
+            let address: JSON = ["address": "ann@customers.example"]
+            let master = ParseClient.master(suite)
+            #expect(try await sendTwice(.POST, "/functions/unsuppressAddress", address, as: master).status == 200)
 
             let order: JSON = ["tokenId": "tok_visa", "shippingAddress": Customer.address]
             let receipt = try await sendTwice(.POST, "/functions/checkout", order)
