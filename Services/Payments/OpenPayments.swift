@@ -2,8 +2,8 @@ import ObjectStore
 import ParseProtocol
 import ProcessKit
 
-/// The charges and refunds that the provider should have decided. Those under way, and those that a customer has to
-/// confirm, are not among them.
+/// Counts the charges and refunds that the provider should have decided. It leaves out new operations, and charges that
+/// the customer has to confirm.
 package enum OpenPayments {
     private static let usual = Duration.seconds(300)
 

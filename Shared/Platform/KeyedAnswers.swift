@@ -108,12 +108,15 @@ package enum KeyedAnswers {
 
     /// Removes answers that are over; true when more may remain.
     package static func removeExpired(in transaction: StoreTransaction) throws -> Bool {
-        // Ids increase with time.
+        // Ids increase with time. Rows of a clock that was wrong once must not hide the others.
         let removed = try transaction.execute(
             """
-            DELETE FROM keyedAnswers WHERE id IN (SELECT id FROM keyedAnswers ORDER BY id LIMIT ?) AND keptSince <= ?
+            DELETE FROM keyedAnswers WHERE id IN (SELECT id FROM keyedAnswers WHERE keptSince <= ? ORDER BY id LIMIT ?)
+            AND keptSince <= ?
             """,
-            [.int(Int64(pruneRowsMax)), .int(oldest(in: transaction))])
+            [
+                .int(transaction.now.milliseconds), .int(Int64(pruneRowsMax)), .int(oldest(in: transaction)),
+            ])
         return removed == pruneRowsMax
     }
 

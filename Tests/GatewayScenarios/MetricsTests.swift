@@ -153,7 +153,7 @@ import Testing
         }
     }
 
-    /// Otherwise anybody could set off the alert about slow answers.
+    /// Otherwise a slow client could set off the alert about slow answers.
     @Test func theTimeInWhichABodyArrivesIsNotCounted() async throws {
         try await Suite.with { suite in
             for (path, route, status) in [

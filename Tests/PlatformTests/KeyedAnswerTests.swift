@@ -90,6 +90,22 @@ import Testing
         #expect(try await end("b", [2]) == .run)
     }
 
+    /// A clock that was in 2099 for a while.
+    @Test func answersOfTheFutureDoNotKeepOldOnes() async throws {
+        try await sandbox.store.write { transaction in
+            for (count, keptSince) in [(600, 4_070_908_800_000), (1, 0)] {
+                try transaction.execute(
+                    """
+                    WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < \(count))
+                    INSERT INTO keyedAnswers(key, request, seed, run, busyUntil, keptSince)
+                    SELECT '\(keptSince) ' || n, '', '', '', 0, \(keptSince) FROM numbers
+                    """)
+            }
+        }
+        #expect(try await sandbox.store.write { try KeyedAnswers.removeExpired(in: $0) } == false)
+        #expect(try await sandbox.count("SELECT count(*) FROM keyedAnswers") == 600)
+    }
+
     @Test func afterATemporaryAnswerTheNextRunBeginsAtOnce() async throws {
         #expect(try await begin("a").outcome == .run)
         #expect(try await end("a") == .run)

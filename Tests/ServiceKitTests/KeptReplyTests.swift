@@ -113,6 +113,24 @@ import Testing
         }
     }
 
+    /// A clock that was in 2099 for a while.
+    @Test func answersOfTheFutureDoNotKeepOldOnes() async throws {
+        try await withTally { bench, host in
+            for (count, keptSince) in [(1500, 4_070_908_800_000), (1, 0)] {
+                try await host.store.write { transaction in
+                    _ = try transaction.execute(
+                        """
+                        WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < \(count))
+                        INSERT INTO keyedReplies(key, keptSince, reply) SELECT '\(keptSince) ' || n, \(keptSince), x'00'
+                        FROM numbers
+                        """)
+                }
+            }
+            #expect(try await !prune(host))
+            #expect(try await host.number("SELECT count(*) FROM keyedReplies") == 1500)
+        }
+    }
+
     @Test(arguments: ["x''", "x'0100'", "x'00000000'", "x'FFFFFFFF00000000'", "x'0000000005000000AA'"])
     func aDamagedAnswerIsAnInternalErrorAndRunsNothing(blob: String) async throws {
         try await withTally { bench, host in

@@ -80,6 +80,7 @@ public enum KeyedReplies {
     /// Removes replies whose keys can no longer be repeated; true when there may be more of them.
     package static func prune(_ transaction: StoreTransaction) throws -> Bool {
         var removed = 0
+        // Ids increase with time. Rows of a clock that was wrong once must not hide the others.
         let tables = [
             ("keyedReplies", keptForRequests), ("deliveredReplies", keptForDeliveries),
             (clientTable, keptForClients),
@@ -88,8 +89,14 @@ public enum KeyedReplies {
             removed = max(
                 removed,
                 try transaction.execute(
-                    "DELETE FROM \(table) WHERE id IN (SELECT id FROM \(table) ORDER BY id LIMIT ?) AND keptSince < ?",
-                    [.int(Int64(pruneRowsMax)), .int(transaction.now.milliseconds - kept.milliseconds)]))
+                    """
+                    DELETE FROM \(table) WHERE id IN (SELECT id FROM \(table) WHERE keptSince <= ? ORDER BY id LIMIT ?)
+                    AND keptSince < ?
+                    """,
+                    [
+                        .int(transaction.now.milliseconds), .int(Int64(pruneRowsMax)),
+                        .int(transaction.now.milliseconds - kept.milliseconds),
+                    ]))
         }
         return removed == pruneRowsMax
     }

@@ -172,6 +172,34 @@ import Testing
         }
     }
 
+    /// Catalog has one writer, which every order needs.
+    @Test func waitingRepetitionsOnlyRead() async throws {
+        try await WebhookHost.with { host in
+            let (name, key, client) = (WebhookHost.name("slow"), Names.random(20), ParseClient(host.suite))
+            try await host.function(name, ["how": "slow", "seconds": 2, "json": ["success": 1]])
+            let bodies = try await withThrowingTaskGroup(of: [UInt8].self) { group in
+                for _ in 0..<20 {
+                    group.addTask {
+                        try await KeyedWriteTests.send(client, .POST, "/functions/\(name)", [:], key: key).body
+                    }
+                }
+                return try await group.reduce(into: Set<[UInt8]>()) { $0.insert($1) }
+            }
+            #expect(bodies.count == 1)
+            var root = client
+            root.url = host.suite.origin
+            let lines = try await root.send(.GET, "/metrics").text.split(separator: "\n")
+            func calls(_ kind: String) -> Double {
+                lines.filter {
+                    $0.hasPrefix("satchel_service_call_duration_seconds_count{") && $0.contains(kind)
+                }.compactMap { $0.split(separator: " ").last.flatMap { Double($0) } }.reduce(0, +)
+            }
+            // One for each request, and the renewals of the first.
+            #expect((20...35).contains(calls("beginWrite")), "\(calls("beginWrite"))")
+            #expect(calls("writeState") >= 19)
+        }
+    }
+
     @Test func aBatchRunsAgainAfterATemporaryFailureOfAPart() async throws {
         try await Suite.with(settings: Suite.withoutWatchdog) { suite in
             let shelf = try await Shelf.fill(suite, names: ["Keyed"])
